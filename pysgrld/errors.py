@@ -1,0 +1,107 @@
+"""Every way in which sgmc refuses or stops, each with the exit code it ends the command with.
+
+A message has three parts: what is wrong, where, and what to do. Only ``cli/__init__.py`` turns an
+error into an exit code. The codes are a promise to batch systems: they are never renumbered.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class SgmcError(Exception):
+    """Base of all errors that sgmc raises on purpose; ``exit_code`` 70 means a bug in sgmc."""
+
+    exit_code: int = 70
+
+
+class UsageError(SgmcError, ValueError):
+    """A wrong or contradictory option or argument (exit 2)."""
+
+    exit_code = 2
+
+
+class CorpusError(SgmcError, ValueError):
+    """Bad input data: a corpus or a vocabulary (exit 65).
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and what to do.
+    path : str or Path, optional
+        The file; ``<stdin>`` for standard input.
+    line : int, optional
+        Line in that file after decompression, counted from 1.
+    """
+
+    exit_code = 65
+
+    def __init__(
+        self, message: str, path: str | Path | None = None, line: int | None = None
+    ) -> None:
+        self.reason, self.path, self.line = message, path, line
+        where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(where + message)
+
+
+class MissingInputError(SgmcError, FileNotFoundError):
+    """An input is missing or cannot be read (exit 66)."""
+
+    exit_code = 66
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class OutputError(SgmcError):
+    """The output cannot be created (exit 73)."""
+
+    exit_code = 73
+
+
+class WriteError(SgmcError):
+    """Writing failed: disk full, quota, device error; what was there before is intact (exit 74)."""
+
+    exit_code = 74
+
+
+class LockedError(SgmcError):
+    """The run directory is held by a live process (exit 75)."""
+
+    exit_code = 75
+
+
+class CheckpointError(SgmcError):
+    """No usable checkpoint although one was required (exit 76)."""
+
+    exit_code = 76
+
+
+class MismatchError(SgmcError):
+    """The configuration or the corpus differs from the checkpoint's (exit 78)."""
+
+    exit_code = 78
+
+
+class Interrupted(SgmcError):
+    """Stopped early by a signal or the time limit; a good checkpoint was written (exit 85)."""
+
+    exit_code = 85
+
+
+class NumericalError(SgmcError):
+    """NaN or infinity in the state (exit 86)."""
+
+    exit_code = 86
+
+
+class MemoryLimitError(SgmcError):
+    """The memory needed is more than allowed (exit 87)."""
+
+    exit_code = 87
+
+
+class NotFittedError(SgmcError, ValueError, AttributeError):
+    """An estimator was used before it was fitted."""
+
+    exit_code = 2

@@ -1,0 +1,28 @@
+"""The step-size schedule, and nothing else."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Schedule(NamedTuple):
+    """h_t = a (1 + t/b)^(-c), t = 0, 1, 2, ... counted after the warm-up.
+
+    The form of the SGRLD authors' code; their paper's typeset formula puts the exponent outside of
+    ``a``, which cannot be meant. ``a`` is a diffusion time: the paper's epsilon is 2h.
+    """
+
+    a: float
+    b: float
+    c: float
+
+    def __call__(self, t: int) -> float:
+        """Step size of iteration ``t``."""
+        return self.a * (1.0 + t / self.b) ** -self.c
+
+    def __str__(self) -> str:
+        return f"{self.a:g},{self.b:g},{self.c:g}"
+
+
+#: Noise-free warm-up: a large step that decays (the greatest early gain that was measured).
+WARM_UP = Schedule(0.5, 30.0, 0.7)

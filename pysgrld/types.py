@@ -1,0 +1,181 @@
+"""The nouns: the values that flow through the river, and nothing else.
+
+Symbols are those of the field: ``phi`` topics, ``g`` unnormalised topics, ``theta`` topic
+proportions of documents, ``alpha`` and ``eta`` the Dirichlet priors on them, ``h`` a step in
+diffusion time (drift enters as h·drift, noise as variance 2h·diffusion; the SGRLD paper's epsilon
+is 2h), ``scale`` = D/B, corpus size over minibatch size. Topics are stored word-major: row w holds
+the K values of word w, padded with zeros to a multiple of 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
+
+#: Fixed-point unit of Rao-Blackwellised counts: a probability p adds round(p * UNIT).
+UNIT = 1 << 24
+
+
+class Documents(NamedTuple):
+    """Word counts of some documents, in compressed sparse rows over a vocabulary.
+
+    Attributes
+    ----------
+    indptr : (n + 1,) int64
+        Document i owns entries ``indptr[i]:indptr[i + 1]``; ``indptr[0]`` is 0.
+    indices : (nnz,) int32
+        Word ids, strictly increasing within a document.
+    counts : (nnz,) int32
+        Occurrences, at least 1.
+    """
+
+    indptr: Int64s
+    indices: Int32s
+    counts: Int32s
+
+    def __len__(self) -> int:  # type: ignore[override]
+        return len(self.indptr) - 1
+
+    @property
+    def tokens(self) -> int:
+        """Sum of all counts."""
+        return int(self.counts.sum(dtype=np.int64))
+
+
+class Key(NamedTuple):
+    """Address of all randomness of one iteration; there is no generator object anywhere."""
+
+    seed: int
+    chain: int
+    step: int
+
+
+class Minibatch(NamedTuple):
+    """Documents over the distinct words of the minibatch.
+
+    Attributes
+    ----------
+    indptr, indices, counts
+        As in `Documents`, but ``indices`` are rows of ``words``.
+    words : (R,) int32
+        Sorted vocabulary ids: the rows of the topics that travel.
+    doc_ids : (n,) int64
+        Position of each document in the corpus: keys its randomness.
+    scale : float
+        D/B, documents of the corpus over documents of the minibatch.
+    """
+
+    indptr: Int64s
+    indices: Int32s
+    counts: Int32s
+    words: Int32s
+    doc_ids: Int64s
+    scale: float
+
+
+class Statistics(NamedTuple):
+    """What the documents of a minibatch say about one block.
+
+    Attributes
+    ----------
+    rows : (R,) int32
+        Rows of the block that were touched, sorted.
+    counts : (R, Kp) int64
+        Topic counts summed over kept sweeps; integers, so that order cannot matter.
+    factor : float
+        ``counts * factor`` estimates the corpus's counts N_kw: scale / (unit * kept sweeps).
+    """
+
+    rows: Int32s
+    counts: Int64s
+    factor: float
+
+
+class Block(NamedTuple):
+    """A global part of a model.
+
+    Attributes
+    ----------
+    name : str
+        "phi", and for deeper models "phi2", ...
+    geometry : str
+        What moves it must match: see `Sampler`.
+    shape : (int, int)
+        (V, K): words and topics.
+    prior : float
+        Symmetric Dirichlet parameter per word (eta).
+    stream : int
+        Separates this block's randomness from that of other blocks.
+    mass : float
+        Tokens of the corpus: sets the scale at which the state starts.
+    """
+
+    name: str
+    geometry: Literal["simplex", "dirichlet", "sphere", "positive"]
+    shape: tuple[int, int]
+    prior: float
+    stream: int
+    mass: float
+
+
+#: Arrays that the next step needs, by name: all that a checkpoint stores of a block.
+State = dict[str, Array]
+
+
+class Sampler(NamedTuple):
+    """A global sampler: how one block moves, given statistics. One row of `SAMPLERS`.
+
+    ``step`` consumes its state: the arrays are updated in place and the caller must not look at an
+    older reference. ``rows`` and ``settle`` never change it.
+
+    Attributes
+    ----------
+    name, summary : str
+        As typed after ``--algo``, and one line for the help.
+    geometry : str
+        The blocks that it can move.
+    full_batch : bool
+        True if it is valid only with the whole corpus as its minibatch.
+    init : callable (key, block, threads) -> State
+    step : callable (key, state, statistics, block, h, threads) -> State
+        One iteration with step size h.
+    rows : callable (state, words, threads) -> (R, Kp) float32
+        phi of these words, as the local step reads it.
+    settle : callable (state, threads) -> (V, K) float32
+        All of phi: columns sum to 1.
+    """
+
+    name: str
+    summary: str
+    geometry: str
+    full_batch: bool
+    init: Callable[..., State]
+    step: Callable[..., State]
+    rows: Callable[..., Floats]
+    settle: Callable[..., Floats]
+
+
+class Model(NamedTuple):
+    """A local sampler and a list of global parts. One row of `MODELS`.
+
+    Attributes
+    ----------
+    name, summary : str
+        As typed after ``--model``, and one line for the help.
+    blocks : callable (config, V, tokens) -> tuple of Block
+    local_step : callable (key, phis, minibatch, options, local_state) -> dict of Statistics
+    """
+
+    name: str
+    summary: str
+    blocks: Callable[..., tuple[Block, ...]]
+    local_step: Callable[..., Mapping[str, Statistics]]
