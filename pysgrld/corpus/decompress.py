@@ -1,0 +1,133 @@
+"""Compressed files as streams of blocks: bounded output, every member, nothing after the last.
+
+The file objects of the standard library are not used because they say nothing of garbage after a
+stream (bz2, xz) or of a stream that ends early (zstd).
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import zlib
+from collections.abc import Callable, Generator, Iterator
+from typing import Any
+
+import zstandard
+
+from pysgrld.errors import SgmcError
+
+#: Most bytes that one step may give, however much a bomb would.
+STEP = 2**20
+
+#: A dictionary or window of more than this is refused, because it would be allocated as claimed.
+WINDOW = 2**27
+
+
+class DamagedError(Exception):
+    """A compressed stream that is damaged; the message says how."""
+
+
+def _xz() -> Any:
+    return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=2 * WINDOW)
+
+
+def _zstd() -> Any:
+    return zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj()
+
+
+_KINDS: dict[bytes, tuple[str, Callable[[], Any]]] = {
+    b"\x1f\x8b": ("gzip", lambda: zlib.decompressobj(wbits=31)),
+    b"BZh": ("bzip2", bz2.BZ2Decompressor),
+    b"\xfd7zXZ\x00": ("xz", _xz),
+    b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
+}
+
+
+def blocks(raw: Callable[[int], bytes]) -> Iterator[bytes]:
+    """Decompress, by what the first bytes say; what is not compressed is passed on.
+
+    Parameters
+    ----------
+    raw : callable
+        ``raw(n)`` reads at most n bytes of the file, none at its end.
+
+    Yields
+    ------
+    bytes
+        Never empty; at most about `STEP` bytes (zstd: some 64 times that in the worst case).
+
+    Raises
+    ------
+    DamagedError
+        If a stream is damaged, ends early, or is followed by something else.
+    """
+    head = raw(STEP)
+    for magic, (kind, new) in _KINDS.items():
+        if head.startswith(magic):
+            yield from _members(kind, magic, new, head, raw)
+            return
+    while head:
+        yield head
+        head = raw(STEP)
+
+
+def _members(
+    kind: str, magic: bytes, new: Callable[[], Any], data: bytes, raw: Callable[[int], bytes]
+) -> Iterator[bytes]:
+    while True:
+        engine = new()
+        try:
+            rest = yield from _one(kind, engine, data, raw)
+        except SgmcError:
+            raise  # of the file itself, not of what is in it
+        except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError) as error:
+            raise DamagedError(f"the {kind} data is damaged ({_reason(error)})") from None
+        while not (data := rest.lstrip(b"\0")):  # padding with zeros is legal
+            rest = raw(STEP)
+            if not rest:
+                return
+        while len(data) < len(magic) and (more := raw(STEP)):
+            data += more
+        if not data.startswith(magic):
+            raise DamagedError(f"something that is not {kind} follows the {kind} data")
+
+
+def _one(
+    kind: str, engine: Any, data: bytes, raw: Callable[[int], bytes]
+) -> Generator[bytes, None, bytes]:
+    """Decompress one member; returns the bytes after it."""
+    # zstd has no limit on its output, and expands at most about 32,000 times
+    portion = 2048 if kind == "zstd" else STEP
+    pending = memoryview(data)
+    while not engine.eof:
+        if not len(pending):
+            pending = memoryview(raw(STEP))
+            if not len(pending):
+                raise DamagedError(f"the {kind} data ends early; the file was cut off")
+        piece, pending = bytes(pending[:portion]), pending[portion:]
+        if kind == "zstd":
+            out = engine.decompress(piece)
+            if out:
+                yield out
+        elif kind == "gzip":
+            while True:
+                out = engine.decompress(piece, STEP)
+                if out:
+                    yield out
+                piece = engine.unconsumed_tail
+                if engine.eof or (not piece and len(out) < STEP):
+                    break
+        else:
+            out = engine.decompress(piece, STEP)
+            if out:
+                yield out
+            while not engine.eof and not engine.needs_input:
+                out = engine.decompress(b"", STEP)
+                if out:
+                    yield out
+    unused: bytes = engine.unused_data
+    return unused + bytes(pending)
+
+
+def _reason(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

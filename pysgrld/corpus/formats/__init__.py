@@ -1,0 +1,51 @@
+"""The formats of files that are read, one file each, and the table that chooses among them.
+
+To add one: a file with ``sniff(head, name)`` and ``read(stream, context)``, and a row here.
+Folders are told apart by `open`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
+
+from pysgrld.corpus.formats import jsonl, later, plain, uci
+from pysgrld.corpus.formats.kinds import Context, Counts, Texts
+from pysgrld.corpus.stream import Stream
+
+__all__ = ["FORMATS", "Context", "Counts", "Format", "Texts", "recognise"]
+
+
+class Format(NamedTuple):
+    """How one format is recognised and read.
+
+    Attributes
+    ----------
+    name : str
+        As messages call it.
+    kind : {"text", "counts"}
+        What ``read`` gives: an iterator of `Texts`, or `Counts`.
+    sniff : callable (head, name) -> bool
+        ``head`` are the first decompressed bytes, ``name`` the file name without the suffix of
+        its compression ("" for standard input).
+    read : callable (stream, context) -> iterator of Texts, or Counts
+    """
+
+    name: str
+    kind: Literal["text", "counts"]
+    sniff: Callable[[bytes, str], bool]
+    read: Callable[[Stream, Context], Iterator[Texts] | Counts]
+
+
+#: First match wins: from the unmistakable to what any file could be.
+FORMATS = (
+    Format("a format that is not read yet", "text", later.sniff, later.read),
+    Format("UCI bag of words", "counts", uci.sniff, uci.read),
+    Format("JSON lines", "text", jsonl.sniff, jsonl.read),
+    Format("plain text", "text", plain.sniff, plain.read),
+)
+
+
+def recognise(head: bytes, name: str) -> Format:
+    """Choose the format of a file by its content, then its name."""
+    return next(format for format in FORMATS if format.sniff(head, name))

@@ -1,0 +1,66 @@
+"""JSON lines: an object a line, one field of which is the text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from pysgrld.corpus.formats.kinds import Context, Texts
+from pysgrld.corpus.stream import Stream
+
+_OBJECT = re.compile(rb'\s*\{\s*"')
+
+
+def sniff(head: bytes, name: str) -> bool:
+    """An object with a key begins the file, or the file is named so."""
+    return bool(_OBJECT.match(head)) or name.lower().endswith((".jsonl", ".ndjson"))
+
+
+def read(stream: Stream, context: Context) -> Iterator[Texts]:
+    """One document an object; blank lines are not documents."""
+    field = context.options.text_field
+    for block in stream.lines(context.bad):
+        documents: list[bytes] = []
+        lines: list[int] = []
+        for offset, line in enumerate(block.split(b"\n")):
+            if not line.strip():
+                continue
+            number = stream.line + 1 + offset
+            try:
+                documents.append(_text(line, field))
+                lines.append(number)
+            except _BadLine as bad:
+                context.bad(bad.reason, str(bad), stream.label, number)
+        yield Texts(documents, stream.label, lines)
+
+
+class _BadLine(Exception):
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def _text(line: bytes, field: str) -> bytes:
+    try:
+        value = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise _BadLine("not UTF-8", "not UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        why = getattr(error, "msg", "nested too deeply or a number too long")
+        raise _BadLine("not JSON", f"not JSON: {why}") from None
+    if not isinstance(value, dict):
+        raise _BadLine("not an object", "JSON, but not an object with fields")
+    if field not in value:
+        has = ", ".join(map(repr, list(value)[:5])) or "none"
+        raise _BadLine(
+            "field missing", f"no field {field!r} (it has {has}; choose one with --text-field)"
+        )
+    text = value[field]
+    if not isinstance(text, str):
+        kind = "null" if text is None else type(text).__name__
+        raise _BadLine("field not a string", f"field {field!r} is not a string but {kind}")
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise _BadLine("not UTF-8", f"field {field!r} has half a surrogate pair") from None

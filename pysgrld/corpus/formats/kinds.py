@@ -1,0 +1,73 @@
+"""What readers give and get: documents as text or as counts, and the policy on bad ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from pysgrld.corpus.options import CorpusOptions
+from pysgrld.corpus.stream import Bad
+from pysgrld.types import Documents
+
+
+class Texts(NamedTuple):
+    """Some documents as text.
+
+    Attributes
+    ----------
+    documents : list of bytes
+        UTF-8, not yet checked.
+    label : str
+        The file, or one file for each document where `lines` is None.
+    lines : sequence of int or None
+        Line of each document in the file.
+    """
+
+    documents: list[bytes]
+    labels: list[str] | str
+    lines: range | list[int] | None
+
+    def where(self, position: int) -> tuple[str, int | None]:
+        """File and line of a document."""
+        label = self.labels if isinstance(self.labels, str) else self.labels[position]
+        return label, None if self.lines is None else self.lines[position]
+
+
+class Counts(NamedTuple):
+    """Documents as counts, over the vocabulary of one file.
+
+    Attributes
+    ----------
+    vocabulary : tuple of str or None
+        The word of each id; None: words are called by their number.
+    origin : str
+        Where the vocabulary was found, for the record.
+    blocks : iterator of Documents
+        Ids strictly increasing within each document.
+    """
+
+    vocabulary: tuple[str, ...] | None
+    origin: str
+    blocks: Iterator[Documents]
+
+
+class Context(NamedTuple):
+    """What a reader may need to know beside its stream.
+
+    Attributes
+    ----------
+    options : CorpusOptions
+    bad : Bad
+        To be called for every document that cannot be read.
+    keep_empty : bool
+        Whether documents without words keep their place (they are counted by `absent` if not).
+    absent : callable (int) -> None
+        Told of documents that a file counts but has no words of.
+    log : callable (str) -> None
+    """
+
+    options: CorpusOptions
+    bad: Bad
+    keep_empty: bool
+    absent: Callable[[int], None]
+    log: Callable[[str], None]

@@ -1,0 +1,254 @@
+"""The stored corpus: documents as memory-mapped arrays, opened with every number checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.corpus.inputs import missing
+from pysgrld.corpus.vocabulary import read_vocabulary
+from pysgrld.errors import CorpusError, SgmcError
+from pysgrld.types import Array, Documents, Int32s, Int64s
+
+FORMAT, VERSION = "sgmc-corpus", 1
+ARRAYS: dict[str, np.dtype[Any]] = {
+    "indptr": np.dtype("<i8"),
+    "indices": np.dtype("<i4"),
+    "counts": np.dtype("<i4"),
+}
+
+#: Entries that are looked at together: some ten megabytes.
+BLOCK = 2**20
+
+
+class Corpus:
+    """A stored corpus. Made by `open_corpus` or `Corpus.open`, never directly.
+
+    Attributes
+    ----------
+    path : Path
+        Its folder.
+    documents, words, tokens : int
+        D, V, and the sum of all counts.
+    vocabulary : tuple of str
+        Word of each id.
+    fingerprint : str
+        SHA-256 of arrays and vocabulary, in hexadecimal, computed when they were written.
+    provenance : dict
+        Inputs, options, where the vocabulary came from, what was skipped and dropped.
+    indptr : (D + 1,) int64
+    indices, counts : (nnz,) int32
+        As in `Documents`, memory-mapped and read-only.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        meta: dict[str, Any],
+        vocabulary: tuple[str, ...],
+        indptr: Int64s,
+        indices: Int32s,
+        counts: Int32s,
+    ) -> None:
+        self.path, self.vocabulary = path, vocabulary
+        self.indptr, self.indices, self.counts = indptr, indices, counts
+        self.documents, self.words = len(indptr) - 1, len(vocabulary)
+        self.tokens: int = meta["tokens"]
+        self.fingerprint: str = meta["fingerprint"]
+        self.provenance: dict[str, Any] = meta["provenance"]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Corpus {self.path}: {self.documents} documents, {self.words} words, "
+            f"{self.tokens} tokens>"
+        )
+
+    @classmethod
+    def open(cls, path: str | Path) -> Corpus:
+        """Open a stored corpus and check every number in it, in blocks.
+
+        Parameters
+        ----------
+        path : str or Path
+            A folder written by ``sgmc corpus build``.
+
+        Raises
+        ------
+        MissingInputError
+            If there is no such folder, or a file of it cannot be read.
+        CorpusError
+            If a file is missing, damaged, or does not fit the others.
+        """
+        path = Path(path)
+        meta = _meta(path)
+        vocabulary = read_vocabulary(_part(path, "vocab.txt"), exact=True)
+        indptr, indices, counts = (_array(path, name, dtype) for name, dtype in ARRAYS.items())
+        shapes = {
+            "documents": (meta["documents"], len(indptr) - 1),
+            "words": (meta["words"], len(vocabulary)),
+            "nnz": (meta["nnz"], len(indices)),
+            "counts": (len(indices), len(counts)),
+        }
+        for name, (said, found) in shapes.items():
+            if said != found:
+                raise _damaged(path, f"{name}: {said} expected, {found} found")
+        corpus = cls(path, meta, vocabulary, indptr, indices, counts)
+        tokens = corpus._check()
+        if tokens != corpus.tokens:
+            raise _damaged(path, f"tokens: {corpus.tokens} expected, {tokens} found")
+        return corpus
+
+    def take(self, ids: npt.ArrayLike) -> Documents:
+        """Copy documents out of the corpus.
+
+        Parameters
+        ----------
+        ids : (n,) integers in [0, D)
+            In any order; repeats are fine.
+
+        Raises
+        ------
+        IndexError
+            If an id is out of range.
+        """
+        rows = np.asarray(ids, np.int64)
+        if rows.size and (rows.min() < 0 or rows.max() >= self.documents):
+            raise IndexError(f"document ids must be in [0, {self.documents})")
+        starts = self.indptr[rows]
+        lengths = self.indptr[rows + 1] - starts
+        indptr = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(lengths, out=indptr[1:])
+        entries = np.repeat(starts - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return Documents(indptr, self.indices[entries], self.counts[entries])
+
+    def blocks(self, entries: int = BLOCK) -> Iterator[Documents]:
+        """All documents in order, about so many entries at a time (a document is never cut)."""
+        return cut(self.indptr, self.indices, self.counts, entries)
+
+    def lengths(self) -> Int64s:
+        """Tokens of every document: (D,) int64."""
+        return self._lengths
+
+    @cached_property
+    def _lengths(self) -> Int64s:
+        lengths = np.empty(self.documents, np.int64)
+        start = 0
+        for block in self.blocks():
+            total = np.zeros(len(block.counts) + 1, np.int64)
+            np.cumsum(block.counts, out=total[1:])
+            lengths[start : start + len(block)] = np.diff(total[block.indptr])
+            start += len(block)
+        return lengths
+
+    def word_counts(self) -> Int64s:
+        """Occurrences of every word: (V,) int64."""
+        return self._word_counts
+
+    @cached_property
+    def _word_counts(self) -> Int64s:
+        totals = np.zeros(self.words, np.int64)
+        for start in range(0, len(self.indices), BLOCK):
+            np.add.at(
+                totals, self.indices[start : start + BLOCK], self.counts[start : start + BLOCK]
+            )
+        return totals
+
+    def _check(self) -> int:
+        """Check arrays blockwise; returns the number of tokens."""
+        nnz = len(self.indices)
+        if self.indptr[0] != 0 or self.indptr[-1] != nnz:
+            raise _damaged(self.path, "indptr.npy does not span the entries")
+        for start in range(0, self.documents, BLOCK):
+            steps = np.diff(self.indptr[start : start + BLOCK + 1])
+            if steps.min() < 0:
+                raise _damaged(self.path, "indptr.npy decreases")
+        tokens = 0
+        for start in range(0, nnz, BLOCK):
+            indices = self.indices[start : start + BLOCK + 1]  # one more, to compare across blocks
+            counts = self.counts[start : start + BLOCK]
+            if indices.min() < 0 or indices.max() >= self.words:
+                raise _damaged(self.path, "indices.npy has a word id out of range")
+            if counts.min() < 1:
+                raise _damaged(self.path, "counts.npy has a count below 1")
+            tokens += int(counts.sum(dtype=np.int64))
+            falls = start + 1 + np.flatnonzero(indices[1:] <= indices[:-1])
+            at = np.searchsorted(self.indptr, falls)
+            if not np.array_equal(self.indptr[at], falls):
+                raise _damaged(self.path, "indices.npy does not increase within a document")
+        return tokens
+
+
+def cut(
+    indptr: Int64s, indices: Int32s, counts: Int32s, entries: int = BLOCK
+) -> Iterator[Documents]:
+    """Cut arrays into blocks of documents, about so many entries and at most so many documents."""
+    start, documents = 0, len(indptr) - 1
+    while start < documents:
+        ends = indptr[start + 1 : start + 1 + entries]
+        stop = start + max(int(np.searchsorted(ends, indptr[start] + entries, "right")), 1)
+        first, last = int(indptr[start]), int(indptr[stop])
+        yield Documents(indptr[start : stop + 1] - first, indices[first:last], counts[first:last])
+        start = stop
+
+
+def is_stored(path: Path) -> bool:
+    """Whether a folder is a stored corpus, be it a damaged one."""
+    return (path / "meta.json").is_file() or (path / "indptr.npy").is_file()
+
+
+def _damaged(path: Path, what: str) -> CorpusError:
+    return CorpusError(f"a damaged corpus ({what}); build it again with `sgmc corpus build`", path)
+
+
+def _part(path: Path, name: str) -> Path:
+    part = path / name
+    try:
+        with part.open("rb"):
+            return part
+    except FileNotFoundError:
+        if not path.is_dir():
+            raise missing(path, FileNotFoundError()) from None
+        raise _damaged(path, f"{name} is missing") from None
+    except OSError as error:
+        raise missing(part, error) from None
+
+
+def _meta(path: Path) -> dict[str, Any]:
+    try:
+        meta = json.loads(_part(path, "meta.json").read_bytes())
+    except SgmcError:
+        raise
+    except (ValueError, RecursionError):
+        raise _damaged(path, "meta.json is not JSON") from None
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise CorpusError("not a corpus of sgmc (meta.json says something else)", path)
+    if meta.get("version") != VERSION:
+        raise CorpusError(
+            f"a corpus of version {meta.get('version')!r}, but this sgmc reads version {VERSION}; "
+            "use the sgmc that wrote it, or build it again",
+            path,
+        )
+    kinds = {"documents": int, "words": int, "nnz": int, "tokens": int}
+    for key, kind in {**kinds, "fingerprint": str, "provenance": dict}.items():
+        if not isinstance(meta.get(key), kind):
+            raise _damaged(path, f"meta.json has no proper {key!r}")
+    return meta
+
+
+def _array(path: Path, name: str, dtype: np.dtype[Any]) -> Array:
+    part = _part(path, f"{name}.npy")
+    try:
+        array = np.load(part, mmap_mode="r", allow_pickle=False)
+        good = array.dtype == dtype and array.ndim == 1 and array.flags.c_contiguous
+    except Exception:  # a damaged header fails in many ways, and all of them mean this
+        good = False
+    if not good or (name == "indptr" and len(array) == 0):
+        raise _damaged(path, f"{name}.npy is not a vector of {dtype.name}, or is cut off")
+    plain: Array = array.view(np.ndarray)
+    return plain

@@ -1,0 +1,208 @@
+"""One input as a stream of whole lines, with the number of each."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from pysgrld.corpus.decompress import DamagedError, blocks
+from pysgrld.corpus.inputs import STDIN, missing, plain_name
+from pysgrld.errors import CorpusError
+
+_BOM = b"\xef\xbb\xbf"
+HEAD = 2**16
+
+
+class Bad:
+    """What happens to a document that cannot be read: it ends the reading, or it is counted.
+
+    Attributes
+    ----------
+    skipped : Counter
+        Skipped documents by reason.
+    """
+
+    def __init__(self, skip: bool) -> None:
+        self.skip = skip
+        self.skipped: Counter[str] = Counter()
+
+    def __call__(self, reason: str, message: str, path: str, line: int | None) -> None:
+        """Stop with the message, or count under the reason."""
+        if not self.skip:
+            raise CorpusError(
+                f"{message}; mend it, or leave such documents out with --on-bad-document skip",
+                path,
+                line,
+            )
+        self.skipped[reason] += 1
+
+
+class Stream:
+    """A file, or standard input, decompressed.
+
+    Parameters
+    ----------
+    path : str or Path
+        "-" is standard input.
+    max_line : int
+        Longest line in bytes.
+    on_read : callable, optional
+        Told how many bytes were taken from the file, each time.
+
+    Attributes
+    ----------
+    label : str
+        What messages call it.
+    name : str
+        File name without the suffix of its compression; empty for standard input.
+    path : Path or None
+    head : bytes
+        The first 64 KiB or so, a byte-order mark left out.
+    line : int
+        Lines that were read completely.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        max_line: int,
+        on_read: Callable[[int], None] | None = None,
+    ) -> None:
+        self.max_line, self.on_read, self.line = max_line, on_read, 0
+        self.file: BinaryIO
+        if str(path) == "-":
+            self.label, self.name, self.path = STDIN, "", None
+            self.file = sys.stdin.buffer
+        else:
+            self.label, self.name, self.path = str(path), plain_name(path), Path(path)
+            try:
+                self.file = self.path.open("rb", buffering=0)
+            except OSError as error:
+                raise missing(path, error) from None
+        try:
+            self._blocks = blocks(self._raw)
+            self.head = self._first()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file (never standard input)."""
+        if self.path is not None:
+            self.file.close()
+
+    def _raw(self, size: int) -> bytes:
+        try:
+            data: bytes = self.file.read(size) or b""
+        except OSError as error:
+            raise missing(self.label, error) from None
+        if self.on_read is not None:
+            self.on_read(len(data))
+        return data
+
+    def _next(self) -> bytes:
+        try:
+            return next(self._blocks, b"")
+        except DamagedError as error:
+            raise CorpusError(
+                f"{error}; fetch or write it again", self.label, self.line + 1
+            ) from None
+
+    def _first(self) -> bytes:
+        parts, size = [], 0
+        while size < HEAD and (block := self._next()):
+            parts.append(block)
+            size += len(block)
+        return b"".join(parts).removeprefix(_BOM)
+
+    def blocks(self) -> Iterator[bytes]:
+        """All of the content, the head first; blocks are never empty."""
+        head, self.head = self.head, b""
+        while head:
+            yield head
+            head = self._next()
+
+    def lines(self, bad: Callable[[str, str, str, int | None], None]) -> Iterator[bytes]:
+        """Whole lines, many at a time; `line` counts those of the blocks given before.
+
+        Parameters
+        ----------
+        bad : callable
+            Told of a line above the limit, which is left out if it returns.
+
+        Yields
+        ------
+        bytes
+            One line or more, each with its newline, which the last of the file may lack.
+        """
+        parts: list[bytes] = []
+        size = 0
+        for block in self.blocks():
+            cut = block.find(b"\n") + 1
+            if size + (cut or len(block)) > self.max_line + 1:
+                if size <= self.max_line + 1:  # told once a line
+                    message = f"a line of more than {self.max_line} bytes (--max-line)"
+                    bad("line too long", message, self.label, self.line + 1)
+                parts, size = [], self.max_line + 2
+                if not cut:
+                    continue
+                self.line += 1
+                size, block = 0, block[cut:]
+            end = block.rfind(b"\n") + 1
+            if end:
+                parts.append(block[:end])
+                whole = b"".join(parts)
+                parts, size = [], 0
+                yield from self._without_long(whole, bad)
+                block = block[end:]
+            if block:
+                parts.append(block)
+                size += len(block)
+        if parts:
+            yield from self._without_long(b"".join(parts), bad)
+
+    def _without_long(
+        self, whole: bytes, bad: Callable[[str, str, str, int | None], None]
+    ) -> Iterator[bytes]:
+        # A block is hardly ever longer than the limit, and then no line in it can be.
+        if len(whole) <= self.max_line:
+            yield whole
+            self.line += whole.count(b"\n")
+            return
+        for line in _cut(whole):
+            if len(line.rstrip(b"\n")) > self.max_line:
+                message = f"a line of more than {self.max_line} bytes (--max-line)"
+                bad("line too long", message, self.label, self.line + 1)
+            else:
+                yield line
+            self.line += 1
+
+
+def _cut(whole: bytes) -> Iterator[bytes]:
+    start = 0
+    while start < len(whole):
+        end = whole.find(b"\n", start) + 1 or len(whole)
+        yield whole[start:end]
+        start = end
+
+
+def size_of(path: str) -> int | None:
+    """Bytes of a regular file; None for what has no size."""
+    if path == "-":
+        return None
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None

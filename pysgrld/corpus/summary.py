@@ -1,0 +1,48 @@
+"""A stored corpus in figures, for ``sgmc corpus info``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pysgrld.corpus.store import Corpus
+
+QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
+
+
+def describe(corpus: Corpus, words: int = 20) -> dict[str, Any]:
+    """Figures of a corpus, as plain values.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    words : int
+        How many of the most frequent words.
+
+    Returns
+    -------
+    dict
+        ``path``, ``fingerprint``, ``documents``, ``words``, ``tokens``, ``nnz``, ``bytes``;
+        ``empty`` documents; ``unused_words`` that never occur; ``length_quantiles`` by share,
+        in tokens; ``frequent`` as pairs of word and count; ``provenance``.
+    """
+    lengths, counts = corpus.lengths(), corpus.word_counts()
+    found = np.quantile(lengths, QUANTILES, method="inverted_cdf")
+    most = np.argsort(-counts, kind="stable")[:words]
+    return {
+        "path": str(corpus.path),
+        "fingerprint": corpus.fingerprint,
+        "documents": corpus.documents,
+        "words": corpus.words,
+        "tokens": corpus.tokens,
+        "nnz": len(corpus.indices),
+        "bytes": sum(file.stat().st_size for file in corpus.path.iterdir() if file.is_file()),
+        "empty": int((lengths == 0).sum()),
+        "unused_words": int((counts == 0).sum()),
+        "length_quantiles": {
+            f"{q:g}": int(n) for q, n in zip(QUANTILES, found.tolist(), strict=True)
+        },
+        "frequent": [(corpus.vocabulary[i], int(counts[i])) for i in most.tolist()],
+        "provenance": corpus.provenance,
+    }

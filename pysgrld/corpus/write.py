@@ -1,0 +1,183 @@
+"""Writing a stored corpus: streamed into a temporary folder that one rename makes real."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pysgrld.corpus.store import ARRAYS, FORMAT, VERSION
+from pysgrld.errors import OutputError, SgmcError, WriteError
+from pysgrld.types import Array, Documents, Int32s, Int64s
+
+_HEADER = 128
+
+
+class ArrayFile:
+    """A vector that grows at its end, as a ``.npy`` file: its header is written last."""
+
+    def __init__(self, path: Path, dtype: np.dtype[Any]) -> None:
+        self.dtype, self.size = dtype, 0
+        self.digest = hashlib.sha256()
+        self.file = path.open("wb")
+        self.file.write(bytes(_HEADER))
+
+    def append(self, values: Array) -> None:
+        """Write values after those that are there."""
+        data = np.ascontiguousarray(values, self.dtype).data.cast("B") if len(values) else b""
+        self.digest.update(data)
+        self.file.write(data)
+        self.size += len(values)
+
+    def finish(self) -> str:
+        """Write the header, force all of it to disk, and give the digest of the values."""
+        text = f"{{'descr': '{self.dtype.str}', 'fortran_order': False, 'shape': ({self.size},), }}"
+        self.file.seek(0)
+        self.file.write(b"\x93NUMPY\x01\x00" + (_HEADER - 10).to_bytes(2, "little"))
+        self.file.write(text.ljust(_HEADER - 11).encode() + b"\n")
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
+        return self.digest.hexdigest()
+
+
+class Writer:
+    """Documents on their way to disk."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self.folder = folder
+        self.files = {n: ArrayFile(folder / f"{n}.npy", d) for n, d in ARRAYS.items()}
+        self.files["indptr"].append(np.zeros(1, np.int64))
+        self.documents = self.nnz = self.tokens = 0
+
+    def append(self, block: Documents) -> None:
+        """Write documents after those that are there."""
+        self.files["indptr"].append(block.indptr[1:] + self.nnz)
+        self.files["indices"].append(block.indices)
+        self.files["counts"].append(block.counts)
+        self.documents += len(block)
+        self.nnz += len(block.indices)
+        self.tokens += block.tokens
+
+    def finish(self) -> list[str]:
+        """Close the arrays; gives their digests."""
+        return [file.finish() for file in self.files.values()]
+
+    def close(self) -> None:
+        """Let go of files after an error."""
+        for file in self.files.values():
+            file.file.close()
+
+    def finish_corpus(self, vocabulary: Sequence[str], provenance: dict[str, Any]) -> None:
+        """Close the arrays and write the vocabulary and meta.json beside them."""
+        digests = self.finish()
+        words = "".join(f"{word}\n" for word in vocabulary).encode()
+        digests.append(hashlib.sha256(words).hexdigest())
+        meta = {
+            "format": FORMAT,
+            "version": VERSION,
+            "documents": self.documents,
+            "words": len(vocabulary),
+            "tokens": self.tokens,
+            "nnz": self.nnz,
+            "fingerprint": hashlib.sha256("".join(digests).encode()).hexdigest(),
+            "provenance": provenance,
+        }
+        _write(self.folder / "vocab.txt", words)
+        _write(self.folder / "meta.json", json.dumps(meta, indent=1).encode() + b"\n")
+
+
+class Workshop:
+    """A temporary folder beside the place where a corpus shall lie; removed on any error."""
+
+    def __init__(self, store: Path) -> None:
+        self.store = store
+        self.folder = store.with_name(f".{store.name}.{os.getpid()}.tmp")
+        self.writers: list[Writer] = []
+
+    def __enter__(self) -> Workshop:
+        if self.store.exists() and not (self.store.is_dir() and not any(self.store.iterdir())):
+            raise OutputError(f"{self.store}: is there already; remove it or choose another name")
+        try:
+            self.store.parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir()
+        except OSError as error:
+            raise OutputError(f"{self.store}: cannot be created: {error.strerror}") from None
+        return self
+
+    def writer(self, name: str) -> Writer:
+        """Begin a set of arrays."""
+        self.writers.append(Writer(self.folder / name))
+        return self.writers[-1]
+
+    def discard(self, writer: Writer) -> None:
+        """Remove a set of arrays that was needed on the way only."""
+        writer.close()
+        shutil.rmtree(writer.folder)
+
+    def commit(self, writer: Writer) -> None:
+        """Make a finished corpus real."""
+        _sync_folder(writer.folder)
+        writer.folder.replace(self.store)
+        _sync_folder(self.store.parent)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: Any
+    ) -> None:
+        for writer in self.writers:
+            with contextlib.suppress(OSError):  # a full disk, said below
+                writer.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if isinstance(error, OSError) and not isinstance(error, SgmcError):
+            raise WriteError(
+                f"{self.store}: writing failed: {error.strerror}; nothing was left behind"
+            ) from None
+
+
+def _write(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def renumbered(block: Documents, remap: Int32s, drop_empty: bool) -> Documents:
+    """Rename word ids, drop those that become negative, and sort words within documents.
+
+    Parameters
+    ----------
+    block : Documents
+        Ids in any order within a document, each once.
+    remap : (old words,) int32
+        New id of each old id; negative to drop it. No two may be equal otherwise.
+    drop_empty : bool
+        Leave out documents that have no word left.
+    """
+    rows = np.repeat(np.arange(len(block), dtype=np.int64), np.diff(block.indptr))
+    indices, counts = remap[block.indices], block.counts
+    keep = indices >= 0
+    if not keep.all():
+        rows, indices, counts = rows[keep], indices[keep], counts[keep]
+    order = np.argsort((rows << 32) | indices)
+    lengths: Int64s = np.bincount(rows, minlength=len(block)).astype(np.int64)
+    if drop_empty:
+        lengths = lengths[lengths > 0]
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    return Documents(indptr, indices[order], counts[order])
