@@ -1,0 +1,132 @@
+#include "bindings.hpp"
+
+namespace sgmc::bindings {
+namespace {
+
+/// Documents in CSR over `rows` rows: every id in range, every count >= 1, indptr ascending.
+void check_documents(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
+                     Array<std::int32_t> const& counts, std::int64_t rows) {
+  check_shape(indptr, "indptr", {-1});
+  check_shape(indices, "indices", {-1});
+  check_shape(counts, "counts", {indices.shape(0)});
+  std::int64_t const n = indptr.shape(0) - 1, entries = indices.shape(0);
+  if (n < 0 || indptr.data()[0] != 0 || indptr.data()[n] != entries)
+    throw py::value_error("indptr: must start at 0 and end at len(indices)");
+  for (std::int64_t d = 0; d < n; ++d)
+    if (indptr.data()[d] > indptr.data()[d + 1]) throw py::value_error("indptr: must not decrease");
+  for (std::int64_t i = 0; i < entries; ++i) {
+    if (indices.data()[i] < 0 || indices.data()[i] >= rows)
+      throw py::value_error("indices: " + std::to_string(indices.data()[i]) + " is not a row of phi");
+    if (counts.data()[i] < 1) throw py::value_error("counts: must be at least 1");
+  }
+}
+
+}  // namespace
+
+void bind_documents(py::module_& m) {
+  py::class_<Workspace>(m, "Workspace").def(py::init<>());
+
+  m.def(
+      "documents_gibbs",
+      [](Array<float> const& phi, std::int32_t topics, Array<std::int64_t> const& indptr,
+         Array<std::int32_t> const& indices, Array<std::int32_t> const& counts,
+         Array<std::int64_t> const& doc_ids, float alpha, std::int32_t sweeps, std::int32_t kept,
+         bool rao_blackwell, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
+         Purpose purpose, std::optional<Array<std::int32_t>> z,
+         std::optional<Array<std::int64_t>> token_ptr, bool want_words, bool want_documents,
+         Workspace& work, int threads) -> py::tuple {
+        check_shape(phi, "phi", {-1, -1});
+        std::int64_t const rows = phi.shape(0), stride = phi.shape(1);
+        check_documents(indptr, indices, counts, rows);
+        std::int64_t const n = indptr.shape(0) - 1;
+        check_shape(doc_ids, "doc_ids", {n});
+        if (stride % kPad != 0 || topics < 1 || topics > stride)
+          throw py::value_error("phi: rows must be padded to a multiple of 16 and hold K values");
+        if (!(alpha > 0.0f)) throw py::value_error("alpha: must be positive");
+        if (sweeps < 1 || kept < 1 || kept > sweeps)
+          throw py::value_error("sweeps, kept: must be 1 <= kept <= sweeps");
+        if (z.has_value() != token_ptr.has_value())
+          throw py::value_error("z and token_ptr: both or neither");
+        DocumentsTask task{};
+        task.phi = phi.data();
+        task.stride = stride;
+        task.topics = topics;
+        task.indptr = indptr.data();
+        task.indices = indices.data();
+        task.counts = counts.data();
+        task.entity = reinterpret_cast<std::uint64_t const*>(doc_ids.data());
+        task.documents = n;
+        task.alpha = alpha;
+        task.sweeps = sweeps;
+        task.kept = kept;
+        task.rao_blackwell = rao_blackwell;
+        task.address = address(seed, chain, step);
+        task.purpose = purpose;
+        if (z) {
+          check_shape(*token_ptr, "token_ptr", {n + 1});
+          std::int64_t const* const at = token_ptr->data();
+          for (std::int64_t d = 0; d < n; ++d) {
+            std::int64_t tokens = 0;
+            for (std::int64_t i = indptr.data()[d]; i < indptr.data()[d + 1]; ++i)
+              tokens += counts.data()[i];
+            if (at[d] < 0 || at[d] + tokens > z->size() || at[d + 1] != at[d] + tokens)
+              throw py::value_error("token_ptr: must give every document its tokens inside z");
+          }
+          for (std::int64_t i = at[0]; i < at[n]; ++i)
+            if (z->data()[i] < -1 || z->data()[i] >= topics)
+              throw py::value_error("z: topics must be -1 or in [0, K)");
+          task.z = z->mutable_data();
+          task.token_ptr = at;
+        }
+        py::object words = py::none(), documents = py::none();
+        std::int64_t* word_counts = nullptr;
+        if (want_words) {
+          auto a = aligned<std::int64_t>({rows, stride}, false);
+          word_counts = a.mutable_data();
+          words = a;
+        }
+        if (want_documents) {
+          auto a = aligned<std::int64_t>({n, stride}, false);
+          task.doc_counts = a.mutable_data();
+          documents = a;
+        }
+        {
+          py::gil_scoped_release release;
+          run_documents(*active_kernels(), task, rows, word_counts, work, threads);
+        }
+        return py::make_tuple(words, documents);
+      },
+      py::kw_only(), py::arg("phi"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),
+      py::arg("counts"), py::arg("doc_ids"), py::arg("alpha"), py::arg("sweeps"), py::arg("kept"),
+      py::arg("rao_blackwell"), py::arg("seed"), py::arg("chain"), py::arg("step"),
+      py::arg("purpose"), py::arg("z") = py::none(), py::arg("token_ptr") = py::none(),
+      py::arg("want_words") = true, py::arg("want_documents") = false, py::arg("work"),
+      py::arg("threads"));
+
+  m.def(
+      "predictive",
+      [](Array<float> const& phi, std::int32_t topics, Array<std::int64_t> const& indptr,
+         Array<std::int32_t> const& indices, Array<std::int64_t> const& doc_counts,
+         Array<std::int64_t> const& tokens, double alpha, double factor, int threads) {
+        check_shape(phi, "phi", {-1, -1});
+        std::int64_t const stride = phi.shape(1), n = indptr.shape(0) - 1;
+        check_shape(doc_counts, "doc_counts", {n, stride});
+        check_shape(tokens, "tokens", {n});
+        if (n < 0 || indptr.data()[0] != 0 || indptr.data()[n] != indices.shape(0))
+          throw py::value_error("indptr: must start at 0 and end at len(indices)");
+        for (std::int64_t i = 0; i < indices.shape(0); ++i)
+          if (indices.data()[i] < 0 || indices.data()[i] >= phi.shape(0))
+            throw py::value_error("indices: not a row of phi");
+        Array<double> p(indices.shape(0));
+        PredictiveTask const task{phi.data(),     stride, topics, indptr.data(),   indices.data(),
+                                  doc_counts.data(), tokens.data(), alpha, factor, p.mutable_data()};
+        py::gil_scoped_release release;
+        run_predictive(*active_kernels(), task, n, threads);
+        return p;
+      },
+      py::kw_only(), py::arg("phi"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),
+      py::arg("doc_counts"), py::arg("tokens"), py::arg("alpha"), py::arg("factor"),
+      py::arg("threads"));
+}
+
+}  // namespace sgmc::bindings

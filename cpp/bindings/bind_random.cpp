@@ -1,0 +1,118 @@
+#include "bindings.hpp"
+
+#define SGMC_STRING_(x) #x
+#define SGMC_STRING(x) SGMC_STRING_(x)
+
+namespace sgmc::bindings {
+
+KernelTable const*& active_kernels() {
+  static KernelTable const* active = &kernels("");
+  return active;
+}
+
+void bind_random(py::module_& m) {
+#if defined(__clang__)
+  m.attr("compiler") = "Clang " __clang_version__;
+#else
+  m.attr("compiler") = "GCC " __VERSION__;
+#endif
+  m.attr("openmp") = SGMC_STRING(_OPENMP);
+  m.attr("ROW_PAD") = kPad;
+  m.attr("UNIT") = static_cast<std::int64_t>(kUnit);
+  m.attr("PHI_FLOOR") = kPhiFloor;
+  py::enum_<Purpose>(m, "Purpose")
+      .value("init", Purpose::init)
+      .value("documents", Purpose::documents)
+      .value("scir_pass", Purpose::scir_pass)
+      .value("scir_small_gamma", Purpose::scir_small_gamma)
+      .value("scir_poisson", Purpose::scir_poisson)
+      .value("scir_gamma", Purpose::scir_gamma)
+      .value("sgrld_noise", Purpose::sgrld_noise)
+      .value("scir_log", Purpose::scir_log)
+      .value("epoch_order", Purpose::epoch_order)
+      .value("holdout_choice", Purpose::holdout_choice)
+      .value("holdout_split", Purpose::holdout_split)
+      .value("evaluation", Purpose::evaluation)
+      .value("point_evaluation", Purpose::point_evaluation)
+      .value("infer", Purpose::infer)
+      .value("minibatch_choice", Purpose::minibatch_choice)
+      .value("scale_refresh", Purpose::scale_refresh)
+      .value("test", Purpose::test);
+  m.def("isa", [] { return std::string(active_kernels()->name); });
+  m.def("available_isas", &available_isas);
+  m.def("use_isa", [](std::string const& name) { active_kernels() = &kernels(name); }, py::arg("name"));
+
+  m.def(
+      "philox",
+      [](Array<std::uint32_t> const& counter, Array<std::uint32_t> const& key) {
+        check_shape(counter, "counter", {-1, 4});
+        std::int64_t const n = counter.shape(0);
+        check_shape(key, "key", {n, 2});
+        Array<std::uint32_t> out({n, std::int64_t{4}});
+        active_kernels()->philox(counter.data(), key.data(), n, out.mutable_data());
+        return out;
+      },
+      py::arg("counter"), py::arg("key"));
+  m.def(
+      "draw",
+      [](std::string const& kind, Array<float> const& parameter, std::uint64_t seed,
+         std::uint64_t step) {
+        static constexpr char const* kinds[] = {"normal",       "gamma", "poisson", "uniform24",
+                                                "uniform_open", "log",   "exp",     "expm1m"};
+        int which = -1;
+        for (int i = 0; i < 8; ++i)
+          if (kind == kinds[i]) which = i;
+        if (which < 0) throw py::value_error("kind: no sampler called '" + kind + "'");
+        check_shape(parameter, "parameter", {-1});
+        Array<float> out(parameter.shape(0));
+        active_kernels()->draw(which, parameter.data(), parameter.shape(0), address(seed, 0, step),
+                               out.mutable_data());
+        return out;
+      },
+      py::arg("kind"), py::arg("parameter"), py::arg("seed"), py::arg("step") = 0);
+  m.def(
+      "permute",
+      [](Array<std::int64_t> const& position, std::int64_t n, std::uint64_t seed,
+         std::uint32_t chain, Purpose purpose, std::uint64_t step) {
+        check_shape(position, "position", {-1});
+        std::int64_t const count = position.shape(0);
+        for (std::int64_t i = 0; i < count; ++i)
+          if (position.data()[i] < 0 || position.data()[i] >= n)
+            throw py::value_error("position: " + std::to_string(position.data()[i]) +
+                                  " is not in [0, " + std::to_string(n) + ")");
+        Array<std::int64_t> out(count);
+        Address const a = address(seed, chain, step);
+        auto* const to = out.mutable_data();
+        auto const* const from = position.data();
+        py::gil_scoped_release release;
+        active_kernels()->permute(from, count, n, a, purpose, to);
+        return out;
+      },
+      py::arg("position"), py::arg("n"), py::arg("seed"), py::arg("chain"), py::arg("purpose"),
+      py::arg("step"));
+  m.def(
+      "uniforms",
+      [](Array<std::int64_t> const& entity, Array<std::int64_t> const& ordinal, std::uint64_t seed,
+         std::uint32_t chain, Purpose purpose, std::uint64_t step) {
+        check_shape(entity, "entity", {-1});
+        std::int64_t const count = entity.shape(0);
+        check_shape(ordinal, "ordinal", {count});
+        Array<double> out(count);
+        active_kernels()->uniforms(entity.data(), ordinal.data(), count, address(seed, chain, step),
+                                   purpose, out.mutable_data());
+        return out;
+      },
+      py::arg("entity"), py::arg("ordinal"), py::arg("seed"), py::arg("chain"), py::arg("purpose"),
+      py::arg("step"));
+  m.def(
+      "zeros",
+      [](std::int64_t rows, std::int64_t columns, std::string const& dtype) -> py::object {
+        if (dtype == "float32") return aligned<float>({rows, columns}, true);
+        if (dtype == "float64") return aligned<double>({rows, columns}, true);
+        if (dtype == "int64") return aligned<std::int64_t>({rows, columns}, true);
+        throw py::value_error("dtype: wanted float32, float64 or int64, found '" + dtype + "'");
+      },
+      py::arg("rows"), py::arg("columns"), py::arg("dtype"));
+}
+
+}  // namespace sgmc::bindings

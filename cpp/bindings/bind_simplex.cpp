@@ -1,0 +1,121 @@
+#include <cmath>
+
+#include "bindings.hpp"
+
+namespace sgmc::bindings {
+namespace {
+
+void check_state(Array<float> const& g, Array<double> const& sums, std::int32_t topics) {
+  check_shape(g, "g", {-1, -1});
+  check_shape(sums, "sums", {g.shape(1)});
+  if (g.shape(1) % kPad != 0 || topics < 1 || topics > g.shape(1))
+    throw py::value_error("g: rows must be padded to a multiple of 16 and hold K values");
+}
+
+/// One step of a row kernel, in place on g and sums.
+void rows_step(RowKernel kernel, Array<float>& g, Array<double>& sums, std::int32_t topics,
+               float eta, Array<std::int32_t> const& rows, Array<std::int64_t> const& counts,
+               double factor, double h, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
+               std::uint32_t stream, Workspace& work, int threads) {
+  check_state(g, sums, topics);
+  std::int64_t const n = rows.shape(0), v = g.shape(0);
+  check_shape(counts, "counts", {n, g.shape(1)});
+  for (std::int64_t i = 0; i < n; ++i)
+    if (rows.data()[i] < 0 || rows.data()[i] >= v || (i && rows.data()[i] <= rows.data()[i - 1]))
+      throw py::value_error("rows: must be strictly increasing rows of g");
+  if (!(h > 0.0)) throw py::value_error("h: must be positive");
+  if (!(eta > 0.0f)) throw py::value_error("eta: must be positive");
+  if (!(factor >= 0.0) || !std::isfinite(factor)) throw py::value_error("factor: must be finite, >= 0");
+  RowsTask task{};
+  task.stride = g.shape(1);
+  task.topics = topics;
+  task.eta = eta;
+  task.counts = counts.data();
+  task.touched = rows.data();
+  task.n_touched = n;
+  task.factor = factor;
+  task.h = h;
+  task.address = address(seed, chain, step, stream);
+  float* const data = g.mutable_data();
+  double* const totals = sums.mutable_data();
+  py::gil_scoped_release release;
+  run_rows(*active_kernels(), kernel, data, v, task, totals, 0.0f, work, threads);
+}
+
+template <RowKernel kernel>
+void def_step(py::module_& m, char const* name) {
+  m.def(
+      name,
+      [](Array<float> g, Array<double> sums, std::int32_t topics, float eta,
+         Array<std::int32_t> const& rows, Array<std::int64_t> const& counts, double factor, double h,
+         std::uint64_t seed, std::uint32_t chain, std::uint64_t step, std::uint32_t stream,
+         Workspace& work, int threads) {
+        rows_step(kernel, g, sums, topics, eta, rows, counts, factor, h, seed, chain, step, stream,
+                  work, threads);
+      },
+      py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
+      py::arg("eta"), py::arg("rows"), py::arg("counts"), py::arg("factor"), py::arg("h"),
+      py::arg("seed"), py::arg("chain"), py::arg("step"), py::arg("stream"), py::arg("work"),
+      py::arg("threads"));
+}
+
+}  // namespace
+
+void bind_simplex(py::module_& m) {
+  def_step<RowKernel::scir>(m, "simplex_scir");
+  def_step<RowKernel::sgrld>(m, "simplex_sgrld");
+  def_step<RowKernel::relax>(m, "simplex_relax");
+  m.def(
+      "simplex_start",
+      [](Array<float> g, Array<double> sums, std::int32_t topics, float scale, std::uint64_t seed,
+         std::uint32_t chain, std::uint32_t stream, Workspace& work, int threads) {
+        check_state(g, sums, topics);
+        RowsTask task{};
+        task.stride = g.shape(1);
+        task.topics = topics;
+        task.address = address(seed, chain, 0, stream);
+        run_rows(*active_kernels(), RowKernel::start, g.mutable_data(), g.shape(0), task,
+                 sums.mutable_data(), scale, work, threads);
+      },
+      py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
+      py::arg("scale"), py::arg("seed"), py::arg("chain"), py::arg("stream"), py::arg("work"),
+      py::arg("threads"));
+  m.def(
+      "simplex_phi",
+      [](Array<float> const& g, Array<double> const& sums, std::int32_t topics,
+         std::optional<Array<std::int32_t>> rows, int threads) {
+        check_state(g, sums, topics);
+        std::int64_t const n = rows ? rows->shape(0) : g.shape(0), stride = g.shape(1);
+        if (rows)
+          for (std::int64_t i = 0; i < n; ++i)
+            if (rows->data()[i] < 0 || rows->data()[i] >= g.shape(0))
+              throw py::value_error("rows: not rows of g");
+        auto out = aligned<float>({n, stride}, false);
+        float* const to = out.mutable_data();
+        std::int32_t const* const from = rows ? rows->data() : nullptr;
+        py::gil_scoped_release release;
+        run_phi(*active_kernels(), g.data(), sums.data(), from, n, stride, topics, to, threads);
+        return out;
+      },
+      py::kw_only(), py::arg("g"), py::arg("sums"), py::arg("topics"), py::arg("rows"),
+      py::arg("threads"));
+  m.def(
+      "simplex_scir_log",
+      [](Array<double> log_g, Array<double> const& shape, double h, std::uint64_t seed,
+         std::uint32_t chain, std::uint64_t step, std::uint32_t stream, int threads) {
+        check_shape(log_g, "log_g", {-1, -1});
+        check_shape(shape, "shape", {log_g.shape(0), log_g.shape(1)});
+        for (std::int64_t i = 0; i < shape.size(); ++i)
+          if (!(shape.data()[i] > 0.0) || !std::isfinite(shape.data()[i]))
+            throw py::value_error("shape: must be positive and finite");
+        if (!(h > 0.0)) throw py::value_error("h: must be positive");
+        double* const data = log_g.mutable_data();
+        py::gil_scoped_release release;
+        run_scir_log(*active_kernels(), data, shape.data(), log_g.shape(0), log_g.shape(1), h,
+                     address(seed, chain, step, stream), threads);
+      },
+      py::kw_only(), py::arg("log_g").noconvert(), py::arg("shape"), py::arg("h"), py::arg("seed"),
+      py::arg("chain"), py::arg("step"), py::arg("stream"), py::arg("threads"));
+}
+
+}  // namespace sgmc::bindings

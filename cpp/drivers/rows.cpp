@@ -1,0 +1,79 @@
+#include <algorithm>
+
+#include "sgmc/drivers.hpp"
+#include "sgmc/parallel.hpp"
+
+namespace sgmc {
+
+void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t v, RowsTask task,
+              double* sums, float start_scale, Workspace& work, int threads) {
+  std::int64_t const stride = task.stride, blocks = (v + kRowBlock - 1) / kRowBlock;
+  auto const cells = static_cast<std::size_t>(kRowBlock * stride + kPad);
+  threads = std::max(1, threads);
+  std::vector<RowsScratch> scratch(static_cast<std::size_t>(threads));
+  for (std::size_t t = 0; t < scratch.size(); ++t) {
+    auto* at = work.get<float>(t + 1, 7 * cells);
+    for (int i = 0; i < 3; ++i) {
+      scratch[t].index[i] = reinterpret_cast<std::int32_t*>(at + static_cast<std::size_t>(2 * i) * cells);
+      scratch[t].value[i] = at + static_cast<std::size_t>(2 * i + 1) * cells;
+    }
+    scratch[t].shape = at + 6 * cells;
+  }
+  auto* const partial = work.get<double>(0, static_cast<std::size_t>(blocks * stride));
+
+  std::vector<float> ratio(static_cast<std::size_t>(stride), 0.0f);
+  if (kernel == RowKernel::sgrld) {  // N_k / s_k, with N_k an exact sum of integers
+    std::vector<std::int64_t> total(ratio.size(), 0);
+    for (std::int64_t i = 0; i < task.n_touched; ++i)
+      for (std::int64_t c = 0; c < stride; ++c)
+        total[static_cast<std::size_t>(c)] += task.counts[i * stride + c];
+    for (std::int64_t c = 0; c < task.topics; ++c)
+      ratio[static_cast<std::size_t>(c)] = static_cast<float>(
+          static_cast<double>(total[static_cast<std::size_t>(c)]) * task.factor / sums[c]);
+  }
+  parallel_for(blocks, threads, [&](std::int64_t block, int thread) {
+    RowsTask mine = task;
+    mine.begin = block * kRowBlock;
+    mine.end = std::min(v, mine.begin + kRowBlock);
+    auto const* const first =
+        std::lower_bound(task.touched, task.touched + task.n_touched, mine.begin);
+    auto const* const last = std::lower_bound(first, task.touched + task.n_touched, mine.end);
+    mine.touched = first;
+    mine.n_touched = last - first;
+    mine.counts = task.counts + (first - task.touched) * stride;
+    mine.sums = partial + block * stride;
+    RowsScratch const& s = scratch[static_cast<std::size_t>(thread)];
+    switch (kernel) {
+      case RowKernel::scir: k.simplex_scir(g, mine, s); break;
+      case RowKernel::sgrld: k.simplex_sgrld(g, ratio.data(), mine, s); break;
+      case RowKernel::relax: k.simplex_relax(g, mine, s); break;
+      case RowKernel::start: k.simplex_start(g, start_scale, mine); break;
+    }
+  });
+  std::fill_n(sums, stride, 0.0);
+  for (std::int64_t block = 0; block < blocks; ++block)
+    for (std::int64_t c = 0; c < stride; ++c) sums[c] += partial[block * stride + c];
+}
+
+void run_phi(KernelTable const& k, float const* g, double const* sums, std::int32_t const* rows,
+             std::int64_t n, std::int64_t stride, std::int32_t topics, float* out, int threads) {
+  std::vector<float> inverse(static_cast<std::size_t>(stride), 0.0f);
+  for (std::int64_t c = 0; c < topics; ++c)
+    inverse[static_cast<std::size_t>(c)] = static_cast<float>(1.0 / sums[c]);
+  PhiTask const task{stride, topics, inverse.data()};
+  constexpr std::int64_t kChunk = 256;
+  parallel_for((n + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
+    k.simplex_phi(g, rows, chunk * kChunk, std::min(n, (chunk + 1) * kChunk), out, task);
+  });
+}
+
+void run_scir_log(KernelTable const& k, double* log_g, double const* shape, std::int64_t rows,
+                  std::int64_t columns, double h, Address const& address, int threads) {
+  constexpr std::int64_t kChunk = 16;
+  parallel_for((rows + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
+    LogRowsTask const task{chunk * kChunk, std::min(rows, (chunk + 1) * kChunk), columns, h, address};
+    k.simplex_scir_log(log_g, shape, task);
+  });
+}
+
+}  // namespace sgmc

@@ -1,0 +1,51 @@
+// Threads, scratch memory and ordered sums around the kernels.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sgmc/kernels.hpp"
+
+namespace sgmc {
+
+/// Scratch that outlives a call, so that a minibatch costs no page faults.
+class Workspace {
+ public:
+  /// n values of T, zeroed only when the memory is new.
+  template <class T>
+  T* get(std::size_t slot, std::size_t n) {
+    if (slot >= pools_.size()) pools_.resize(slot + 1);
+    std::vector<unsigned char>& pool = pools_[slot];
+    std::size_t const bytes = n * sizeof(T) + 64;
+    if (pool.size() < bytes) pool = std::vector<unsigned char>(bytes + bytes / 4);
+    auto const at = reinterpret_cast<std::uintptr_t>(pool.data());
+    return reinterpret_cast<T*>((at + 63) / 64 * 64);
+  }
+
+ private:
+  std::vector<std::vector<unsigned char>> pools_;
+};
+
+/// Runs the Gibbs kernel over all documents. `task` comes without order, cursor and per-thread
+/// results; word_counts (rows, stride) and doc_counts may be null. Longest documents first.
+void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
+                   std::int64_t* word_counts, Workspace& work, int threads);
+
+enum class RowKernel { scir, sgrld, relax, start };
+
+/// Runs a row kernel over all V rows; `task` has the statistics of all touched rows. `sums` (stride)
+/// is read (sgrld: s_k before the step) and receives the new topic sums, added block by block.
+void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t v, RowsTask task,
+              double* sums, float start_scale, Workspace& work, int threads);
+
+/// phi of `n` words (rows null: words 0..n-1) into out (n, stride).
+void run_phi(KernelTable const& k, float const* g, double const* sums, std::int32_t const* rows,
+             std::int64_t n, std::int64_t stride, std::int32_t topics, float* out, int threads);
+
+void run_predictive(KernelTable const& k, PredictiveTask const& task, std::int64_t documents,
+                    int threads);
+
+void run_scir_log(KernelTable const& k, double* log_g, double const* shape, std::int64_t rows,
+                  std::int64_t columns, double h, Address const& address, int threads);
+
+}  // namespace sgmc

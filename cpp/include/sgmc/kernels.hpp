@@ -1,0 +1,184 @@
+// Every kernel, declared once, with its contract. Kernels are serial over what they are given,
+// allocate nothing, throw nothing, print nothing; threads and memory belong to the drivers.
+//
+// Plain structs only: this header is shared by objects compiled for different machines.
+#pragma once
+
+#include <cstdint>
+
+#include "sgmc/purpose.hpp"
+
+namespace sgmc {
+
+/// Where the randomness of a call comes from; see philox.hpp for the layout.
+struct Address {
+  std::uint64_t seed;
+  std::uint32_t chain;
+  std::uint32_t stream;  // block of the model
+  std::uint64_t step;    // iteration
+};
+
+/// Rows are padded to a multiple of this many values; pads are 0 on entry and on exit.
+inline constexpr int kPad = 16;
+/// Fixed-point unit of Rao-Blackwellised counts: a probability p adds round(p * 2^24).
+inline constexpr double kUnit = 16777216.0;
+/// Rows are updated in blocks of this many: the unit of scheduling and of ordered sums.
+inline constexpr std::int64_t kRowBlock = 64;
+/// phi as documents read it is never below this, so that no token is without a topic.
+inline constexpr float kPhiFloor = 1e-30f;
+
+// ---- documents ---------------------------------------------------------------------------------
+
+inline constexpr int kSlots = 4;        // documents advanced together by one thread
+inline constexpr int kUniforms = 512;   // uniforms generated at a time
+
+/// Gibbs sampling of the topics of documents, given topics phi.
+///
+///   p(z_i = k | rest) ~ (alpha + n_dk^{-i}) phi_k,w(i)          Patterson & Teh (2013), eq. (11)
+///
+/// `sweeps` systematic scans in order of word entries; statistics are collected in the last `kept`.
+/// A document starts from its stored topics where z >= 0; where z < 0 a token enters in the first
+/// sweep conditional on those before it (sequential fold-in).
+/// NumPy: tests/oracles/documents_gibbs.py. Randomness: Purpose `purpose`, entity = entity[d].
+struct DocumentsTask {
+  // topics: (R, stride) float, each row one word, K used; rows sum to anything
+  float const* phi;
+  std::int64_t stride;
+  std::int32_t topics;
+  // documents in CSR over the R rows; order[] lists them as they shall be taken
+  std::int64_t const* indptr;
+  std::int32_t const* indices;
+  std::int32_t const* counts;
+  std::uint64_t const* entity;
+  std::int64_t const* order;
+  std::int64_t documents;
+  float alpha;
+  std::int32_t sweeps, kept;
+  bool rao_blackwell;  // collect p_k / sum p in units of 2^-24, else sampled topics in units of 1
+  Address address;
+  Purpose purpose;
+  // topics of tokens, or null: document d owns z[token_ptr[d] .. token_ptr[d + 1])
+  std::int32_t* z;
+  std::int64_t const* token_ptr;
+  // results, or null; word_counts belongs to one thread, row r is valid where touched[r]
+  std::int64_t* word_counts;  // (R, stride)
+  std::uint8_t* touched;      // (R)
+  std::int64_t* doc_counts;   // (documents, stride)
+  std::int64_t* next;         // shared cursor into order[], advanced atomically
+};
+
+/// Scratch of one thread: sizes are in values, for documents of at most `max_tokens` tokens and
+/// `max_entries` distinct words.
+struct DocumentsScratch {
+  std::int32_t* token[kSlots];  // max_tokens: entry of each token
+  std::int32_t* z[kSlots];      // max_tokens: used where the task keeps no z
+  float* counts[kSlots];        // stride: alpha + n_dk
+  float* collected[kSlots];     // max_entries * stride (one row where word_counts is null)
+  float* uniforms[kSlots];      // kUniforms
+  float* sums;                  // stride
+};
+
+// ---- rows of a matrix of simplexes -----------------------------------------------------------------
+
+/// Rows [begin, end) of a block, with the statistics of the rows that a minibatch touched.
+///
+/// g (V, stride) word-major; touched[i] are ascending word ids; counts (touched, stride) integers;
+/// counts * factor estimates N_kw. `sums` receives sum_w g_kw over [begin, end), in row order.
+struct RowsTask {
+  std::int64_t begin, end;
+  std::int64_t stride;
+  std::int32_t topics;
+  float eta;
+  std::int64_t const* counts;         // row of touched[first]
+  std::int32_t const* touched;        // word ids in [begin, end)
+  std::int64_t n_touched;
+  double factor;
+  double h;
+  Address address;
+  double* sums;                       // (stride)
+};
+
+/// Queues of a row kernel: kRowBlock * stride + kPad values each.
+struct RowsScratch {
+  std::int32_t* index[3];
+  float* value[3];
+  float* shape;  // by cell: shape of the cells that wait for a Poisson count
+};
+
+/// phi of some words as documents read it: max(g_wk / s_k, floor), pads 0.
+struct PhiTask {
+  std::int64_t stride;
+  std::int32_t topics;
+  float const* inverse_sums;  // (stride): 1 / s_k, pads 0
+};
+
+/// Rows [begin, end) of log-space state, (V, columns) double without padding.
+struct LogRowsTask {
+  std::int64_t begin, end, columns;
+  double h;
+  Address address;
+};
+
+/// Held-out tokens scored by p = sum_k theta_dk phi_wk,
+/// theta_dk = (alpha + doc_counts_dk * factor) / (K alpha + tokens_d)   Patterson & Teh (2013), eq. (15)
+struct PredictiveTask {
+  float const* phi;                // (R, stride)
+  std::int64_t stride;
+  std::int32_t topics;
+  std::int64_t const* indptr;      // held-out entries of each document
+  std::int32_t const* indices;     // rows of phi
+  std::int64_t const* doc_counts;  // (documents, stride)
+  std::int64_t const* tokens;      // observed tokens of each document
+  double alpha, factor;
+  double* p;                       // one per entry
+};
+
+/// The kernels of one instruction set.
+struct KernelTable {
+  char const* name;
+  void (*documents_gibbs)(DocumentsTask const&, DocumentsScratch const&) noexcept;
+  /// CIR transition of length h with shape eta + counts * factor; h = inf draws Gamma(shape).
+  /// Baker et al. (2018), section 2.2: N ~ Poisson(g e/c), g' = c Gamma(a + N), e = exp(-h), c = 1-e.
+  void (*simplex_scir)(float* g, RowsTask const&, RowsScratch const&) noexcept;
+  /// The same on log g in double, shape (V, columns) given per cell.
+  void (*simplex_scir_log)(double* log_g, double const* shape, LogRowsTask const&) noexcept;
+  /// |g + h (eta + N - g (1 + N_k/s_k)) + sqrt(2 h g) z|, Patterson & Teh (2013), eq. (10) with
+  /// epsilon = 2h. ratio[k] = N_k / s_k.
+  void (*simplex_sgrld)(float* g, float const* ratio, RowsTask const&, RowsScratch const&) noexcept;
+  /// Mean of the CIR transition, no noise: g e + (eta + N)(1 - e).
+  void (*simplex_relax)(float* g, RowsTask const&, RowsScratch const&) noexcept;
+  /// g = scale * Gamma(1): the start of a chain.
+  void (*simplex_start)(float* g, float scale, RowsTask const&) noexcept;
+  /// out[i] = phi of word rows[i] (all words where rows is null), i in [begin, end).
+  void (*simplex_phi)(float const* g, std::int32_t const* rows, std::int64_t begin, std::int64_t end,
+                      float* out, PhiTask const&) noexcept;
+  /// Documents [begin, end); theta is scratch of stride values.
+  void (*predictive)(PredictiveTask const&, std::int64_t begin, std::int64_t end,
+                     double* theta) noexcept;
+  /// out[i] = image of position[i] under a keyed bijection of [0, n): a permutation that needs no
+  /// memory (six Feistel rounds on the next even number of bits, walked until inside).
+  void (*permute)(std::int64_t const* position, std::int64_t count, std::int64_t n, Address const&,
+                  Purpose, std::int64_t* out) noexcept;
+  /// out[i] uniform in (0, 1), 53 bits: block ordinal[i] of entity[i].
+  void (*uniforms)(std::int64_t const* entity, std::int64_t const* ordinal, std::int64_t count,
+                   Address const&, Purpose, double* out) noexcept;
+  /// Samplers alone, for tests: n draws, draw i from entity i. kind: 0 normal, 1 gamma(a[i]),
+  /// 2 poisson(a[i]), 3 uniform24, 4 uniform_open, 5 log(a[i]), 6 exp(a[i]), 7 1 - exp(-a[i]).
+  void (*draw)(int kind, float const* a, std::int64_t n, Address const&, float* out) noexcept;
+  void (*philox)(std::uint32_t const* counter, std::uint32_t const* key, std::int64_t n,
+                 std::uint32_t* out) noexcept;
+};
+
+namespace baseline {
+KernelTable const& table() noexcept;
+}
+#if defined(SGMC_X86)
+namespace avx2 {
+KernelTable const& table() noexcept;
+}
+namespace avx512 {
+KernelTable const& table() noexcept;
+}
+#endif
+
+}  // namespace sgmc

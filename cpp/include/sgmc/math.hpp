@@ -1,0 +1,58 @@
+// Elementary functions over 16 lanes. Coefficients are our own minimax fits (docs/development.md).
+//
+//   log      x in [1.2e-38, 3.4e38]            relative error < 3e-7 (absolute < 1e-7 near 1)
+//   exp      x in [-87.3, 88]; below: 0        relative error < 3e-7
+//   expm1m   1 - exp(-x), x >= 0               relative error < 4e-7
+//   sincos   of pi/4 * t, |t| <= 1             absolute error < 1e-7
+#pragma once
+
+#include "sgmc/simd.hpp"
+
+namespace sgmc::SGMC_ISA {
+
+template <int N>
+SGMC_INLINE F16 polynomial(F16 x, float const (&c)[N]) {
+  F16 r = f16(c[N - 1]);
+  for (int i = N - 2; i >= 0; --i) r = r * x + f16(c[i]);
+  return r;
+}
+
+SGMC_INLINE F16 log(F16 x) {
+  // x = 2^e m with m in [sqrt(1/2), sqrt(2)): log x = e ln 2 + log(1 + f), f = m - 1
+  U16 const u = bits(x) + u16(0x40000000u - 0x3f3504f3u);
+  F16 const e = to_float(shr(u, 23)) - f16(128.0f);
+  F16 const f = as_float((u & u16(0x007fffffu)) + u16(0x3f3504f3u)) - f16(1.0f);
+  static constexpr float c[] = {0.333333317f, -0.250008211f, 0.200012267f, -0.166233565f,
+                                0.142017625f, -0.131601951f, 0.127615503f, -0.0763442984f};
+  F16 const s = f * f;
+  F16 const tail = polynomial(f, c) * f * s + e * f16(-2.12194440e-4f);
+  return f + (tail - f16(0.5f) * s) + e * f16(0.693359375f);
+}
+
+SGMC_INLINE F16 exp(F16 x) {
+  F16 const y = max(min(x, f16(88.0f)), f16(-104.0f));
+  F16 const n = floor(y * f16(1.44269504f) + f16(0.5f));
+  F16 const r = (y - n * f16(0.693359375f)) - n * f16(-2.12194440e-4f);
+  static constexpr float c[] = {0.499999931f, 0.166665148f, 0.0416684568f, 0.00836941904f,
+                                0.00138131424f};
+  F16 const p = f16(1.0f) + (r + r * r * polynomial(r, c));
+  F16 const scaled = p * as_float(shl(to_int(max(n, f16(-126.0f))) + u16(127), 23));
+  return select(n < f16(-126.0f), f16(0.0f), scaled);
+}
+
+SGMC_INLINE F16 expm1m(F16 x) {
+  static constexpr float c[] = {0.999999999f,   -0.499999823f,  0.16666248f,
+                                -0.0416304133f, 0.00819039118f, -0.00112402588f};
+  return select(x < f16(0.5f), x * polynomial(min(x, f16(0.5f)), c), f16(1.0f) - exp(-x));
+}
+
+SGMC_INLINE void sincos_quarter(F16 t, F16& sine, F16& cosine) {
+  F16 const x = t * f16(0.785398163f);
+  F16 const s = x * x;
+  static constexpr float a[] = {-0.166666549f, 0.00833217814f, -0.000195172979f};
+  static constexpr float b[] = {0.0416666469f, -0.00138873675f, 2.44384497e-05f};
+  sine = x + x * s * polynomial(s, a);
+  cosine = f16(1.0f) - f16(0.5f) * s + s * s * polynomial(s, b);
+}
+
+}  // namespace sgmc::SGMC_ISA

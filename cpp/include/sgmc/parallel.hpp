@@ -1,0 +1,56 @@
+// OpenMP, here and nowhere else. The number of threads is always an argument; one thread is a plain
+// loop. Work items must be independent and write to places of their own: then the schedule cannot
+// change a result.
+#pragma once
+
+#include <omp.h>
+
+#include <cstdint>
+#include <exception>
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+namespace sgmc {
+
+/// Flushes subnormal floats to zero while it lives: gamma variates of small shape are full of them,
+/// and they cost a hundred cycles each. A setting of the thread, restored afterwards.
+class FlushSubnormals {
+ public:
+#if defined(__SSE2__)
+  FlushSubnormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x8040u); }
+  ~FlushSubnormals() { _mm_setcsr(saved_); }
+
+ private:
+  unsigned saved_;
+#endif
+};
+
+/// Calls fn(item, thread) for item = 0 .. n - 1. The first exception is rethrown after the join.
+template <class F>
+void parallel_for(std::int64_t n, int threads, F&& fn) {
+  if (threads <= 1 || n <= 1) {
+    FlushSubnormals const flush;
+    for (std::int64_t i = 0; i < n; ++i) fn(i, 0);
+    return;
+  }
+  std::exception_ptr error = nullptr;
+#pragma omp parallel num_threads(threads) default(none) shared(n, fn, error)
+  {
+    FlushSubnormals const flush;
+    int const thread = omp_get_thread_num();
+#pragma omp for schedule(dynamic, 1)
+    for (std::int64_t i = 0; i < n; ++i) {
+      try {
+        fn(i, thread);
+      } catch (...) {
+#pragma omp critical(sgmc_parallel_for_error)
+        if (!error) error = std::current_exception();
+      }
+    }
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace sgmc

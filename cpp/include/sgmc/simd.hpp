@@ -1,0 +1,389 @@
+// Sixteen lanes, whatever the machine: one AVX-512 register, two AVX2 registers or four of 128 bits.
+//
+// Every kernel is written over these types only. A 16-lane value is a native vector or a pair of
+// halves, and each operation means the same on each instruction set, in the same order; with
+// contraction off, results are therefore equal bit for bit across sets.
+//
+// All of it lives in the namespace of its instruction set: a function that the compiler leaves
+// outlined must never be shared between objects that were compiled for different machines.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#define SGMC_INLINE inline __attribute__((always_inline))
+
+namespace sgmc::SGMC_ISA {
+
+#if defined(SGMC_AVX512)
+inline constexpr int kNative = 16;
+#elif defined(SGMC_AVX2)
+inline constexpr int kNative = 8;
+#else
+inline constexpr int kNative = 4;
+#endif
+
+typedef float NativeF __attribute__((vector_size(4 * kNative)));
+typedef std::int32_t NativeI __attribute__((vector_size(4 * kNative)));
+typedef std::uint32_t NativeU __attribute__((vector_size(4 * kNative)));
+typedef std::uint64_t NativeW __attribute__((vector_size(4 * kNative)));
+
+// ---- a native register of floats, and of 32-bit integers --------------------------------------
+
+struct NF {
+  NativeF v;
+};
+struct NU {
+  NativeU v;
+};
+#if defined(SGMC_AVX512)
+struct NM {
+  __mmask16 v;
+};
+#else
+struct NM {
+  NativeI v;
+};
+#endif
+
+template <class Half>
+struct Pair {
+  Half lo, hi;
+};
+
+template <class One, int Count>
+struct Wide {
+  using type = Pair<typename Wide<One, Count / 2>::type>;
+};
+template <class One>
+struct Wide<One, 1> {
+  using type = One;
+};
+
+inline constexpr int kLanes = 16;
+using F16 = Wide<NF, kLanes / kNative>::type;
+using U16 = Wide<NU, kLanes / kNative>::type;
+using M16 = Wide<NM, kLanes / kNative>::type;
+
+template <class T>
+inline constexpr int width = kNative;
+template <class H>
+inline constexpr int width<Pair<H>> = 2 * width<H>;
+
+// ---- construction ------------------------------------------------------------------------------
+
+template <class T>
+struct Make;
+template <>
+struct Make<NF> {
+  static SGMC_INLINE NF fill(float x) { return {x - (NativeF){}}; }
+  static SGMC_INLINE NF load(float const* p) {
+    NF r;
+    std::memcpy(&r.v, p, sizeof r.v);
+    return r;
+  }
+  static SGMC_INLINE NF load(double const* p) {
+    NF r;
+    for (int i = 0; i < kNative; ++i) r.v[i] = static_cast<float>(p[i]);
+    return r;
+  }
+};
+template <>
+struct Make<NU> {
+  static SGMC_INLINE NU fill(std::uint32_t x) { return {x + (NativeU){}}; }
+  static SGMC_INLINE NU load(std::uint32_t const* p) {
+    NU r;
+    std::memcpy(&r.v, p, sizeof r.v);
+    return r;
+  }
+  static SGMC_INLINE NU load(std::int32_t const* p) {
+    NU r;
+    std::memcpy(&r.v, p, sizeof r.v);
+    return r;
+  }
+};
+template <class H>
+struct Make<Pair<H>> {
+  template <class X>
+  static SGMC_INLINE Pair<H> fill(X x) {
+    return {Make<H>::fill(x), Make<H>::fill(x)};
+  }
+  template <class X>
+  static SGMC_INLINE Pair<H> load(X const* p) {
+    return {Make<H>::load(p), Make<H>::load(p + width<H>)};
+  }
+};
+SGMC_INLINE F16 f16(float x) { return Make<F16>::fill(x); }
+SGMC_INLINE U16 u16(std::uint32_t x) { return Make<U16>::fill(x); }
+SGMC_INLINE F16 load(float const* p) { return Make<F16>::load(p); }
+SGMC_INLINE U16 load_u(std::uint32_t const* p) { return Make<U16>::load(p); }
+SGMC_INLINE U16 load_u(std::int32_t const* p) { return Make<U16>::load(p); }
+
+SGMC_INLINE void store(float* p, NF a) { std::memcpy(p, &a.v, sizeof a.v); }
+SGMC_INLINE void store(std::uint32_t* p, NU a) { std::memcpy(p, &a.v, sizeof a.v); }
+SGMC_INLINE void store(std::int32_t* p, NU a) { std::memcpy(p, &a.v, sizeof a.v); }
+template <class X, class H>
+SGMC_INLINE void store(X* p, Pair<H> a) {
+  store(p, a.lo);
+  store(p + width<H>, a.hi);
+}
+
+// ---- lane-wise operations: written once for the register, lifted to pairs -----------------------
+
+#define SGMC_BINARY(NAME, ARG, RESULT, EXPRESSION)                  \
+  SGMC_INLINE RESULT NAME(ARG a, ARG b) { return {EXPRESSION}; }    \
+  template <class H>                                                \
+    requires requires(H x) { NAME(x, x); } && (lifts<H, ARG>)       \
+  SGMC_INLINE auto NAME(Pair<H> a, Pair<H> b) {                     \
+    return Pair<decltype(NAME(a.lo, b.lo))>{NAME(a.lo, b.lo), NAME(a.hi, b.hi)}; \
+  }
+
+// A pair tree has leaves of one kind; `lifts` picks the overload that was written for that leaf.
+template <class H>
+struct Leaf {
+  using type = H;
+};
+template <class H>
+struct Leaf<Pair<H>> {
+  using type = typename Leaf<H>::type;
+};
+template <class A, class B>
+inline constexpr bool same = false;
+template <class A>
+inline constexpr bool same<A, A> = true;
+template <class H, class One>
+inline constexpr bool lifts = same<typename Leaf<H>::type, One>;
+
+SGMC_BINARY(operator+, NF, NF, a.v + b.v)
+SGMC_BINARY(operator-, NF, NF, a.v - b.v)
+SGMC_BINARY(operator*, NF, NF, a.v* b.v)
+SGMC_BINARY(operator/, NF, NF, a.v / b.v)
+SGMC_BINARY(operator+, NU, NU, a.v + b.v)
+SGMC_BINARY(operator-, NU, NU, a.v - b.v)
+SGMC_BINARY(operator*, NU, NU, a.v* b.v)
+SGMC_BINARY(operator&, NU, NU, a.v& b.v)
+SGMC_BINARY(operator|, NU, NU, a.v | b.v)
+SGMC_BINARY(operator^, NU, NU, a.v ^ b.v)
+
+#if defined(SGMC_AVX512)
+SGMC_BINARY(operator<, NF, NM, _mm512_cmp_ps_mask((__m512)a.v, (__m512)b.v, _CMP_LT_OQ))
+SGMC_BINARY(operator<=, NF, NM, _mm512_cmp_ps_mask((__m512)a.v, (__m512)b.v, _CMP_LE_OQ))
+SGMC_BINARY(operator==, NU, NM, _mm512_cmpeq_epi32_mask((__m512i)a.v, (__m512i)b.v))
+SGMC_BINARY(operator&, NM, NM, static_cast<__mmask16>(a.v & b.v))
+SGMC_BINARY(operator|, NM, NM, static_cast<__mmask16>(a.v | b.v))
+SGMC_BINARY(min, NF, NF, (NativeF)_mm512_min_ps((__m512)a.v, (__m512)b.v))
+SGMC_BINARY(max, NF, NF, (NativeF)_mm512_max_ps((__m512)a.v, (__m512)b.v))
+#else
+SGMC_BINARY(operator<, NF, NM, (NativeI)(a.v < b.v))
+SGMC_BINARY(operator<=, NF, NM, (NativeI)(a.v <= b.v))
+SGMC_BINARY(operator==, NU, NM, (NativeI)(a.v == b.v))
+SGMC_BINARY(operator&, NM, NM, a.v& b.v)
+SGMC_BINARY(operator|, NM, NM, a.v | b.v)
+#if defined(SGMC_AVX2)
+SGMC_BINARY(min, NF, NF, (NativeF)_mm256_min_ps((__m256)a.v, (__m256)b.v))
+SGMC_BINARY(max, NF, NF, (NativeF)_mm256_max_ps((__m256)a.v, (__m256)b.v))
+#elif defined(__SSE2__)
+SGMC_BINARY(min, NF, NF, (NativeF)_mm_min_ps((__m128)a.v, (__m128)b.v))
+SGMC_BINARY(max, NF, NF, (NativeF)_mm_max_ps((__m128)a.v, (__m128)b.v))
+#else
+SGMC_BINARY(min, NF, NF, a.v < b.v ? a.v : b.v)
+SGMC_BINARY(max, NF, NF, a.v > b.v ? a.v : b.v)
+#endif
+#endif
+
+#define SGMC_UNARY(NAME, ARG, RESULT, EXPRESSION)              \
+  SGMC_INLINE RESULT NAME(ARG a) { return {EXPRESSION}; }      \
+  template <class H>                                           \
+    requires(lifts<H, ARG>)                                    \
+  SGMC_INLINE auto NAME(Pair<H> a) {                           \
+    return Pair<decltype(NAME(a.lo))>{NAME(a.lo), NAME(a.hi)}; \
+  }
+
+#if defined(SGMC_AVX512)
+SGMC_UNARY(sqrt, NF, NF, (NativeF)_mm512_sqrt_ps((__m512)a.v))
+SGMC_UNARY(floor, NF, NF,
+           (NativeF)_mm512_roundscale_ps((__m512)a.v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
+SGMC_UNARY(operator~, NM, NM, static_cast<__mmask16>(~a.v))
+#elif defined(SGMC_AVX2)
+SGMC_UNARY(sqrt, NF, NF, (NativeF)_mm256_sqrt_ps((__m256)a.v))
+SGMC_UNARY(floor, NF, NF, (NativeF)_mm256_floor_ps((__m256)a.v))
+SGMC_UNARY(operator~, NM, NM, ~a.v)
+#else
+SGMC_INLINE NF sqrt(NF a) {
+#if defined(__SSE2__)
+  return {(NativeF)_mm_sqrt_ps((__m128)a.v)};
+#else
+  NF r;
+  for (int i = 0; i < kNative; ++i) r.v[i] = __builtin_sqrtf(a.v[i]);
+  return r;
+#endif
+}
+SGMC_INLINE NF floor(NF a) {  // |a| >= 2^23 is an integer already
+  NativeF const t = __builtin_convertvector(__builtin_convertvector(a.v, NativeI), NativeF);
+  NativeF const down = t - (t > a.v ? (NativeF){} + 1.0f : (NativeF){});
+  NativeF const magnitude = a.v < 0.0f ? -a.v : a.v;
+  return {magnitude < 8388608.0f ? down : a.v};
+}
+template <class H>
+  requires(lifts<H, NF>)
+SGMC_INLINE Pair<H> sqrt(Pair<H> a) {
+  return {sqrt(a.lo), sqrt(a.hi)};
+}
+template <class H>
+  requires(lifts<H, NF>)
+SGMC_INLINE Pair<H> floor(Pair<H> a) {
+  return {floor(a.lo), floor(a.hi)};
+}
+SGMC_UNARY(operator~, NM, NM, ~a.v)
+#endif
+SGMC_UNARY(operator-, NF, NF, -a.v)
+SGMC_UNARY(bits, NF, NU, (NativeU)a.v)                                  // reinterpret
+SGMC_UNARY(as_float, NU, NF, (NativeF)a.v)                              // reinterpret
+SGMC_UNARY(to_float, NU, NF, __builtin_convertvector((NativeI)a.v, NativeF))  // signed integer
+SGMC_UNARY(to_int, NF, NU, (NativeU)__builtin_convertvector(a.v, NativeI))    // truncates
+
+SGMC_INLINE NU shr(NU a, int n) { return {a.v >> n}; }
+SGMC_INLINE NU shl(NU a, int n) { return {a.v << n}; }
+template <class H>
+SGMC_INLINE Pair<H> shr(Pair<H> a, int n) {
+  return {shr(a.lo, n), shr(a.hi, n)};
+}
+template <class H>
+SGMC_INLINE Pair<H> shl(Pair<H> a, int n) {
+  return {shl(a.lo, n), shl(a.hi, n)};
+}
+
+// m ? a : b
+#if defined(SGMC_AVX512)
+SGMC_INLINE NF select(NM m, NF a, NF b) {
+  return {(NativeF)_mm512_mask_blend_ps(m.v, (__m512)b.v, (__m512)a.v)};
+}
+SGMC_INLINE NU select(NM m, NU a, NU b) {
+  return {(NativeU)_mm512_mask_blend_epi32(m.v, (__m512i)b.v, (__m512i)a.v)};
+}
+SGMC_INLINE NF add_where(NM m, NF a, NF b) {
+  return {(NativeF)_mm512_mask_add_ps((__m512)a.v, m.v, (__m512)a.v, (__m512)b.v)};
+}
+SGMC_INLINE NU add_where(NM m, NU a, NU b) {
+  return {(NativeU)_mm512_mask_add_epi32((__m512i)a.v, m.v, (__m512i)a.v, (__m512i)b.v)};
+}
+SGMC_INLINE std::uint32_t lanes(NM m) { return m.v; }
+#else
+SGMC_INLINE NF select(NM m, NF a, NF b) { return {m.v ? a.v : b.v}; }
+SGMC_INLINE NU select(NM m, NU a, NU b) { return {m.v ? a.v : b.v}; }
+SGMC_INLINE NF add_where(NM m, NF a, NF b) {
+  return {a.v + (NativeF)(m.v & (NativeI)b.v)};  // + 0 elsewhere: a is never -0 where this is used
+}
+SGMC_INLINE NU add_where(NM m, NU a, NU b) { return {a.v + ((NativeU)m.v & b.v)}; }
+SGMC_INLINE std::uint32_t lanes(NM m) {
+#if defined(SGMC_AVX2)
+  return static_cast<std::uint32_t>(_mm256_movemask_ps((__m256)m.v));
+#elif defined(__SSE2__)
+  return static_cast<std::uint32_t>(_mm_movemask_ps((__m128)m.v));
+#else
+  std::uint32_t r = 0;
+  for (int i = 0; i < kNative; ++i) r |= (static_cast<std::uint32_t>(m.v[i]) >> 31) << i;
+  return r;
+#endif
+}
+#endif
+template <class H, class K>
+SGMC_INLINE Pair<H> select(Pair<K> m, Pair<H> a, Pair<H> b) {
+  return {select(m.lo, a.lo, b.lo), select(m.hi, a.hi, b.hi)};
+}
+template <class H, class K>
+SGMC_INLINE Pair<H> add_where(Pair<K> m, Pair<H> a, Pair<H> b) {
+  return {add_where(m.lo, a.lo, b.lo), add_where(m.hi, a.hi, b.hi)};
+}
+/// Bit i of the result is lane i of the mask.
+template <class H>
+SGMC_INLINE std::uint32_t lanes(Pair<H> m) {
+  return lanes(m.lo) | (lanes(m.hi) << width<H>);
+}
+SGMC_INLINE int popcount(std::uint32_t m) { return __builtin_popcount(m); }
+
+SGMC_INLINE F16 abs(F16 a) { return as_float(bits(a) & u16(0x7fffffffu)); }
+
+/// 0, 1, ..., 15
+SGMC_INLINE U16 iota() {
+  alignas(64) static constexpr std::uint32_t k[16] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                      8, 9, 10, 11, 12, 13, 14, 15};
+  return load_u(k);
+}
+
+// ---- crossing lanes ------------------------------------------------------------------------------
+
+/// The lanes of `current` moved up by N, the freed ones filled with the top lanes of `previous`.
+template <int N>
+SGMC_INLINE NF shift_in(NF previous, NF current) {
+#if defined(SGMC_AVX512)
+  return {(NativeF)_mm512_alignr_epi32((__m512i)current.v, (__m512i)previous.v, 16 - N)};
+#elif defined(SGMC_AVX2)
+  constexpr int w = 8 - N;
+  return {__builtin_shufflevector(previous.v, current.v, w, w + 1, w + 2, w + 3, w + 4, w + 5,
+                                  w + 6, w + 7)};
+#else
+  constexpr int w = 4 - N;
+  return {__builtin_shufflevector(previous.v, current.v, w, w + 1, w + 2, w + 3)};
+#endif
+}
+template <int N, class H>
+SGMC_INLINE Pair<H> shift_in(Pair<H> previous, Pair<H> current) {
+  if constexpr (N == width<H>)
+    return {previous.hi, current.lo};
+  else
+    return {shift_in<N>(previous.hi, current.lo), shift_in<N>(current.lo, current.hi)};
+}
+
+/// Inclusive prefix sums: lane i of the result is a_0 + ... + a_i, by the tree of distances 1, 2, 4, 8.
+SGMC_INLINE F16 prefix(F16 a) {
+  F16 const zero = f16(0.0f);
+  a = a + shift_in<1>(zero, a);
+  a = a + shift_in<2>(zero, a);
+  a = a + shift_in<4>(zero, a);
+  return a + shift_in<8>(zero, a);
+}
+
+/// Lane `i` of `a`.
+SGMC_INLINE float lane(F16 a, int i) {
+#if defined(SGMC_AVX512)
+  return _mm512_cvtss_f32(_mm512_permutexvar_ps(_mm512_set1_epi32(i), (__m512)a.v));
+#else
+  alignas(64) float x[16];
+  store(x, a);
+  return x[i];
+#endif
+}
+
+/// Write the lanes of `a` that `m` has, packed; returns how many. `p` needs room for 16.
+SGMC_INLINE int compress(float* p, std::uint32_t m, F16 a) {
+#if defined(SGMC_AVX512)
+  _mm512_storeu_ps(p, _mm512_maskz_compress_ps(static_cast<__mmask16>(m), (__m512)a.v));
+  return popcount(m);
+#else
+  alignas(64) float x[16];
+  store(x, a);
+  int n = 0;
+  for (; m; m &= m - 1) p[n++] = x[__builtin_ctz(m)];
+  return n;
+#endif
+}
+SGMC_INLINE int compress(std::int32_t* p, std::uint32_t m, U16 a) {
+#if defined(SGMC_AVX512)
+  _mm512_storeu_si512(p, _mm512_maskz_compress_epi32(static_cast<__mmask16>(m), (__m512i)a.v));
+  return popcount(m);
+#else
+  alignas(64) std::int32_t x[16];
+  store(x, a);
+  int n = 0;
+  for (; m; m &= m - 1) p[n++] = x[__builtin_ctz(m)];
+  return n;
+#endif
+}
+
+}  // namespace sgmc::SGMC_ISA

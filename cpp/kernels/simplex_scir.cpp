@@ -1,0 +1,211 @@
+// The Cox-Ingersoll-Ross transition on rows of unnormalised topics, exact for every step length.
+//
+//   N ~ Poisson(g e/c),  g' = c Gamma(a + N),  e = exp(-h), c = 1 - e       Baker et al. (2018), 2.2
+//
+// with shape a = eta + N_kw, N_kw = counts * factor. h = infinity (e = 0, c = 1) is a fresh
+// Gamma(a): the conjugate draw of a Gibbs sampler.
+//
+// Most cells of a topic matrix are words that the topic does not use: N = 0 and a < 1, settled in
+// the first pass with one Philox block a cell. The others go to queues, packed, so that each kind of
+// work runs in full vectors: Poisson counts, gammas of shape >= 1, rejected small gammas.
+#include <cstdint>
+
+#include "sgmc/distributions.hpp"
+#include "sgmc/kernels.hpp"
+
+namespace sgmc::SGMC_ISA {
+namespace {
+
+/// Sixteen queued cells: their positions in the block, with the last one repeated as filling.
+SGMC_INLINE U16 fetch(std::int32_t const* queue, int n) {
+  if (n >= 16) return load_u(queue);
+  alignas(64) std::int32_t x[16];
+  for (int i = 0; i < 16; ++i) x[i] = queue[i < n ? i : n - 1];
+  return load_u(x);
+}
+SGMC_INLINE F16 fetch(float const* queue, int n) {
+  if (n >= 16) return load(queue);
+  alignas(64) float x[16];
+  for (int i = 0; i < 16; ++i) x[i] = queue[i < n ? i : n - 1];
+  return load(x);
+}
+SGMC_INLINE void scatter(float* g, U16 where, F16 value, std::uint32_t m) {
+  alignas(64) std::int32_t at[16];
+  alignas(64) float x[16];
+  store(at, where);
+  store(x, value);
+  for (; m; m &= m - 1) {
+    int const i = __builtin_ctz(m);
+    g[at[i]] = x[i];
+  }
+}
+SGMC_INLINE std::uint32_t first_lanes(std::int64_t n) { return n >= 16 ? 0xffffu : (1u << n) - 1u; }
+
+/// Cells are numbered from the first row of the block: cell = row * stride + topic. A draw for cell
+/// (w, k) takes blocks k, k + stride, k + 2 stride, ... of entity w: one per attempt.
+struct Cells {
+  std::uint32_t first_row;
+  std::uint32_t stride;
+  float inverse_stride;
+
+  SGMC_INLINE Words words(Stream const& s, U16 cell, U16 attempt) const {
+    // row = cell / stride: the rounded quotient is off by at most one
+    U16 const width = u16(stride);
+    U16 row = to_int(to_float(cell) * f16(inverse_stride));
+    F16 const rest = to_float(cell - row * width);
+    row = add_where(rest < f16(0.0f), row, u16(~0u));
+    row = add_where(f16(static_cast<float>(stride)) <= rest, row, u16(1));
+    U16 const topic = cell - row * width;
+    return random_words(s, topic + attempt * width, row + u16(first_row));
+  }
+};
+
+/// Draws Poisson counts for the queued cells (index, rate); appends them to the gamma queue.
+int draw_poisson(std::int32_t* index, float* rate, int n, Stream const& stream, Cells const& cells,
+                 std::int32_t* out_index, float* out_shape, int out, float const* shape_of) {
+  for (std::uint32_t attempt = 0; n > 0; ++attempt) {
+    int left = 0;
+    for (int i = 0; i < n; i += 16) {
+      U16 const cell = fetch(index + i, n - i);
+      F16 const mu = fetch(rate + i, n - i);
+      Words const w = cells.words(stream, cell, u16(attempt));
+      M16 ok;
+      F16 const count = poisson_attempt(mu, uniform_open(w.x[0]), uniform_open(w.x[1]), ok);
+      std::uint32_t const used = first_lanes(n - i), accepted = lanes(ok) & used;
+      alignas(64) float shape[16];
+      alignas(64) std::int32_t at[16];
+      store(at, cell);
+      for (int l = 0; l < 16; ++l) shape[l] = shape_of[at[l]];
+      compress(out_index + out, accepted, cell);
+      out += compress(out_shape + out, accepted, load(shape) + count);
+      std::uint32_t const rejected = used & ~accepted;
+      compress(index + left, rejected, cell);
+      left += compress(rate + left, rejected, mu);
+    }
+    n = left;
+  }
+  return out;
+}
+
+/// g[cell] = c Gamma(shape) for the queued cells, any shape > 0.
+void draw_gamma(std::int32_t* index, float* shape, int n, Stream const& stream, Cells const& cells,
+                float* g, float c) {
+  for (std::uint32_t attempt = 0; n > 0; ++attempt) {
+    int left = 0;
+    for (int i = 0; i < n; i += 16) {
+      U16 const cell = fetch(index + i, n - i);
+      F16 const a = fetch(shape + i, n - i);
+      Words const w = cells.words(stream, cell, u16(attempt));
+      F16 z, unused;
+      normal_pair(w.x[0], w.x[1], z, unused);
+      M16 ok;
+      F16 const x = gamma_attempt(a, z, uniform_open(w.x[2]), ok);
+      std::uint32_t const used = first_lanes(n - i), accepted = lanes(ok) & used;
+      scatter(g, cell, f16(c) * x, accepted);
+      std::uint32_t const rejected = used & ~accepted;
+      compress(index + left, rejected, cell);
+      left += compress(shape + left, rejected, a);
+    }
+    n = left;
+  }
+}
+
+/// g[cell] = c Gamma(shape) for the queued cells, shape < 1.
+void draw_small_gamma(std::int32_t* index, float* shape, int n, Stream const& stream,
+                      Cells const& cells, float* g, float c) {
+  for (std::uint32_t attempt = 0; n > 0; ++attempt) {
+    int left = 0;
+    for (int i = 0; i < n; i += 16) {
+      U16 const cell = fetch(index + i, n - i);
+      F16 const a = fetch(shape + i, n - i);
+      Words const w = cells.words(stream, cell, u16(attempt));
+      M16 ok;
+      F16 const x = small_gamma_attempt(a, uniform_open(w.x[0]), uniform_open(w.x[1]), ok);
+      std::uint32_t const used = first_lanes(n - i), accepted = lanes(ok) & used;
+      scatter(g, cell, f16(c) * x, accepted);
+      std::uint32_t const rejected = used & ~accepted;
+      compress(index + left, rejected, cell);
+      left += compress(shape + left, rejected, a);
+    }
+    n = left;
+  }
+}
+
+}  // namespace
+
+void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) noexcept {
+  auto const stream = [&](Purpose p) {
+    return Stream::make(task.address.seed, task.address.chain, stream_purpose(p, task.address.stream),
+                        task.address.step);
+  };
+  Stream const pass = stream(Purpose::scir_pass);
+  double const e = __builtin_exp(-task.h);
+  float const c = static_cast<float>(-__builtin_expm1(-task.h));
+  F16 const rate = f16(static_cast<float>(e / -__builtin_expm1(-task.h)));
+  F16 const scale = f16(c), eta = f16(task.eta);
+  std::int64_t const stride = task.stride;
+  float* const block = g + task.begin * stride;
+
+  int n_poisson = 0, n_gamma = 0, n_small = 0;
+  std::int64_t touched = 0;
+  for (std::int64_t w = task.begin; w < task.end; ++w) {
+    float* const row = g + w * stride;
+    bool const seen = touched < task.n_touched && task.touched[touched] == w;
+    std::int64_t const* const counts = task.counts + touched * stride;
+    touched += seen;
+    for (std::int64_t k = 0; k < stride; k += 16) {
+      F16 shape = eta;
+      if (seen) {
+        alignas(64) float n[16];
+        for (int l = 0; l < 16; ++l)
+          n[l] = static_cast<float>(static_cast<double>(counts[k + l]) * task.factor);
+        shape = shape + load(n);
+      }
+      F16 const mu = load(row + k) * rate;
+      Words const x = random_words(pass, static_cast<std::uint32_t>(k), static_cast<std::uint64_t>(w));
+      // N >= 1 iff v < 1 - exp(-mu), and never where v >= mu
+      F16 const v = uniform_open(x.x[0]);
+      std::uint32_t const used = first_lanes(task.topics - k);
+      std::uint32_t const large = lanes(f16(10.0f) < mu) & used;
+      F16 count = f16(0.0f);
+      if (lanes(v < mu) & used) count = poisson_inversion(min(mu, f16(10.0f)), v);
+      M16 ok;
+      F16 const value =
+          small_gamma_attempt(min(shape, f16(1.0f)), uniform_open(x.x[1]), uniform_open(x.x[2]), ok);
+      std::uint32_t const simple =
+          lanes((count <= f16(0.0f)) & (shape < f16(1.0f))) & used & ~large;
+      std::uint32_t const small = simple & ~lanes(ok);
+      std::uint32_t const other = used & ~large & ~simple;
+      U16 const cell = iota() + u16(static_cast<std::uint32_t>((w - task.begin) * stride + k));
+      store(row + k, scale * value);
+      if (small) {
+        compress(scratch.index[2] + n_small, small, cell);
+        n_small += compress(scratch.value[2] + n_small, small, shape);
+      }
+      if (large) {
+        alignas(64) float s[16];
+        store(s, shape);
+        for (int l = 0; l < 16; ++l) scratch.shape[(w - task.begin) * stride + k + l] = s[l];
+        compress(scratch.index[0] + n_poisson, large, cell);
+        n_poisson += compress(scratch.value[0] + n_poisson, large, mu);
+      }
+      if (other) {
+        compress(scratch.index[1] + n_gamma, other, cell);
+        n_gamma += compress(scratch.value[1] + n_gamma, other, shape + count);
+      }
+    }
+    for (std::int64_t k = task.topics; k < stride; ++k) row[k] = 0.0f;
+  }
+  Cells const cells{static_cast<std::uint32_t>(task.begin), static_cast<std::uint32_t>(stride),
+                    1.0f / static_cast<float>(stride)};
+  n_gamma = draw_poisson(scratch.index[0], scratch.value[0], n_poisson, stream(Purpose::scir_poisson),
+                         cells, scratch.index[1], scratch.value[1], n_gamma, scratch.shape);
+  draw_gamma(scratch.index[1], scratch.value[1], n_gamma, stream(Purpose::scir_gamma), cells, block, c);
+  draw_small_gamma(scratch.index[2], scratch.value[2], n_small, stream(Purpose::scir_small_gamma),
+                   cells, block, c);
+  for (std::int64_t k = 0; k < stride; ++k) task.sums[k] = 0.0;
+  for (std::int64_t w = task.begin; w < task.end; ++w)
+    for (std::int64_t k = 0; k < stride; ++k) task.sums[k] += static_cast<double>(g[w * stride + k]);
+}
+
+}  // namespace sgmc::SGMC_ISA

@@ -1,0 +1,27 @@
+// The Cox-Ingersoll-Ross transition on log g in double: for eta < 0.01, where a cell of float32 is
+// mostly zero, and for Dirichlet posteriors whose sparse tail is itself of interest.
+#include <cstdint>
+
+#include "sgmc/distributions_double.hpp"
+#include "sgmc/kernels.hpp"
+
+namespace sgmc::SGMC_ISA {
+
+void simplex_scir_log(double* log_g, double const* shape, LogRowsTask const& task) noexcept {
+  Stream const stream =
+      Stream::make(task.address.seed, task.address.chain,
+                   stream_purpose(Purpose::scir_log, task.address.stream), task.address.step);
+  double const c = -__builtin_expm1(-task.h);
+  double const log_rate = -task.h - __builtin_log(c), log_c = __builtin_log(c);
+  std::int64_t const columns = task.columns;
+  for (std::int64_t w = task.begin; w < task.end; ++w)
+    for (std::int64_t k = 0; k < columns; ++k) {
+      std::int64_t const i = w * columns + k;
+      CellWords words{stream, static_cast<std::uint64_t>(w), static_cast<std::uint32_t>(k),
+                      static_cast<std::uint32_t>(columns)};
+      double const count = poisson_variate(__builtin_exp(log_g[i] + log_rate), words);
+      log_g[i] = log_c + log_gamma_variate(shape[i] + count, words);
+    }
+}
+
+}  // namespace sgmc::SGMC_ISA

@@ -1,0 +1,33 @@
+// The kernels of one instruction set, in a row.
+#include "sgmc/kernels.hpp"
+
+#define SGMC_STRING_(x) #x
+#define SGMC_STRING(x) SGMC_STRING_(x)
+
+namespace sgmc::SGMC_ISA {
+
+void documents_gibbs(DocumentsTask const&, DocumentsScratch const&) noexcept;
+void simplex_scir(float*, RowsTask const&, RowsScratch const&) noexcept;
+void simplex_scir_log(double*, double const*, LogRowsTask const&) noexcept;
+void simplex_sgrld(float*, float const*, RowsTask const&, RowsScratch const&) noexcept;
+void simplex_relax(float*, RowsTask const&, RowsScratch const&) noexcept;
+void simplex_start(float*, float, RowsTask const&) noexcept;
+void simplex_phi(float const*, std::int32_t const*, std::int64_t, std::int64_t, float*,
+                 PhiTask const&) noexcept;
+void predictive(PredictiveTask const&, std::int64_t, std::int64_t, double*) noexcept;
+void permute(std::int64_t const*, std::int64_t, std::int64_t, Address const&, Purpose,
+             std::int64_t*) noexcept;
+void uniforms(std::int64_t const*, std::int64_t const*, std::int64_t, Address const&, Purpose,
+              double*) noexcept;
+void draw(int, float const*, std::int64_t, Address const&, float*) noexcept;
+void philox_blocks(std::uint32_t const*, std::uint32_t const*, std::int64_t, std::uint32_t*) noexcept;
+
+KernelTable const& table() noexcept {
+  static constexpr KernelTable kernels{
+      SGMC_STRING(SGMC_ISA), documents_gibbs, simplex_scir, simplex_scir_log, simplex_sgrld,
+      simplex_relax,         simplex_start,   simplex_phi,  predictive,       permute,
+      uniforms,              draw,            philox_blocks};
+  return kernels;
+}
+
+}  // namespace sgmc::SGMC_ISA
