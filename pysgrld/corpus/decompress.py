@@ -38,7 +38,7 @@ def _zstd() -> Any:
 _KINDS: dict[bytes, tuple[str, Callable[[], Any]]] = {
     b"\x1f\x8b": ("gzip", lambda: zlib.decompressobj(wbits=31)),
     b"BZh": ("bzip2", bz2.BZ2Decompressor),
-    b"\xfd7zXZ\x00": ("xz", _xz),
+    b"\xfd7zXZ": ("xz", _xz),
     b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
 }
 

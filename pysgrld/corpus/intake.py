@@ -39,7 +39,6 @@ class Intake:
         self.bad = Bad(options.on_bad_document == "skip")
         self.writer = workshop.writer("read")
         self.kind: str | None = None
-        self.origin = "" if match is None else "run"
         self.words: dict[str, int] = {}
         self.tokenizer: Tokenizer | None = None
         self.numbers: bool | None = None
@@ -50,6 +49,10 @@ class Intake:
         # A stop list that is missing is told before anything is read.
         self.stop = {b: stop_words(Rules.of(options, b).stop_words) for b in (False, True)}
         self.given = None if options.vocab is None else read_vocabulary(options.vocab)
+        self.fixed = match if match is not None else self.given
+        self.origin = "" if self.fixed is None else "run" if match is not None else options.vocab
+        if self.fixed is not None:
+            self.words = {word: i for i, word in enumerate(self.fixed)}
 
     def absent(self, documents: int) -> None:
         """Count documents that a file has no words of."""
@@ -75,21 +78,19 @@ class Intake:
                 self._begin_text()
 
     def _begin_text(self) -> None:
-        fixed = self.match
+        if self.match is not None and self.given is not None:
+            raise UsageError(
+                "--vocab: these documents are matched to the words of a trained run, "
+                "so there is no vocabulary to choose"
+            )
         if self.given is not None:
-            if fixed is not None:
-                raise UsageError(
-                    "--vocab: these documents are matched to the words of a trained run, "
-                    "so there is no vocabulary to choose"
-                )
-            fixed, self.origin = self.given, str(self.options.vocab)
-            never = sum(word != folded(word) for word in fixed)
+            never = sum(word != folded(word) for word in self.given)
             if never and self.options.token_pattern is None:
                 self.log(
                     f"warning: {never} words of {self.options.vocab} can never occur, because "
                     "text is read in lower case (casefolded, NFC)"
                 )
-        self.tokenizer = Tokenizer(fixed, compiled_pattern(self.options.token_pattern))
+        self.tokenizer = Tokenizer(self.fixed, compiled_pattern(self.options.token_pattern))
         self.origin = self.origin or "built"
 
     # -- text ---------------------------------------------------------------------------------
@@ -109,7 +110,7 @@ class Intake:
     def add_counts(self, counts: Counts, label: str) -> Iterator[None]:
         """Bring counts over the dictionary, block by block."""
         numbers = counts.vocabulary is None
-        if self.match is None and self.numbers not in (None, numbers):
+        if self.fixed is None and self.numbers not in (None, numbers):
             raise CorpusError(
                 "the words of some inputs are known and those of others are only numbers; "
                 "name them with --vocab FILE",
@@ -125,18 +126,16 @@ class Intake:
                 found, inverse = np.unique(block.indices, return_inverse=True)
                 indices = self._places([str(i + 1) for i in found.tolist()])[inverse]
             block = Documents(block.indptr, indices, block.counts)
-            if self.match is not None:
+            if self.fixed is not None:
                 lost = indices < 0
                 self.unknown += int(block.counts[lost].sum(dtype=np.int64))
-                block = renumbered(block, np.arange(len(self.match), dtype=np.int32), False)
+                block = renumbered(block, None, drop_empty=False)
             self._write(block, len(self.words))
             yield
 
     def _places(self, vocabulary: Sequence[str]) -> Int32s:
-        """Ids of words in the dictionary; of a trained run: -1 for unknown ones."""
-        if self.match is not None:
-            if not self.words:
-                self.words = {word: i for i, word in enumerate(self.match)}
+        """Ids of words in the dictionary: new ones if it grows, else -1 for unknown words."""
+        if self.fixed is not None:
             places = [self.words.get(word, -1) for word in vocabulary]
         else:
             places = [self.words.setdefault(word, len(self.words)) for word in vocabulary]
@@ -157,7 +156,7 @@ class Intake:
             self.known = _grown(self.known[0], words), _grown(self.known[1], words)
         tally(block.indices, block.counts, *self.known)
         if self._final:
-            block = renumbered(block, np.arange(words, dtype=np.int32), False)
+            block = renumbered(block, None, drop_empty=False)
         self.writer.append(block)
 
     @property
@@ -175,7 +174,7 @@ class Intake:
         CorpusError
             If no document or no word is left.
         """
-        words = list(self.match) if self.match is not None else self._all_words()
+        words = self.tokenizer.words() if self.tokenizer is not None else list(self.words)
         if self.tokenizer is not None:
             self.unknown = self.tokenizer.unknown
         if self.writer.tokens == 0:
@@ -204,9 +203,6 @@ class Intake:
         }
         writer.finish_corpus(words, provenance)
         self.workshop.commit(writer)
-
-    def _all_words(self) -> list[str]:
-        return list(self.words) if self.tokenizer is None else self.tokenizer.words()
 
     def _second(self, words: list[str]) -> tuple[Writer, list[str], dict[str, int]]:
         """Read back what was written, over the words that stay."""

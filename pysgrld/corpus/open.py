@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
@@ -81,13 +82,14 @@ def open_corpus(
         intake = Intake(options, match, workshop, say)
         meter = _Meter(inputs, notify)
         for path in inputs:
-            for _ in _read(path, intake, meter):
-                meter.tell(intake.documents + intake.bad.skipped.total())
+            with closing(_read(path, intake, meter)) as steps:  # a file is closed on any error
+                for _ in steps:
+                    meter.tell(intake.documents + intake.bad.skipped.total())
         intake.finish(provenance)
     return Corpus.open(store)
 
 
-def _read(path: str, intake: Intake, meter: _Meter) -> Iterator[None]:
+def _read(path: str, intake: Intake, meter: _Meter) -> Generator[None, None, None]:
     """Read one input, block by block."""
     context = Context(
         intake.options, intake.bad, intake.match is not None, intake.absent, intake.log

@@ -22,7 +22,7 @@ from pysgrld.corpus.stream import Stream
 from pysgrld.errors import CorpusError
 from pysgrld.types import Int64s
 
-_LONGEST = 2**20
+_LONGEST = 2**20  # bytes of a word that somebody else wrote; ours are as long as they are
 
 
 def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]
         If a line is blank, a word comes twice, or a line is not UTF-8; says which.
     """
     lines: dict[str, int] = {}
-    with Stream(path, _LONGEST) as stream:
+    with Stream(path, 2**31 if exact else _LONGEST) as stream:
         for block in stream.lines(_refuse):
             for line in block.removesuffix(b"\n").split(b"\n"):
                 number = len(lines) + 1

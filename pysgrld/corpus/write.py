@@ -55,7 +55,6 @@ class Writer:
         folder.mkdir(parents=True)
         self.folder = folder
         self.files = {n: ArrayFile(folder / f"{n}.npy", d) for n, d in ARRAYS.items()}
-        self.files["indptr"].append(np.zeros(1, np.int64))
         self.documents = self.nnz = self.tokens = 0
 
     def append(self, block: Documents) -> None:
@@ -117,6 +116,7 @@ class Workshop:
     def writer(self, name: str) -> Writer:
         """Begin a set of arrays."""
         self.writers.append(Writer(self.folder / name))
+        self.writers[-1].files["indptr"].append(np.zeros(1, np.int64))
         return self.writers[-1]
 
     def discard(self, writer: Writer) -> None:
@@ -158,20 +158,21 @@ def _sync_folder(path: Path) -> None:
         os.close(handle)
 
 
-def renumbered(block: Documents, remap: Int32s, drop_empty: bool) -> Documents:
+def renumbered(block: Documents, remap: Int32s | None, drop_empty: bool) -> Documents:
     """Rename word ids, drop those that become negative, and sort words within documents.
 
     Parameters
     ----------
     block : Documents
-        Ids in any order within a document, each once.
-    remap : (old words,) int32
+        Ids in any order within a document, each once. Without `remap`, negative ones are dropped.
+    remap : (old words,) int32, optional
         New id of each old id; negative to drop it. No two may be equal otherwise.
     drop_empty : bool
         Leave out documents that have no word left.
     """
     rows = np.repeat(np.arange(len(block), dtype=np.int64), np.diff(block.indptr))
-    indices, counts = remap[block.indices], block.counts
+    indices = block.indices if remap is None else remap[block.indices]
+    counts = block.counts
     keep = indices >= 0
     if not keep.all():
         rows, indices, counts = rows[keep], indices[keep], counts[keep]

@@ -33,30 +33,30 @@ def read_folder(
     """One document a file."""
     documents: list[bytes] = []
     labels: list[str] = []
-    size = 0
+    size, limit = 0, context.options.max_line
     for path in files:
-        text = _whole(path, context, on_read)
-        if text is None:
-            continue
-        documents.append(text)
-        labels.append(str(path))
-        size += len(text)
-        if len(documents) >= TOGETHER or size >= 2**22:
+        text = _whole(path, limit, on_read)
+        if text is not None:
+            documents.append(text)
+            labels.append(str(path))
+            size += len(text)
+        if text is None or len(documents) >= TOGETHER or size >= 2**22:
             yield Texts(documents, labels, None)
             documents, labels, size = [], [], 0
+        if text is None:
+            message = f"a document of more than {limit} bytes (--max-line)"
+            context.bad("line too long", message, str(path), None)
     if documents:
         yield Texts(documents, labels, None)
 
 
-def _whole(path: Path, context: Context, on_read: Callable[[int], None]) -> bytes | None:
-    limit = context.options.max_line
+def _whole(path: Path, limit: int, on_read: Callable[[int], None]) -> bytes | None:
+    """All of a file; None if it is larger than the limit."""
     parts, size = [], 0
     with Stream(path, limit, on_read) as stream:
         for block in stream.blocks():
             parts.append(block)
             size += len(block)
             if size > limit:
-                message = f"a document of more than {limit} bytes (--max-line)"
-                context.bad("line too long", message, str(path), None)
                 return None
     return b"".join(parts)

@@ -1,0 +1,146 @@
+"""Compressed inputs: read fully, bounded, and refused when damaged."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import tracemalloc
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.corpus.decompress import STEP, blocks
+from pysgrld.errors import CorpusError
+
+DATA = Path(__file__).parents[1] / "data"
+TEXT = (DATA / "tiny.txt").read_bytes()
+COMPRESS = {
+    "gz": lambda data: gzip.compress(data, mtime=0),
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": zstandard.ZstdCompressor(write_checksum=True).compress,
+}
+ANY = pytest.mark.parametrize("kind", COMPRESS)
+
+
+def read(path: Path, store: Path) -> Corpus:
+    return open_corpus([str(path)], CorpusOptions(), store=store)
+
+
+@ANY
+def test_a_compressed_text_equals_the_plain_one(kind, tmp_path):
+    path = tmp_path / f"x.txt.{kind}"
+    path.write_bytes(COMPRESS[kind](TEXT))
+    plain = read(DATA / "tiny.txt", tmp_path / "a")
+    assert read(path, tmp_path / "b").fingerprint == plain.fingerprint
+
+
+@ANY
+def test_compression_is_recognised_by_content_whatever_the_name(kind, tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_bytes(COMPRESS[kind](TEXT))
+    plain = read(DATA / "tiny.txt", tmp_path / "a")
+    assert read(path, tmp_path / "b").fingerprint == plain.fingerprint
+
+
+@ANY
+def test_every_member_is_read(kind, tmp_path):
+    path = tmp_path / f"x.txt.{kind}"
+    cut = TEXT.index(b"\n") + 9
+    path.write_bytes(COMPRESS[kind](TEXT[:cut]) + COMPRESS[kind](TEXT[cut:]))
+    plain = read(DATA / "tiny.txt", tmp_path / "a")
+    assert read(path, tmp_path / "b").fingerprint == plain.fingerprint
+
+
+@ANY
+def test_zeros_after_the_last_member_are_padding(kind, tmp_path):
+    path = tmp_path / f"x.txt.{kind}"
+    path.write_bytes(COMPRESS[kind](TEXT) + bytes(512))
+    assert read(path, tmp_path / "s").documents == 3
+
+
+@ANY
+def test_garbage_after_the_last_member_is_refused(kind, tmp_path):
+    path = tmp_path / f"x.txt.{kind}"
+    path.write_bytes(COMPRESS[kind](TEXT) + b"garbage")
+    with pytest.raises(CorpusError, match=r"something that is not .* follows"):
+        read(path, tmp_path / "out" / "s")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@ANY
+@pytest.mark.parametrize("keep", [5, 0.5, 0.9, -1], ids=["header", "half", "most", "last byte"])
+def test_a_cut_file_is_refused_wherever_it_was_cut(kind, keep, tmp_path):
+    data = COMPRESS[kind](b"some words here\n" * 50_000)
+    path = tmp_path / f"x.txt.{kind}"
+    path.write_bytes(data[: int(keep * len(data)) if isinstance(keep, float) else keep])
+    with pytest.raises(CorpusError, match="ends early; the file was cut off") as caught:
+        read(path, tmp_path / "s")
+    assert caught.value.line is not None
+
+
+def test_damage_is_reported_with_the_line_reached(tmp_path):
+    data = gzip.compress(b"".join(b"line number %d\n" % i for i in range(200_000)), mtime=0)
+    path = tmp_path / "x.txt.gz"
+    path.write_bytes(data[:-2000])
+    with pytest.raises(CorpusError) as caught:
+        read(path, tmp_path / "s")
+    assert 150_000 < caught.value.line < 200_000
+
+
+@ANY
+def test_a_flipped_bit_is_refused(kind, tmp_path):
+    data = bytearray(COMPRESS[kind](bytes(i * i % 95 + 32 for i in range(20_000)) * 3))
+    data[len(data) // 2] ^= 16
+    path = tmp_path / f"x.txt.{kind}"
+    path.write_bytes(bytes(data))
+    with pytest.raises(CorpusError, match="damaged"):
+        read(path, tmp_path / "s")
+
+
+@ANY
+def test_a_compressed_empty_file_is_empty(kind, tmp_path):
+    path = tmp_path / f"x.txt.{kind}"
+    path.write_bytes(COMPRESS[kind](b""))
+    with pytest.raises(CorpusError, match="empty file"):
+        read(path, tmp_path / "s")
+
+
+@ANY
+def test_a_bomb_is_given_out_in_small_pieces(kind):
+    data = COMPRESS[kind](bytes(2**27))
+    place = 0
+
+    def raw(size: int) -> bytes:
+        nonlocal place
+        place += size
+        return data[place - size : place]
+
+    sizes = [len(block) for block in blocks(raw)]
+    assert sum(sizes) == 2**27
+    assert max(sizes) <= 64 * STEP
+
+
+@ANY
+def test_a_bomb_of_one_line_is_stopped_by_max_line_in_bounded_memory(kind, tmp_path):
+    path = tmp_path / f"x.txt.{kind}"
+    path.write_bytes(COMPRESS[kind](b"x" * 2**27))
+    tracemalloc.start()
+    try:
+        with pytest.raises(CorpusError, match="more than 1048576 bytes"):
+            open_corpus([str(path)], CorpusOptions(max_line=2**20), store=tmp_path / "s")
+        assert tracemalloc.get_traced_memory()[1] < 2**27
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_window_that_a_file_only_claims_is_not_allocated(tmp_path):
+    parameters = zstandard.ZstdCompressionParameters(window_log=31, compression_level=1)
+    path = tmp_path / "x.txt.zst"
+    engine = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    path.write_bytes(engine.compress(TEXT) + engine.flush())
+    with pytest.raises(CorpusError, match="damaged"):
+        read(path, tmp_path / "s")

@@ -1,0 +1,235 @@
+"""The stored form: what it holds, and that a damaged one is refused instead of believed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pysgrld.corpus import Corpus, CorpusOptions, describe, open_corpus
+from pysgrld.corpus import write as write_module
+from pysgrld.errors import CorpusError, MissingInputError, OutputError, WriteError
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+@pytest.fixture
+def stored(tmp_path) -> Path:
+    open_corpus([str(DATA / "docword.tiny.txt")], CorpusOptions(), store=tmp_path / "stored")
+    return tmp_path / "stored"
+
+
+def test_take_gathers_documents_in_the_order_asked_for(stored):
+    found = Corpus.open(stored).take([2, 0, 2])
+    assert found.indptr.tolist() == [0, 3, 5, 8]
+    assert found.indices.tolist() == [0, 1, 4, 0, 2, 0, 1, 4]
+    assert found.counts.tolist() == [1, 1, 3, 2, 1, 1, 1, 3]
+    assert [a.dtype.name for a in found] == ["int64", "int32", "int32"]
+
+
+def test_take_of_nothing_is_no_document(stored):
+    found = Corpus.open(stored).take([])
+    assert len(found) == 0
+    assert found.tokens == 0
+
+
+@pytest.mark.parametrize("ids", [[-1], [3], [0, 2**40]])
+def test_take_refuses_documents_that_are_not_there(stored, ids):
+    with pytest.raises(IndexError):
+        Corpus.open(stored).take(ids)
+
+
+def test_lengths_and_word_counts_are_sums_of_counts(stored):
+    corpus = Corpus.open(stored)
+    assert corpus.lengths().tolist() == [3, 6, 5]
+    assert corpus.word_counts().tolist() == [3, 5, 2, 0, 4]
+
+
+@pytest.mark.parametrize("entries", [1, 2, 3, 5, 100])
+def test_blocks_hold_every_document_once_whatever_their_size(stored, entries):
+    corpus = Corpus.open(stored)
+    blocks = list(corpus.blocks(entries))
+    whole = corpus.take(range(3))
+    assert sum(map(len, blocks)) == 3
+    assert np.concatenate([b.indices for b in blocks]).tolist() == whole.indices.tolist()
+
+
+def test_arrays_cannot_be_written_to(stored):
+    with pytest.raises(ValueError, match="read-only"):
+        Corpus.open(stored).counts[0] = 7
+
+
+def test_a_stored_corpus_is_opened_where_it_lies(stored, tmp_path):
+    corpus = open_corpus([str(stored)], CorpusOptions(), store=tmp_path / "other")
+    assert corpus.path == stored
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_stored_corpus_is_pruned_into_a_new_one_if_asked(stored, tmp_path):
+    corpus = open_corpus([str(stored)], CorpusOptions(min_df=2), store=tmp_path / "other")
+    assert corpus.vocabulary == ("bread", "café", "wine", "zebra")
+    assert Corpus.open(stored).words == 5
+
+
+def test_a_stored_corpus_is_matched_by_word(stored, tmp_path):
+    corpus = open_corpus(
+        [str(stored)], CorpusOptions(), store=tmp_path / "o", match=("zebra", "x", "wine")
+    )
+    assert corpus.word_counts().tolist() == [4, 0, 2]
+    assert corpus.documents == 3
+
+
+def test_a_given_vocabulary_takes_from_a_stored_corpus_by_word(stored, tmp_path):
+    (tmp_path / "v.txt").write_text("zebra\nquagga\nwine\n")
+    corpus = open_corpus(
+        [str(stored)], CorpusOptions(vocab=str(tmp_path / "v.txt")), store=tmp_path / "o"
+    )
+    assert corpus.vocabulary == ("zebra", "quagga", "wine")
+    assert corpus.word_counts().tolist() == [4, 0, 2]
+    assert corpus.documents == 3
+
+
+def test_the_fingerprint_depends_on_contents_only(stored, tmp_path):
+    copy = tmp_path / "in"
+    copy.mkdir()
+    for name in ("docword.tiny.txt", "vocab.tiny.txt"):
+        shutil.copy(DATA / name, copy / name)
+    again = open_corpus([str(copy / "docword.tiny.txt")], CorpusOptions(), store=tmp_path / "b")
+    assert again.fingerprint == Corpus.open(stored).fingerprint
+    (copy / "vocab.tiny.txt").write_text("breads\ncafé\nwine\nnever\nzebra\n")
+    other = open_corpus([str(copy / "docword.tiny.txt")], CorpusOptions(), store=tmp_path / "c")
+    assert other.fingerprint != again.fingerprint
+
+
+def test_a_description_has_the_figures_of_the_corpus(stored):
+    found = describe(Corpus.open(stored))
+    assert (found["documents"], found["words"], found["tokens"], found["nnz"]) == (3, 5, 14, 8)
+    assert found["length_quantiles"]["0.5"] == 5
+    assert found["frequent"][0] == ("café", 5)
+    assert found["unused_words"] == 1
+    json.dumps(found)
+
+
+def resaved(name, change):
+    def damage(folder: Path) -> None:
+        array = np.load(folder / f"{name}.npy")
+        np.save(folder / f"{name}.npy", change(array))
+
+    return damage
+
+
+def changed(at, value):
+    def change(array):
+        array[at] = value
+        return array
+
+    return change
+
+
+def meta(**entries):
+    def damage(folder: Path) -> None:
+        found = json.loads((folder / "meta.json").read_text())
+        (folder / "meta.json").write_text(json.dumps({**found, **entries}))
+
+    return damage
+
+
+DAMAGE = {
+    "indptr missing": (lambda f: (f / "indptr.npy").unlink(), "indptr.npy is missing"),
+    "indices missing": (lambda f: (f / "indices.npy").unlink(), "indices.npy is missing"),
+    "vocabulary missing": (lambda f: (f / "vocab.txt").unlink(), "vocab.txt is missing"),
+    "meta missing": (lambda f: (f / "meta.json").unlink(), "meta.json is missing"),
+    "meta not JSON": (lambda f: (f / "meta.json").write_text("{"), "meta.json is not JSON"),
+    "meta a list": (lambda f: (f / "meta.json").write_text("[]"), "not a corpus of sgmc"),
+    "meta of another": (meta(format="x"), "not a corpus of sgmc"),
+    "newer version": (meta(version=2), "a corpus of version 2"),
+    "no documents": (meta(documents="3"), "no proper 'documents'"),
+    "documents wrong": (meta(documents=4), "documents: 4 expected, 3 found"),
+    "words wrong": (meta(words=4), "words: 4 expected, 5 found"),
+    "tokens wrong": (meta(tokens=1), "tokens: 1 expected, 14 found"),
+    "vocabulary cut": (lambda f: (f / "vocab.txt").write_text("bread\n"), "1 found"),
+    "array cut": (lambda f: _truncate(f / "counts.npy", 130), "cut off"),
+    "array empty": (lambda f: _truncate(f / "counts.npy", 0), "cut off"),
+    "array not one": (lambda f: (f / "counts.npy").write_bytes(b"x" * 200), "cut off"),
+    "array huge": (lambda f: _claim(f / "counts.npy", "(99999999999,)"), "cut off"),
+    "array negative": (lambda f: _claim(f / "counts.npy", "(-5,)"), "cut off"),
+    "array of objects": (resaved("counts", lambda a: a.astype(object)), "not a vector of int32"),
+    "wrong type": (resaved("counts", lambda a: a.astype(np.int64)), "not a vector of int32"),
+    "wrong shape": (resaved("counts", lambda a: a[None]), "not a vector of int32"),
+    "counts too short": (resaved("counts", lambda a: a[:-1]), "counts: 8 expected, 7 found"),
+    "count 0": (resaved("counts", changed(3, 0)), "count below 1"),
+    "count negative": (resaved("counts", changed(3, -2)), "count below 1"),
+    "word negative": (resaved("indices", changed(0, -1)), "out of range"),
+    "word too large": (resaved("indices", changed(7, 5)), "out of range"),
+    "words fall": (resaved("indices", changed(1, 0)), "does not increase"),
+    "indptr falls": (resaved("indptr", changed(1, 6)), "indptr.npy decreases"),
+    "indptr begins late": (resaved("indptr", changed(0, 1)), "does not span"),
+    "indptr ends early": (resaved("indptr", changed(-1, 7)), "does not span"),
+    "indptr empty": (resaved("indptr", lambda a: a[:0]), "not a vector of int64"),
+    "indptr beyond": (resaved("indptr", changed(1, 2**62)), "decreases"),
+}
+
+
+def _truncate(path: Path, size: int) -> None:
+    path.write_bytes(path.read_bytes()[:size])
+
+
+def _claim(path: Path, shape: str) -> None:
+    data = path.read_bytes()
+    header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': {shape}, }}"
+    path.write_bytes(data[:10] + header.ljust(117).encode() + b"\n" + data[128:])
+
+
+@pytest.mark.parametrize("case", DAMAGE)
+def test_a_damaged_corpus_is_refused_in_one_line(case, stored):
+    damage, piece = DAMAGE[case]
+    damage(stored)
+    with pytest.raises(CorpusError) as caught:
+        Corpus.open(stored)
+    assert piece in str(caught.value)
+    assert str(stored) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_corpus_is_a_missing_input(tmp_path):
+    with pytest.raises(MissingInputError):
+        Corpus.open(tmp_path / "none")
+
+
+def test_a_store_that_is_there_already_is_never_overwritten(stored):
+    before = Corpus.open(stored).fingerprint
+    with pytest.raises(OutputError, match="is there already") as caught:
+        open_corpus([str(DATA / "tiny.txt")], CorpusOptions(), store=stored)
+    assert caught.value.exit_code == 73
+    assert Corpus.open(stored).fingerprint == before
+
+
+def test_a_store_that_cannot_be_created_is_an_output_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="cannot be created"):
+        open_corpus([str(DATA / "tiny.txt")], CorpusOptions(), store=tmp_path / "file" / "s")
+
+
+def test_a_full_disk_is_a_write_error_and_leaves_nothing(tmp_path, monkeypatch):
+    def full(self, values):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(write_module.ArrayFile, "append", full)
+    with pytest.raises(WriteError, match="No space left on device") as caught:
+        open_corpus([str(DATA / "tiny.txt")], CorpusOptions(), store=tmp_path / "o" / "s")
+    assert caught.value.exit_code == 74
+    assert list((tmp_path / "o").iterdir()) == []
+
+
+def test_an_interrupt_leaves_nothing_behind(tmp_path):
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        open_corpus(
+            [str(DATA / "tiny.txt")], CorpusOptions(), store=tmp_path / "o" / "s", notify=interrupt
+        )
+    assert list((tmp_path / "o").iterdir()) == []

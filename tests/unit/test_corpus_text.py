@@ -1,0 +1,328 @@
+"""Text as lines, files and JSON: what is read, and what is done with bad documents."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.errors import CorpusError, MissingInputError, UsageError
+
+DATA = Path(__file__).parents[1] / "data"
+ALL = {"min_df": 1, "max_df": 1.0, "stop_words": "none"}
+
+
+def read(path: Path | str, store: Path, **more: object) -> Corpus:
+    match = more.pop("match", None)
+    log = more.pop("log", None)
+    return open_corpus([str(path)], CorpusOptions(**more), store=store, match=match, log=log)
+
+
+def words(corpus: Corpus) -> list[dict[str, int]]:
+    found = corpus.take(range(corpus.documents))
+    return [
+        {
+            corpus.vocabulary[found.indices[e]]: int(found.counts[e])
+            for e in range(found.indptr[d], found.indptr[d + 1])
+        }
+        for d in range(corpus.documents)
+    ]
+
+
+def test_each_line_is_a_document_and_one_without_words_is_skipped(tmp_path):
+    corpus = read(DATA / "tiny.txt", tmp_path / "s", **ALL)
+    assert words(corpus) == [
+        {"bread": 2, "and": 2, "wine": 2},
+        {"the": 2, "café": 2, "serves": 2, "bread": 1, "wine": 1},
+        {"zebra": 2, "in": 2, "the": 2, "café": 2},
+    ]
+    assert corpus.provenance["skipped"] == {"no known word": 1}
+
+
+def test_words_are_numbered_by_frequency_then_alphabet(tmp_path):
+    corpus = read(DATA / "tiny.txt", tmp_path / "s", **ALL)
+    assert corpus.vocabulary == (
+        *("café", "the", "bread", "wine"),
+        *("and", "in", "serves", "zebra"),
+    )
+
+
+def test_english_stop_words_are_left_out_by_default_and_the_log_says_so(tmp_path):
+    lines: list[str] = []
+    corpus = read(DATA / "tiny.txt", tmp_path / "s", min_df=1, max_df=1.0, log=lines.append)
+    assert not {"the", "and", "in"} & set(corpus.vocabulary)
+    assert any("english stop words left out" in line for line in lines)
+
+
+def test_stop_words_of_a_file_are_left_out_in_any_case(tmp_path):
+    (tmp_path / "stop.txt").write_text("BREAD\nthe\n")
+    corpus = read(
+        DATA / "tiny.txt", tmp_path / "s", **{**ALL, "stop_words": str(tmp_path / "stop.txt")}
+    )
+    assert not {"bread", "the"} & set(corpus.vocabulary)
+
+
+def test_defaults_keep_words_of_two_documents_and_of_half_of_them(tmp_path):
+    corpus = read(DATA / "tiny.txt", tmp_path / "s")
+    assert corpus.vocabulary == ("café", "bread", "wine")
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        ({"min_df": 2}, {"bread", "wine", "the", "café"}),
+        ({"min_df": 0.5}, {"bread", "wine", "the", "café"}),
+        ({"max_df": 1}, {"and", "serves", "zebra", "in"}),
+        ({"max_df": 0.25}, {"and", "serves", "zebra", "in"}),
+        ({"max_vocab": 3}, {"café", "the", "bread"}),
+    ],
+)
+def test_each_pruning_option_keeps_what_it_says(tmp_path, options, kept):
+    corpus = read(DATA / "tiny.txt", tmp_path / "s", **{**ALL, **options})
+    assert set(corpus.vocabulary) == kept
+
+
+def test_when_pruning_leaves_nothing_the_error_says_what_took_it(tmp_path):
+    with pytest.raises(CorpusError, match="--min-df 9 took 5") as caught:
+        read(DATA / "tiny.txt", tmp_path / "s", min_df=9)
+    assert "the stop words (english) took 3" in str(caught.value)
+
+
+def test_a_given_vocabulary_is_taken_whole_in_its_order(tmp_path):
+    (tmp_path / "v.txt").write_text("zebra\nnever\nbread\n")
+    corpus = read(DATA / "tiny.txt", tmp_path / "s", vocab=str(tmp_path / "v.txt"))
+    assert corpus.vocabulary == ("zebra", "never", "bread")
+    assert words(corpus) == [{"bread": 2}, {"bread": 1}, {"zebra": 2}]
+    assert corpus.provenance["unknown_tokens"] == 17
+
+
+def test_a_given_vocabulary_is_pruned_only_if_asked(tmp_path):
+    (tmp_path / "v.txt").write_text("zebra\nnever\nbread\n")
+    corpus = read(DATA / "tiny.txt", tmp_path / "s", vocab=str(tmp_path / "v.txt"), min_df=1)
+    assert corpus.vocabulary == ("zebra", "bread")
+
+
+def test_capital_letters_in_a_given_vocabulary_are_warned_of(tmp_path):
+    (tmp_path / "v.txt").write_text("Zebra\nbread\n")
+    lines: list[str] = []
+    read(DATA / "tiny.txt", tmp_path / "s", vocab=str(tmp_path / "v.txt"), log=lines.append)
+    assert any("1 words of" in line and "can never occur" in line for line in lines)
+
+
+def test_matching_keeps_every_document_in_its_row(tmp_path):
+    corpus = read(DATA / "tiny.txt", tmp_path / "s", match=("zebra", "wine"))
+    assert corpus.vocabulary == ("zebra", "wine")
+    assert words(corpus) == [{"wine": 2}, {"wine": 1}, {}, {"zebra": 2}]
+    assert corpus.provenance["empty"] == 1
+
+
+def test_matching_a_corpus_of_other_words_is_bad_input(tmp_path):
+    with pytest.raises(CorpusError, match="no document has a word of the run's vocabulary"):
+        read(DATA / "tiny.txt", tmp_path / "s", match=("quark",))
+
+
+def test_a_vocabulary_beside_a_match_of_text_is_refused(tmp_path):
+    (tmp_path / "v.txt").write_text("zebra\n")
+    with pytest.raises(UsageError, match="--vocab"):
+        read(DATA / "tiny.txt", tmp_path / "s", vocab=str(tmp_path / "v.txt"), match=("zebra",))
+
+
+def test_a_token_pattern_says_what_a_token_is(tmp_path):
+    corpus = read(DATA / "tiny.txt", tmp_path / "s", **ALL, token_pattern=r"[^\W\d_]")
+    assert max(map(len, corpus.vocabulary)) == 1
+    assert corpus.tokens == sum(
+        c.isalpha() for c in (DATA / "tiny.txt").read_text(encoding="utf-8")
+    )
+
+
+@pytest.mark.parametrize("pattern", ["(", "(a)(b)", "*"])
+def test_a_pattern_that_is_none_is_wrong_usage(pattern):
+    with pytest.raises(UsageError, match="--token-pattern"):
+        CorpusOptions(token_pattern=pattern)
+
+
+def test_json_lines_equal_the_same_text(tmp_path):
+    text = read(DATA / "tiny.txt", tmp_path / "a")
+    assert read(DATA / "tiny.jsonl", tmp_path / "b").fingerprint == text.fingerprint
+
+
+def test_the_text_field_is_chosen_by_name(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "wrong", "body": "right words"}\n')
+    corpus = read(path, tmp_path / "s", **ALL, text_field="body")
+    assert set(corpus.vocabulary) == {"right", "words"}
+
+
+def test_a_folder_of_files_is_read_in_order_of_path(tmp_path):
+    folder = tmp_path / "texts"
+    (folder / "b").mkdir(parents=True)
+    (folder / "b" / "1.txt").write_text("second\nfile")
+    (folder / "a.txt").write_text("first file")
+    (folder / "c.md").write_text("not read")
+    corpus = read(folder, tmp_path / "s", **ALL)
+    assert words(corpus) == [{"first": 1, "file": 1}, {"second": 1, "file": 1}]
+
+
+def test_a_folder_without_texts_is_a_missing_input(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(MissingInputError, match=r"without \.txt files"):
+        read(tmp_path / "empty", tmp_path / "s")
+
+
+def test_a_folder_of_counts_is_refused(tmp_path):
+    (tmp_path / "docword.x.txt").write_text("1\n1\n1\n1 1 1\n")
+    with pytest.raises(CorpusError, match="name the files"):
+        read(tmp_path, tmp_path / "out" / "s")
+
+
+def test_standard_input_is_read_like_a_file(tmp_path, monkeypatch):
+    text = (DATA / "tiny.txt").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text), encoding="utf-8"))
+    file = read(DATA / "tiny.txt", tmp_path / "a")
+    assert read("-", tmp_path / "b").fingerprint == file.fingerprint
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda b: b.replace(b"\n", b"\r\n"), lambda b: b"\xef\xbb\xbf" + b, lambda b: b.rstrip()],
+    ids=["CRLF", "BOM", "no newline at the end"],
+)
+def test_harmless_spelling_of_text_changes_nothing(tmp_path, change):
+    path = tmp_path / "x.txt"
+    path.write_bytes(change((DATA / "tiny.txt").read_bytes()))
+    plain = read(DATA / "tiny.txt", tmp_path / "a")
+    assert read(path, tmp_path / "b").fingerprint == plain.fingerprint
+
+
+#: What stands in the second of three lines; a piece of the message; the reason it is counted under.
+BAD_TEXT = {
+    "malformed UTF-8": (b"bad \xff word", "not UTF-8", "not UTF-8"),
+    "cut UTF-8": (b"bad caf\xc3", "not UTF-8", "not UTF-8"),
+    "encoded surrogate": (b"bad \xed\xa0\x80", "not UTF-8", "not UTF-8"),
+    "overlong": (b"bad \xc0\xaf", "not UTF-8", "not UTF-8"),
+    "NUL": (b"bad \0 word", "a NUL", "NUL"),
+    "too long": (b"bad " * 30, "more than 100 bytes", "line too long"),
+}
+BAD_JSON = {
+    "not JSON": (b'{"text": ', "not JSON", "not JSON"),
+    "malformed UTF-8": (b'{"text": "\xff"}', "not UTF-8", "not UTF-8"),
+    "no field": (b'{"body": "x"}', "no field 'text' (it has 'body'", "field missing"),
+    "number": (b'{"text": 3}', "not a string but int", "field not a string"),
+    "null": (b'{"text": null}', "not a string but null", "field not a string"),
+    "list": (b"[1, 2]", "not an object", "not an object"),
+    "surrogate": (b'{"text": "\\ud800"}', "surrogate", "not UTF-8"),
+    "NUL": (b'{"text": "\\u0000"}', "a NUL", "NUL"),
+    "raw NUL": (b'{"text": "\0"}', "not JSON", "not JSON"),
+    "two objects": (b'{"text": "a"} {}', "not JSON", "not JSON"),
+    "nested": (b'{"text": ' + b"[" * 80, "not JSON", "not JSON"),
+    "too long": (b'{"text": "' + b"x" * 100 + b'"}', "more than 100 bytes", "line too long"),
+}
+CASES = [("txt", name) for name in BAD_TEXT] + [("jsonl", name) for name in BAD_JSON]
+
+
+def bad_file(folder: Path, kind: str, name: str) -> tuple[Path, str, str]:
+    line, piece, reason = (BAD_TEXT if kind == "txt" else BAD_JSON)[name]
+    good = [b"good one", b"good two"]
+    if kind == "jsonl":
+        good = [json.dumps({"text": text.decode()}).encode() for text in good]
+    path = folder / f"x.{kind}"
+    path.write_bytes(b"\n".join([good[0], line, good[1]]) + b"\n")
+    return path, piece, reason
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_a_bad_document_stops_with_file_and_line_and_nothing_is_left(tmp_path, kind, name):
+    path, piece, _ = bad_file(tmp_path, kind, name)
+    with pytest.raises(CorpusError) as caught:
+        read(path, tmp_path / "out" / "s", **ALL, max_line=100)
+    assert str(caught.value).startswith(f"{path}:2: ")
+    assert piece in str(caught.value)
+    assert "--on-bad-document skip" in str(caught.value)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_a_bad_document_is_skipped_and_counted_if_asked(tmp_path, kind, name):
+    path, _, reason = bad_file(tmp_path, kind, name)
+    lines: list[str] = []
+    corpus = read(
+        path, tmp_path / "s", **ALL, max_line=100, on_bad_document="skip", log=lines.append
+    )
+    assert words(corpus) == [{"good": 1, "one": 1}, {"good": 1, "two": 1}]
+    assert corpus.provenance["skipped"] == {reason: 1}
+    assert any("1 bad documents skipped" in line for line in lines)
+
+
+def test_json_nested_beyond_any_stack_is_a_bad_line(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"text": ' + b"[" * 500_000 + b"\n")
+    with pytest.raises(CorpusError, match=":1: not JSON"):
+        read(path, tmp_path / "s")
+
+
+def test_a_json_number_of_many_digits_is_a_bad_line(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"text": "a b", "n": ' + b"1" * 10_000 + b"}\n")
+    with pytest.raises(CorpusError, match=":1: not JSON"):
+        read(path, tmp_path / "s")
+
+
+def test_a_bad_file_of_a_folder_is_named_and_can_be_skipped(tmp_path):
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "1.txt").write_bytes(b"good words")
+    (folder / "2.txt").write_bytes(b"\xff")
+    (folder / "3.txt").write_bytes(b"long " * 50)
+    with pytest.raises(CorpusError, match=r"2\.txt: not UTF-8"):
+        read(folder, tmp_path / "s", **ALL, max_line=100)
+    corpus = read(folder, tmp_path / "s", **ALL, max_line=100, on_bad_document="skip")
+    assert corpus.documents == 1
+    assert corpus.provenance["skipped"] == {"line too long": 1, "not UTF-8": 1}
+
+
+@pytest.mark.parametrize("size", [99, 100, 101, 2**16, 2**20 + 3, 3 * 2**20])
+def test_the_limit_of_a_line_is_exact_wherever_blocks_are_cut(tmp_path, size):
+    path = tmp_path / "x.txt"
+    path.write_bytes(b"a b\n" + b"w" * size + b"\nlast line\n")
+    options = {**ALL, "on_bad_document": "skip"}
+    assert read(path, tmp_path / "a", **options, max_line=size).documents == 2
+    corpus = read(path, tmp_path / "b", **options, max_line=size - 1)
+    assert corpus.vocabulary == ("last", "line")
+    with pytest.raises(CorpusError, match=":2: a line of more than"):
+        read(path, tmp_path / "c", **ALL, max_line=size - 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "piece"),
+    [(b"", "empty file"), (b"\n\n\n", "no document has a word"), (b"a b c", "no document has")],
+    ids=["empty file", "empty documents", "no tokens"],
+)
+def test_a_file_without_words_is_bad_input(tmp_path, content, piece):
+    path = tmp_path / "x.txt"
+    path.write_bytes(content)
+    with pytest.raises(CorpusError, match=piece):
+        read(path, tmp_path / "s")
+
+
+LATER = {
+    "x.parquet": b"PAR1....",
+    "x.npz": b"PK\x03\x04....",
+    "x.npy": b"\x93NUMPY\x01\x00",
+    "x.mtx": b"%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 1 1\n",
+    "x.xml": b'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">\n<page>\n',
+    "x.ldac": b"2 0:1 4:2\n1 3:1\n",
+    "x.svmlight": b"-1 1:0.5 3:2\n",
+    "x.csv": b"id,text\n1,hello\n",
+    "x.tsv": b"id\ttext\n1\thello\n",
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_format_that_is_not_read_yet_is_refused_by_name(tmp_path, name):
+    (tmp_path / name).write_bytes(LATER[name])
+    with pytest.raises(CorpusError, match="not read yet; give plain text"):
+        read(tmp_path / name, tmp_path / "s")
