@@ -42,6 +42,8 @@ _KINDS: dict[bytes, tuple[str, Callable[[], Any]]] = {
     b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
 }
 
+_LONGEST_MAGIC = max(map(len, _KINDS))
+
 
 def blocks(raw: Callable[[int], bytes]) -> Iterator[bytes]:
     """Decompress, by what the first bytes say; what is not compressed is passed on.
@@ -62,6 +64,8 @@ def blocks(raw: Callable[[int], bytes]) -> Iterator[bytes]:
         If a stream is damaged, ends early, or is followed by something else.
     """
     head = raw(STEP)
+    while head and len(head) < _LONGEST_MAGIC and (more := raw(STEP)):
+        head += more  # a pipe gives what it has
     for magic, (kind, new) in _KINDS.items():
         if head.startswith(magic):
             yield from _members(kind, magic, new, head, raw)
