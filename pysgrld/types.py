@@ -9,7 +9,7 @@ the K values of word w, padded with zeros to a multiple of 16.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -135,7 +135,7 @@ class Sampler(NamedTuple):
     """A global sampler: how one block moves, given statistics. One row of `SAMPLERS`.
 
     ``step`` consumes its state: the arrays are updated in place and the caller must not look at an
-    older reference. ``rows`` and ``settle`` never change it.
+    older reference. ``rows`` never changes it.
 
     Attributes
     ----------
@@ -144,14 +144,12 @@ class Sampler(NamedTuple):
     geometry : str
         The blocks that it can move.
     full_batch : bool
-        True if it is valid only with the whole corpus as its minibatch.
+        True if it is valid only with the whole corpus as its minibatch, topics of tokens kept.
     init : callable (key, block, threads) -> State
     step : callable (key, state, statistics, block, h, threads) -> State
         One iteration with step size h.
-    rows : callable (state, words, threads) -> (R, Kp) float32
-        phi of these words, as the local step reads it.
-    settle : callable (state, threads) -> (V, K) float32
-        All of phi: columns sum to 1.
+    rows : callable (state, words, block, threads) -> (R, Kp) float32
+        phi of these words, of all where None.
     """
 
     name: str
@@ -161,7 +159,6 @@ class Sampler(NamedTuple):
     init: Callable[..., State]
     step: Callable[..., State]
     rows: Callable[..., Floats]
-    settle: Callable[..., Floats]
 
 
 class Model(NamedTuple):
@@ -171,11 +168,12 @@ class Model(NamedTuple):
     ----------
     name, summary : str
         As typed after ``--model``, and one line for the help.
-    blocks : callable (config, V, tokens) -> tuple of Block
-    local_step : callable (key, phis, minibatch, options, local_state) -> dict of Statistics
+    blocks : callable (options, V, tokens) -> tuple of Block
+    local_step : callable (key, phis, minibatch, local) -> dict of Statistics
+        The documents, given the topics: how it samples is in ``local``.
     """
 
     name: str
     summary: str
     blocks: Callable[..., tuple[Block, ...]]
-    local_step: Callable[..., Mapping[str, Statistics]]
+    local_step: Callable[..., dict[str, Statistics]]

@@ -60,74 +60,68 @@ struct Cells {
   }
 };
 
-/// Draws Poisson counts for the queued cells (index, rate); appends them to the gamma queue.
-int draw_poisson(std::int32_t* index, float* rate, int n, Stream const& stream, Cells const& cells,
-                 std::int32_t* out_index, float* out_shape, int out, float const* shape_of) {
-  for (std::uint32_t attempt = 0; n > 0; ++attempt) {
-    int left = 0;
+/// Cells that wait, packed: where they are and what they wait with.
+struct Queue {
+  std::int32_t* index;
+  float* value;
+  int n;
+
+  SGMC_INLINE void push(std::uint32_t m, U16 cell, F16 x) {
+    compress(index + n, m, cell);
+    n += compress(value + n, m, x);
+  }
+};
+
+/// Draws Poisson counts for the queued cells (value = rate) and passes them on with their shapes:
+/// below 1 where the count is 0, which at rate 10 it still is once in twenty thousand draws.
+void draw_poisson(Queue rates, Stream const& stream, Cells const& cells, float const* shape_of,
+                  Queue& gamma, Queue& small) {
+  for (std::uint32_t attempt = 0; rates.n > 0; ++attempt) {
+    int const n = rates.n;
+    rates.n = 0;
     for (int i = 0; i < n; i += 16) {
-      U16 const cell = fetch(index + i, n - i);
-      F16 const mu = fetch(rate + i, n - i);
+      U16 const cell = fetch(rates.index + i, n - i);
+      F16 const mu = fetch(rates.value + i, n - i);
       Words const w = cells.words(stream, cell, u16(attempt));
       M16 ok;
       F16 const count = poisson_attempt(mu, uniform_open(w.x[0]), uniform_open(w.x[1]), ok);
       std::uint32_t const used = first_lanes(n - i), accepted = lanes(ok) & used;
-      alignas(64) float shape[16];
+      alignas(64) float prior[16];
       alignas(64) std::int32_t at[16];
       store(at, cell);
-      for (int l = 0; l < 16; ++l) shape[l] = shape_of[at[l]];
-      compress(out_index + out, accepted, cell);
-      out += compress(out_shape + out, accepted, load(shape) + count);
-      std::uint32_t const rejected = used & ~accepted;
-      compress(index + left, rejected, cell);
-      left += compress(rate + left, rejected, mu);
+      for (int l = 0; l < 16; ++l) prior[l] = shape_of[at[l]];
+      F16 const shape = load(prior) + count;
+      std::uint32_t const below_one = lanes(shape < f16(1.0f));
+      gamma.push(accepted & ~below_one, cell, shape);
+      small.push(accepted & below_one, cell, shape);
+      rates.push(used & ~accepted, cell, mu);
     }
-    n = left;
-  }
-  return out;
-}
-
-/// g[cell] = c Gamma(shape) for the queued cells, any shape > 0.
-void draw_gamma(std::int32_t* index, float* shape, int n, Stream const& stream, Cells const& cells,
-                float* g, float c) {
-  for (std::uint32_t attempt = 0; n > 0; ++attempt) {
-    int left = 0;
-    for (int i = 0; i < n; i += 16) {
-      U16 const cell = fetch(index + i, n - i);
-      F16 const a = fetch(shape + i, n - i);
-      Words const w = cells.words(stream, cell, u16(attempt));
-      F16 z, unused;
-      normal_pair(w.x[0], w.x[1], z, unused);
-      M16 ok;
-      F16 const x = gamma_attempt(a, z, uniform_open(w.x[2]), ok);
-      std::uint32_t const used = first_lanes(n - i), accepted = lanes(ok) & used;
-      scatter(g, cell, f16(c) * x, accepted);
-      std::uint32_t const rejected = used & ~accepted;
-      compress(index + left, rejected, cell);
-      left += compress(shape + left, rejected, a);
-    }
-    n = left;
   }
 }
 
-/// g[cell] = c Gamma(shape) for the queued cells, shape < 1.
-void draw_small_gamma(std::int32_t* index, float* shape, int n, Stream const& stream,
-                      Cells const& cells, float* g, float c) {
-  for (std::uint32_t attempt = 0; n > 0; ++attempt) {
-    int left = 0;
+/// g[cell] = c Gamma(value) for the queued cells; Small: shapes below 1, else at least 1.
+template <bool Small>
+void draw_gamma(Queue shapes, Stream const& stream, Cells const& cells, float* g, float c) {
+  for (std::uint32_t attempt = 0; shapes.n > 0; ++attempt) {
+    int const n = shapes.n;
+    shapes.n = 0;
     for (int i = 0; i < n; i += 16) {
-      U16 const cell = fetch(index + i, n - i);
-      F16 const a = fetch(shape + i, n - i);
+      U16 const cell = fetch(shapes.index + i, n - i);
+      F16 const a = fetch(shapes.value + i, n - i);
       Words const w = cells.words(stream, cell, u16(attempt));
       M16 ok;
-      F16 const x = small_gamma_attempt(a, uniform_open(w.x[0]), uniform_open(w.x[1]), ok);
+      F16 x;
+      if constexpr (Small) {
+        x = small_gamma_attempt(a, uniform_open(w.x[0]), uniform_open(w.x[1]), ok);
+      } else {
+        F16 z, unused;
+        normal_pair(w.x[0], w.x[1], z, unused);
+        x = gamma_attempt(a, z, uniform_open(w.x[2]), ok);
+      }
       std::uint32_t const used = first_lanes(n - i), accepted = lanes(ok) & used;
       scatter(g, cell, f16(c) * x, accepted);
-      std::uint32_t const rejected = used & ~accepted;
-      compress(index + left, rejected, cell);
-      left += compress(shape + left, rejected, a);
+      shapes.push(used & ~accepted, cell, a);
     }
-    n = left;
   }
 }
 
@@ -146,7 +140,8 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
   std::int64_t const stride = task.stride;
   float* const block = g + task.begin * stride;
 
-  int n_poisson = 0, n_gamma = 0, n_small = 0;
+  Queue poisson{scratch.index[0], scratch.value[0], 0}, gamma{scratch.index[1], scratch.value[1], 0},
+      small{scratch.index[2], scratch.value[2], 0};
   std::int64_t touched = 0;
   for (std::int64_t w = task.begin; w < task.end; ++w) {
     float* const row = g + w * stride;
@@ -174,35 +169,24 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
           small_gamma_attempt(min(shape, f16(1.0f)), uniform_open(x.x[1]), uniform_open(x.x[2]), ok);
       std::uint32_t const simple =
           lanes((count <= f16(0.0f)) & (shape < f16(1.0f))) & used & ~large;
-      std::uint32_t const small = simple & ~lanes(ok);
+      std::uint32_t const rejected = simple & ~lanes(ok);
       std::uint32_t const other = used & ~large & ~simple;
       U16 const cell = iota() + u16(static_cast<std::uint32_t>((w - task.begin) * stride + k));
       store(row + k, scale * value);
-      if (small) {
-        compress(scratch.index[2] + n_small, small, cell);
-        n_small += compress(scratch.value[2] + n_small, small, shape);
-      }
+      if (rejected) small.push(rejected, cell, shape);
       if (large) {
-        alignas(64) float s[16];
-        store(s, shape);
-        for (int l = 0; l < 16; ++l) scratch.shape[(w - task.begin) * stride + k + l] = s[l];
-        compress(scratch.index[0] + n_poisson, large, cell);
-        n_poisson += compress(scratch.value[0] + n_poisson, large, mu);
+        store(scratch.shape + (w - task.begin) * stride + k, shape);
+        poisson.push(large, cell, mu);
       }
-      if (other) {
-        compress(scratch.index[1] + n_gamma, other, cell);
-        n_gamma += compress(scratch.value[1] + n_gamma, other, shape + count);
-      }
+      if (other) gamma.push(other, cell, shape + count);
     }
     for (std::int64_t k = task.topics; k < stride; ++k) row[k] = 0.0f;
   }
   Cells const cells{static_cast<std::uint32_t>(task.begin), static_cast<std::uint32_t>(stride),
                     1.0f / static_cast<float>(stride)};
-  n_gamma = draw_poisson(scratch.index[0], scratch.value[0], n_poisson, stream(Purpose::scir_poisson),
-                         cells, scratch.index[1], scratch.value[1], n_gamma, scratch.shape);
-  draw_gamma(scratch.index[1], scratch.value[1], n_gamma, stream(Purpose::scir_gamma), cells, block, c);
-  draw_small_gamma(scratch.index[2], scratch.value[2], n_small, stream(Purpose::scir_small_gamma),
-                   cells, block, c);
+  draw_poisson(poisson, stream(Purpose::scir_poisson), cells, scratch.shape, gamma, small);
+  draw_gamma<false>(gamma, stream(Purpose::scir_gamma), cells, block, c);
+  draw_gamma<true>(small, stream(Purpose::scir_small_gamma), cells, block, c);
   for (std::int64_t k = 0; k < stride; ++k) task.sums[k] = 0.0;
   for (std::int64_t w = task.begin; w < task.end; ++w)
     for (std::int64_t k = 0; k < stride; ++k) task.sums[k] += static_cast<double>(g[w * stride + k]);

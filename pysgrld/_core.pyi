@@ -1,0 +1,128 @@
+"""The compiled module, typed by hand. Contracts: cpp/include/sgmc/kernels.hpp."""
+
+import enum
+
+from pysgrld.types import Array, Doubles, Floats, Int32s, Int64s
+
+ROW_PAD: int
+UNIT: int
+PHI_FLOOR: float
+compiler: str
+openmp: str
+
+class Purpose(enum.Enum):
+    init = ...
+    documents = ...
+    scir_pass = ...
+    scir_small_gamma = ...
+    scir_poisson = ...
+    scir_gamma = ...
+    sgrld_noise = ...
+    scir_log = ...
+    epoch_order = ...
+    holdout_choice = ...
+    holdout_split = ...
+    evaluation = ...
+    point_evaluation = ...
+    infer = ...
+    minibatch_choice = ...
+    scale_refresh = ...
+    test = ...
+
+class Workspace:
+    """Scratch memory that outlives a call; one per caller, never shared between threads."""
+
+def isa() -> str: ...
+def available_isas() -> list[str]: ...
+def use_isa(name: str) -> None: ...
+def philox(counter: Array, key: Array) -> Array: ...
+def draw(kind: str, parameter: Floats, seed: int, step: int = ...) -> Floats: ...
+def permute(
+    position: Int64s, n: int, seed: int, chain: int, purpose: Purpose, step: int
+) -> Int64s: ...
+def uniforms(
+    entity: Int64s, ordinal: Int64s, seed: int, chain: int, purpose: Purpose, step: int
+) -> Doubles: ...
+def zeros(rows: int, columns: int, dtype: str) -> Array: ...
+def documents_gibbs(
+    *,
+    phi: Floats,
+    topics: int,
+    indptr: Int64s,
+    indices: Int32s,
+    counts: Int32s,
+    doc_ids: Int64s,
+    alpha: float,
+    sweeps: int,
+    kept: int,
+    rao_blackwell: bool,
+    seed: int,
+    chain: int,
+    step: int,
+    purpose: Purpose,
+    z: Int32s | None = ...,
+    token_ptr: Int64s | None = ...,
+    want_words: bool = ...,
+    want_documents: bool = ...,
+    work: Workspace,
+    threads: int,
+) -> tuple[Int64s | None, Int64s | None]: ...
+def predictive(
+    *,
+    phi: Floats,
+    topics: int,
+    indptr: Int64s,
+    indices: Int32s,
+    doc_counts: Int64s,
+    tokens: Int64s,
+    alpha: float,
+    factor: float,
+    threads: int,
+) -> Doubles: ...
+def simplex_scir(
+    *,
+    g: Floats,
+    sums: Doubles,
+    topics: int,
+    eta: float,
+    rows: Int32s,
+    counts: Int64s,
+    factor: float,
+    h: float,
+    seed: int,
+    chain: int,
+    step: int,
+    stream: int,
+    work: Workspace,
+    threads: int,
+) -> None: ...
+
+simplex_sgrld = simplex_scir
+simplex_relax = simplex_scir
+
+def simplex_start(
+    *,
+    g: Floats,
+    sums: Doubles,
+    topics: int,
+    scale: float,
+    seed: int,
+    chain: int,
+    stream: int,
+    work: Workspace,
+    threads: int,
+) -> None: ...
+def simplex_phi(
+    *, g: Floats, sums: Doubles, topics: int, rows: Int32s | None, threads: int
+) -> Floats: ...
+def simplex_scir_log(
+    *,
+    log_g: Doubles,
+    shape: Doubles,
+    h: float,
+    seed: int,
+    chain: int,
+    step: int,
+    stream: int,
+    threads: int,
+) -> None: ...

@@ -1,0 +1,98 @@
+"""Held-out documents, each split into observed and held-out tokens."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.core import core
+from pysgrld.errors import CorpusError
+from pysgrld.types import Documents, Int32s, Int64s
+
+
+class HeldOut(NamedTuple):
+    """Documents to complete: the same ones in both parts, none of them empty in either.
+
+    Attributes
+    ----------
+    observed, held_out : Documents
+        Over the run's vocabulary.
+    doc_ids : (n,) int64
+        Positions in the corpus that they came from: key their randomness.
+    dropped : int
+        Documents that could not be split, or were empty in one part.
+    """
+
+    observed: Documents
+    held_out: Documents
+    doc_ids: Int64s
+    dropped: int
+
+
+def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> HeldOut:
+    """Split each document's tokens at random, by seed, into observed and held-out ones.
+
+    Of N >= 2 tokens, max(1, min(N - 1, round((1 - observed) N))) are held out, without
+    replacement. Documents of fewer tokens are dropped and counted. The split of a document depends
+    on the seed and its position in the corpus only.
+
+    Parameters
+    ----------
+    documents : Documents
+    doc_ids : (n,) int64
+    observed : float
+        Share of the tokens that is observed, in (0, 1).
+    seed : int
+    """
+    n = len(documents)
+    entry_doc = np.repeat(np.arange(n), np.diff(documents.indptr))
+    token_entry = np.repeat(np.arange(len(documents.indices)), documents.counts)
+    token_doc = entry_doc[token_entry]
+    lengths = np.bincount(token_doc, minlength=n)
+    start = np.cumsum(lengths) - lengths
+    ordinal = np.arange(len(token_doc)) - start[token_doc]
+    u = core.uniforms(doc_ids[token_doc], ordinal, seed, 0, core.Purpose.holdout_split, 0)
+    rank = np.empty(len(u), np.int64)
+    rank[np.lexsort((u, token_doc))] = ordinal  # position in the document's random order
+    wanted = np.rint((1.0 - observed) * lengths).astype(np.int64)
+    wanted = np.maximum(1, np.minimum(lengths - 1, wanted))
+    held = rank < wanted[token_doc]
+    keep = lengths >= 2
+    parts = []
+    for chosen in (~held, held):
+        counts = np.bincount(token_entry[chosen], minlength=len(documents.indices))
+        parts.append(_select(documents._replace(counts=counts.astype(np.int32)), keep))
+    return HeldOut(parts[0], parts[1], doc_ids[keep], int(n - keep.sum()))
+
+
+def pair(observed: Documents, held_out: Documents) -> HeldOut:
+    """Make one of two corpora that others have split: row d of both is the same document.
+
+    A document that is empty in either scores nothing; it is dropped and counted.
+
+    Raises
+    ------
+    CorpusError
+        If the numbers of documents differ.
+    """
+    if len(observed) != len(held_out):
+        raise CorpusError(
+            f"the observed corpus has {len(observed)} documents and the held-out corpus "
+            f"{len(held_out)}: they must be the same documents in the same order"
+        )
+    keep = (np.diff(observed.indptr) > 0) & (np.diff(held_out.indptr) > 0)
+    ids = np.flatnonzero(keep).astype(np.int64)
+    return HeldOut(
+        _select(observed, keep), _select(held_out, keep), ids, len(observed) - len(ids)
+    )
+
+
+def _select(documents: Documents, keep: np.ndarray) -> Documents:
+    """Keep some documents, and of those only entries with a positive count."""
+    entry_doc = np.repeat(np.arange(len(documents)), np.diff(documents.indptr))
+    chosen = keep[entry_doc] & (documents.counts > 0)
+    per_doc = np.bincount(entry_doc[chosen], minlength=len(documents))[keep]
+    indptr = np.concatenate(([0], np.cumsum(per_doc))).astype(np.int64)
+    indices: Int32s = documents.indices[chosen].astype(np.int32)
+    return Documents(indptr, indices, documents.counts[chosen].astype(np.int32))

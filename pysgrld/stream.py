@@ -1,0 +1,83 @@
+"""Which documents an iteration sees: a pure function of its number, so nothing to store or resume.
+
+Each epoch is a fresh keyed permutation of the training documents, cut into minibatches; the last
+one of an epoch may be smaller and is scaled by its own size.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from pysgrld.core import core
+from pysgrld.types import Documents, Int64s, Key, Minibatch
+
+
+class Source(Protocol):
+    """What a stream needs of a corpus."""
+
+    def take(self, ids: Int64s) -> Documents:
+        """Gather documents, in this order."""
+
+
+def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
+    """Renumber the distinct words of some documents once; kernels work on the compact rows."""
+    words, indices = np.unique(documents.indices, return_inverse=True)
+    return Minibatch(
+        documents.indptr,
+        indices.astype(np.int32).reshape(-1),
+        documents.counts,
+        words.astype(np.int32),
+        doc_ids,
+        scale,
+    )
+
+
+class Stream(NamedTuple):
+    """Minibatches of a corpus.
+
+    Attributes
+    ----------
+    source : Source
+    train : (D,) int64
+        Corpus positions of the training documents, ascending.
+    size : int
+        Documents per minibatch, at most D.
+    seed, chain : int
+    """
+
+    source: Source
+    train: Int64s
+    size: int
+    seed: int
+    chain: int
+
+    @property
+    def per_epoch(self) -> int:
+        """Minibatches in an epoch."""
+        return -(-len(self.train) // self.size)
+
+    def ids(self, t: int) -> Int64s:
+        """Corpus positions of the documents of iteration ``t``."""
+        epoch, batch = divmod(t, self.per_epoch)
+        if self.per_epoch == 1:
+            return self.train
+        at = np.arange(batch * self.size, min((batch + 1) * self.size, len(self.train)))
+        order = core.permute(
+            at, len(self.train), self.seed, self.chain, core.Purpose.epoch_order, epoch
+        )
+        return self.train[order]
+
+    def minibatch(self, t: int) -> Minibatch:
+        """The documents of iteration ``t``, counted from 0."""
+        ids = self.ids(t)
+        return compact(self.source.take(ids), ids, len(self.train) / len(ids))
+
+
+def choose_holdout(documents: int, holdout: int, key: Key) -> Int64s:
+    """Positions of ``holdout`` documents out of ``documents``, ascending."""
+    chosen = core.permute(
+        np.arange(holdout), documents, key.seed, key.chain, core.Purpose.holdout_choice, 0
+    )
+    return np.sort(chosen)
