@@ -143,10 +143,10 @@ def _record(path: str) -> dict[str, Any]:
 
 def _file_record(path: Path, name: str) -> dict[str, Any]:
     try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe: looking would take from it
+            return {"name": name}
         with path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):  # a pipe: looking would take from it
-                return {"name": name}
             digest = hashlib.sha256(file.read(_MIB))
             file.seek(max(file.tell(), status.st_size - _MIB))
             digest.update(file.read(_MIB))

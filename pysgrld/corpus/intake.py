@@ -39,6 +39,7 @@ class Intake:
         self.bad = Bad(options.on_bad_document == "skip")
         self.writer = workshop.writer("read")
         self.kind: str | None = None
+        self.label = ""  # what messages about all of it call it
         self.words: dict[str, int] = {}
         self.tokenizer: Tokenizer | None = None
         self.numbers: bool | None = None
@@ -103,6 +104,9 @@ class Intake:
             label, line = texts.where(position)
             message = "a NUL" if reason == "NUL" else "not UTF-8"
             self.bad(reason, message, label, line)
+        if bad and self.match is not None:  # they keep their rows
+            at = [position - i for i, (position, _) in enumerate(bad)]
+            indptr = np.insert(indptr, at, indptr[at])
         self._write(Documents(indptr, indices, counts), len(self.tokenizer))
 
     # -- counts -------------------------------------------------------------------------------
@@ -178,7 +182,7 @@ class Intake:
         if self.tokenizer is not None:
             self.unknown = self.tokenizer.unknown
         if self.writer.tokens == 0:
-            raise CorpusError(self._nothing())
+            raise CorpusError(self._nothing(), self.label)
         writer, removed = self.writer, dict[str, int]()
         if not self._final:
             writer, words, removed = self._second(words)
@@ -195,7 +199,8 @@ class Intake:
             total = self.unknown + writer.tokens
             self.log(f"{self.unknown} of {total} tokens are not in the vocabulary, left out")
         provenance |= {
-            "documents_read": self.documents + self.bad.skipped.total(),
+            "documents_read": self.documents
+            + (self.bad.skipped.total() if self.match is None else 0),
             "skipped": skipped,
             "empty": self.empty if self.match is not None else 0,
             "unknown_tokens": self.unknown,
@@ -229,7 +234,8 @@ class Intake:
             raise CorpusError(
                 f"no word is left of {len(words)} in {self.documents} documents: "
                 + _blame(choice, rules)
-                + "; a small corpus may need --min-df 1 --max-df 1.0"
+                + "; a small corpus may need --min-df 1 --max-df 1.0",
+                self.label,
             )
         remap = np.full(len(words), -1, np.int32)
         remap[kept] = np.arange(len(kept), dtype=np.int32)

@@ -80,6 +80,7 @@ def open_corpus(
     provenance = {"inputs": inputs_record(inputs), "options": asdict(options)}
     with Workshop(Path(store)) as workshop:
         intake = Intake(options, match, workshop, say)
+        intake.label = inputs[0] if len(inputs) == 1 else f"{inputs[0]} and {len(inputs) - 1} more"
         meter = _Meter(inputs, notify)
         for path in inputs:
             with closing(_read(path, intake, meter)) as steps:  # a file is closed on any error

@@ -144,33 +144,41 @@ class Stream:
         Yields
         ------
         bytes
-            One line or more, each with its newline, which the last of the file may lack.
+            One line or more, each with its newline, which the last of the file may lack; or none
+            of it, where a line was left out that `line` counts already.
         """
         parts: list[bytes] = []
         size = 0
+        lost = False  # the line under way is above the limit
         for block in self.blocks():
             cut = block.find(b"\n") + 1
-            if size + (cut or len(block)) > self.max_line + 1:
-                if size <= self.max_line + 1:  # told once a line
-                    message = f"a line of more than {self.max_line} bytes (--max-line)"
-                    bad("line too long", message, self.label, self.line + 1)
-                parts, size = [], self.max_line + 2
+            if not lost and size + (cut - 1 if cut else len(block)) > self.max_line:
+                self._too_long(bad)
+                parts, size, lost = [], 0, True
+            if lost:
                 if not cut:
                     continue
+                lost, block = False, block[cut:]
                 self.line += 1
-                size, block = 0, block[cut:]
+                yield b""
             end = block.rfind(b"\n") + 1
             if end:
                 parts.append(block[:end])
                 whole = b"".join(parts)
                 parts, size = [], 0
                 yield from self._without_long(whole, bad)
-                block = block[end:]
-            if block:
-                parts.append(block)
-                size += len(block)
+            if end < len(block):
+                parts.append(block[end:])
+                size += len(block) - end
         if parts:
             yield from self._without_long(b"".join(parts), bad)
+        if lost:
+            self.line += 1
+            yield b""
+
+    def _too_long(self, bad: Callable[[str, str, str, int | None], None]) -> None:
+        message = f"a line of more than {self.max_line} bytes (--max-line)"
+        bad("line too long", message, self.label, self.line + 1)
 
     def _without_long(
         self, whole: bytes, bad: Callable[[str, str, str, int | None], None]
@@ -181,12 +189,13 @@ class Stream:
             self.line += whole.count(b"\n")
             return
         for line in _cut(whole):
-            if len(line.rstrip(b"\n")) > self.max_line:
-                message = f"a line of more than {self.max_line} bytes (--max-line)"
-                bad("line too long", message, self.label, self.line + 1)
+            if len(line.removesuffix(b"\n")) > self.max_line:
+                self._too_long(bad)
+                self.line += 1
+                yield b""
             else:
                 yield line
-            self.line += 1
+                self.line += 1
 
 
 def _cut(whole: bytes) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus.store import ARRAYS, FORMAT, VERSION
-from pysgrld.errors import OutputError, SgmcError, WriteError
+from pysgrld.errors import LockedError, OutputError, SgmcError, WriteError
 from pysgrld.types import Array, Documents, Int32s, Int64s
 
 _HEADER = 128
@@ -99,7 +100,8 @@ class Workshop:
 
     def __init__(self, store: Path) -> None:
         self.store = store
-        self.folder = store.with_name(f".{store.name}.{os.getpid()}.tmp")
+        self.folder = store.with_name(f".{store.name}.tmp")
+        self.lock: int | None = None
         self.writers: list[Writer] = []
 
     def __enter__(self) -> Workshop:
@@ -107,11 +109,22 @@ class Workshop:
             raise OutputError(f"{self.store}: is there already; remove it or choose another name")
         try:
             self.store.parent.mkdir(parents=True, exist_ok=True)
-            shutil.rmtree(self.folder, ignore_errors=True)
-            self.folder.mkdir()
+            self.folder.mkdir(exist_ok=True)
+            self.lock = os.open(self.folder, os.O_RDONLY)
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for left in self.folder.iterdir():  # by a process that was killed
+                shutil.rmtree(left)
+        except BlockingIOError:
+            self._unlock()
+            raise LockedError(f"{self.store}: another process is writing it") from None
         except OSError as error:
+            self._unlock()
             raise OutputError(f"{self.store}: cannot be created: {error.strerror}") from None
         return self
+
+    def _unlock(self) -> None:
+        if self.lock is not None:
+            os.close(self.lock)
 
     def writer(self, name: str) -> Writer:
         """Begin a set of arrays."""
@@ -137,6 +150,7 @@ class Workshop:
             with contextlib.suppress(OSError):  # a full disk, said below
                 writer.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+        self._unlock()
         if isinstance(error, OSError) and not isinstance(error, SgmcError):
             raise WriteError(
                 f"{self.store}: writing failed: {error.strerror}; nothing was left behind"

@@ -11,7 +11,7 @@ import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, describe, open_corpus
 from pysgrld.corpus import write as write_module
-from pysgrld.errors import CorpusError, MissingInputError, OutputError, WriteError
+from pysgrld.errors import CorpusError, LockedError, MissingInputError, OutputError, WriteError
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -233,3 +233,19 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path):
             [str(DATA / "tiny.txt")], CorpusOptions(), store=tmp_path / "o" / "s", notify=interrupt
         )
     assert list((tmp_path / "o").iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    (tmp_path / ".s.tmp" / "read").mkdir(parents=True)
+    (tmp_path / ".s.tmp" / "read" / "indptr.npy").write_bytes(b"half")
+    open_corpus([str(DATA / "tiny.txt")], CorpusOptions(), store=tmp_path / "s")
+    assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
+def test_a_store_that_another_process_is_writing_is_left_to_it(tmp_path):
+    def again(progress):
+        with pytest.raises(LockedError, match="another process"):
+            open_corpus([str(DATA / "tiny.txt")], CorpusOptions(), store=tmp_path / "s")
+
+    open_corpus([str(DATA / "tiny.txt")], CorpusOptions(), store=tmp_path / "s", notify=again)
+    assert Corpus.open(tmp_path / "s").documents == 3

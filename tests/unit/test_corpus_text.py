@@ -257,6 +257,25 @@ def test_a_bad_document_is_skipped_and_counted_if_asked(tmp_path, kind, name):
     assert any("1 bad documents skipped" in line for line in lines)
 
 
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_a_bad_document_that_is_skipped_keeps_its_row_when_matched(tmp_path, kind, name):
+    path, _, reason = bad_file(tmp_path, kind, name)
+    options = {"max_line": 100, "on_bad_document": "skip"}
+    corpus = read(path, tmp_path / "s", **options, match=("good", "two"))
+    assert words(corpus) == [{"good": 1}, {}, {"good": 1, "two": 1}]
+    assert corpus.provenance["skipped"] == {reason: 1}
+    assert corpus.provenance["documents_read"] == 3
+
+
+def test_a_bad_file_of_a_folder_keeps_its_row_when_matched(tmp_path):
+    (tmp_path / "1.txt").write_bytes(b"good " * 50)
+    (tmp_path / "2.txt").write_bytes(b"\xff")
+    (tmp_path / "3.txt").write_bytes(b"good")
+    options = {"max_line": 100, "on_bad_document": "skip"}
+    corpus = read(tmp_path, tmp_path / "o" / "s", **options, match=("good",))
+    assert words(corpus) == [{}, {}, {"good": 1}]
+
+
 def test_json_nested_beyond_any_stack_is_a_bad_line(tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"text": ' + b"[" * 500_000 + b"\n")
@@ -316,6 +335,8 @@ LATER = {
     "x.xml": b'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">\n<page>\n',
     "x.ldac": b"2 0:1 4:2\n1 3:1\n",
     "x.svmlight": b"-1 1:0.5 3:2\n",
+    "x.json": b'[{"text": "a b"}]',
+    "utf16.txt": "a text".encode("utf-16"),
     "x.csv": b"id,text\n1,hello\n",
     "x.tsv": b"id\ttext\n1\thello\n",
 }

@@ -21,6 +21,10 @@ def read(stream: Stream, context: Context) -> Iterator[Texts]:
     """One document an object; blank lines are not documents."""
     field = context.options.text_field
     for block in stream.lines(context.bad):
+        if not block:
+            if context.keep_empty:
+                yield Texts([b""], stream.label, [stream.line])
+            continue
         documents: list[bytes] = []
         lines: list[int] = []
         for offset, line in enumerate(block.split(b"\n")):
@@ -28,10 +32,14 @@ def read(stream: Stream, context: Context) -> Iterator[Texts]:
                 continue
             number = stream.line + 1 + offset
             try:
-                documents.append(_text(line, field))
-                lines.append(number)
+                text = _text(line, field)
             except _BadLine as bad:
                 context.bad(bad.reason, str(bad), stream.label, number)
+                if not context.keep_empty:
+                    continue
+                text = b""
+            documents.append(text)
+            lines.append(number)
         yield Texts(documents, stream.label, lines)
 
 

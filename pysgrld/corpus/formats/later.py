@@ -17,6 +17,8 @@ _BY_CONTENT = (
     (re.compile(rb"%%MatrixMarket"), "Matrix Market"),
     (re.compile(rb"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)?<mediawiki[\s>]", re.S), "MediaWiki XML"),
     (_SPARSE, "LDA-C or SVMlight"),
+    (re.compile(rb'\s*\[\s*\{\s*"'), "a JSON array (JSON lines have one object a line)"),
+    (re.compile(rb"\xff\xfe|\xfe\xff"), "UTF-16 text"),
 )
 _BY_NAME = (
     (".csv", "CSV"),

@@ -20,6 +20,10 @@ def sniff(head: bytes, name: str) -> bool:
 def read(stream: Stream, context: Context) -> Iterator[Texts]:
     """One document a line; an empty line is a document without words."""
     for block in stream.lines(context.bad):
+        if not block:
+            if context.keep_empty:
+                yield Texts([b""], stream.label, range(stream.line, stream.line + 1))
+            continue
         documents = block.split(b"\n")
         if block.endswith(b"\n"):
             documents.pop()
@@ -46,6 +50,8 @@ def read_folder(
         if text is None:
             message = f"a document of more than {limit} bytes (--max-line)"
             context.bad("line too long", message, str(path), None)
+            if context.keep_empty:
+                yield Texts([b""], [str(path)], None)
     if documents:
         yield Texts(documents, labels, None)
 
