@@ -1,0 +1,34 @@
+"""Run directories: the record of a run, and going on with it. See docs/run-directory.md."""
+
+from __future__ import annotations
+
+from pysgrld.run.checkpoint import (
+    Checkpoint,
+    CheckpointReport,
+    list_checkpoints,
+    verify_checkpoint,
+)
+from pysgrld.run.choose import Candidate, Decision, decide, find_run, latest_run, set_latest
+from pysgrld.run.directory import RunDirectory
+from pysgrld.run.identity import FREE_OPTIONS
+from pysgrld.run.signals import SecondInterrupt, StopFlag, batch_end, boot_clock, process_start
+
+__all__ = [
+    "FREE_OPTIONS",
+    "Candidate",
+    "Checkpoint",
+    "CheckpointReport",
+    "Decision",
+    "RunDirectory",
+    "SecondInterrupt",
+    "StopFlag",
+    "batch_end",
+    "boot_clock",
+    "decide",
+    "find_run",
+    "latest_run",
+    "list_checkpoints",
+    "process_start",
+    "set_latest",
+    "verify_checkpoint",
+]

@@ -1,0 +1,84 @@
+"""Fail points: places where a test makes the run directory's input and output fail on purpose.
+
+``SGMC_FAILPOINT=name:action[:nth]`` acts at the nth time (1) that a point whose name matches the
+shell pattern ``name`` is passed; ``nth+`` acts from then on. Actions: ``kill`` (SIGKILL), ``sleep``
+(one second), ``short`` (a write takes only half of what it is given), or the name of an errno
+(``EIO``, ``ENOSPC``, ...).
+
+A release ignores all this twice over: nothing is armed unless ``SGMC_TEST=1`` is set as well, and
+a wheel may leave this file out, for ``files.py`` then has points that do nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import fnmatch
+import os
+import signal
+import time
+from typing import NamedTuple
+
+
+class _Armed(NamedTuple):
+    pattern: str
+    action: str
+    nth: int
+    for_ever: bool
+
+
+_armed: _Armed | None = None
+_hits = 0
+
+#: Names of the points that were passed, if a test has set it to a list.
+passed: list[str] | None = None
+
+
+def arm(spec: str | None) -> None:
+    """Arm a fail point given as ``name:action[:nth]``; None disarms.
+
+    Raises
+    ------
+    ValueError
+        If the specification cannot be read.
+    """
+    global _armed, _hits
+    _hits = 0
+    if spec is None:
+        _armed = None
+        return
+    pattern, action, *rest = spec.split(":")
+    nth = rest[0] if rest else "1"
+    if action not in ("kill", "sleep", "short") and not hasattr(errno, action):
+        raise ValueError(f"SGMC_FAILPOINT: unknown action {action!r}")
+    _armed = _Armed(pattern, action, int(nth.rstrip("+")), nth.endswith("+"))
+
+
+def fail_point(name: str) -> bool:
+    """Pass a point; True asks the caller for a short write.
+
+    Raises
+    ------
+    OSError
+        With the errno that was armed.
+    """
+    global _hits
+    if passed is not None:
+        passed.append(name)
+    if _armed is None or not fnmatch.fnmatchcase(name, _armed.pattern):
+        return False
+    _hits += 1
+    if _hits < _armed.nth or (_hits > _armed.nth and not _armed.for_ever):
+        return False
+    if _armed.action == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if _armed.action == "sleep":
+        time.sleep(1.0)
+        return False
+    if _armed.action == "short":
+        return True
+    code = getattr(errno, _armed.action)
+    raise OSError(code, f"{os.strerror(code)} (fail point {name})")
+
+
+if os.environ.get("SGMC_TEST") == "1" and os.environ.get("SGMC_FAILPOINT"):
+    arm(os.environ["SGMC_FAILPOINT"])

@@ -1,0 +1,299 @@
+"""Which run a command means, and whether training begins, goes on, or is done."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import secrets
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pysgrld.errors import (
+    CheckpointError,
+    MismatchError,
+    MissingInputError,
+    OutputError,
+    UsageError,
+)
+from pysgrld.run import jsonio
+from pysgrld.run.checkpoint import checkpoint_folders, set_aside
+from pysgrld.run.directory import RunDirectory, is_run
+from pysgrld.run.files import replace_file
+from pysgrld.run.identity import BUDGET, FREE_OPTIONS, identity, long_name, mismatch
+
+logger = logging.getLogger(__name__)
+
+#: Where runs lie unless ``--out`` says otherwise.
+ROOT = Path("sgmc-runs")
+
+LATEST = "latest"
+
+
+class Candidate(NamedTuple):
+    """What lies where a run is to go.
+
+    Attributes
+    ----------
+    path : Path
+        Where a new run would go.
+    runs : tuple of Path
+        Existing runs that may be continued, the likeliest first.
+    named : bool
+        True if a person named the folder (``--out`` or ``--resume RUN``): then another
+        configuration there is an error and not just another run.
+    """
+
+    path: Path
+    runs: tuple[Path, ...]
+    named: bool
+
+
+class Decision(NamedTuple):
+    """What to do.
+
+    Attributes
+    ----------
+    action : {"new", "continue", "finished"}
+    path : Path
+        The folder to make, or that of `run`.
+    run : RunDirectory or None
+        None for "new".
+    required : bool
+        Whether a checkpoint must be there: pass it to `RunDirectory.load_checkpoint`.
+    notes : tuple of str
+        What is different now and may change bits (instruction set, versions): to be said.
+    """
+
+    action: Literal["new", "continue", "finished"]
+    path: Path
+    run: RunDirectory | None
+    required: bool
+    notes: tuple[str, ...]
+
+
+# ---- RUN
+
+
+def latest_run(root: Path = ROOT) -> Path:
+    """Return the run that a command means when it is not told.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no run under `root`.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        name = (root / LATEST).read_text("utf-8").strip()
+        if name and Path(name).name == name and is_run(root / name):
+            return root / name
+    runs = []
+    with contextlib.suppress(OSError):
+        runs = [path for path in root.iterdir() if not path.name.startswith(".") and is_run(path)]
+    if not runs:
+        raise MissingInputError(
+            f"{root}: there is no run here; train one with 'sgmc train CORPUS', or name its folder"
+        )
+
+    def age(path: Path) -> tuple[float, str]:
+        with contextlib.suppress(OSError):
+            return (path / "log.jsonl").stat().st_mtime, path.name
+        return 0.0, path.name
+
+    return max(runs, key=age)
+
+
+def set_latest(path: Path, root: Path = ROOT) -> None:
+    """Note that a run is the latest one, if it lies directly under `root`; never an error."""
+    try:
+        if path.parent.resolve() != root.resolve():
+            return
+        replace_file(root / LATEST, f"{path.name}\n".encode(), "latest")
+    except OSError as error:
+        logger.warning("%s: cannot be written: %s", root / LATEST, error.strerror or error)
+
+
+# ---- looking
+
+
+def _check_writable(path: Path) -> None:
+    """Make and remove a folder where one is to be written: permissions alone do not tell.
+
+    Raises
+    ------
+    OutputError
+        If that fails.
+    """
+    place = path
+    while not os.path.lexists(place) and place != place.parent:
+        place = place.parent
+    probe = place / f".sgmc-probe-{secrets.token_hex(4)}"
+    try:
+        probe.mkdir()
+        probe.rmdir()
+    except OSError as error:
+        raise OutputError(
+            f"{path}: cannot be written: {place}: {error.strerror or error}; name another folder "
+            "with --out"
+        ) from error
+
+
+def _numbered(root: Path, name: str) -> tuple[Path, list[Path]]:
+    """Return the next free name, and the runs called ``name``, ``name-2``, ..., newest first."""
+    pattern = re.compile(re.escape(name) + r"(?:-([1-9]\d{0,8}))?")
+    taken: dict[int, Path] = {}
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        for path in root.iterdir():
+            if match := pattern.fullmatch(path.name):
+                taken[int(match[1] or 1)] = path
+    number = max(taken, default=0) + 1
+    free = root / (name if number == 1 else f"{name}-{number}")
+    return free, [path for _, path in sorted(taken.items(), reverse=True) if is_run(path)]
+
+
+def _named_run(resume: str, out: Path | None, root: Path) -> Path:
+    path = next((p for p in (Path(resume), root / resume) if is_run(p)), None)
+    if path is None:
+        raise MissingInputError(f"--resume {resume}: is not a run (it has no config.json)")
+    if out is not None and out.resolve() != path.resolve():
+        raise UsageError(f"--resume {resume} and --out {out}: must name the same folder")
+    return path
+
+
+def find_run(*, out: Path | None, root: Path = ROOT, name: str, resume: str) -> Candidate:
+    """Look where a run is to go, before anything is read or made.
+
+    Parameters
+    ----------
+    out : Path or None
+        ``--out``.
+    root : Path
+        Where runs lie without it.
+    name : str
+        ``<corpus>-<algo>``.
+    resume : str
+        ``auto``, ``never``, or a run: its folder, or its name under `root`.
+
+    Raises
+    ------
+    OutputError
+        If the place cannot be written, or holds what must not be touched.
+    MissingInputError
+        If `resume` names no run.
+    UsageError
+        If `out` names another folder than `resume`.
+    """
+    if resume not in ("auto", "never"):
+        path = _named_run(resume, out, root)
+        _check_writable(path)
+        return Candidate(path, (path,), named=True)
+    if out is None:
+        if root.is_symlink() or root.exists():
+            _check_writable(root)
+        free, runs = _numbered(root, name)
+        _check_writable(free)
+        return Candidate(free, () if resume == "never" else tuple(runs), named=False)
+    _check_writable(out)
+    if is_run(out):
+        if resume == "never":
+            raise _holds_run(out)
+        return Candidate(out, (out,), named=True)
+    if out.is_dir() and next(out.iterdir(), None) is not None:
+        raise OutputError(f"{out}: is not empty and holds no run; name another folder with --out")
+    return Candidate(out, (), named=True)
+
+
+def _holds_run(path: Path) -> OutputError:
+    return OutputError(
+        f"{path}: holds a run already, and --resume never starts anew; name another folder"
+    )
+
+
+# ---- deciding
+
+
+def _notes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is not identity and yet may change bits."""
+    return tuple(
+        f"{name} is {new[name]} now and was {old[name]}: the same in distribution, not in bits"
+        for name in ("isa", "versions")
+        if name in old and name in new and old[name] != new[name]
+    )
+
+
+def _finished(run: RunDirectory, config: Mapping[str, Any]) -> bool:
+    """Whether a run is done, under a budget that is still the same."""
+    if run.status.get("state") != "finished":
+        return False
+
+    def budget(source: Mapping[str, Any]) -> dict[str, Any]:
+        options = {long_name(name): value for name, value in source.get("options", {}).items()}
+        return {name: options.get(name) for name in BUDGET}
+
+    return budget(run.config) == budget(config)
+
+
+def decide(
+    candidate: Candidate,
+    config: Mapping[str, Any],
+    *,
+    free: Iterable[str] = FREE_OPTIONS,
+    resume: str,
+) -> Decision:
+    """Decide whether a run begins, goes on, or is done.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        Of `find_run`, with the same `resume`.
+    config : mapping
+        The configuration wanted now, as ``config.json`` would hold it.
+    free : iterable of str
+        Options that may differ.
+    resume : str
+        ``auto``, ``never``, or a run.
+
+    Raises
+    ------
+    MismatchError
+        If the folder that was named holds a run of another configuration or corpus; one line for
+        each difference, old -> new.
+    OutputError
+        If it holds a run and `resume` is ``never``.
+    CheckpointError
+        If the run that `resume` names has no checkpoint.
+    """
+    free = frozenset(free)
+    config = jsonio.plain(dict(config), where="config")
+    wanted = identity(config, free).fields
+    if resume == "never" and candidate.named and candidate.runs:
+        raise _holds_run(candidate.path)
+    for path in candidate.runs if resume != "never" else ():
+        try:
+            run = RunDirectory.open(path)
+        except MissingInputError as error:
+            if candidate.named:
+                raise
+            logger.warning("passed over: %s", error)
+            continue
+        had = identity(run.config, free).fields
+        if had != wanted:
+            if not candidate.named:
+                continue
+            summary = (
+                f"{path}: holds a run of another configuration or corpus; name another folder "
+                "with --out, or give the same options:"
+            )
+            raise MismatchError(mismatch(summary, had, wanted))
+        notes = _notes(run.config, config)
+        if resume != "auto" and not checkpoint_folders(path):
+            damaged = "".join(f"\n  {found}: damaged" for found in set_aside(path))
+            raise CheckpointError(f"--resume {resume}: has no usable checkpoint{damaged}")
+        if candidate.named and _finished(run, config):
+            return Decision("finished", path, run, required=False, notes=notes)
+        if not candidate.named and run.status.get("state") == "finished":
+            continue
+        return Decision("continue", path, run, required=resume != "auto", notes=notes)
+    return Decision("new", candidate.path, None, required=False, notes=())

@@ -1,0 +1,526 @@
+"""A run directory: the record of a run, and all that is needed to go on with it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pysgrld.errors import CheckpointError, CorpusError, MissingInputError, OutputError, WriteError
+from pysgrld.run import journal, jsonio
+from pysgrld.run.checkpoint import CORRUPT, Checkpoint, checkpoint_folders, newest
+from pysgrld.run.commit import commit, restore_replaced, retain
+from pysgrld.run.files import (
+    Written,
+    digest_of,
+    fsync_folder,
+    read_small,
+    remove_stale,
+    rename,
+    replace_file,
+    temporary_name,
+    write_new,
+    writing,
+)
+from pysgrld.run.identity import FREE_OPTIONS, Identity, differences, identity, long_name
+from pysgrld.run.lock import hold, holder
+from pysgrld.run.manifest import read_manifest, written_from
+from pysgrld.run.samples import Samples
+from pysgrld.run.tensors import Array, DamagedError
+
+logger = logging.getLogger(__name__)
+
+CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "lock"
+METRICS, LOG = "metrics.jsonl", "log.jsonl"
+
+#: States of ``status.json``.
+STATES = ("running", "interrupted", "finished", "failed")
+
+#: ``config.json`` and ``vocab.txt`` beyond this are not what was written.
+MAX_TEXT = 4 << 30
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder holds a run."""
+    return (path / CONFIG).is_file()
+
+
+def _config_bytes(config: Mapping[str, Any]) -> bytes:
+    return jsonio.pretty(jsonio.plain(dict(config), where="config"))
+
+
+def _vocabulary_bytes(vocabulary: Sequence[str]) -> bytes:
+    for number, word in enumerate(vocabulary, 1):
+        if "\n" in word:
+            raise CorpusError(f"word {number} holds a line end; a word is one line of text")
+    try:
+        return "".join(f"{word}\n" for word in vocabulary).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise CorpusError(f"a word cannot be written as UTF-8: {error.reason}") from None
+
+
+class RunDirectory:
+    """An existing run. Make one with `create` or `open`.
+
+    Whatever changes the chain's record (checkpoints, `rewind`) needs the `lock`; reading never
+    does.
+    """
+
+    def __init__(self, path: Path, config: dict[str, Any]) -> None:
+        self.path = path
+        self.config = config
+        self._samples = Samples(path / "samples")
+        self._locked = False
+
+    # ---- making and opening
+
+    @classmethod
+    def create(
+        cls,
+        path: Path,
+        config: Mapping[str, Any],
+        vocabulary: Sequence[str],
+        *,
+        free: Iterable[str] = FREE_OPTIONS,
+    ) -> RunDirectory:
+        """Make a run directory; it appears whole or not at all.
+
+        Parameters
+        ----------
+        path : Path
+            Does not exist, or is an empty folder.
+        config : mapping
+            Written to ``config.json``, with ``free`` and ``vocabulary`` added.
+        vocabulary : sequence of str
+            Written to ``vocab.txt``, one word a line.
+        free : iterable of str
+            Options that may change at every start.
+
+        Raises
+        ------
+        OutputError
+            If the folder cannot be made.
+        CorpusError
+            If a word cannot be a line of text.
+        """
+        text = _vocabulary_bytes(vocabulary)
+        record: dict[str, Any] = jsonio.plain(dict(config), where="config")
+        record.setdefault("free", sorted(long_name(name) for name in free))
+        record["vocabulary"] = {
+            "words": len(vocabulary),
+            "sha256": hashlib.sha256(text).hexdigest(),
+        }
+        # Through a link the folder behind it is meant.
+        path = path.parent / path.name if not path.is_symlink() else path.resolve()
+        temporary = path.with_name(temporary_name(path.name))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.mkdir()
+            try:
+                for folder in ("checkpoints", "samples"):
+                    (temporary / folder).mkdir()
+                for name, data in (
+                    (VOCABULARY, text),
+                    (METRICS, b""),
+                    (LOG, b""),
+                    (CONFIG, _config_bytes(record)),
+                ):
+                    write_new(temporary / name, [data], "create")
+                fsync_folder(temporary, "create")
+                rename(temporary, path, "create")
+            except BaseException:
+                shutil.rmtree(temporary, ignore_errors=True)
+                raise
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise OutputError(
+                f"{path}: cannot be created: {reason}; name another folder with --out"
+            ) from error
+        return cls(path, record)
+
+    @classmethod
+    def open(cls, path: Path) -> RunDirectory:
+        """Open an existing run.
+
+        Raises
+        ------
+        MissingInputError
+            If there is none, or its ``config.json`` cannot be read.
+        """
+        file = path / CONFIG
+        try:
+            config = jsonio.parse(read_small(file))
+            if not isinstance(config, dict) or not isinstance(config.get("options", {}), dict):
+                raise ValueError("not a table of options")
+        except (FileNotFoundError, NotADirectoryError):
+            raise MissingInputError(f"{path}: is not a run (it has no {CONFIG})") from None
+        except OSError as error:
+            raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise MissingInputError(f"{file}: is damaged: {error}") from None
+        return cls(path, config)
+
+    @property
+    def identity(self) -> Identity:
+        """What of the configuration must not change."""
+        return identity(self.config)
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Words; the n-th is column n of the topics.
+
+        Raises
+        ------
+        MissingInputError
+            If ``vocab.txt`` cannot be read.
+        CheckpointError
+            If it is not what was written.
+        """
+        file = self.path / VOCABULARY
+        try:
+            data = read_small(file, MAX_TEXT)
+        except OSError as error:
+            raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
+        expected = (self.config.get("vocabulary") or {}).get("sha256")
+        if expected not in (None, hashlib.sha256(data).hexdigest()):
+            raise CheckpointError(f"{file}: was changed since the run began; restore it")
+        return tuple(data.decode("utf-8").split("\n")[:-1])
+
+    def update_free(
+        self, changes: Mapping[str, Any], *, defaults: Sequence[str] | None = None
+    ) -> None:
+        """Record new values of free options; ``config.json`` is replaced at one instant.
+
+        Parameters
+        ----------
+        changes : mapping
+            Option to value, as under ``options``.
+        defaults : sequence of str, optional
+            The options that are at their default now.
+
+        Raises
+        ------
+        ValueError
+            If one of them is not free.
+        WriteError
+            If the file cannot be written; the old one is then intact.
+        """
+        config = dict(self.config)
+        spelling = {long_name(name): name for name in config.get("options", {})}
+        renamed = {spelling.get(long_name(name), name): value for name, value in changes.items()}
+        config["options"] = {**config.get("options", {}), **jsonio.plain(renamed)}
+        if defaults is not None:
+            config["defaults"] = list(defaults)
+        if changed := differences(self.identity.fields, identity(config).fields):
+            raise ValueError(f"not free to change: {'; '.join(changed)}")
+        if config == self.config:
+            return
+        with writing(self.path / CONFIG):
+            replace_file(self.path / CONFIG, _config_bytes(config), "config")
+        self.config = config
+
+    # ---- who writes
+
+    @contextlib.contextmanager
+    def lock(self, *, break_lock: bool = False) -> Iterator[None]:
+        """Hold the run, for writing.
+
+        Raises
+        ------
+        LockedError
+            If another process holds it; names host, pid and job.
+        OutputError, WriteError
+            If the file ``lock`` cannot be written.
+        """
+        with hold(self.path / LOCK, break_lock=break_lock):
+            self._locked = True
+            try:
+                yield
+            finally:
+                self._locked = False
+
+    def _need_lock(self) -> None:
+        if not self._locked:
+            raise RuntimeError("this changes the run: call it within run.lock()")
+
+    # ---- what is appended and what is replaced
+
+    def append_metrics(self, record: Mapping[str, Any]) -> None:
+        """Append one line to ``metrics.jsonl``; NaN and infinity become null.
+
+        Raises
+        ------
+        WriteError
+            If it could not be written; nothing of the line is then left.
+        """
+        with writing(self.path / METRICS):
+            journal.append(self.path / METRICS, dict(record), "metrics")
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        """Read all lines of ``metrics.jsonl``.
+
+        Raises
+        ------
+        MissingInputError
+            If the file cannot be read.
+        """
+        return self._read_lines(METRICS)
+
+    def read_log(self) -> list[dict[str, Any]]:
+        """Read all lines of ``log.jsonl``: the events of all starts.
+
+        Raises
+        ------
+        MissingInputError
+            If the file cannot be read.
+        """
+        return self._read_lines(LOG)
+
+    def _read_lines(self, name: str) -> list[dict[str, Any]]:
+        try:
+            return journal.read(self.path / name)
+        except OSError as error:
+            raise MissingInputError(
+                f"{self.path / name}: cannot be read: {error.strerror}"
+            ) from error
+
+    def log_event(self, event: str, **fields: Any) -> None:
+        """Append one event to ``log.jsonl``, with the time in UTC.
+
+        Raises
+        ------
+        WriteError
+            If it could not be written; nothing of the line is then left.
+        """
+        with writing(self.path / LOG):
+            journal.append(self.path / LOG, {"time": jsonio.now(), "event": event, **fields}, "log")
+
+    def _note(self, event: str, **fields: Any) -> None:
+        """Log an event of what is done already: a full disk must not make it undone."""
+        try:
+            self.log_event(event, **fields)
+        except WriteError as error:
+            logger.warning("%s", error)
+
+    def set_status(self, state: str, **fields: Any) -> None:
+        """Replace ``status.json``: what the run is doing, and who is doing it.
+
+        Parameters
+        ----------
+        state : {"running", "interrupted", "finished", "failed"}
+        **fields
+            ``step``, ``error`` and what else a person may want to know.
+
+        Raises
+        ------
+        WriteError
+            If it could not be written; the old one is then intact.
+        """
+        if state not in STATES:
+            raise ValueError(f"state {state!r}: one of {', '.join(STATES)}")
+        who = holder()
+        status = {
+            "state": state,
+            "time": jsonio.now(),
+            "host": who["host"],
+            "pid": who["pid"],
+            "job": who["job"],
+            **fields,
+        }
+        with writing(self.path / STATUS):
+            data = jsonio.pretty(jsonio.plain(status, nonfinite_is_null=True))
+            replace_file(self.path / STATUS, data, "status")
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """What ``status.json`` says; empty if it is not there or cannot be read."""
+        try:
+            status = jsonio.parse(read_small(self.path / STATUS))
+        except (OSError, ValueError):
+            return {}
+        return status if isinstance(status, dict) else {}
+
+    # ---- checkpoints
+
+    def save_checkpoint(
+        self, step: int, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, keep: int
+    ) -> Path:
+        """Write a checkpoint; when this returns it survives a power failure.
+
+        Write the sample and the metrics of an iteration before its checkpoint: going back to the
+        checkpoint restores what was there when it was written.
+
+        Parameters
+        ----------
+        step : int
+            Iterations done.
+        arrays : mapping
+            All that the next step needs; names ``[a-z0-9_.]{1,64}``, no NaN, no infinity, nothing
+            negative in ``g``.
+        meta : mapping
+            Plain values beside them; no NaN.
+        keep : int
+            Checkpoints that stay, this one included.
+
+        Raises
+        ------
+        WriteError
+            If writing failed; older checkpoints are intact and nothing of this one is left.
+        NumericalError
+            If an array holds what no state can hold; nothing was written.
+        """
+        self._need_lock()
+        began = time.monotonic()
+        try:
+            folder = commit(self.path, step, arrays, meta, self.identity, self._tables)
+        except OSError as error:
+            good = next((str(path.name) for _, path in checkpoint_folders(self.path)), "none yet")
+            raise WriteError(
+                f"{self.path}: the checkpoint of step {step} cannot be written: "
+                f"{error.strerror or error}; last good checkpoint: {good}"
+            ) from error
+        seconds = round(time.monotonic() - began, 3)
+        self._note("checkpoint", step=step, path=f"checkpoints/{folder.name}", seconds=seconds)
+        retain(self.path, keep, folder)
+        self._samples.purge()
+        with contextlib.suppress(OSError):
+            remove_stale(folder.parent, "stale")
+        return folder
+
+    def _tables(self) -> dict[str, Any]:
+        """Describe the files that a checkpoint goes back to; the log is history, not among them."""
+        metrics = journal.settle(self.path / METRICS, "metrics")
+        return {"append": {METRICS: metrics._asdict()}, "samples": self._samples.table()}
+
+    def load_checkpoint(self, *, required: bool) -> Checkpoint | None:
+        """Load the newest checkpoint that verifies; None if the run has none at all.
+
+        Damaged newer ones are reported and, while the lock is held, renamed ``.corrupt-...``.
+
+        Raises
+        ------
+        CheckpointError
+            If none is usable although some exist, or one is required; names each and why.
+        MismatchError
+            If it belongs to another configuration than ``config.json`` has.
+        """
+        if self._locked:
+            with writing(self.path / "checkpoints"):
+                restore_replaced(self.path)
+        return newest(self.path, self.identity, required=required, discard=self._discard)
+
+    def _discard(self, folder: Path, problem: str) -> None:
+        logger.warning("damaged checkpoint passed over: %s", problem)
+        if not self._locked:
+            return
+        aside = folder.with_name(CORRUPT + folder.name)
+        number = 1
+        while aside.exists() or aside.is_symlink():
+            number += 1
+            aside = folder.with_name(f"{CORRUPT}{folder.name}-{number}")
+        with writing(folder):
+            rename(folder, aside, "discard")
+        self._note("damaged checkpoint", checkpoint=folder.name, problem=problem, now=aside.name)
+
+    def rewind(self, checkpoint: Checkpoint | None) -> None:
+        """Put metrics and samples back to where they were at a checkpoint.
+
+        Nothing is changed before everything was verified; if it is stopped on the way, doing it
+        again goes on from there.
+
+        Parameters
+        ----------
+        checkpoint : Checkpoint or None
+            None: the beginning.
+
+        Raises
+        ------
+        CheckpointError
+            If a file was edited since.
+        WriteError
+            If a file cannot be cut or deleted.
+        """
+        self._need_lock()
+        size = 0
+        samples: dict[str, Written] = {}
+        if checkpoint is not None:
+            try:
+                manifest = read_manifest(checkpoint.path)
+                metrics = written_from(checkpoint.path, manifest["append"].get(METRICS))
+                samples = {
+                    name: written_from(checkpoint.path, entry)
+                    for name, entry in manifest["samples"].items()
+                }
+            except DamagedError as error:
+                raise CheckpointError(str(error)) from None
+            size = metrics.size
+            self._check_metrics(metrics)
+            for name in self._samples.check(samples):
+                logger.warning("%s: is gone; going on without it", self.path / "samples" / name)
+                self._note("missing sample", sample=name)
+        with writing(self.path):
+            journal.truncate(self.path / METRICS, size, "metrics")
+            self._samples.rewind(samples)
+            restore_replaced(self.path)
+            for folder in (self.path, self.path / "checkpoints", self.path / "samples"):
+                remove_stale(folder, "stale")
+
+    def _check_metrics(self, expected: Written) -> None:
+        file = self.path / METRICS
+        try:
+            found = digest_of(file, expected.size)
+        except OSError as error:
+            raise CheckpointError(f"{file}: cannot be read: {error.strerror}") from error
+        if found != expected:
+            raise CheckpointError(
+                f"{file}: was edited since the checkpoint was written; restore it, or start anew "
+                "with another --out"
+            )
+
+    # ---- samples
+
+    def write_sample(self, step: int, phi: Array) -> None:
+        """Keep the topics of an iteration: (K, V), rows sum to 1.
+
+        Raises
+        ------
+        WriteError
+            If it could not be written; nothing of it is then left.
+        ValueError
+            If it is no such matrix, or another sample of that step is there.
+        """
+        with writing(self._samples.path(step)):
+            self._samples.write(step, phi)
+
+    def sample_steps(self) -> list[int]:
+        """Iterations of all kept samples, ascending."""
+        return self._samples.steps()
+
+    def read_sample(self, step: int) -> Array:
+        """Map a sample into memory: (K, V) float32, read-only.
+
+        Raises
+        ------
+        MissingInputError
+            If there is none of this step.
+        CheckpointError
+            If its file is damaged.
+        """
+        return self._samples.read(step)
+
+    def remove_sample(self, step: int) -> None:
+        """Drop a sample; its space is free after the next checkpoint.
+
+        Raises
+        ------
+        WriteError
+            If its file cannot be renamed.
+        """
+        with writing(self._samples.path(step)):
+            self._samples.drop(step)

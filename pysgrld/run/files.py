@@ -1,0 +1,291 @@
+"""Durable files: whole or absent, never half, whatever stops the process or the machine.
+
+Every function that writes takes the name of a fail point; the points of one call are
+``NAME.open``, ``NAME.write``, ``NAME.fsync``, ``NAME.close``, ``NAME.rename`` and so on, each
+passed just before the system call of that name. All of them raise `OSError`; it is the caller,
+who knows what the file is for, that makes a sentence of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pysgrld.errors import WriteError
+
+try:
+    from pysgrld.run._failpoints import fail_point as fail_point
+except ModuleNotFoundError:  # a wheel without test hooks
+
+    def fail_point(name: str) -> bool:
+        """Do nothing: this is a release."""
+        return False
+
+
+#: What can be written: anything with the buffer protocol (`collections.abc.Buffer` is 3.12's).
+Buffer = bytes | bytearray | memoryview
+
+#: Bytes hashed, written or read at a time.
+PIECE = 8 << 20
+
+#: Prefixes of what a killed process may leave behind; nothing reads them, the next start removes
+#: them.
+TEMPORARY = ".tmp-"
+TRASH = ".trash-"
+
+#: Prefix of a whole checkpoint that is being replaced by one of the same step.
+REPLACED = ".replaced-"
+
+_STEP = re.compile(r"step-(\d{8,18})")
+
+
+class Written(NamedTuple):
+    """Size in bytes and SHA-256 (hex) of a file."""
+
+    size: int
+    sha256: str
+
+
+def step_name(step: int) -> str:
+    """Name of what belongs to an iteration: ``step-00012000``."""
+    return f"step-{step:08d}"
+
+
+def parse_step(name: str) -> int | None:
+    """Iteration of a name made by `step_name`, None for any other name."""
+    match = _STEP.fullmatch(name)
+    return int(match[1]) if match and step_name(int(match[1])) == name else None
+
+
+def folder_step(name: str) -> int | None:
+    """Iteration of a checkpoint's folder, one that is being replaced included."""
+    if name.startswith(REPLACED):
+        name = "-".join(name.removeprefix(REPLACED).split("-")[:2])
+    return parse_step(name)
+
+
+def temporary_name(name: str) -> str:
+    """Return a name beside `name` that no other process has."""
+    return f"{TEMPORARY}{name}-{secrets.token_hex(4)}"
+
+
+def write_all(fd: int, data: Buffer, point: str) -> None:
+    """Write every byte; the system may take them in as many parts as it likes."""
+    view = memoryview(data)
+    while view:
+        part = view[:PIECE]
+        if fail_point(f"{point}.write"):
+            part = part[: max(1, len(part) // 2)]
+        view = view[os.write(fd, part) :]
+
+
+def _fsync(fd: int, point: str) -> None:
+    fail_point(f"{point}.fsync")
+    os.fsync(fd)
+
+
+def _close(fd: int, point: str) -> None:
+    # The descriptor is gone even when close fails, so an injected failure must close it too.
+    try:
+        fail_point(f"{point}.close")
+    finally:
+        os.close(fd)
+
+
+def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
+    """Create a file that must not exist, write it, flush it to the disk; remove it if that fails.
+
+    A file whose fsync has failed is never retried: what the kernel still holds of it is unknown.
+    """
+    digest, size = hashlib.sha256(), 0
+    fail_point(f"{point}.open")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(path, flags, 0o666)
+    try:
+        try:
+            for piece in pieces:
+                view = memoryview(piece)
+                for start in range(0, len(view), PIECE):
+                    part = view[start : start + PIECE]
+                    digest.update(part)
+                    write_all(fd, part, point)
+                size += len(view)
+            _fsync(fd, point)
+        except BaseException:
+            os.close(fd)
+            raise
+        _close(fd, point)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        raise
+    return Written(size, digest.hexdigest())
+
+
+def fsync_folder(path: Path, point: str) -> None:
+    """Make the names inside a folder durable."""
+    fail_point(f"{point}.fsync_folder")
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        # Some network file systems cannot flush a folder and say so; there is nothing to wait for.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(fd)
+
+
+def rename(old: Path, new: Path, point: str) -> None:
+    """Rename in one folder, and make that durable."""
+    fail_point(f"{point}.rename")
+    old.rename(new)
+    fsync_folder(new.parent, point)
+
+
+def replace_file(path: Path, data: bytes, point: str) -> Written:
+    """Give a file new contents at one instant: readers see the old ones or the new ones."""
+    temporary = path.with_name(temporary_name(path.name))
+    written = write_new(temporary, [data], point)
+    try:
+        rename(temporary, path, point)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    return written
+
+
+def remove_folder(path: Path, point: str) -> None:
+    """Delete a folder such that a half deleted one is never taken for a whole one."""
+    trash = path
+    if not path.name.startswith((TRASH, TEMPORARY)):
+        trash = path.with_name(f"{TRASH}{path.name}-{secrets.token_hex(4)}")
+        fail_point(f"{point}.rename")
+        path.rename(trash)
+    with os.scandir(trash) as entries:
+        inside = list(entries)
+    for entry in inside:
+        fail_point(f"{point}.unlink")
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path)
+        else:
+            os.unlink(entry.path)  # noqa: PTH108 - an entry of scandir, not a Path
+    fail_point(f"{point}.rmdir")
+    trash.rmdir()
+
+
+def remove_stale(folder: Path, point: str) -> list[str]:
+    """Delete what killed processes left in a folder; the caller holds the lock.
+
+    Returns the names removed. What cannot be removed now is left for the next start.
+    """
+    with os.scandir(folder) as entries:
+        stale = [entry for entry in entries if entry.name.startswith((TEMPORARY, TRASH))]
+    removed = []
+    for entry in stale:
+        with contextlib.suppress(OSError):
+            if entry.is_dir(follow_symlinks=False):
+                remove_folder(Path(entry.path), point)
+            else:
+                fail_point(f"{point}.unlink")
+                Path(entry.path).unlink()
+            removed.append(entry.name)
+    return removed
+
+
+@contextlib.contextmanager
+def open_regular(path: Path) -> Iterator[tuple[int, int]]:
+    """Open a regular file for reading: (descriptor, size in bytes).
+
+    Symbolic links, pipes and devices are refused, and a pipe without a writer does not block.
+
+    Raises
+    ------
+    OSError
+        ``EINVAL`` if it is no regular file; else what the system says.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+    fd = os.open(path, flags)
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        yield fd, status.st_size
+    finally:
+        os.close(fd)
+
+
+def read_into(fd: int, view: memoryview) -> None:
+    """Fill a buffer from a file.
+
+    Raises
+    ------
+    EOFError
+        If the file ends before.
+    """
+    while view:
+        got = os.readv(fd, [view[:PIECE]])
+        if got == 0:
+            raise EOFError("the file is shorter than it was")
+        view = view[got:]
+
+
+def read_small(path: Path, limit: int = 16 << 20) -> bytes:
+    """Read a whole regular file of at most `limit` bytes.
+
+    Raises
+    ------
+    OSError
+        ``EFBIG`` if it is larger; else as `open_regular`.
+    """
+    with open_regular(path) as (fd, size):
+        if size > limit:
+            raise OSError(errno.EFBIG, f"larger than {limit} bytes", str(path))
+        data = bytearray(size)
+        view = memoryview(data)
+        try:
+            read_into(fd, view)
+        except EOFError as error:
+            raise OSError(errno.EIO, str(error), str(path)) from None
+        return bytes(data)
+
+
+def digest_of(path: Path, size: int | None = None) -> Written:
+    """SHA-256 of a regular file, or of its first `size` bytes (of all, if there are fewer)."""
+    digest, done = hashlib.sha256(), 0
+    buffer = memoryview(bytearray(1 << 20))
+    with open_regular(path) as (fd, _):
+        while size is None or done < size:
+            want = len(buffer) if size is None else min(len(buffer), size - done)
+            got = os.readv(fd, [buffer[:want]])
+            if got == 0:
+                break
+            digest.update(buffer[:got])
+            done += got
+    return Written(done, digest.hexdigest())
+
+
+@contextlib.contextmanager
+def writing(path: Path, advice: str = "free space or repair the disk") -> Iterator[None]:
+    """Turn a failed system call into the sentence that a person reads.
+
+    Raises
+    ------
+    WriteError
+        Instead of `OSError`.
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise WriteError(f"{path}: cannot be written: {reason}; {advice}") from error

@@ -1,0 +1,99 @@
+"""What makes two configurations the same, said once.
+
+The identity of a configuration is its options without the free ones, and the fingerprint of its
+corpus. Versions and instruction set are recorded beside it but are no part of it: a run may go on
+under a newer release, in distribution if not in bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from pysgrld.run import jsonio
+
+#: Options that may change at every start: budget, resources, how often one looks, what is printed,
+#: and where things lie.
+FREE_OPTIONS = frozenset(
+    {
+        "epochs",
+        "iterations",
+        "time-limit",
+        "threads",
+        "max-memory",
+        "eval-every",
+        "checkpoint-every",
+        "keep",
+        "out",
+        "resume",
+        "quiet",
+        "verbose",
+        "json-log",
+        "break-lock",
+    }
+)
+
+#: The free options that say how far a run goes.
+BUDGET = ("epochs", "iterations")
+
+
+class Identity(NamedTuple):
+    """What must not change, flat: ``{"option topics": 50, ..., "corpus": "<fingerprint>"}``."""
+
+    fields: dict[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hex) of the fields."""
+        return hashlib.sha256(jsonio.pretty(self.fields)).hexdigest()
+
+
+def long_name(option: str) -> str:
+    """Spell an option as it is typed: ``eval_every`` and ``eval-every`` are one."""
+    return option.replace("_", "-")
+
+
+def identity(config: Mapping[str, Any], free: Iterable[str] | None = None) -> Identity:
+    """Return the identity of a configuration.
+
+    Parameters
+    ----------
+    config : mapping
+        As in ``config.json``.
+    free : iterable of str, optional
+        Options to leave out; by default what the configuration itself lists under ``free``, else
+        `FREE_OPTIONS`.
+    """
+    if free is None:
+        free = config.get("free", FREE_OPTIONS)
+    left_out = {long_name(name) for name in free}
+    options = config.get("options", {})
+    fields = {
+        f"--{long_name(name)}": value
+        for name, value in options.items()
+        if long_name(name) not in left_out
+    }
+    fields["corpus"] = (config.get("corpus") or {}).get("fingerprint")
+    return Identity(jsonio.plain(fields, where="options"))
+
+
+def _show(fields: Mapping[str, Any], name: str) -> str:
+    if name not in fields:
+        return "(not there)"
+    value = fields[name]
+    return "none" if value is None else str(value)
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Lines ``name: old -> new`` for every field that differs, sorted by name."""
+    return [
+        f"{name}: {_show(old, name)} -> {_show(new, name)}"
+        for name in sorted({*old, *new})
+        if name not in old or name not in new or old[name] != new[name]
+    ]
+
+
+def mismatch(summary: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """One summary line, then one line for each difference."""
+    return "\n".join([summary, *(f"  {line}" for line in differences(old, new))])

@@ -1,0 +1,102 @@
+"""Files that only grow: one JSON object a line."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+from pysgrld.run import jsonio
+from pysgrld.run.files import Written, digest_of, fail_point, open_regular, write_all
+
+logger = logging.getLogger(__name__)
+
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def append(path: Path, record: dict[str, Any], point: str) -> None:
+    """Append one object; NaN and infinity become null.
+
+    The file must exist, so that a folder which somebody removed is noticed.
+
+    Raises
+    ------
+    OSError
+        If it could not be written; nothing of the line is then left.
+    """
+    data = jsonio.line(jsonio.plain(record, nonfinite_is_null=True))
+    fail_point(f"{point}.open")
+    fd = os.open(path, _FLAGS)
+    try:
+        size = os.fstat(fd).st_size
+        # A process that was killed in mid-line must not spoil the next line as well.
+        if size and os.pread(fd, 1, size - 1) != b"\n":
+            data = b"\n" + data
+        try:
+            write_all(fd, data, point)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.ftruncate(fd, size)
+            raise
+    finally:
+        os.close(fd)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Read all objects; a line that was never finished is left out.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    """
+    with open_regular(path) as (fd, size), os.fdopen(os.dup(fd), "rb") as file:
+        data = file.read(size)
+    records = []
+    for number, line in enumerate(data.split(b"\n")[:-1], 1):
+        if not line:
+            continue
+        try:
+            record = jsonio.parse(line)
+            if not isinstance(record, dict):
+                raise ValueError("not an object")
+        except ValueError as error:
+            logger.warning("%s:%d: skipped: %s", path, number, error)
+            continue
+        records.append(record)
+    return records
+
+
+def settle(path: Path, point: str) -> Written:
+    """Make all lines durable; return size and digest, for the append table.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read or flushed.
+    """
+    with open_regular(path) as (fd, size):
+        fail_point(f"{point}.fsync")
+        os.fsync(fd)
+    return digest_of(path, size)
+
+
+def truncate(path: Path, size: int, point: str) -> None:
+    """Cut a file back to `size` bytes, durably.
+
+    Raises
+    ------
+    OSError
+        If that fails; the file is then whole or cut, nothing between.
+    """
+    fd = os.open(path, _FLAGS)
+    try:
+        if os.fstat(fd).st_size > size:
+            fail_point(f"{point}.truncate")
+            os.ftruncate(fd, size)
+            fail_point(f"{point}.fsync")
+            os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,207 @@
+"""Kept posterior samples: one immutable file each.
+
+A sample that is dropped (thinned) is only hidden until the next checkpoint is written: the newest
+checkpoint still lists it, and going back to that checkpoint must find it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pysgrld.errors import CheckpointError, MissingInputError
+from pysgrld.run.files import (
+    Written,
+    digest_of,
+    fail_point,
+    fsync_folder,
+    parse_step,
+    rename,
+    step_name,
+    temporary_name,
+    write_new,
+)
+from pysgrld.run.manifest import damage
+from pysgrld.run.tensors import Array, DamagedError, encode, view_one
+
+logger = logging.getLogger(__name__)
+
+SUFFIX = ".safetensors"
+DROPPED = ".dropped-"
+TENSOR = "phi"
+
+
+def _step_of(name: str) -> int | None:
+    return parse_step(name.removesuffix(SUFFIX)) if name.endswith(SUFFIX) else None
+
+
+class Samples:
+    """The folder ``samples/`` of a run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        # Digests of files that this process wrote or verified: they never change.
+        self._known: dict[str, Written] = {}
+
+    def path(self, step: int) -> Path:
+        """Where the sample of an iteration lies."""
+        return self.folder / f"{step_name(step)}{SUFFIX}"
+
+    def steps(self) -> list[int]:
+        """Iterations of all kept samples, ascending."""
+        try:
+            names = [entry.name for entry in self.folder.iterdir()]
+        except OSError:
+            return []
+        return sorted(step for name in names if (step := _step_of(name)) is not None)
+
+    def write(self, step: int, phi: Array) -> None:
+        """Keep a sample.
+
+        Raises
+        ------
+        OSError
+            If it could not be written; nothing of it is then left.
+        ValueError
+            If it is no (K, V) matrix of rows that sum to 1, or that step has another sample.
+        """
+        phi = np.ascontiguousarray(phi, dtype=np.float32)
+        if phi.ndim != 2:
+            raise ValueError(f"a sample is a (K, V) matrix, not of {phi.ndim} axes")
+        # Written so that NaN fails too.
+        if not (np.abs(phi.sum(axis=1, dtype=np.float64) - 1) < 1e-3).all():
+            raise ValueError("the rows of a sample, topics over words, must sum to 1")
+        path = self.path(step)
+        temporary = path.with_name(temporary_name(path.name))
+        written = write_new(temporary, encode({TENSOR: phi}), "sample")
+        try:
+            if path.exists():
+                if digest_of(path) != written:
+                    raise ValueError(f"{path}: another sample of this step is there")
+                temporary.unlink()
+            else:
+                rename(temporary, path, "sample")
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        self._known[path.name] = written
+
+    def read(self, step: int) -> Array:
+        """Map a sample into memory: (K, V) float32, read-only.
+
+        Raises
+        ------
+        MissingInputError
+            If there is none of this step.
+        CheckpointError
+            If its file is damaged.
+        """
+        path = self.path(step)
+        try:
+            phi = view_one(path, TENSOR)
+            if phi.ndim != 2 or phi.dtype != np.float32:
+                raise DamagedError(f"{path}: not a float32 matrix")
+        except FileNotFoundError:
+            raise MissingInputError(f"{path}: there is no sample of step {step}") from None
+        except DamagedError as error:
+            raise CheckpointError(f"{error}; delete the file to go on without it") from None
+        except OSError as error:
+            raise CheckpointError(str(damage(path, error))) from error
+        return phi
+
+    def drop(self, step: int) -> None:
+        """Take a sample out of the kept ones; one that is not there is no error.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be renamed.
+        """
+        path = self.path(step)
+        fail_point("sample.drop")
+        try:
+            path.rename(path.with_name(DROPPED + path.name))
+        except FileNotFoundError:
+            return
+        self._known.pop(path.name, None)
+
+    def purge(self) -> None:
+        """Delete dropped samples: the newest checkpoint lists them no more."""
+        for path in self.folder.glob(f"{DROPPED}*"):
+            try:
+                fail_point("sample.unlink")
+                path.unlink()
+            except OSError as error:
+                logger.warning("%s: cannot be deleted: %s", path, error.strerror or error)
+
+    def table(self) -> dict[str, dict[str, Any]]:
+        """Size and digest of every kept sample, for the manifest.
+
+        Raises
+        ------
+        OSError
+            If one cannot be read.
+        """
+        table = {}
+        for step in self.steps():
+            path = self.path(step)
+            if path.name not in self._known:
+                self._known[path.name] = digest_of(path)
+            table[path.name] = self._known[path.name]._asdict()
+        return table
+
+    def check(self, table: Mapping[str, Written]) -> list[str]:
+        """Verify the samples that a checkpoint lists; return the names of missing ones.
+
+        Raises
+        ------
+        CheckpointError
+            If one is not what was written.
+        """
+        missing = []
+        for name, written in table.items():
+            if _step_of(name) is None:
+                raise CheckpointError(f"{self.folder}: the checkpoint lists {name[:80]!r}")
+            path = self.folder / name
+            if not path.exists():
+                path = self.folder / (DROPPED + name)
+            try:
+                found = digest_of(path)
+            except FileNotFoundError:
+                missing.append(name)
+                continue
+            except OSError as error:
+                raise CheckpointError(str(damage(path, error))) from error
+            if found != written:
+                raise CheckpointError(
+                    f"{path}: is not the sample that was written; restore it, or delete it to go "
+                    "on without it"
+                )
+            self._known[name] = written
+        return missing
+
+    def rewind(self, table: Mapping[str, Written]) -> None:
+        """Make the kept samples those of a table, as far as they are still there.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be renamed or deleted; doing it again goes on from there.
+        """
+        for step in self.steps():
+            path = self.path(step)
+            if path.name not in table:
+                fail_point("sample.unlink")
+                path.unlink()
+                self._known.pop(path.name, None)
+        for name in table:
+            hidden = self.folder / (DROPPED + name)
+            if hidden.exists() and not (self.folder / name).exists():
+                fail_point("sample.restore")
+                hidden.rename(self.folder / name)
+        self.purge()
+        fsync_folder(self.folder, "sample")

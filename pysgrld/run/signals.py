@@ -1,0 +1,171 @@
+"""When to stop: signals and the clock set a flag, which the loop reads between minibatches."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Literal
+
+from pysgrld.errors import UsageError
+
+logger = logging.getLogger(__name__)
+
+#: Signals that end a run in order.
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGXCPU)
+
+
+class SecondInterrupt(KeyboardInterrupt):
+    """A second Ctrl-C: stop at once, with exit code 130."""
+
+    exit_code = 130
+
+
+def boot_clock() -> float:
+    """Seconds since boot, suspension included; no change of the date moves it."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def process_start() -> float:
+    """When this process started, by `boot_clock`; now, where the system does not tell."""
+    try:
+        # The second field may hold spaces and brackets; the 22nd is the start in clock ticks.
+        fields = Path("/proc/self/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        started = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return boot_clock()
+    return started if 0 < started <= boot_clock() else boot_clock()
+
+
+def batch_end(environment: Mapping[str, str] | None = None) -> float | None:
+    """When the batch system will end this job, by `boot_clock`; None if it does not say."""
+    environment = os.environ if environment is None else environment
+    try:
+        end = float(environment["SLURM_JOB_END_TIME"])
+    except (KeyError, ValueError):
+        return None
+    # The date is read once, here: a clock that is set later has no effect.
+    return boot_clock() + (end - time.time())
+
+
+class StopFlag:
+    """Says when to stop, and why; a context manager around the training loop.
+
+    Within it SIGINT, SIGTERM, SIGUSR1 and SIGXCPU ask the run to stop, SIGUSR2 asks for a
+    checkpoint, and SIGHUP is ignored without a terminal (on one it asks to stop). A second SIGINT
+    raises `SecondInterrupt` where the program is. Outside the main thread only the clock counts.
+
+    Parameters
+    ----------
+    time_limit : float, "auto" or None
+        Seconds of wall clock from the start of the process; the batch system's end of the job
+        counts too where that is earlier. ``"auto"``: the latter alone.
+    start : float, optional
+        Start of the process by `boot_clock`.
+    clock : callable, optional
+        Replaces `boot_clock`, for tests.
+
+    Raises
+    ------
+    UsageError
+        If the time limit is not above 0.
+    """
+
+    def __init__(
+        self,
+        time_limit: float | Literal["auto"] | None = None,
+        *,
+        start: float | None = None,
+        clock: Callable[[], float] = boot_clock,
+    ) -> None:
+        self.reason: str | None = None
+        self._clock = clock
+        self._start = process_start() if start is None else start
+        self._deadline: float | None = None
+        self._margin = 0.0
+        self._checkpoint_seconds = 0.0
+        self._checkpoint_wanted = False
+        self._interrupts = 0
+        self._old: dict[signal.Signals, Any] = {}
+        if time_limit is None:
+            return
+        self._deadline = batch_end()
+        if time_limit != "auto":
+            if not time_limit > 0:
+                raise UsageError(f"--time-limit {time_limit:g}: must be above 0 seconds")
+            own = self._start + time_limit
+            self._deadline = own if self._deadline is None else min(self._deadline, own)
+        if self._deadline is None:
+            logger.warning("--time-limit auto: the batch system names no end of this job")
+        else:
+            # Before the first checkpoint nobody knows how long one takes, nor how long it takes
+            # to leave Python.
+            self._margin = min(0.5, 0.05 * max(0.0, self._deadline - self._start))
+
+    @property
+    def deadline(self) -> float | None:
+        """When the process must have ended, by the clock; None if there is no limit."""
+        return self._deadline
+
+    def stop(self, reason: str) -> None:
+        """Ask the run to stop; the first reason stays."""
+        if self.reason is None:
+            self.reason = reason
+
+    def should_stop(self, step_seconds: float) -> bool:
+        """Whether to stop now, rather than begin a step that takes this long."""
+        if self.reason is None and self._deadline is not None:
+            needed = 2 * self._checkpoint_seconds + step_seconds + self._margin
+            if self._clock() + needed > self._deadline:
+                self.stop("time limit")
+        return self.reason is not None
+
+    def take_checkpoint_request(self) -> bool:
+        """Whether a checkpoint was asked for since the last call (SIGUSR2)."""
+        wanted, self._checkpoint_wanted = self._checkpoint_wanted, False
+        return wanted
+
+    def note_checkpoint_seconds(self, seconds: float) -> None:
+        """Tell how long a checkpoint took, with all that is done at the end of a run."""
+        self._checkpoint_seconds = max(self._checkpoint_seconds, seconds)
+
+    def _on_stop(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGINT:
+            self._interrupts += 1
+            if self._interrupts > 1:
+                raise SecondInterrupt
+        self.stop(signal.Signals(number).name)
+
+    def _on_checkpoint(self, number: int, frame: FrameType | None) -> None:
+        self._checkpoint_wanted = True
+
+    def __enter__(self) -> StopFlag:
+        if threading.current_thread() is not threading.main_thread():
+            return self
+        handlers: dict[signal.Signals, Any] = dict.fromkeys(STOP_SIGNALS, self._on_stop)
+        handlers[signal.SIGUSR2] = self._on_checkpoint
+        # nohup has ignored it already, and that stays so.
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+            terminal = sys.__stdin__ is not None and not sys.__stdin__.closed
+            terminal = terminal and os.isatty(0)
+            handlers[signal.SIGHUP] = self._on_stop if terminal else signal.SIG_IGN
+        for number, handler in handlers.items():
+            self._old[number] = signal.signal(number, handler)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        while self._old:
+            number, handler = self._old.popitem()
+            # None: a handler that was not Python's and cannot be put back from here.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

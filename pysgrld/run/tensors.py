@@ -1,0 +1,288 @@
+"""Arrays in the safetensors layout: eight bytes of header length, a JSON header, plain buffers.
+
+Any safetensors reader can open what is written here. It is written by hand because the bytes are
+hashed and flushed while they go, with no second copy of the arrays in memory; and read by hand
+because a file is believed only after its header was checked against its size, and because the
+library accepts altered payloads. Names are sorted and nothing else is in the file, so equal arrays
+give equal bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import mmap
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.run import jsonio
+from pysgrld.run.files import PIECE, Written, open_regular, read_into
+
+Array = npt.NDArray[Any]
+
+MAX_HEADER = 16 << 20
+MAX_TENSORS = 4096
+MAX_AXES = 8
+NAME = re.compile(r"[a-z0-9_.]{1,64}")
+
+#: Loaded arrays start at multiples of this, as the kernels want theirs.
+ALIGNMENT = 64
+
+_DTYPES = {
+    "BOOL": np.dtype(np.bool_),
+    "U8": np.dtype("u1"),
+    "I8": np.dtype("i1"),
+    "U16": np.dtype("<u2"),
+    "I16": np.dtype("<i2"),
+    "U32": np.dtype("<u4"),
+    "I32": np.dtype("<i4"),
+    "U64": np.dtype("<u8"),
+    "I64": np.dtype("<i8"),
+    "F16": np.dtype("<f2"),
+    "F32": np.dtype("<f4"),
+    "F64": np.dtype("<f8"),
+}
+_CODES = {dtype: code for code, dtype in _DTYPES.items()}
+
+
+class DamagedError(Exception):
+    """A file is not what was written; the message names the file and the check that failed."""
+
+
+class Tensor(NamedTuple):
+    """Where an array lies in a file; `start` and `stop` count from the end of the header."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+    stop: int
+
+
+class Header(NamedTuple):
+    """The checked header: tensors in the order of the file, and where their bytes begin."""
+
+    tensors: tuple[Tensor, ...]
+    offset: int
+
+
+def describe(arrays: Mapping[str, Array]) -> dict[str, dict[str, Any]]:
+    """Name, dtype and shape of arrays as a header has them, sorted by name.
+
+    Raises
+    ------
+    ValueError
+        For a name or a type that no checkpoint may hold.
+    """
+    described = {}
+    for name in sorted(arrays):
+        array = arrays[name]
+        code = _CODES.get(array.dtype.newbyteorder("<"))
+        if not NAME.fullmatch(name):
+            raise ValueError(f"array name {name!r}: use {NAME.pattern}")
+        if code is None or array.ndim > MAX_AXES:
+            raise ValueError(f"array {name!r}: {array.dtype} of {array.ndim} axes cannot be stored")
+        described[name] = {"dtype": code, "shape": list(array.shape)}
+    if len(described) > MAX_TENSORS:
+        raise ValueError(f"{len(described)} arrays: at most {MAX_TENSORS} can be stored")
+    return described
+
+
+def _bytes(array: Array) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
+
+
+def encode(arrays: Mapping[str, Array]) -> Iterator[memoryview]:
+    """Yield the bytes of the file, piece by piece."""
+    header: dict[str, dict[str, Any]] = describe(arrays)
+    position = 0
+    for name, entry in header.items():
+        stop = position + arrays[name].nbytes
+        entry["data_offsets"] = [position, stop]
+        position = stop
+    text = json.dumps(header, separators=(",", ":")).encode("ascii")
+    # Spaces up to a multiple of 64, so that a mapped file has its first array aligned.
+    text += b" " * (-(len(text) + 8) % ALIGNMENT)
+    yield memoryview(len(text).to_bytes(8, "little") + text)
+    for name in header:
+        array = np.ascontiguousarray(arrays[name])
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        if array.size:
+            yield _bytes(array)
+
+
+def _whole(value: Any, limit: int) -> bool:
+    return type(value) is int and 0 <= value <= limit
+
+
+def _tensor(path: Path, name: str, entry: Any, room: int) -> Tensor:
+    if not NAME.fullmatch(name):
+        raise DamagedError(f"{path}: header: array name {name[:80]!r}")
+    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+        raise DamagedError(f"{path}: header: keys of array {name!r}")
+    code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not isinstance(code, str) or code not in _DTYPES:
+        raise DamagedError(f"{path}: header: dtype of array {name!r}")
+    # Python integers do not overflow; the axes are bounded first so that products stay short.
+    if (
+        not isinstance(shape, list)
+        or len(shape) > MAX_AXES
+        or not all(_whole(n, 1 << 62) for n in shape)
+    ):
+        raise DamagedError(f"{path}: header: shape of array {name!r}")
+    if (
+        not isinstance(offsets, list)
+        or len(offsets) != 2
+        or not all(_whole(n, room) for n in offsets)
+        or offsets[1] - offsets[0] != math.prod(shape) * _DTYPES[code].itemsize
+    ):
+        raise DamagedError(f"{path}: header: offsets of array {name!r}")
+    return Tensor(name, code, tuple(shape), offsets[0], offsets[1])
+
+
+def check_header(path: Path, head: bytes, size: int) -> Header:
+    """Check a header against the size of its file, before anything is allocated by it.
+
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    head : bytes
+        The JSON text, without the eight bytes before it.
+    size : int
+        Bytes of the whole file.
+
+    Raises
+    ------
+    DamagedError
+        At the first thing that is wrong.
+    """
+    room = size - 8 - len(head)
+    try:
+        content = jsonio.parse(head)
+    except ValueError as error:
+        raise DamagedError(f"{path}: header: {error}") from None
+    if not isinstance(content, dict) or len(content) > MAX_TENSORS:
+        raise DamagedError(f"{path}: header: not a table of at most {MAX_TENSORS} arrays")
+    tensors = [_tensor(path, name, entry, room) for name, entry in content.items()]
+    tensors.sort(key=lambda tensor: (tensor.start, tensor.stop, tensor.name))
+    position = 0
+    for tensor in tensors:
+        if tensor.start != position:
+            kind = "overlap" if tensor.start < position else "a hole"
+            raise DamagedError(f"{path}: header: {kind} before array {tensor.name!r}")
+        position = tensor.stop
+    if position != room:
+        raise DamagedError(f"{path}: {room} bytes of data where the header says {position}")
+    return Header(tuple(tensors), 8 + len(head))
+
+
+def _read_header(path: Path, fd: int, size: int) -> tuple[Header, bytes]:
+    """Read the checked header and the bytes before the data."""
+    if size < 8:
+        raise DamagedError(f"{path}: {size} bytes, too short for a header")
+    prefix = bytearray(8)
+    read_into(fd, memoryview(prefix))
+    length = int.from_bytes(prefix, "little")
+    if length > min(MAX_HEADER, size - 8):
+        raise DamagedError(f"{path}: header length {length} in a file of {size} bytes")
+    head = bytearray(length)
+    read_into(fd, memoryview(head))
+    return check_header(path, bytes(head), size), bytes(prefix + head)
+
+
+def _aligned(tensor: Tensor) -> Array:
+    count = tensor.stop - tensor.start
+    raw = np.empty(count + ALIGNMENT, dtype=np.uint8)
+    skip = -raw.ctypes.data % ALIGNMENT
+    return raw[skip : skip + count].view(_DTYPES[tensor.dtype]).reshape(tensor.shape)
+
+
+def load(path: Path, expected: Written) -> tuple[Header, dict[str, Array]]:
+    """Read all arrays into memory, hashing every byte on the way.
+
+    What is checked is what is returned: the file is read once.
+
+    Raises
+    ------
+    DamagedError
+        If size, header or SHA-256 are not as expected.
+    OSError
+        If the file cannot be opened or read.
+    """
+    with open_regular(path) as (fd, size):
+        if size != expected.size:
+            raise DamagedError(f"{path}: size {size}, was written with {expected.size}")
+        digest = hashlib.sha256()
+        try:
+            header, head = _read_header(path, fd, size)
+            digest.update(head)
+            arrays = {}
+            for tensor in header.tensors:
+                array = _aligned(tensor)
+                if array.size:
+                    view = _bytes(array)
+                    for start in range(0, len(view), PIECE):
+                        piece = view[start : start + PIECE]
+                        read_into(fd, piece)
+                        digest.update(piece)
+                arrays[tensor.name] = array
+        except EOFError as error:
+            raise DamagedError(f"{path}: {error}") from None
+        if digest.hexdigest() != expected.sha256:
+            raise DamagedError(f"{path}: SHA-256 differs from what was written")
+    return header, arrays
+
+
+def view_one(path: Path, name: str) -> Array:
+    """Map the only array of a file into memory, read-only.
+
+    Raises
+    ------
+    DamagedError
+        If the file is no such file.
+    OSError
+        If it cannot be opened or mapped.
+    """
+    with open_regular(path) as (fd, size):
+        try:
+            header, _ = _read_header(path, fd, size)
+        except EOFError as error:
+            raise DamagedError(f"{path}: {error}") from None
+        if [tensor.name for tensor in header.tensors] != [name]:
+            raise DamagedError(f"{path}: holds other arrays than {name!r}")
+        tensor = header.tensors[0]
+        dtype = _DTYPES[tensor.dtype]
+        if tensor.stop == 0:
+            return np.empty(tensor.shape, dtype)
+        mapped = mmap.mmap(fd, size, access=mmap.ACCESS_READ)
+    count = math.prod(tensor.shape)
+    return np.frombuffer(mapped, dtype, count, header.offset).reshape(tensor.shape)
+
+
+def first_bad(name: str, array: Array) -> str | None:
+    """Say where an array has a value that no state can have, or return None.
+
+    NaN and infinity are bad everywhere, negative values in arrays called ``g`` (or ``....g``):
+    unnormalised topics.
+    """
+    if array.dtype.kind != "f" or not array.size:
+        return None
+    positive = name == "g" or name.endswith(".g")
+    flat = array.reshape(-1)
+    for start in range(0, flat.size, PIECE):
+        piece = flat[start : start + PIECE]
+        bad = ~np.isfinite(piece)
+        if positive:
+            bad |= piece < 0
+        if bad.any():
+            index = np.unravel_index(start + int(bad.argmax()), array.shape)
+            where = ", ".join(str(int(i)) for i in index)
+            return f"array {name!r} has {array[index]} at [{where}]"
+    return None
