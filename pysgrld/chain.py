@@ -1,0 +1,174 @@
+"""One Markov chain: topics that move, a minibatch at a time. The river of the design page.
+
+Knows nothing of files, clocks or evaluation; looking at it (``phi``) never changes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.core import core
+from pysgrld.errors import NumericalError
+from pysgrld.models import MODELS
+from pysgrld.models.lda import Local
+from pysgrld.samplers import SAMPLERS, relax
+from pysgrld.schedule import WARM_UP, Schedule
+from pysgrld.stream import Source, Stream
+from pysgrld.types import Array, Floats, Int32s, Int64s, Key, Minibatch, State
+
+
+class Visit(NamedTuple):
+    """What an iteration saw.
+
+    Attributes
+    ----------
+    documents, tokens : int
+    step_size : float
+    """
+
+    documents: int
+    tokens: int
+    step_size: float
+
+
+class Chain:
+    """The topics of one model under one sampler.
+
+    Parameters
+    ----------
+    options : mapping
+        Resolved options (`pysgrld.settings.resolve`).
+    source : Source
+        The corpus.
+    train : (D,) int64
+        Its training documents.
+    words, tokens : int
+        Vocabulary size, and training tokens.
+    threads : int
+    chain : int
+        Number of the chain; part of every random key.
+
+    Attributes
+    ----------
+    step : int
+        Iterations done.
+    """
+
+    def __init__(
+        self,
+        options: Mapping[str, Any],
+        source: Source,
+        train: Int64s,
+        words: int,
+        tokens: int,
+        threads: int,
+        chain: int = 0,
+    ) -> None:
+        self.sampler = SAMPLERS[options["algo"]]
+        self.model = MODELS[options["model"]]
+        self.seed, self.chain, self.threads = options["seed"], chain, threads
+        self.warm_up = options["warm-up"]
+        step_size = options["step-size"]
+        self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
+        self.stream = Stream(source, train, options["minibatch"], self.seed, chain)
+        # published settings start where the papers do, at Gamma(1), not at the corpus's scale
+        mass = 0 if options.get("preset") else tokens
+        self.blocks = self.model.blocks(options, words, mass)
+        self.step = 0
+        self.states: dict[str, State] = {
+            b.name: self.sampler.init(self._key(0), b, threads) for b in self.blocks
+        }
+        sweeps = options["sweeps"]
+        self.local = Local(
+            topics=options["topics"],
+            alpha=options["alpha"],
+            sweeps=sweeps,
+            kept=sweeps - sweeps // 2,
+            rao_blackwell=options["counts"] == "rao-blackwell",
+            threads=threads,
+            work=core.Workspace(),
+        )
+        self._whole: Minibatch | None = None
+        if self.sampler.full_batch:
+            self._keep_topics()
+
+    def _keep_topics(self) -> None:
+        """Hold the whole corpus and the topic of each of its tokens, for full-batch samplers."""
+        batch = self.stream.minibatch(0)
+        per_document = np.add.reduceat(batch.counts.astype(np.int64), batch.indptr[:-1])
+        token_ptr = np.concatenate(([0], np.cumsum(per_document))).astype(np.int64)
+        z = np.full(token_ptr[-1], -1, np.int32)
+        self._whole = batch
+        self.local = self.local._replace(z=z, token_ptr=token_ptr)
+
+    def _key(self, step: int) -> Key:
+        return Key(self.seed, self.chain, step)
+
+    @property
+    def topics_shape(self) -> tuple[int, int]:
+        """(V, K) of the topics over words."""
+        return self.blocks[0].shape
+
+    @property
+    def step_size(self) -> float:
+        """Step size of the next iteration."""
+        t = self.step
+        return WARM_UP(t) if t < self.warm_up else self.schedule(t - self.warm_up)
+
+    def advance(self) -> Visit:
+        """Do one iteration: documents given topics, then topics given documents."""
+        t, h = self.step, self.step_size
+        key, batch = self._key(t), self._whole or self.stream.minibatch(t)
+        move = relax if t < self.warm_up else self.sampler.step
+        phis = {
+            b.name: self.sampler.rows(self.states[b.name], batch.words, b, self.threads)
+            for b in self.blocks
+        }
+        # ranks will each sample their share of the batch, and sum these integers
+        statistics = self.model.local_step(key, phis, batch, self.local)
+        for b in self.blocks:
+            self.states[b.name] = move(
+                key, self.states[b.name], statistics[b.name], b, h, self.threads
+            )
+        self.step = t + 1
+        return Visit(len(batch.doc_ids), int(batch.counts.sum(dtype=np.int64)), h)
+
+    def check(self) -> None:
+        """Refuse to go on from a state that is not finite.
+
+        Raises
+        ------
+        NumericalError
+        """
+        for b in self.blocks:
+            state = self.states[b.name]
+            total = state["sums"][: b.shape[1]] if "sums" in state else state["log_g"].max(axis=0)
+            bad = np.flatnonzero(~np.isfinite(total))
+            if len(bad):
+                raise NumericalError(
+                    f"topic {bad[0]} of {b.name} is not finite after iteration {self.step} "
+                    f"(step size {self.step_size:g}): use a smaller --step-size"
+                )
+
+    def phi(self, words: Int32s | None = None) -> Floats:
+        """Current topics of some words, (R, Kp) float32; of all where None."""
+        b = self.blocks[0]
+        return self.sampler.rows(self.states[b.name], words, b, self.threads)
+
+    def arrays(self) -> dict[str, Array]:
+        """All that the next iteration needs, by name."""
+        arrays = {
+            f"{name}.{part}": a for name, state in self.states.items() for part, a in state.items()
+        }
+        if self.local.z is not None:
+            arrays["z"] = self.local.z
+        return arrays
+
+    def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
+        """Go on from `arrays` as they were after ``step`` iterations."""
+        for name, array in self.arrays().items():
+            array[...] = arrays[name]
+        self.step = step

@@ -1,0 +1,29 @@
+"""Documents that are in memory already, written as a stored corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pysgrld.corpus.store import Corpus
+from pysgrld.corpus.write import Workshop
+from pysgrld.types import Documents
+
+
+def store_documents(
+    path: Path, documents: Documents, vocabulary: Sequence[str], provenance: dict[str, Any]
+) -> Corpus:
+    """Write documents into a new folder, which appears by a rename when it is complete.
+
+    Raises
+    ------
+    OutputError, WriteError
+        If the folder cannot be made, or the disk is full.
+    """
+    with Workshop(path) as workshop:
+        writer = workshop.writer("documents")
+        writer.append(documents)
+        writer.finish_corpus(vocabulary, provenance)
+        workshop.commit(writer)
+    return Corpus.open(path)

@@ -1,0 +1,305 @@
+"""Every option of training, said once: name, meaning, default, and what a value must look like.
+
+The command line, its help, ``config.json`` and the checks are made from this table. Options are
+named as they are typed, without the leading dashes. No NumPy here: help must be instant.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from pysgrld.errors import UsageError
+
+ALGORITHMS = {
+    "scir": "stochastic Cox-Ingersoll-Ross, exact for sparse topics",
+    "sgrld": "stochastic-gradient Riemannian Langevin",
+    "gibbs": "blocked Gibbs over the whole corpus, the exact reference",
+}
+MODELS = {"lda": "latent Dirichlet allocation"}
+
+#: A paper's published settings, as defaults.
+PRESETS: dict[str, dict[str, Any]] = {
+    "sgrld-2013": {
+        "algo": "sgrld", "topics": 50, "alpha": 0.01, "eta": 0.0001, "minibatch": 50,
+        "sweeps": 50, "warm-up": 0, "counts": "sampled", "step-size": (0.01, 1000.0, 0.55),
+    },
+    "scir-2018": {
+        "algo": "scir", "topics": 100, "alpha": 0.005, "eta": 1.0, "minibatch": 50,
+        "sweeps": 200, "warm-up": 0, "counts": "sampled", "step-size": (0.5, 10.0, 0.33),
+    },
+}  # fmt: skip
+
+
+# ---- what a value may look like ---------------------------------------------------------------------
+
+
+def integer(low: int, high: int = 2**31 - 1, **words: Any) -> Callable[[str], Any]:
+    """Parse an integer in [low, high], or one of ``words`` (which stands for its value)."""
+
+    def parse(text: str) -> Any:
+        if text in words:
+            return words[text]
+        if not re.fullmatch(r"[+-]?\d{1,18}", text) or not low <= int(text) <= high:
+            other = "".join(f", or {word}" for word in words)
+            raise UsageError(f"'{text}' is not a whole number from {low} to {high}{other}")
+        return int(text)
+
+    return parse
+
+
+def real(low: float, high: float = math.inf) -> Callable[[str], float]:
+    """Parse a finite number strictly between ``low`` and ``high``."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (low < value < high):
+            bound = f"greater than {low:g}" + ("" if high == math.inf else f" and below {high:g}")
+            raise UsageError(f"'{text}' is not a number {bound}")
+        return value
+
+    return parse
+
+
+def choice(*values: str) -> Callable[[str], str]:
+    """Parse one of some words."""
+
+    def parse(text: str) -> str:
+        if text not in values:
+            raise UsageError(f"'{text}' is not one of {', '.join(values)}")
+        return text
+
+    return parse
+
+
+def text(value: str) -> str:
+    """Take a value as it is."""
+    return value
+
+
+def duration(value: str) -> float:
+    """Parse 0.25s, 15m, 2h30m, 1d: seconds."""
+    units = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", value)
+    if not parts or "".join(n + u for n, u in parts) != value:
+        raise UsageError(f"'{value}' is not a duration: write 30s, 15m or 2h30m")
+    seconds = sum(float(n) * units[u] for n, u in parts)
+    if not 0 < seconds < 1e9:
+        raise UsageError(f"'{value}' is not a duration above 0")
+    return seconds
+
+
+def every(value: str) -> int | str:
+    """Parse a number of iterations or a duration; durations stay as typed."""
+    if re.fullmatch(r"\d{1,9}", value) and int(value) > 0:
+        return int(value)
+    if value.isdigit():
+        raise UsageError(f"'{value}' is not a number of iterations of at least 1")
+    duration(value)
+    return value
+
+
+def time_limit(value: str) -> float | str:
+    """Parse a duration, or auto: what the batch system leaves."""
+    return value if value == "auto" else duration(value)
+
+
+def share_or_count(value: str) -> int | float:
+    """Parse a whole number (a count) or a number with a point in (0, 1] (a share)."""
+    if re.fullmatch(r"\d{1,18}", value):
+        return int(value)
+    share = real(0.0, math.inf)(value)
+    if share > 1.0:
+        raise UsageError(f"'{value}' is neither a whole number nor a share in (0, 1]")
+    return share
+
+
+def schedule(value: str) -> tuple[float, float, float]:
+    """Parse A,B,C: the step size A (1 + t/B)^(-C)."""
+    try:
+        a, b, c = (float(part) for part in value.split(","))
+    except ValueError:
+        raise UsageError(f"'{value}' is not A,B,C, three numbers: A*(1 + t/B)^(-C)") from None
+    if not (0 < a <= 1e6 and 0 < b <= 1e12 and 0 <= c <= 1):
+        raise UsageError(f"'{value}': wanted A > 0, B > 0 and 0 <= C <= 1 in A*(1 + t/B)^(-C)")
+    return a, b, c
+
+
+def size(value: str) -> int:
+    """Parse a size in bytes: 500M, 2G, 1.5GiB."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([kKMGT]?)(i?B)?", value)
+    if not match:
+        raise UsageError(f"'{value}' is not a size: write 500M or 2G")
+    power = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}[match[2]]
+    return int(float(match[1]) * 1024**power)
+
+
+# ---- the table ----------------------------------------------------------------------------------------
+
+
+class Option(NamedTuple):
+    """One option of ``sgmc train``.
+
+    Attributes
+    ----------
+    parse : callable
+        From text to value; raises `UsageError`.
+    shown : str
+        The default, as help shows it.
+    help : str
+    group : str
+        Heading in the help.
+    free : bool
+        May change at every start without making it another run.
+    metavar : str
+    default : object
+        None where it depends on the corpus (see `pysgrld.settings`).
+    """
+
+    parse: Callable[[str], Any]
+    shown: str
+    help: str
+    group: str
+    free: bool = False
+    metavar: str = ""
+    default: Any = None
+
+
+_AUTO_NONE = {"auto": "auto", "none": 0}
+OPTIONS: dict[str, Option] = {
+    # model
+    "algo": Option(choice(*ALGORITHMS), "scir", "sampler: " + ", ".join(ALGORITHMS), "Model",
+                   metavar="NAME", default="scir"),
+    "model": Option(choice(*MODELS), "lda", "model: " + ", ".join(MODELS), "Model", metavar="NAME",
+                    default="lda"),
+    "topics": Option(integer(1, 1 << 18), "100", "number of topics", "Model", metavar="K", default=100),
+    "alpha": Option(real(0.0, 1e6), "min(0.1, 5/K)", "Dirichlet prior per topic of a document",
+                    "Model", metavar="A"),
+    "eta": Option(real(0.0, 1e6), "0.05", "Dirichlet prior per word of a topic", "Model",
+                  metavar="E", default=0.05),
+    "preset": Option(choice(*PRESETS), "none",
+                     "a paper's settings as defaults: " + ", ".join(PRESETS), "Model", metavar="NAME"),
+    # sampling
+    "minibatch": Option(integer(1), "min(500, D/4); gibbs: all", "documents per minibatch",
+                        "Sampling", metavar="N"),
+    "sweeps": Option(integer(1, 100_000), "10; gibbs: 1",
+                     "Gibbs sweeps per document and minibatch, the first half burn-in", "Sampling",
+                     metavar="N"),
+    "warm-up": Option(integer(0, **_AUTO_NONE), "auto",
+                      "noise-free iterations first (auto: an epoch, within 50 to 500; none)", "Sampling",
+                      metavar="auto|none|N"),
+    "burn-in": Option(integer(0, auto="auto"), "auto",
+                      "iterations before the first posterior sample (auto: the warm-up; 200 without)",
+                      "Sampling", metavar="auto|N"),
+    "counts": Option(choice("rao-blackwell", "sampled"), "rao-blackwell; gibbs: sampled",
+                     "how topic counts are estimated: rao-blackwell, sampled", "Sampling",
+                     metavar="HOW"),
+    "step-size": Option(schedule, "by the corpus",
+                        "step A*(1+t/B)^(-C) of iteration t after the warm-up", "Sampling",
+                        metavar="A,B,C"),
+    "seed": Option(integer(0, 2**63 - 1), "0", "seed of all randomness", "Sampling", metavar="N",
+                   default=0),
+    # budget
+    "epochs": Option(real(0.0, 1e9), "none", "passes over the corpus", "Budget", True, "N"),
+    "iterations": Option(integer(1, 2**53), "none", "minibatches", "Budget", True, "N"),
+    "time-limit": Option(time_limit, "none",
+                         "wall clock of this process, e.g. 2h30m; auto: what the batch system leaves",
+                         "Budget", True, "TIME"),
+    # corpus
+    "vocab": Option(text, "the corpus's own", "vocabulary, one word a line", "Corpus", metavar="FILE"),
+    "max-vocab": Option(integer(1), "100000", "words of a vocabulary that is built", "Corpus",
+                        metavar="N"),
+    "min-df": Option(share_or_count, "2", "fewest documents of a word: number, or share", "Corpus",
+                     metavar="N"),
+    "max-df": Option(share_or_count, "0.5", "most documents of a word: number, or share", "Corpus",
+                     metavar="N"),
+    "stop-words": Option(text, "english", "words to leave out: english, none or a file", "Corpus",
+                         metavar="LIST"),
+    "token-pattern": Option(text, r"\w\w+", "regular expression of a token", "Corpus",
+                            metavar="REGEX"),
+    "text-field": Option(text, "text", "field of a JSON line that holds the text", "Corpus",
+                         metavar="NAME", default="text"),
+    "on-bad-document": Option(choice("stop", "skip"), "stop", "stop, or skip and count", "Corpus",
+                              metavar="stop|skip", default="stop"),
+    "max-line": Option(size, "64M", "longest line of a text corpus", "Corpus", metavar="SIZE",
+                       default=64 << 20),
+    # held-out documents
+    "holdout": Option(share_or_count, "min(1000, 10 %)",
+                      "documents held out: number, or share; 0: none", "Held-out documents",
+                      metavar="N"),
+    "holdout-corpus": Option(text, "none", "hold out this corpus instead", "Held-out documents",
+                             metavar="FILE"),
+    "observed-corpus": Option(text, "none", "observed tokens of a split made by others",
+                              "Held-out documents", metavar="FILE"),
+    "held-out-corpus": Option(text, "none", "held-out tokens of the same documents",
+                              "Held-out documents", metavar="FILE"),
+    "observed": Option(real(0.0, 1.0), "0.8", "share of a held-out document's tokens observed",
+                       "Held-out documents", metavar="SHARE", default=0.8),
+    "eval-every": Option(every, "10s", "between lines of held-out perplexity: iterations, or time",
+                         "Held-out documents", True, "N|TIME", "10s"),
+    "sample-every": Option(integer(1, auto="auto"), "auto",
+                           "iterations between posterior samples (auto: 5, more where scoring is dear)",
+                           "Held-out documents", metavar="auto|N"),
+    "samples": Option(integer(0, 100_000), "200", "posterior samples kept on disk, evenly spread",
+                      "Held-out documents", metavar="N", default=200),
+    # run
+    "out": Option(text, "sgmc-runs/CORPUS-ALGO", "run directory", "Run", True, "DIR"),
+    "resume": Option(text, "auto", "auto, never, or a run to continue", "Run", True, "auto|never|RUN",
+                     "auto"),
+    "checkpoint-every": Option(every, "15m", "between checkpoints: iterations, or time", "Run", True,
+                               "N|TIME", "15m"),
+    "keep": Option(integer(1, 100_000), "3", "checkpoints kept", "Run", True, "N", 3),
+    "threads": Option(integer(1, 4096), "what this process may use", "threads", "Run", True, "N"),
+    "max-memory": Option(size, "what this process may use", "refuse a run that needs more", "Run",
+                         True, "SIZE"),
+}  # fmt: skip
+
+#: Options that may change at every start: budget, resources, how often one looks, where it lies.
+FREE = frozenset(name for name, option in OPTIONS.items() if option.free)
+
+#: Options that only shape a noisy step; the samplers in the value have no use for them.
+_UNUSED = {
+    "step-size": ("gibbs",),
+    "minibatch": ("gibbs",),
+    "warm-up": ("gibbs",),
+    "counts": ("gibbs",),
+}
+
+
+def check_usage(given: Mapping[str, Any]) -> None:
+    """Refuse options that contradict each other or that the algorithm has no use for.
+
+    Parameters
+    ----------
+    given : mapping
+        Options that were given, parsed.
+
+    Raises
+    ------
+    UsageError
+    """
+    algo = given.get("algo", PRESETS.get(given.get("preset", ""), {}).get("algo", "scir"))
+    for name, without in _UNUSED.items():
+        if name in given and algo in without:
+            raise UsageError(f"--{name} has no meaning for --algo {algo}: leave it out")
+    preset = given.get("preset")
+    if preset and algo != PRESETS[preset]["algo"]:
+        raise UsageError(f"--preset {preset} is for --algo {PRESETS[preset]['algo']}, not {algo}")
+    if ("observed-corpus" in given) != ("held-out-corpus" in given):
+        raise UsageError("--observed-corpus and --held-out-corpus go together: give both")
+    sources = [n for n in ("holdout", "holdout-corpus", "observed-corpus") if n in given]
+    if len(sources) > 1:
+        raise UsageError(f"--{sources[0]} and --{sources[1]} both name held-out documents: give one")
+    if "observed" in given and "observed-corpus" in given:
+        raise UsageError("--observed has no meaning for a split made by others: leave it out")
+    if given.get("holdout") == 0:
+        if not {"epochs", "iterations", "time-limit"} & set(given) or given.get("time-limit") == "auto":
+            raise UsageError("--holdout 0 leaves nothing to see when it has settled: give --epochs, "
+                             "--iterations or --time-limit")  # fmt: skip
+    if isinstance(given.get("holdout"), float) and given["holdout"] >= 1.0:
+        raise UsageError("--holdout 1.0 would hold out every document: give a share below 1")

@@ -1,0 +1,158 @@
+"""What is kept of a chain: the averaged perplexity, the mean topics, some samples, and when to stop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.chain import Chain
+from pysgrld.evaluate import Completion
+from pysgrld.types import Array, Doubles, Floats, Key
+
+#: A run has settled when doubling the sampling time bought less than this share,
+SETTLED = 0.005
+#: and not before this many posterior samples.
+SETTLED_SAMPLES = 50
+
+
+class Settled(NamedTuple):
+    """The two figures behind the decision to stop.
+
+    Attributes
+    ----------
+    perplexity, at_half : float
+        Averaged perplexity now, and when half of the sampling was done.
+    half : int
+        The iteration of the latter.
+    """
+
+    perplexity: float
+    at_half: float
+    half: int
+
+
+class Thinning(NamedTuple):
+    """Which posterior samples are kept: every one until there are ``limit``, then every second, ...
+
+    A pure function of the number of samples, so that a resumed run keeps the same ones.
+    """
+
+    limit: int
+
+    def spacing(self, samples: int) -> int:
+        """Spacing of the kept samples when ``samples`` were taken."""
+        spacing = 1
+        while samples // spacing > self.limit:
+            spacing *= 2
+        return spacing
+
+    def kept(self, samples: int) -> list[int]:
+        """Ordinals (from 1) of the samples that are kept when ``samples`` were taken."""
+        s = self.spacing(samples)
+        return list(range(s, samples + 1, s))
+
+
+class Posterior:
+    """Running averages over the posterior samples of one chain.
+
+    Parameters
+    ----------
+    chain : Chain
+    completion : Completion or None
+        None without held-out documents.
+    burn_in, every : int
+        Iterations before the first sample is due, and between samples.
+    keep_mean : bool
+        Whether the mean of the topics is kept.
+    """
+
+    def __init__(
+        self, chain: Chain, completion: Completion | None, burn_in: int, every: int, keep_mean: bool
+    ) -> None:
+        self.chain, self.completion = chain, completion
+        self.burn_in, self.every = burn_in, every
+        self.samples = 0
+        v, _ = chain.topics_shape
+        self._sum: Doubles | None = None
+        if keep_mean:
+            self._sum = np.zeros((v, chain.phi(np.zeros(0, np.int32)).shape[1]))
+        self._history: list[tuple[int, float]] = []
+
+    @property
+    def due(self) -> bool:
+        """Whether the chain stands at a posterior sample."""
+        after = self.chain.step - self.burn_in
+        return after > 0 and after % self.every == 0
+
+    def observe(self) -> Floats | None:
+        """Take the current topics as a posterior sample; returns all of phi if the mean is kept."""
+        chain, key = self.chain, Key(self.chain.seed, self.chain.chain, self.chain.step)
+        phi = None
+        if self._sum is not None:
+            phi = chain.phi()
+            self._sum += phi
+        if self.completion is not None:
+            rows = phi[self.completion.words] if phi is not None else chain.phi(self.completion.words)
+            self._history.append((chain.step, self.completion.update(key, rows)))
+        self.samples += 1
+        return phi
+
+    @property
+    def perplexity(self) -> float:
+        """Averaged perplexity so far; NaN before the first sample."""
+        return self._history[-1][1] if self._history else math.nan
+
+    def point(self) -> float:
+        """Perplexity of the current topics."""
+        if self.completion is None:
+            return math.nan
+        chain = self.chain
+        key = Key(chain.seed, chain.chain, chain.step)
+        return self.completion.point(key, chain.phi(self.completion.words))
+
+    def settled(self) -> Settled | None:
+        """Say whether doubling the sampling time has bought less than 0.5 %.
+
+        Looks only at posterior samples, so that the same seed ends at the same iteration.
+        """
+        if self.samples < SETTLED_SAMPLES or not self._history:
+            return None
+        t, now = self._history[-1]
+        middle = self.burn_in + (t - self.burn_in) / 2
+        half, before = next(
+            ((i, p) for i, p in reversed(self._history) if i <= middle), (t, math.inf)
+        )
+        return Settled(now, before, half) if now > (1 - SETTLED) * before else None
+
+    def mean(self) -> Floats | None:
+        """Posterior mean of the topics, (V, Kp); None before the first sample."""
+        if self._sum is None or self.samples == 0:
+            return None
+        return (self._sum / self.samples).astype(np.float32)
+
+    def arrays(self) -> dict[str, Array]:
+        """What a checkpoint must hold for all of this to go on exactly."""
+        history = np.array(self._history, np.float64).reshape(-1, 2)
+        arrays: dict[str, Array] = {
+            "posterior.samples": np.array([self.samples]),
+            "posterior.history": history,
+        }
+        if self._sum is not None:
+            arrays["posterior.sum"] = self._sum
+        if self.completion is not None:
+            arrays |= {f"completion.{k}": a for k, a in self.completion.state().items()}
+        return arrays
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Go on from `arrays`."""
+        self.samples = int(arrays["posterior.samples"][0])
+        self._history = [(int(t), float(p)) for t, p in arrays["posterior.history"]]
+        if self._sum is not None:
+            self._sum[...] = arrays["posterior.sum"]
+        if self.completion is not None:
+            self.completion.restore(
+                {k: arrays[f"completion.{k}"] for k in self.completion.state()}
+            )

@@ -1,0 +1,303 @@
+"""From what a person typed to a run that can go: corpus, held-out documents, settings, directory."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+import pysgrld
+from pysgrld.core import core, padded
+from pysgrld.corpus import Corpus, CorpusOptions, Progress, corpus_name, inputs_record, open_corpus
+from pysgrld.corpus.documents import store_documents
+from pysgrld.errors import CorpusError, MemoryLimitError, OutputError, UsageError
+from pysgrld.evaluate import HeldOut, pair, split
+from pysgrld.evaluate.completion import FURTHER_SWEEPS
+from pysgrld.options import FREE
+from pysgrld.resources import allowed_memory
+from pysgrld.run import Candidate, RunDirectory, decide, find_run
+from pysgrld.settings import Facts, resolve
+from pysgrld.stream import choose_holdout
+from pysgrld.types import Int64s, Key
+
+_READING = ("vocab", "max-vocab", "min-df", "max-df", "stop-words", "token-pattern", "text-field",
+            "on-bad-document", "max-line")  # fmt: skip
+
+
+class Listener(Protocol):
+    """Whoever tells a person what is going on; every method may do nothing."""
+
+    def note(self, line: str) -> None:
+        """Say a fact that a person should see."""
+
+    def reading(self, progress: Progress) -> None:
+        """Show how far the reading of a corpus is."""
+
+
+class Prepared(NamedTuple):
+    """All that the loop needs.
+
+    Attributes
+    ----------
+    run : RunDirectory
+    options : dict
+        Resolved.
+    corpus : Corpus
+    train : (D,) int64
+        Training documents.
+    tokens : int
+        Their tokens.
+    held_out : HeldOut or None
+    word_counts : (V,) int64
+        Of the training documents.
+    action : str
+        "new", "continue" or "finished".
+    checkpoint_required : bool
+        Whether it may not begin from the beginning.
+    """
+
+    run: RunDirectory
+    options: dict[str, Any]
+    corpus: Corpus
+    train: Int64s
+    tokens: int
+    held_out: HeldOut | None
+    word_counts: Int64s
+    action: str
+    checkpoint_required: bool
+
+
+def prepare(
+    inputs: Sequence[str], given: Mapping[str, Any], root: Path, listener: Listener
+) -> Prepared:
+    """Find or make the run that this command line means.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        The corpus.
+    given : mapping
+        Options that were given, parsed and checked (`pysgrld.options`).
+    root : Path
+        Where runs without a name of their own lie.
+    listener : Listener
+
+    Raises
+    ------
+    SgmcError
+        With the exit code of what is wrong; nothing half-made is left behind.
+    """
+    algo = given.get("algo") or resolve_algo(given)
+    out = given.get("out")
+    candidate = find_run(
+        out=Path(out) if out else None,
+        root=root,
+        name=f"{corpus_name(inputs)}-{algo}",
+        resume=given.get("resume", "auto"),
+    )
+    reading = CorpusOptions(**{n.replace("-", "_"): given[n] for n in _READING if n in given})
+    parent = candidate.path.parent
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=".sgmc-", dir=parent))
+    except OSError as error:
+        raise OutputError(f"{parent}: cannot be written: {error.strerror}") from None
+    try:
+        corpus = _corpus(inputs, reading, candidate, scratch, listener)
+        train, held_out = _hold_out(corpus, given, reading, scratch, listener)
+        lengths = corpus.lengths()
+        tokens = int(lengths[train].sum())
+        facts = Facts(len(train), corpus.words, tokens, _visits(held_out))
+        options, defaults = resolve(given, facts)
+        _check_memory(options, facts, held_out, listener)
+        config = {
+            "schema": 1,
+            "options": options,
+            "defaults": defaults,
+            "free": sorted(FREE),
+            "command": {"inputs": list(inputs)},
+            "versions": {
+                "pysgrld": pysgrld.__version__, "numpy": np.__version__, "compiler": core.compiler,
+            },
+            "isa": core.isa(),
+            "corpus": {
+                "name": corpus_name(inputs), "fingerprint": corpus.fingerprint,
+                "documents": corpus.documents, "training_documents": len(train),
+                "words": corpus.words, "tokens": corpus.tokens, "training_tokens": tokens,
+                "held_out_dropped": held_out.dropped if held_out else 0,
+            },
+        }  # fmt: skip
+        decision = decide(candidate, config, free=FREE, resume=given.get("resume", "auto"))
+        for note in decision.notes:
+            listener.note(note)
+        if decision.run is None:
+            run = RunDirectory.create(decision.path, config, corpus.vocabulary)
+        else:
+            run = decision.run
+        corpus = _settle_corpus(corpus, run, scratch)
+        if held_out:
+            for name, part in (("observed", held_out.observed), ("held-out", held_out.held_out)):
+                place = run.path / "holdout" / name
+                if not place.exists():
+                    store_documents(place, part, corpus.vocabulary, {"part": name})
+        counts = corpus.word_counts()
+        if len(train) < corpus.documents:
+            others = np.setdiff1d(np.arange(corpus.documents), train, assume_unique=True)
+            held = corpus.take(others)
+            counts = counts - np.bincount(
+                held.indices, weights=held.counts, minlength=corpus.words
+            ).astype(np.int64)
+        return Prepared(
+            run, options, corpus, train, tokens, held_out, counts, decision.action, decision.required
+        )
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def resolve_algo(given: Mapping[str, Any]) -> str:
+    """Name of the sampler before the corpus is known."""
+    algo: str = resolve(given, Facts(1, 1, 1, 0))[0]["algo"]
+    return algo
+
+
+def _corpus(
+    inputs: Sequence[str], reading: CorpusOptions, candidate: Candidate, scratch: Path,
+    listener: Listener,
+) -> Corpus:  # fmt: skip
+    """Open the corpus: a run's own stored one if the inputs are still the same, else by reading."""
+    if "-" not in inputs:
+        record = {"inputs": inputs_record(inputs), "options": _plain(reading)}
+        for run in candidate.runs:
+            stored = run / "corpus"
+            if (stored / "meta.json").is_file():
+                corpus = Corpus.open(stored)
+                if {n: corpus.provenance.get(n) for n in record} == record:
+                    return corpus
+    corpus = open_corpus(
+        inputs, reading, store=scratch / "corpus", notify=listener.reading, log=listener.note
+    )
+    if corpus.documents < 1 or corpus.tokens < 1:
+        raise CorpusError("there is no document with a known word", inputs[0])
+    return corpus
+
+
+def _settle_corpus(corpus: Corpus, run: RunDirectory, scratch: Path) -> Corpus:
+    """Move a corpus that was read just now into the run, where every later start finds it."""
+    if not corpus.path.is_relative_to(scratch):
+        return corpus
+    place = run.path / "corpus"
+    if not place.exists():
+        corpus.path.rename(place)
+    return Corpus.open(place)
+
+
+def _plain(reading: CorpusOptions) -> dict[str, Any]:
+    return {name: getattr(reading, name) for name in reading.__dataclass_fields__}
+
+
+def read_matched(
+    path: str, words: Sequence[str], reading: CorpusOptions, store: Path, listener: Listener
+) -> Corpus:
+    """Read another corpus over a run's vocabulary: matched by word, rows kept in order."""
+    import dataclasses
+
+    other = dataclasses.replace(
+        reading, vocab=None, max_vocab=None, min_df=None, max_df=None, stop_words=None
+    )
+    return open_corpus(
+        [path], other, store=store, match=words, notify=listener.reading, log=listener.note
+    )
+
+
+def _hold_out(
+    corpus: Corpus, given: Mapping[str, Any], reading: CorpusOptions, scratch: Path,
+    listener: Listener,
+) -> tuple[Int64s, HeldOut | None]:  # fmt: skip
+    """Set documents apart before anything is trained; the rest is for training."""
+    everything = np.arange(corpus.documents)
+    seed = given.get("seed", 0)
+    observed = given.get("observed", 0.8)
+    if "observed-corpus" in given:
+        parts = []
+        for name in ("observed-corpus", "held-out-corpus"):
+            part = read_matched(given[name], corpus.vocabulary, reading, scratch / name, listener)
+            parts.append(part.take(np.arange(part.documents)))
+        held_out = pair(*parts)
+        train = everything
+    elif "holdout-corpus" in given:
+        other = read_matched(
+            given["holdout-corpus"], corpus.vocabulary, reading, scratch / "holdout-corpus", listener
+        )
+        ids = np.arange(other.documents)
+        held_out = split(other.take(ids), ids, observed, seed)
+        train = everything
+    else:
+        wanted = given.get("holdout")
+        d = corpus.documents
+        if wanted is None:
+            wanted = min(1000, max(1, d // 10)) if d > 1 else 0
+        elif isinstance(wanted, float):
+            wanted = max(1, round(wanted * d))
+        if wanted >= d and wanted > 0:
+            raise UsageError(
+                f"--holdout {wanted}: the corpus has {d} documents; leave some to train on"
+            )
+        if wanted == 0:
+            if not {"epochs", "iterations", "time-limit"} & set(given):
+                raise UsageError(
+                    f"{corpus.path.name}: too few documents to hold any out: give --epochs or "
+                    "--iterations"
+                )
+            return everything, None
+        ids = choose_holdout(d, wanted, Key(seed, 0, 0))
+        held_out = split(corpus.take(ids), ids, observed, seed)
+        train = np.setdiff1d(everything, ids, assume_unique=True)
+    if held_out.dropped:
+        listener.note(f"{held_out.dropped} held-out documents cannot be split: left out")
+    if len(held_out.observed) == 0:
+        raise CorpusError(
+            "no held-out document has two tokens of the vocabulary: give other ones, or --holdout 0"
+        )
+    # keyed by their place among the held-out documents, so that a resumed run reads them alike
+    return train, held_out._replace(doc_ids=np.arange(len(held_out.observed)))
+
+
+def _visits(held_out: HeldOut | None) -> int:
+    """Token visits of one update of the running perplexity: its cost beside that of training."""
+    if held_out is None:
+        return 0
+    return held_out.observed.tokens * FURTHER_SWEEPS + len(held_out.held_out.indices) // 4
+
+
+def _check_memory(
+    options: Mapping[str, Any], facts: Facts, held_out: HeldOut | None, listener: Listener
+) -> None:
+    """Say what the run will need, and refuse it if that is more than allowed."""
+    cells = facts.words * padded(options["topics"])
+    scored = 0 if held_out is None else 24 * held_out.observed.tokens
+    scored += 0 if held_out is None else len(held_out.observed) * padded(options["topics"]) * 8
+    need = {
+        "topics": 4 * cells if options["eta"] >= 0.01 else 8 * cells,
+        "their counts and copies": (4 + 8 + 8) * cells,
+        "posterior mean": (8 + 4) * cells if options["samples"] else 0,
+        "held-out documents": scored,
+        "topics of tokens": 8 * facts.tokens if options["algo"] == "gibbs" else 0,
+        "program and libraries": 80 << 20,
+    }
+    total = sum(need.values())
+    allowed = options["max-memory"] or allowed_memory()
+    listener.note(f"needs about {_megabytes(total)} of memory")
+    if allowed is not None and total > allowed:
+        parts = ", ".join(f"{name} {_megabytes(n)}" for name, n in need.items() if n)
+        raise MemoryLimitError(
+            f"the run needs about {_megabytes(total)} ({parts}), allowed are {_megabytes(allowed)}: "
+            "use fewer --topics, a smaller --max-vocab, or a larger --max-memory"
+        )
+
+
+def _megabytes(n: int) -> str:
+    return f"{n / 2**20:,.0f} MB"

@@ -1,0 +1,78 @@
+"""What this process may use: threads and memory. Never more than it was given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+class Threads(NamedTuple):
+    """Number of threads, and where it comes from."""
+
+    count: int
+    source: str
+
+
+def threads(given: int | None, environment: Mapping[str, str] | None = None) -> Threads:
+    """Threads to use: what was asked for, else the environment's, else what the system allows.
+
+    Order: ``--threads``, ``OMP_NUM_THREADS``, ``SLURM_CPUS_PER_TASK``, then the smaller of the CPU
+    affinity and the cgroup's quota. Never the number of processors of the machine.
+    """
+    environment = os.environ if environment is None else environment
+    if given is not None:
+        return Threads(given, "--threads")
+    for name in ("OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"):
+        value = environment.get(name, "").split(",")[0].strip()
+        if value.isdigit() and int(value) > 0:
+            return Threads(min(int(value), 4096), name)
+    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    quota = _cgroup_cpus()
+    if quota is not None and quota < affinity:
+        return Threads(quota, "cgroup quota")
+    return Threads(affinity, "CPU affinity")
+
+
+def _cgroup_cpus() -> int | None:
+    """CPU quota of this cgroup (v2, else v1), rounded up; None without one."""
+    try:
+        quota, period = (_CGROUP / "cpu.max").read_text().split()[:2]
+    except (OSError, ValueError):
+        try:
+            quota = (_CGROUP / "cpu/cpu.cfs_quota_us").read_text().strip()
+            period = (_CGROUP / "cpu/cpu.cfs_period_us").read_text().strip()
+        except OSError:
+            return None
+    if not quota.isdigit() or not period.isdigit() or int(period) == 0:
+        return None
+    return max(1, -(-int(quota) // int(period)))
+
+
+def allowed_memory() -> int | None:
+    """Bytes this process may use: the smaller of the cgroup's limit and the machine's memory."""
+    limits = []
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        try:
+            value = (_CGROUP / name).read_text().strip()
+        except OSError:
+            continue
+        if value.isdigit():
+            limits.append(int(value))
+    try:
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError):
+        pass
+    return min(limits, default=None)
+
+
+def rss_bytes() -> int:
+    """Memory this process holds now, in bytes; 0 where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,356 @@
+"""The training loop: the only place where corpus, model and run directory meet."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from pysgrld.chain import Chain, Visit
+from pysgrld.errors import Interrupted, NumericalError, WriteError
+from pysgrld.evaluate import Completion
+from pysgrld.options import check_usage, duration
+from pysgrld.posterior import Posterior, Settled, Thinning
+from pysgrld.prepare import Listener, Prepared, prepare
+from pysgrld.resources import rss_bytes, threads
+from pysgrld.run import RunDirectory, StopFlag, set_latest
+
+#: Checkpoints that may fail one after the other before the run gives up.
+FAILED_CHECKPOINTS = 3
+
+
+class Position(NamedTuple):
+    """Where a run stands, for whoever shows progress.
+
+    Attributes
+    ----------
+    iteration, iterations : int
+        Done, and in all (0 where unknown).
+    epoch : float
+    tokens_per_second, step_size, perplexity : float
+        The latter NaN before the first posterior sample.
+    train_seconds : float
+    """
+
+    iteration: int
+    iterations: int
+    epoch: float
+    tokens_per_second: float
+    step_size: float
+    perplexity: float
+    train_seconds: float
+
+
+class Reporter(Listener, Protocol):
+    """What the loop tells a person."""
+
+    def started(self, run: RunDirectory, line: str) -> None:
+        """Say where a run starts or goes on from."""
+
+    def moved(self, position: Position) -> None:
+        """Show an iteration; must be cheap."""
+
+    def evaluated(self, record: Mapping[str, Any]) -> None:
+        """Show a line of ``metrics.jsonl``."""
+
+    def finished(self, run: RunDirectory, line: str) -> None:
+        """Say how a run ended."""
+
+
+class _Every:
+    """Says when something is due: after so many iterations, or so many seconds of training."""
+
+    def __init__(self, interval: int | str, step: int, seconds: float) -> None:
+        self.steps = interval if isinstance(interval, int) else None
+        self.seconds = math.inf if isinstance(interval, int) else duration(interval)
+        self.last = step, seconds
+
+    def due(self, step: int, seconds: float) -> bool:
+        if self.steps is not None:
+            return step % self.steps == 0 and step != self.last[0]
+        return seconds - self.last[1] >= self.seconds
+
+    def done(self, step: int, seconds: float) -> None:
+        self.last = step, seconds
+
+
+def train(
+    inputs: Sequence[str],
+    given: Mapping[str, Any],
+    reporter: Reporter,
+    root: Path = Path("sgmc-runs"),
+) -> RunDirectory:
+    """Train a model on a corpus; continue where an earlier start of the same run left off.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        Files or folders that make up the corpus.
+    given : mapping
+        Options that were given, parsed (`pysgrld.options.OPTIONS`).
+    reporter : Reporter
+    root : Path
+        Folder of runs that have no ``out``.
+
+    Returns
+    -------
+    RunDirectory
+
+    Raises
+    ------
+    Interrupted
+        If a signal or the time limit ended it, after a checkpoint.
+    SgmcError
+        For everything else that is wrong, with its exit code.
+    """
+    check_usage(given)
+    limit = given.get("time-limit")
+    with StopFlag(limit) as stop:
+        prepared = prepare(inputs, given, root, reporter)
+        run = prepared.run
+        if prepared.action == "finished":
+            set_latest(run.path, root)
+            reporter.finished(run, "finished already: nothing to do")
+            return run
+        with run.lock():
+            set_latest(run.path, root)
+            return _Training(prepared, given, reporter, stop).go()
+
+
+class _Training:
+    """One start of a run."""
+
+    def __init__(
+        self, p: Prepared, given: Mapping[str, Any], reporter: Reporter, stop: StopFlag
+    ) -> None:
+        self.run, self.options, self.reporter, self.stop = p.run, p.options, reporter, stop
+        count = threads(given.get("threads"))
+        reporter.note(f"{count.count} threads ({count.source})")
+        self.given = given
+        self.train_documents = len(p.train)
+        self.chain = Chain(p.options, p.corpus, p.train, p.corpus.words, p.tokens, count.count)
+        completion = None
+        self.unigram = math.nan
+        if p.held_out:
+            completion = Completion(
+                p.held_out, p.options["topics"], p.options["alpha"], count.count
+            )
+            self.unigram = completion.unigram(p.word_counts)
+        kept = p.options["samples"]
+        self.posterior = Posterior(
+            self.chain, completion, p.options["burn-in"], p.options["sample-every"], kept > 0
+        )
+        self.thinning = Thinning(kept) if kept else None
+        self.train_seconds = 0.0
+        self.documents = self.tokens = 0
+        self.failed = 0
+        self.action, self.required = p.action, p.checkpoint_required
+
+    # ---- the loop ----------------------------------------------------------------------------------
+
+    def go(self) -> RunDirectory:
+        """Train until the budget is used, the perplexity has settled, or something says stop."""
+        self._start()
+        if ended := self._budget_used():
+            self.reporter.finished(self.run, f"nothing to do: {ended}")
+            return self.run
+        run, chain, posterior = self.run, self.chain, self.posterior
+        looks = _Every(self._free("eval-every"), chain.step, self.train_seconds)
+        saves = _Every(self._free("checkpoint-every"), chain.step, self.train_seconds)
+        try:
+            self._loop(looks, saves)
+        except NumericalError as error:
+            run.log_event("failed", step=chain.step, error=str(error))
+            run.set_status("failed", step=chain.step, error=str(error))
+            raise
+        ended = self._budget_used()
+        settled = posterior.settled() if not ended and self._open_ended() else None
+        if self.stop.reason and not ended and not settled:
+            self._look()
+            self._save(last=True)
+            run.set_status("interrupted", step=chain.step, reason=self.stop.reason)
+            run.log_event("interrupted", step=chain.step, reason=self.stop.reason)
+            raise Interrupted(
+                f"{self.stop.reason}: stopped after iteration {chain.step}, checkpoint written to "
+                f"{run.path}; run the same command again to continue"
+            )
+        self._look()
+        self._save(last=True)
+        line = _settled_line(settled) if settled else str(ended)
+        run.set_status("finished", step=chain.step, reason=line)
+        run.log_event("finished", step=chain.step, reason=line)
+        self.reporter.finished(run, line)
+        return run
+
+    def _loop(self, looks: _Every, saves: _Every) -> None:
+        chain, posterior, stop = self.chain, self.posterior, self.stop
+        step_seconds = 0.0
+        while not self._budget_used() and not stop.should_stop(step_seconds):
+            began = time.perf_counter()
+            visit = chain.advance()
+            self.train_seconds += time.perf_counter() - began
+            chain.check()
+            self._count(visit)
+            if posterior.due:
+                self._sample()
+                if self._open_ended() and posterior.settled():
+                    return
+            if looks.due(chain.step, self.train_seconds):
+                self._look()
+                looks.done(chain.step, self.train_seconds)
+            if saves.due(chain.step, self.train_seconds) or stop.take_checkpoint_request():
+                self._save(last=False)
+                saves.done(chain.step, self.train_seconds)
+            self.reporter.moved(self._position(visit.step_size))
+            step_seconds = time.perf_counter() - began
+
+    # ---- what the loop does ------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        """Go on from the last good checkpoint, or from the beginning."""
+        run, chain = self.run, self.chain
+        checkpoint = run.load_checkpoint(required=self.required)
+        run.rewind(checkpoint)
+        if checkpoint is None:
+            line = "starts at iteration 0"
+            if self.action == "continue":
+                line += " (no checkpoint was written yet)"
+        else:
+            chain.restore(checkpoint.step, checkpoint.arrays)
+            self.posterior.restore(checkpoint.arrays)
+            self.train_seconds = checkpoint.meta["train_seconds"]
+            self.documents, self.tokens = checkpoint.meta["documents"], checkpoint.meta["tokens"]
+            line = f"goes on from iteration {checkpoint.step} of {checkpoint.path.name}"
+        changed = {
+            name: self.options[name]
+            for name in ("epochs", "iterations", "time-limit", "eval-every", "checkpoint-every",
+                         "keep", "threads", "max-memory")
+            if run.config["options"].get(name) != self.options[name]
+        }  # fmt: skip
+        if changed:
+            run.update_free(changed)
+        run.set_status("running", step=chain.step)
+        run.log_event("started", step=chain.step, line=line)
+        self.reporter.started(run, line)
+
+    def _count(self, visit: Visit) -> None:
+        self.documents += visit.documents
+        self.tokens += visit.tokens
+
+    def _sample(self) -> None:
+        """Take a posterior sample, and keep it on disk if it is its turn."""
+        phi = self.posterior.observe()
+        n = self.posterior.samples
+        if self.thinning is None or phi is None:
+            return
+        spacing, before = self.thinning.spacing(n), self.thinning.spacing(n - 1)
+        if spacing != before:
+            for ordinal in self.thinning.kept(n - 1):
+                if ordinal % spacing:
+                    self.run.remove_sample(self._step_of(ordinal))
+        if n % spacing == 0:
+            k = self.options["topics"]
+            self.run.write_sample(self.chain.step, np.ascontiguousarray(phi[:, :k].T))
+
+    def _step_of(self, ordinal: int) -> int:
+        """Iteration of the posterior sample of this number."""
+        return self.posterior.burn_in + ordinal * self.posterior.every
+
+    def _look(self) -> None:
+        """Write a line of metrics; never changes the chain."""
+        metrics = self.run.read_metrics()
+        if metrics and metrics[-1]["iteration"] == self.chain.step:
+            return
+        speed = self.tokens / self.train_seconds if self.train_seconds else 0.0
+        record = {
+            "iteration": self.chain.step,
+            "documents": self.documents,
+            "epoch": round(self.chain.step / self.chain.stream.per_epoch, 6),
+            "train_seconds": round(self.train_seconds, 6),
+            "step_size": self.chain.step_size,
+            "perplexity": _number(self.posterior.perplexity),
+            "point_perplexity": _number(self.posterior.point()),
+            "samples": self.posterior.samples,
+            "unigram_perplexity": _number(self.unigram),
+            "tokens_per_second": round(speed, 1),
+            "rss_bytes": rss_bytes(),
+        }
+        self.run.append_metrics(record)
+        self.run.set_status("running", step=self.chain.step)
+        self.reporter.evaluated(record)
+
+    def _save(self, *, last: bool) -> None:
+        """Write a checkpoint; one that fails is said, and is fatal at the end or three in a row."""
+        began = time.perf_counter()
+        meta = {
+            "train_seconds": self.train_seconds,
+            "documents": self.documents,
+            "tokens": self.tokens,
+        }
+        try:
+            self.run.save_checkpoint(
+                self.chain.step,
+                self.chain.arrays() | self.posterior.arrays(),
+                meta,
+                keep=self._free("keep"),
+            )
+        except WriteError as error:
+            self.failed += 1
+            self.run.log_event("checkpoint-failed", step=self.chain.step, error=str(error))
+            self.reporter.note(str(error))
+            if last or self.failed >= FAILED_CHECKPOINTS:
+                raise
+            return
+        self.failed = 0
+        self.stop.note_checkpoint_seconds(time.perf_counter() - began)
+
+    # ---- when to end -------------------------------------------------------------------------------
+
+    def _free(self, name: str) -> Any:
+        return self.given.get(name, self.options[name])
+
+    def _open_ended(self) -> bool:
+        """Whether only a settled perplexity ends this run; auto is no budget."""
+        timed = self.given.get("time-limit") not in (None, "auto")
+        return not timed and self.given.get("epochs") is None and self.given.get("iterations") is None
+
+    def _iterations(self) -> int:
+        """Iterations of the whole run by its budget; 0 where that is open."""
+        budget = []
+        if self.given.get("iterations") is not None:
+            budget.append(self.given["iterations"])
+        if self.given.get("epochs") is not None:
+            budget.append(max(1, math.ceil(self.given["epochs"] * self.chain.stream.per_epoch)))
+        return min(budget, default=0)
+
+    def _budget_used(self) -> str | None:
+        iterations = self._iterations()
+        if iterations and self.chain.step >= iterations:
+            return f"{self.chain.step} iterations done, the budget is used"
+        return None
+
+    def _position(self, step_size: float) -> Position:
+        return Position(
+            self.chain.step,
+            self._iterations(),
+            self.chain.step / self.chain.stream.per_epoch,
+            self.tokens / self.train_seconds if self.train_seconds else 0.0,
+            step_size,
+            self.posterior.perplexity,
+            self.train_seconds,
+        )
+
+
+def _settled_line(settled: Settled) -> str:
+    return (
+        f"settled: averaged perplexity {settled.perplexity:.1f}, and {settled.at_half:.1f} at "
+        f"iteration {settled.half}, half of the sampling ago"
+    )
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
