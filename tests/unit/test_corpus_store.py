@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, describe, open_corpus
+from pysgrld.corpus import store as store_module
 from pysgrld.corpus import write as write_module
 from pysgrld.errors import CorpusError, LockedError, MissingInputError, OutputError, WriteError
 
@@ -183,8 +184,12 @@ def _claim(path: Path, shape: str) -> None:
     path.write_bytes(data[:10] + header.ljust(117).encode() + b"\n" + data[128:])
 
 
+@pytest.mark.parametrize("block", [1, 3, 2**20])
 @pytest.mark.parametrize("case", DAMAGE)
-def test_a_damaged_corpus_is_refused_in_one_line(case, stored):
+def test_a_damaged_corpus_is_refused_in_one_line_wherever_blocks_end(
+    case, block, stored, monkeypatch
+):
+    monkeypatch.setattr(store_module, "BLOCK", block)
     damage, piece = DAMAGE[case]
     damage(stored)
     with pytest.raises(CorpusError) as caught:

@@ -267,6 +267,22 @@ def test_a_bad_document_that_is_skipped_keeps_its_row_when_matched(tmp_path, kin
     assert corpus.provenance["documents_read"] == 3
 
 
+def test_every_bad_document_among_many_keeps_its_row_when_matched(tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_bytes(b"\xff\ngood one\n\xff\n\xff\ngood two\n\xff\n")
+    corpus = read(path, tmp_path / "s", on_bad_document="skip", match=("good", "one"))
+    assert words(corpus) == [{}, {"good": 1, "one": 1}, {}, {}, {"good": 1}, {}]
+
+
+def test_documents_that_pruning_empties_are_skipped_and_counted(tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("both here\nrare words\nboth here\n\nother things\n")
+    corpus = read(path, tmp_path / "s", min_df=2, max_df=1.0, stop_words="none")
+    assert words(corpus) == [{"both": 1, "here": 1}] * 2
+    assert corpus.provenance["skipped"] == {"no known word": 3}
+    assert corpus.provenance["documents_read"] == 5
+
+
 def test_a_bad_file_of_a_folder_keeps_its_row_when_matched(tmp_path):
     (tmp_path / "1.txt").write_bytes(b"good " * 50)
     (tmp_path / "2.txt").write_bytes(b"\xff")

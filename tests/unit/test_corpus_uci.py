@@ -181,7 +181,7 @@ WRONG = {
     "documents fall": (GOOD.replace("3 1 1", "1 4 1"), 7, "document 1 after document 2"),
     "documents return": (GOOD.replace("3 4 1", "2 4 1"), 8, "document 2 after document 3"),
     "word twice": (GOOD.replace("1 3 1", "1 1 1"), 5, "word 1 comes twice in document 1"),
-    "word twice, apart": ("1\n4\n3\n1 3 1\n1 2 1\n1 3 1\n", 6, "comes twice"),
+    "word twice, apart": ("1\n4\n3\n1 4 1\n1 2 1\n1 2 1\n", 6, "comes twice"),
     "more entries than words": ("1\n2\n3\n1 1 1\n1 2 1\n1 2 1\n", 6, "comes twice"),
     "all absent": ("3\n4\n0\n", 1, "promises 3 documents"),
     "nothing": ("0\n4\n0\n", None, "no document has a word"),
