@@ -17,7 +17,7 @@ from pysgrld.models.lda import Local
 from pysgrld.samplers import SAMPLERS, relax
 from pysgrld.schedule import WARM_UP, Schedule
 from pysgrld.stream import Source, Stream
-from pysgrld.types import Array, Floats, Int32s, Int64s, Key, Minibatch, State
+from pysgrld.types import Array, Documents, Floats, Int32s, Int64s, Key, Minibatch, State
 
 
 class Visit(NamedTuple):
@@ -98,8 +98,8 @@ class Chain:
     def _keep_topics(self) -> None:
         """Hold the whole corpus and the topic of each of its tokens, for full-batch samplers."""
         batch = self.stream.minibatch(0)
-        per_document = np.add.reduceat(batch.counts.astype(np.int64), batch.indptr[:-1])
-        token_ptr = np.concatenate(([0], np.cumsum(per_document))).astype(np.int64)
+        lengths = Documents(batch.indptr, batch.indices, batch.counts).lengths
+        token_ptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         z = np.full(token_ptr[-1], -1, np.int32)
         self._whole = batch
         self.local = self.local._replace(z=z, token_ptr=token_ptr)
@@ -118,10 +118,14 @@ class Chain:
         t = self.step
         return WARM_UP(t) if t < self.warm_up else self.schedule(t - self.warm_up)
 
-    def advance(self) -> Visit:
-        """Do one iteration: documents given topics, then topics given documents."""
+    def advance(self, batch: Minibatch | None = None) -> Visit:
+        """Do one iteration: documents given topics, then topics given documents.
+
+        ``batch`` replaces the stream's minibatch, for those who bring their own.
+        """
         t, h = self.step, self.step_size
-        key, batch = self._key(t), self._whole or self.stream.minibatch(t)
+        key = self._key(t)
+        batch = batch or self._whole or self.stream.minibatch(t)
         move = relax if t < self.warm_up else self.sampler.step
         phis = {
             b.name: self.sampler.rows(self.states[b.name], batch.words, b, self.threads)

@@ -236,16 +236,8 @@ def _hold_out(
         held_out = split(other.take(ids), ids, observed, seed)
         train = everything
     else:
-        wanted = given.get("holdout")
         d = corpus.documents
-        if wanted is None:
-            wanted = min(1000, max(1, d // 10)) if d > 1 else 0
-        elif isinstance(wanted, float):
-            wanted = max(1, round(wanted * d))
-        if wanted >= d and wanted > 0:
-            raise UsageError(
-                f"--holdout {wanted}: the corpus has {d} documents; leave some to train on"
-            )
+        wanted = hold_out_size(given.get("holdout"), d)
         if wanted == 0:
             if not {"epochs", "iterations", "time-limit"} & set(given):
                 raise UsageError(
@@ -264,6 +256,24 @@ def _hold_out(
         )
     # keyed by their place among the held-out documents, so that a resumed run reads them alike
     return train, held_out._replace(doc_ids=np.arange(len(held_out.observed)))
+
+
+def hold_out_size(wanted: int | float | None, documents: int) -> int:
+    """How many documents to hold out: a number, a share, or min(1000, 10 %) where None.
+
+    Raises
+    ------
+    UsageError
+        If none would be left to train on.
+    """
+    if wanted is None:
+        return min(1000, max(1, documents // 10)) if documents > 1 else 0
+    size = max(1, round(wanted * documents)) if isinstance(wanted, float) else wanted
+    if size and size >= documents or size < 0:
+        raise UsageError(
+            f"holdout {wanted}: the corpus has {documents} documents; leave some to train on"
+        )
+    return size
 
 
 def _visits(held_out: HeldOut | None) -> int:

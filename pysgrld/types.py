@@ -10,6 +10,7 @@ the K values of word w, padded with zeros to a multiple of 16.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -25,7 +26,8 @@ Array = npt.NDArray[Any]
 UNIT = 1 << 24
 
 
-class Documents(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Documents:
     """Word counts of some documents, in compressed sparse rows over a vocabulary.
 
     Attributes
@@ -42,13 +44,28 @@ class Documents(NamedTuple):
     indices: Int32s
     counts: Int32s
 
-    def __len__(self) -> int:  # type: ignore[override]
+    def __len__(self) -> int:
         return len(self.indptr) - 1
 
     @property
     def tokens(self) -> int:
         """Sum of all counts."""
         return int(self.counts.sum(dtype=np.int64))
+
+    @property
+    def lengths(self) -> Int64s:
+        """Tokens of every document, (n,) int64."""
+        ends = np.concatenate(([0], np.cumsum(self.counts, dtype=np.int64)))[self.indptr]
+        return np.diff(ends)
+
+    def take(self, ids: Int64s) -> Documents:
+        """Copy some documents, in any order; repeats are fine."""
+        starts = self.indptr[ids]
+        lengths = self.indptr[ids + 1] - starts
+        indptr = np.zeros(len(ids) + 1, np.int64)
+        np.cumsum(lengths, out=indptr[1:])
+        entries = np.repeat(starts - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return Documents(indptr, self.indices[entries], self.counts[entries])
 
 
 class Key(NamedTuple):

@@ -120,12 +120,7 @@ class Corpus:
         rows = np.asarray(ids, np.int64)
         if rows.size and (rows.min() < 0 or rows.max() >= self.documents):
             raise IndexError(f"document ids must be in [0, {self.documents})")
-        starts = self.indptr[rows]
-        lengths = self.indptr[rows + 1] - starts
-        indptr = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(lengths, out=indptr[1:])
-        entries = np.repeat(starts - indptr[:-1], lengths) + np.arange(indptr[-1])
-        return Documents(indptr, self.indices[entries], self.counts[entries])
+        return Documents(self.indptr, self.indices, self.counts).take(rows)
 
     def blocks(self, entries: int = BLOCK) -> Iterator[Documents]:
         """All documents in order, about so many entries at a time (a document is never cut)."""

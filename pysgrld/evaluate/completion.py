@@ -55,10 +55,7 @@ class Completion:
         self.words: Int32s = np.union1d(observed.indices, scored.indices).astype(np.int32)
         self._observed = np.searchsorted(self.words, observed.indices).astype(np.int32)
         self._scored = np.searchsorted(self.words, scored.indices).astype(np.int32)
-        lengths = np.add.reduceat(
-            np.append(observed.counts, 0).astype(np.int64), observed.indptr[:-1]
-        )
-        self._lengths: Int64s = lengths if len(observed) else np.zeros(0, np.int64)
+        self._lengths: Int64s = observed.lengths
         self._token_ptr = np.concatenate(([0], np.cumsum(self._lengths))).astype(np.int64)
         self._z: Int32s = np.full(self._token_ptr[-1], -1, np.int32)
         self._mean: Doubles = np.zeros(len(scored.indices))

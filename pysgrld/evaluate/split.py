@@ -62,7 +62,8 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
     parts = []
     for chosen in (~held, held):
         counts = np.bincount(token_entry[chosen], minlength=len(documents.indices))
-        parts.append(_select(documents._replace(counts=counts.astype(np.int32)), keep))
+        part = Documents(documents.indptr, documents.indices, counts.astype(np.int32))
+        parts.append(_select(part, keep))
     return HeldOut(parts[0], parts[1], doc_ids[keep], int(n - keep.sum()))
 
 

@@ -20,7 +20,8 @@ from pysgrld.errors import (
 )
 from pysgrld.run import jsonio
 from pysgrld.run.checkpoint import checkpoint_folders, set_aside
-from pysgrld.run.directory import RunDirectory, is_run
+from pysgrld.run.create import LOG, is_run
+from pysgrld.run.directory import RunDirectory
 from pysgrld.run.files import replace_file
 from pysgrld.run.identity import BUDGET, FREE_OPTIONS, identity, long_name, mismatch
 
@@ -99,7 +100,7 @@ def latest_run(root: Path = ROOT) -> Path:
 
     def age(path: Path) -> tuple[float, str]:
         with contextlib.suppress(OSError):
-            return (path / "log.jsonl").stat().st_mtime, path.name
+            return (path / LOG).stat().st_mtime, path.name
         return 0.0, path.name
 
     return max(runs, key=age)

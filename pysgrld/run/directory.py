@@ -3,66 +3,41 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
-import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pysgrld.errors import CheckpointError, CorpusError, MissingInputError, OutputError, WriteError
+from pysgrld.errors import MissingInputError, WriteError
 from pysgrld.run import journal, jsonio
 from pysgrld.run.checkpoint import CORRUPT, Checkpoint, checkpoint_folders, newest
 from pysgrld.run.commit import commit, restore_replaced, retain
-from pysgrld.run.files import (
-    Written,
-    digest_of,
-    fsync_folder,
-    read_small,
-    remove_stale,
-    rename,
-    replace_file,
-    temporary_name,
-    write_new,
-    writing,
+from pysgrld.run.create import (
+    CHECKPOINTS,
+    CONFIG,
+    LOCK,
+    LOG,
+    METRICS,
+    SAMPLES,
+    STATUS,
+    config_bytes,
+    make,
+    read_config,
+    read_vocabulary,
 )
+from pysgrld.run.files import read_small, remove_stale, rename, replace_file, writing
 from pysgrld.run.identity import FREE_OPTIONS, Identity, differences, identity, long_name
 from pysgrld.run.lock import hold, holder
-from pysgrld.run.manifest import read_manifest, written_from
+from pysgrld.run.rewind import rewind
 from pysgrld.run.samples import Samples
-from pysgrld.run.tensors import Array, DamagedError
+from pysgrld.run.tensors import Array
 
 logger = logging.getLogger(__name__)
 
-CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "lock"
-METRICS, LOG = "metrics.jsonl", "log.jsonl"
-
 #: States of ``status.json``.
 STATES = ("running", "interrupted", "finished", "failed")
-
-#: ``config.json`` and ``vocab.txt`` beyond this are not what was written.
-MAX_TEXT = 4 << 30
-
-
-def is_run(path: Path) -> bool:
-    """Whether a folder holds a run."""
-    return (path / CONFIG).is_file()
-
-
-def _config_bytes(config: Mapping[str, Any]) -> bytes:
-    return jsonio.pretty(jsonio.plain(dict(config), where="config"))
-
-
-def _vocabulary_bytes(vocabulary: Sequence[str]) -> bytes:
-    for number, word in enumerate(vocabulary, 1):
-        if "\n" in word:
-            raise CorpusError(f"word {number} holds a line end; a word is one line of text")
-    try:
-        return "".join(f"{word}\n" for word in vocabulary).encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise CorpusError(f"a word cannot be written as UTF-8: {error.reason}") from None
 
 
 class RunDirectory:
@@ -75,7 +50,7 @@ class RunDirectory:
     def __init__(self, path: Path, config: dict[str, Any]) -> None:
         self.path = path
         self.config = config
-        self._samples = Samples(path / "samples")
+        self._samples = Samples(path / SAMPLES)
         self._locked = False
 
     # ---- making and opening
@@ -109,40 +84,7 @@ class RunDirectory:
         CorpusError
             If a word cannot be a line of text.
         """
-        text = _vocabulary_bytes(vocabulary)
-        record: dict[str, Any] = jsonio.plain(dict(config), where="config")
-        record.setdefault("free", sorted(long_name(name) for name in free))
-        record["vocabulary"] = {
-            "words": len(vocabulary),
-            "sha256": hashlib.sha256(text).hexdigest(),
-        }
-        # Through a link the folder behind it is meant.
-        path = path.parent / path.name if not path.is_symlink() else path.resolve()
-        temporary = path.with_name(temporary_name(path.name))
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.mkdir()
-            try:
-                for folder in ("checkpoints", "samples"):
-                    (temporary / folder).mkdir()
-                for name, data in (
-                    (VOCABULARY, text),
-                    (METRICS, b""),
-                    (LOG, b""),
-                    (CONFIG, _config_bytes(record)),
-                ):
-                    write_new(temporary / name, [data], "create")
-                fsync_folder(temporary, "create")
-                rename(temporary, path, "create")
-            except BaseException:
-                shutil.rmtree(temporary, ignore_errors=True)
-                raise
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise OutputError(
-                f"{path}: cannot be created: {reason}; name another folder with --out"
-            ) from error
-        return cls(path, record)
+        return cls(*make(path, config, vocabulary, free))
 
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
@@ -153,18 +95,7 @@ class RunDirectory:
         MissingInputError
             If there is none, or its ``config.json`` cannot be read.
         """
-        file = path / CONFIG
-        try:
-            config = jsonio.parse(read_small(file))
-            if not isinstance(config, dict) or not isinstance(config.get("options", {}), dict):
-                raise ValueError("not a table of options")
-        except (FileNotFoundError, NotADirectoryError):
-            raise MissingInputError(f"{path}: is not a run (it has no {CONFIG})") from None
-        except OSError as error:
-            raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
-        except ValueError as error:
-            raise MissingInputError(f"{file}: is damaged: {error}") from None
-        return cls(path, config)
+        return cls(path, read_config(path))
 
     @property
     def identity(self) -> Identity:
@@ -182,15 +113,7 @@ class RunDirectory:
         CheckpointError
             If it is not what was written.
         """
-        file = self.path / VOCABULARY
-        try:
-            data = read_small(file, MAX_TEXT)
-        except OSError as error:
-            raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
-        expected = (self.config.get("vocabulary") or {}).get("sha256")
-        if expected not in (None, hashlib.sha256(data).hexdigest()):
-            raise CheckpointError(f"{file}: was changed since the run began; restore it")
-        return tuple(data.decode("utf-8").split("\n")[:-1])
+        return read_vocabulary(self.path, self.config)
 
     def update_free(
         self, changes: Mapping[str, Any], *, defaults: Sequence[str] | None = None
@@ -222,7 +145,7 @@ class RunDirectory:
         if config == self.config:
             return
         with writing(self.path / CONFIG):
-            replace_file(self.path / CONFIG, _config_bytes(config), "config")
+            replace_file(self.path / CONFIG, config_bytes(config), "config")
         self.config = config
 
     # ---- who writes
@@ -386,7 +309,7 @@ class RunDirectory:
                 f"{error.strerror or error}; last good checkpoint: {good}"
             ) from error
         seconds = round(time.monotonic() - began, 3)
-        self._note("checkpoint", step=step, path=f"checkpoints/{folder.name}", seconds=seconds)
+        self._note("checkpoint", step=step, path=f"{CHECKPOINTS}/{folder.name}", seconds=seconds)
         retain(self.path, keep, folder)
         self._samples.purge()
         with contextlib.suppress(OSError):
@@ -411,7 +334,7 @@ class RunDirectory:
             If it belongs to another configuration than ``config.json`` has.
         """
         if self._locked:
-            with writing(self.path / "checkpoints"):
+            with writing(self.path / CHECKPOINTS):
                 restore_replaced(self.path)
         return newest(self.path, self.identity, required=required, discard=self._discard)
 
@@ -447,41 +370,9 @@ class RunDirectory:
             If a file cannot be cut or deleted.
         """
         self._need_lock()
-        size = 0
-        samples: dict[str, Written] = {}
-        if checkpoint is not None:
-            try:
-                manifest = read_manifest(checkpoint.path)
-                metrics = written_from(checkpoint.path, manifest["append"].get(METRICS))
-                samples = {
-                    name: written_from(checkpoint.path, entry)
-                    for name, entry in manifest["samples"].items()
-                }
-            except DamagedError as error:
-                raise CheckpointError(str(error)) from None
-            size = metrics.size
-            self._check_metrics(metrics)
-            for name in self._samples.check(samples):
-                logger.warning("%s: is gone; going on without it", self.path / "samples" / name)
-                self._note("missing sample", sample=name)
-        with writing(self.path):
-            journal.truncate(self.path / METRICS, size, "metrics")
-            self._samples.rewind(samples)
-            restore_replaced(self.path)
-            for folder in (self.path, self.path / "checkpoints", self.path / "samples"):
-                remove_stale(folder, "stale")
-
-    def _check_metrics(self, expected: Written) -> None:
-        file = self.path / METRICS
-        try:
-            found = digest_of(file, expected.size)
-        except OSError as error:
-            raise CheckpointError(f"{file}: cannot be read: {error.strerror}") from error
-        if found != expected:
-            raise CheckpointError(
-                f"{file}: was edited since the checkpoint was written; restore it, or start anew "
-                "with another --out"
-            )
+        for name in rewind(self.path, self._samples, checkpoint):
+            logger.warning("%s: is gone; going on without it", self.path / SAMPLES / name)
+            self._note("missing sample", sample=name)
 
     # ---- samples
 

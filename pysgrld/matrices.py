@@ -1,0 +1,75 @@
+"""Count matrices that people bring: SciPy's sparse ones, without importing SciPy, and dense arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pysgrld.errors import UsageError
+from pysgrld.types import Documents
+
+
+def as_documents(x: Any, words: int | None = None) -> tuple[Documents, int]:
+    """Turn a documents x words matrix of counts into `Documents`.
+
+    Parameters
+    ----------
+    x : sparse matrix or array, sparse array, or array-like of shape (n, V)
+        Whole numbers >= 0, of any dtype. Sparse input needs ``tocsr`` (SciPy and its kin).
+    words : int, optional
+        Number of columns that is wanted.
+
+    Returns
+    -------
+    documents : Documents
+        Explicit zeros dropped, repeated entries added, word ids sorted.
+    words : int
+        V.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: says which entry is wrong, or which shape was found and wanted.
+    """
+    if isinstance(x, Documents):
+        return x, words if words is not None else int(x.indices.max(initial=-1)) + 1
+    if hasattr(x, "tocsr"):
+        csr = x.tocsr(copy=True)
+        csr.sum_duplicates()
+        shape, indptr, indices, data = csr.shape, csr.indptr, csr.indices, np.asarray(csr.data)
+    else:
+        dense = np.asarray(x)
+        if dense.ndim != 2:
+            raise UsageError(
+                f"X has {dense.ndim} dimensions, wanted 2: documents x words. Reshape your data."
+            )
+        if dense.dtype.kind not in "biuf":
+            raise UsageError(f"X has dtype {dense.dtype}, wanted counts")
+        shape = dense.shape
+        if not np.isfinite(dense).all():
+            raise UsageError("X contains NaN or infinity")
+        rows, indices = np.nonzero(dense)
+        data = dense[rows, indices]
+        indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=shape[0]))))
+    if words is not None and shape[1] != words:
+        raise UsageError(f"X has {shape[1]} features, but LDA is expecting {words} features as input")
+    if shape[0] == 0 or shape[1] == 0:
+        raise UsageError(f"X has shape {tuple(shape)}: at least one document and one word are wanted")
+    if data.dtype.kind not in "biuf":
+        raise UsageError(f"X has dtype {data.dtype}, wanted counts")
+    bad = np.flatnonzero(~((data >= 0) & (data < 2**31) & (data == np.floor(data))))
+    if len(bad):
+        row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
+        raise UsageError(
+            f"X[{row}, {indices[bad[0]]}] is {data[bad[0]]}: counts must be whole numbers from 0 to "
+            "2147483647"
+        )
+    keep = data > 0
+    kept = np.concatenate(([0], np.cumsum(keep)))
+    return (
+        Documents(
+            kept[indptr].astype(np.int64), indices[keep].astype(np.int32), data[keep].astype(np.int32)
+        ),
+        int(shape[1]),
+    )
