@@ -1,0 +1,80 @@
+"""Steps of unnormalised topics, dense and in double: ``g`` is (V, K), ``counts`` N_kw is (V, K)."""
+
+from __future__ import annotations
+
+import numpy as np
+from oracles.philox import Address, uniform_open
+from scipy import stats
+
+
+def simplex_start(shape, scale, seed, chain, stream):
+    """Gamma(1) by inversion: block k of word row w."""
+    address = Address(seed, chain, "init", 0, stream)
+    v, k = shape
+    u = [[uniform_open(address.block(j, w)[0]) for j in range(k)] for w in range(v)]
+    return -scale * np.log(np.array(u).reshape(shape))
+
+
+def simplex_phi(g):
+    """Normalised over words."""
+    return g / g.sum(axis=0)
+
+
+def simplex_relax(g, counts, eta, h):
+    """Mean of the CIR transition (E.1)."""
+    return g * np.exp(-h) + (eta + counts) * -np.expm1(-h)
+
+
+def sgrld_normals(shape, seed, chain, step, stream):
+    """Box and Muller: 64 topics of a row share 16 blocks, two pairs of normals each."""
+    address = Address(seed, chain, "sgrld_noise", step, stream)
+    z = np.zeros(shape)
+    for w in range(shape[0]):
+        for k in range(shape[1]):
+            words = address.block(k // 64 * 16 + k % 16, w)
+            quarter, pair = k % 64 // 16, 2 * (k % 64 // 32)
+            a, b = words[pair], words[pair + 1]
+            low = (b << 3) & 0xFFFFFFFF
+            angle = np.pi / 4 * (low - (1 << 32) * (low >> 31)) / 2.0**31
+            parts = (
+                (np.sin(angle), np.cos(angle)) if b >> 31 == 0 else (np.cos(angle), np.sin(angle))
+            )
+            which = quarter % 2
+            sign = 1 - 2 * ((b >> (30 - which)) & 1)
+            z[w, k] = (
+                np.sqrt(-2 * np.log(uniform_open(a)))
+                * sign
+                * (parts[0] if which == 0 else parts[1])
+            )
+    return z
+
+
+def simplex_sgrld(g, counts, eta, h, z):
+    """C.1, everything from the old state."""
+    drift = eta - g + counts - g / g.sum(axis=0) * counts.sum(axis=0)
+    return np.abs(g + h * drift + np.sqrt(2 * h * g) * z)
+
+
+def cir(rng, g, a, h):
+    """E.1: a Poisson mixture of Gammas."""
+    e, c = np.exp(-h), -np.expm1(-h)
+    return c * rng.gamma(a + rng.poisson(g * e / c))
+
+
+def cir_cdf(x, g, a, h):
+    """P(g' <= x | g): a scaled noncentral chi-square with 2a degrees of freedom."""
+    e, c = np.exp(-h), -np.expm1(-h)
+    return stats.ncx2.cdf(2 * np.asarray(x) / c, 2 * a, 2 * g * e / c)
+
+
+def cir_moments(g, a, h):
+    """Mean and variance of one transition."""
+    e, c = np.exp(-h), -np.expm1(-h)
+    return g * e + a * c, 2 * g * e * c + a * c * c
+
+
+def folded_moments(m, v):
+    """Mean and variance of |N(m, v)| (C.1)."""
+    s = np.sqrt(v)
+    mean = s * np.sqrt(2 / np.pi) * np.exp(-m * m / (2 * v)) + m * (1 - 2 * stats.norm.cdf(-m / s))
+    return mean, m * m + v - mean**2

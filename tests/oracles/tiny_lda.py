@@ -1,0 +1,68 @@
+"""A corpus of nine tokens whose posterior is summed over all 512 assignments (I.2)."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from scipy.special import gammaln
+
+K, V, ALPHA, ETA = 2, 4, 0.3, 0.7
+DOCUMENTS = ((0, 0, 1), (1, 2), (2, 2, 0, 3))
+WORD = np.concatenate(DOCUMENTS)
+DOC = np.repeat(np.arange(3), [len(d) for d in DOCUMENTS])
+#: (document, word) of the held-out tokens.
+HELD_OUT = ((0, 2), (1, 1), (2, 0), (2, 2))
+
+
+def coassigned(z: np.ndarray) -> dict[str, np.ndarray]:
+    """Label-free functions of assignments, (..., 9) -> (...)."""
+    return {
+        "z1 = z2": z[..., 0] == z[..., 1],
+        "z1 = z3": z[..., 0] == z[..., 2],
+        "z1 = z4": z[..., 0] == z[..., 3],
+        "z6 = z7": z[..., 5] == z[..., 6],
+        "z1 = z8": z[..., 0] == z[..., 7],
+        "n0^2": (z == 0).sum(-1) ** 2,
+    }
+
+
+def counts(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """n_dk (3, K) and n_kw (K, V) of one assignment."""
+    n_dk, n_kw = np.zeros((3, K)), np.zeros((K, V))
+    np.add.at(n_dk, (DOC, z), 1)
+    np.add.at(n_kw, (z, WORD), 1)
+    return n_dk, n_kw
+
+
+def enumerate_posterior(alpha: float = ALPHA, eta: float = ETA) -> dict[str, np.ndarray]:
+    """Posterior expectations by summing p(x, z) of A.3 over every z."""
+    every = np.array(list(product(range(K), repeat=len(WORD))))
+    log_p, square, mean, predictive = [], [], [], []
+    for z in every:
+        n_dk, n_kw = counts(z)
+        n_k, n_d = n_kw.sum(1), n_dk.sum(1)
+        log_p.append(
+            np.sum(gammaln(K * alpha) - gammaln(K * alpha + n_d))
+            + np.sum(gammaln(alpha + n_dk) - gammaln(alpha))
+            + np.sum(gammaln(V * eta) - gammaln(V * eta + n_k))
+            + np.sum(gammaln(eta + n_kw) - gammaln(eta))
+        )
+        a, total = eta + n_kw, (V * eta + n_k)[:, None]
+        square.append((a * (a + 1) / (total * (total + 1))).sum(0))  # E[phi^2 | z], over topics
+        mean.append((a / total).mean(0))
+        predictive.append((alpha + n_dk) / (K * alpha + n_d)[:, None] @ (a / total))
+    log_p = np.array(log_p)
+    evidence = np.logaddexp.reduce(log_p)
+    p = np.exp(log_p - evidence)
+    out = {name: p @ f for name, f in coassigned(every).items()}
+    out |= {
+        "log p(x)": evidence,
+        "sum phi_k0^2": p @ np.array(square)[:, 0],
+        "sum phi_k2^2": p @ np.array(square)[:, 2],
+        "mean phi": p @ np.array(mean),
+        "predictive": np.tensordot(p, np.array(predictive), 1),
+    }
+    held = np.array([out["predictive"][d, w] for d, w in HELD_OUT])
+    out["perplexity"] = np.exp(-np.log(held).mean())
+    return out

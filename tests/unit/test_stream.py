@@ -1,0 +1,150 @@
+"""Minibatches are a pure function of their number; hold-out choices likewise."""
+
+import numpy as np
+import pytest
+from oracles.judge import P
+from scipy import stats
+
+from pysgrld.core import core
+from pysgrld.stream import Stream, choose_holdout, compact
+from pysgrld.types import Documents, Key
+
+
+class Numbered:
+    """A source whose document i holds word i mod 7 once and word 7 twice."""
+
+    def take(self, ids):
+        n = len(ids)
+        indices = np.stack([ids % 7, np.full(n, 7)], axis=1).reshape(-1)
+        return Documents(2 * np.arange(n + 1), indices.astype(np.int32),
+                         np.tile(np.array([1, 2], np.int32), n))  # fmt: skip
+
+
+def stream(documents=10, size=3, seed=1, chain=0, train=None):
+    train = np.arange(documents) if train is None else train
+    return Stream(Numbered(), train, size, seed, chain)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 1000, 4097])
+@pytest.mark.parametrize("size", [1, 7, 5000])
+def test_every_document_comes_once_an_epoch(n, size):
+    train = 5 + 2 * np.arange(n)
+    s = stream(size=min(n, size), train=train)
+    for epoch in range(2):
+        seen = [s.ids(epoch * s.per_epoch + b) for b in range(s.per_epoch)]
+        assert np.sort(np.concatenate(seen)).tolist() == train.tolist()
+        if s.per_epoch > 200:
+            break
+
+
+def test_all_minibatches_are_full_but_the_last():
+    assert [len(stream().ids(t)) for t in range(8)] == [3, 3, 3, 1, 3, 3, 3, 1]
+
+
+def test_scale_is_documents_over_the_minibatch_s_own_size():
+    assert [stream().minibatch(t).scale for t in range(4)] == [10 / 3, 10 / 3, 10 / 3, 10.0]
+
+
+def test_scales_add_up_so_that_an_epoch_counts_the_corpus_once_a_minibatch():
+    s = stream(1000, 64)
+    batches = [s.minibatch(t) for t in range(s.per_epoch)]
+    assert sum(len(b.doc_ids) * b.scale for b in batches) == pytest.approx(1000 * s.per_epoch)
+
+
+def test_whole_corpus_as_minibatch_is_in_order():
+    s = stream(size=10)
+    assert [s.ids(t).tolist() for t in range(2)] == [list(range(10))] * 2
+
+
+@pytest.mark.parametrize("changed", ["seed", "chain"])
+def test_another_seed_or_chain_gives_another_order(changed):
+    a, b = stream(1000, 100), stream(1000, 100, **{changed: 3})
+    assert a.ids(0).tolist() != b.ids(0).tolist()
+
+
+def test_every_epoch_has_another_order():
+    s = stream(1000, 500)
+    assert len({s.ids(2 * epoch).tobytes() for epoch in range(20)}) == 20
+
+
+def test_minibatches_may_be_asked_for_in_any_order():
+    s = stream(1000, 64)
+    forward = [s.ids(t).tobytes() for t in range(40)]
+    assert [stream(1000, 64).ids(t).tobytes() for t in reversed(range(40))] == forward[::-1]
+
+
+@pytest.mark.parametrize("n", [3, 10, 17, 64])
+def test_every_document_is_equally_likely_at_the_first_position(n):
+    """Red with: three Feistel rounds fixed to one key for all epochs (every epoch the same)."""
+    epochs = 2000
+    first = [
+        core.permute(np.array([0]), n, 1, 0, core.Purpose.epoch_order, e)[0] for e in range(epochs)
+    ]
+    assert stats.chisquare(np.bincount(first, minlength=n)).pvalue > P
+
+
+def test_pairs_of_neighbours_are_equally_likely():
+    """Red with: one Feistel round instead of six."""
+    n, epochs = 5, 6000
+    orders = np.array(
+        [core.permute(np.arange(2), n, 2, 0, core.Purpose.epoch_order, e) for e in range(epochs)]
+    )
+    table = np.zeros((n, n))
+    np.add.at(table, (orders[:, 0], orders[:, 1]), 1)
+    assert stats.chisquare(table[~np.eye(n, dtype=bool)]).pvalue > P
+
+
+def test_minibatch_keeps_the_words_and_counts_of_its_documents():
+    s = stream(20, 6)
+    b = s.minibatch(1)
+    original = Numbered().take(s.ids(1))
+    assert b.words[b.indices].tolist() == original.indices.tolist()
+    assert b.counts.tolist() == original.counts.tolist()
+    assert b.indptr.tolist() == original.indptr.tolist()
+    assert b.words.tolist() == sorted(set(original.indices.tolist()))
+    assert b.doc_ids.tolist() == s.ids(1).tolist()
+
+
+def test_minibatch_of_empty_documents_has_no_words():
+    empty = Documents(np.zeros(4, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
+    b = compact(empty, np.arange(3), 1.0)
+    assert len(b.words) == len(b.indices) == 0
+
+
+def test_types_of_a_minibatch_are_those_that_kernels_take():
+    b = stream().minibatch(0)
+    assert [a.dtype for a in (b.indptr, b.indices, b.counts, b.words, b.doc_ids)] == [
+        np.int64, np.int32, np.int32, np.int32, np.int64,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("documents", "holdout"), [(10, 0), (10, 1), (10, 10), (1000, 37)])
+def test_holdout_is_ascending_without_duplicates_and_inside(documents, holdout):
+    chosen = choose_holdout(documents, holdout, Key(1, 0, 0))
+    assert len(chosen) == holdout
+    assert (np.diff(chosen) > 0).all()
+    assert ((chosen >= 0) & (chosen < documents)).all()
+
+
+def test_more_holdout_adds_documents_and_removes_none():
+    few, many = (choose_holdout(1000, h, Key(1, 0, 0)) for h in (20, 50))
+    assert set(few.tolist()) < set(many.tolist())
+
+
+def test_holdout_does_not_depend_on_the_iteration():
+    assert (
+        choose_holdout(99, 9, Key(1, 0, 0)).tolist() == choose_holdout(99, 9, Key(1, 0, 8)).tolist()
+    )
+
+
+def test_holdout_of_another_seed_is_another():
+    assert (
+        choose_holdout(999, 9, Key(1, 0, 0)).tolist()
+        != choose_holdout(999, 9, Key(2, 0, 0)).tolist()
+    )
+
+
+def test_every_document_is_equally_likely_to_be_held_out():
+    """Red with: choosing the first ``holdout`` positions without permuting them."""
+    chosen = np.concatenate([choose_holdout(30, 5, Key(seed, 0, 0)) for seed in range(2000)])
+    assert stats.chisquare(np.bincount(chosen, minlength=30)).pvalue > P
