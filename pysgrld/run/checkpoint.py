@@ -6,6 +6,7 @@ identity of the configuration. Writing is `commit.py`'s.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -121,9 +122,11 @@ def read_checkpoint(folder: Path, own: Identity | None) -> Checkpoint:
     ):
         summary = f"{folder}: written under another configuration than config.json has now"
         raise MismatchError(mismatch(summary, manifest["config"], own.fields))
-    extra = {entry.name for entry in folder.iterdir()} - {STATE, MANIFEST}
-    if extra:
-        logger.warning("%s: ignored: %s", folder, ", ".join(sorted(extra)))
+    # For a reader without the lock the folder may be gone by now; what was read is whole.
+    with contextlib.suppress(OSError):
+        extra = {entry.name for entry in folder.iterdir()} - {STATE, MANIFEST}
+        if extra:
+            logger.warning("%s: ignored: %s", folder, ", ".join(sorted(extra)))
     return Checkpoint(manifest["step"], arrays, manifest["meta"], folder)
 
 

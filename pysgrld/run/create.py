@@ -1,0 +1,134 @@
+"""Making a run directory, and reading back what never changes in it."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pysgrld.errors import CheckpointError, CorpusError, MissingInputError, OutputError
+from pysgrld.run import jsonio
+from pysgrld.run.files import fsync_folder, read_small, rename, temporary_name, write_new
+from pysgrld.run.identity import long_name
+
+CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "lock"
+METRICS, LOG = "metrics.jsonl", "log.jsonl"
+CHECKPOINTS, SAMPLES = "checkpoints", "samples"
+
+#: A vocabulary beyond this is not what was written.
+MAX_VOCABULARY = 4 << 30
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder holds a run."""
+    return (path / CONFIG).is_file()
+
+
+def config_bytes(config: Mapping[str, Any]) -> bytes:
+    """Return ``config.json``."""
+    return jsonio.pretty(jsonio.plain(dict(config), where="config"))
+
+
+def _vocabulary_bytes(vocabulary: Sequence[str]) -> bytes:
+    for number, word in enumerate(vocabulary, 1):
+        if "\n" in word:
+            raise CorpusError(f"word {number} holds a line end; a word is one line of text")
+    try:
+        return "".join(f"{word}\n" for word in vocabulary).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise CorpusError(f"a word cannot be written as UTF-8: {error.reason}") from None
+
+
+def make(
+    path: Path, config: Mapping[str, Any], vocabulary: Sequence[str], free: Iterable[str]
+) -> tuple[Path, dict[str, Any]]:
+    """Make a run directory, whole or not at all; return its path and its configuration.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be made.
+    CorpusError
+        If a word cannot be a line of text.
+    """
+    text = _vocabulary_bytes(vocabulary)
+    record: dict[str, Any] = jsonio.plain(dict(config), where="config")
+    record.setdefault("free", sorted(long_name(name) for name in free))
+    record["vocabulary"] = {
+        "words": len(vocabulary),
+        "sha256": hashlib.sha256(text).hexdigest(),
+    }
+    # A rename would replace a symbolic link; the folder behind it is meant.
+    path = path.resolve() if path.is_symlink() else path
+    temporary = path.with_name(temporary_name(path.name))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.mkdir()
+        try:
+            for folder in (CHECKPOINTS, SAMPLES):
+                (temporary / folder).mkdir()
+            for name, data in (
+                (VOCABULARY, text),
+                (METRICS, b""),
+                (LOG, b""),
+                (CONFIG, config_bytes(record)),
+            ):
+                write_new(temporary / name, [data], "create")
+            fsync_folder(temporary, "create")
+            rename(temporary, path, "create")
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(
+            f"{path}: cannot be created: {reason}; name another folder with --out"
+        ) from error
+    return path, record
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Read the configuration of the run in a folder.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no run, or ``config.json`` cannot be read.
+    """
+    file = path / CONFIG
+    try:
+        config = jsonio.parse(read_small(file))
+        if not isinstance(config, dict) or not all(
+            isinstance(config.get(name, {}), dict) for name in ("options", "corpus")
+        ):
+            raise ValueError("not a table of options")
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingInputError(f"{path}: is not a run (it has no {CONFIG})") from None
+    except OSError as error:
+        raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise MissingInputError(f"{file}: is damaged: {error}") from None
+    return config
+
+
+def read_vocabulary(path: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Read the words of a run; the n-th is column n of the topics.
+
+    Raises
+    ------
+    MissingInputError
+        If ``vocab.txt`` cannot be read.
+    CheckpointError
+        If it is not what was written.
+    """
+    file = path / VOCABULARY
+    try:
+        data = read_small(file, MAX_VOCABULARY)
+    except OSError as error:
+        raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
+    expected = (config.get("vocabulary") or {}).get("sha256")
+    if expected not in (None, hashlib.sha256(data).hexdigest()):
+        raise CheckpointError(f"{file}: was changed since the run began; restore it")
+    return tuple(data.decode("utf-8").split("\n")[:-1])

@@ -1,0 +1,509 @@
+"""Checkpoints: whole or refused, and nothing on disk can make one that was not written."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pysgrld.errors import (
+    CheckpointError,
+    MismatchError,
+    MissingInputError,
+    NumericalError,
+    WriteError,
+)
+from pysgrld.run import RunDirectory, _failpoints, list_checkpoints, verify_checkpoint
+from pysgrld.run.checkpoint import read_checkpoint
+from pysgrld.run.files import digest_of
+from pysgrld.run.manifest import read_manifest, seal
+from pysgrld.run.tensors import DamagedError, encode
+
+CONFIG = {
+    "schema": 1,
+    "options": {"topics": 3, "seed": 0, "algo": "scir", "threads": 1, "eta": 0.05},
+    "corpus": {"name": "toy", "fingerprint": "abc"},
+}
+
+
+def arrays(step: int) -> dict[str, np.ndarray]:
+    return {
+        "phi.g": np.full((4, 16), step + 0.5, np.float32),
+        "mean": np.arange(12, dtype=np.float64) * step,
+        "t": np.array(step),
+    }
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[RunDirectory]:
+    made = RunDirectory.create(tmp_path / "run", CONFIG, ["a", "b", "c", "d"])
+    with made.lock():
+        yield made
+    _failpoints.arm(None)
+
+
+def save(run: RunDirectory, *steps: int, keep: int = 9) -> None:
+    for step in steps:
+        run.save_checkpoint(step, arrays(step), {"seconds": step / 4}, keep=keep)
+
+
+def folder(run: RunDirectory, step: int) -> Path:
+    return run.path / "checkpoints" / f"step-{step:08d}"
+
+
+def names(run: RunDirectory) -> list[str]:
+    return sorted(path.name for path in (run.path / "checkpoints").iterdir())
+
+
+def reseal(path: Path, **changes: object) -> None:
+    """Write a manifest that is whole but says something else."""
+    content = read_manifest(path) | changes
+    (path / "manifest.json").write_bytes(seal(content))
+
+
+# ---- what is saved comes back
+
+
+def test_the_newest_checkpoint_comes_back_bit_for_bit(run: RunDirectory) -> None:
+    save(run, 100, 200)
+    found = run.load_checkpoint(required=True)
+    assert found is not None
+    assert (found.step, found.meta, found.path) == (200, {"seconds": 50.0}, folder(run, 200))
+    assert found.arrays.keys() == arrays(200).keys()
+    for name, array in arrays(200).items():
+        assert found.arrays[name].dtype == array.dtype
+        assert found.arrays[name].tobytes() == array.tobytes()
+
+
+def test_equal_states_are_equal_files(run: RunDirectory, tmp_path: Path) -> None:
+    other = RunDirectory.create(tmp_path / "other", CONFIG, ["a", "b", "c", "d"])
+    save(run, 100)
+    with other.lock():
+        other.save_checkpoint(100, dict(reversed(arrays(100).items())), {}, keep=1)
+    ours, theirs = (folder(r, 100) / "state.safetensors" for r in (run, other))
+    assert ours.read_bytes() == theirs.read_bytes()
+
+
+def test_numpy_scalars_in_meta_come_back_as_plain_values(run: RunDirectory) -> None:
+    run.save_checkpoint(1, {}, {"a": np.int64(3), "b": np.float64(0.1), "c": (1, 2)}, keep=1)
+    found = run.load_checkpoint(required=True)
+    assert found is not None
+    assert found.meta == {"a": 3, "b": 0.1, "c": [1, 2]}
+
+
+def test_without_a_checkpoint_there_is_none_unless_one_is_required(run: RunDirectory) -> None:
+    assert run.load_checkpoint(required=False) is None
+    with pytest.raises(CheckpointError, match="there is no checkpoint"):
+        run.load_checkpoint(required=True)
+
+
+def test_saving_needs_the_lock(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path / "run", CONFIG, ["a"])
+    with pytest.raises(RuntimeError, match="lock"):
+        save(run, 1)
+
+
+def test_the_newest_ones_are_kept(run: RunDirectory) -> None:
+    save(run, 1, 2, 3, 4, 5, keep=3)
+    assert names(run) == ["latest", "step-00000003", "step-00000004", "step-00000005"]
+
+
+def test_keeping_less_than_one_keeps_the_one_just_written(run: RunDirectory) -> None:
+    save(run, 1, 2, keep=0)
+    assert names(run) == ["latest", "step-00000002"]
+
+
+def test_the_hint_is_not_believed(run: RunDirectory) -> None:
+    save(run, 1, 2)
+    (run.path / "checkpoints" / "latest").write_text("../../../etc")
+    found = run.load_checkpoint(required=True)
+    assert found is not None
+    assert found.step == 2
+
+
+def test_the_same_step_again_with_the_same_state_is_left_as_it_is(run: RunDirectory) -> None:
+    save(run, 1)
+    before = (folder(run, 1) / "manifest.json").stat().st_ino
+    save(run, 1)
+    assert (folder(run, 1) / "manifest.json").stat().st_ino == before
+
+
+def test_the_same_step_again_after_more_metrics_replaces_it(run: RunDirectory) -> None:
+    save(run, 1)
+    run.append_metrics({"iteration": 1})
+    save(run, 1)
+    run.rewind(run.load_checkpoint(required=True))
+    assert run.read_metrics() == [{"iteration": 1}]
+    assert names(run) == ["latest", "step-00000001"]
+
+
+def test_a_damaged_one_of_the_same_step_is_set_aside(run: RunDirectory) -> None:
+    save(run, 1)
+    (folder(run, 1) / "state.safetensors").write_bytes(b"")
+    save(run, 1)
+    assert verify_checkpoint(folder(run, 1)).problem is None
+    assert names(run)[0].startswith(".corrupt-step-00000001")
+
+
+def test_nothing_that_is_not_finite_is_ever_written(run: RunDirectory) -> None:
+    save(run, 1)
+    bad = arrays(2)
+    bad["phi.g"][2, 3] = np.nan
+    with pytest.raises(NumericalError, match=r"'phi\.g' has nan at \[2, 3\]") as caught:
+        run.save_checkpoint(2, bad, {}, keep=1)
+    assert caught.value.exit_code == 86
+    assert names(run) == ["latest", "step-00000001"]
+
+
+def test_nan_in_meta_is_refused_before_anything_is_written(run: RunDirectory) -> None:
+    with pytest.raises(ValueError, match=r"manifest\.meta\.x is nan"):
+        run.save_checkpoint(1, arrays(1), {"x": float("nan")}, keep=1)
+    assert names(run) == []
+
+
+# ---- damage
+
+
+def test_a_damaged_newest_one_is_reported_set_aside_and_the_one_before_is_used(
+    run: RunDirectory, caplog: pytest.LogCaptureFixture
+) -> None:
+    save(run, 1, 2)
+    state = folder(run, 2) / "state.safetensors"
+    data = bytearray(state.read_bytes())
+    data[-1] ^= 1
+    state.write_bytes(data)
+    found = run.load_checkpoint(required=False)
+    assert found is not None
+    assert found.step == 1
+    assert "step-00000002/state.safetensors: SHA-256 differs" in caplog.text
+    assert names(run) == [".corrupt-step-00000002", "latest", "step-00000001"]
+    event = run.read_log()[-1]
+    assert event["event"] == "damaged checkpoint"
+    assert "state.safetensors: SHA-256" in event["problem"]
+
+
+def test_a_reader_without_the_lock_renames_nothing(run: RunDirectory) -> None:
+    save(run, 1, 2)
+    (folder(run, 2) / "manifest.json").write_text("{}")
+    found = RunDirectory.open(run.path).load_checkpoint(required=True)
+    assert found is not None
+    assert found.step == 1
+    assert names(run) == ["latest", "step-00000001", "step-00000002"]
+
+
+def test_when_all_are_damaged_it_never_starts_from_zero(run: RunDirectory) -> None:
+    save(run, 1, 2)
+    (folder(run, 1) / "state.safetensors").unlink()
+    (folder(run, 2) / "manifest.json").write_bytes(b"\0")
+    for _ in range(2):
+        with pytest.raises(CheckpointError) as caught:
+            run.load_checkpoint(required=False)
+        assert caught.value.exit_code == 76
+        assert "step-00000001/state.safetensors: No such file" in str(caught.value)
+        assert "step-00000002/manifest.json: " in str(caught.value)
+
+
+def test_those_set_aside_earlier_count_as_checkpoints_that_existed(run: RunDirectory) -> None:
+    save(run, 1)
+    folder(run, 1).rename(folder(run, 1).with_name(".corrupt-step-00000001"))
+    with pytest.raises(CheckpointError, match="found damaged at an earlier start"):
+        run.load_checkpoint(required=False)
+
+
+def test_truncation_at_every_length_is_refused(run: RunDirectory) -> None:
+    save(run, 1)
+    for name in ("state.safetensors", "manifest.json"):
+        path = folder(run, 1) / name
+        data = path.read_bytes()
+        lengths = {len(data) * i // 100 for i in range(100)} | set(range(min(64, len(data))))
+        for length in sorted(lengths):
+            path.write_bytes(data[:length])
+            with pytest.raises(DamagedError, match=name):
+                read_checkpoint(folder(run, 1), run.identity)
+        path.write_bytes(data)
+    read_checkpoint(folder(run, 1), run.identity)
+
+
+def flip(run: RunDirectory, trials: int, seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(trials):
+        path = folder(run, 1) / rng.choice(["state.safetensors", "manifest.json"])
+        data = bytearray(path.read_bytes())
+        at, bit = rng.randrange(len(data)), 1 << rng.randrange(8)
+        data[at] ^= bit
+        path.write_bytes(data)
+        with pytest.raises(DamagedError):
+            read_checkpoint(folder(run, 1), run.identity)
+        data[at] ^= bit
+        path.write_bytes(data)
+    read_checkpoint(folder(run, 1), run.identity)
+
+
+def test_no_flipped_bit_is_accepted(run: RunDirectory) -> None:
+    save(run, 1)
+    flip(run, 500, seed=1)
+
+
+@pytest.mark.nightly
+def test_no_flipped_bit_is_accepted_in_many(run: RunDirectory) -> None:
+    save(run, 1)
+    flip(run, 10_000, seed=2)
+
+
+def test_bytes_appended_are_refused(run: RunDirectory) -> None:
+    """Broken once: a digest over the parsed manifest alone accepted another line end."""
+    save(run, 1)
+    for name in ("state.safetensors", "manifest.json"):
+        path = folder(run, 1) / name
+        data = path.read_bytes()
+        path.write_bytes(data + b"\n")
+        with pytest.raises(DamagedError):
+            read_checkpoint(folder(run, 1), run.identity)
+        path.write_bytes(data)
+
+
+@pytest.mark.parametrize("name", ["state.safetensors", "manifest.json"])
+@pytest.mark.parametrize("kind", ["missing", "link", "pipe", "folder", "device"])
+def test_what_is_no_regular_file_is_refused(name: str, kind: str, run: RunDirectory) -> None:
+    save(run, 1)
+    path = folder(run, 1) / name
+    real = path.rename(run.path / "elsewhere")
+    if kind == "link":
+        path.symlink_to(real)
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    with pytest.raises(DamagedError, match=name):
+        read_checkpoint(folder(run, 1), run.identity)
+
+
+def test_a_checkpoint_that_is_a_link_is_refused(run: RunDirectory, tmp_path: Path) -> None:
+    save(run, 1)
+    shutil.move(folder(run, 1), tmp_path / "moved")
+    folder(run, 1).symlink_to(tmp_path / "moved")
+    with pytest.raises(DamagedError, match="symbolic link"):
+        read_checkpoint(folder(run, 1), run.identity)
+
+
+@pytest.mark.parametrize("name", ["../state.safetensors", "/etc/passwd", "a/b", "", "other"])
+def test_a_manifest_that_names_another_file_is_refused(name: str, run: RunDirectory) -> None:
+    save(run, 1)
+    entry = read_manifest(folder(run, 1))["files"]["state.safetensors"]
+    reseal(folder(run, 1), files={name: entry, "state.safetensors": entry})
+    with pytest.raises(DamagedError, match="names a file"):
+        read_checkpoint(folder(run, 1), run.identity)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": "other"},
+        {"files": {}},
+        {"files": {"state.safetensors": 5}},
+        {"files": {"state.safetensors": {"size": -1, "sha256": ""}}},
+        {"files": {"state.safetensors": {"size": 1 << 80, "sha256": ""}}},
+        {"step": 2},
+        {"step": "1"},
+        {"tensors": {}},
+        {"meta": []},
+        {"min_reader": None},
+        {"append": {"metrics.jsonl": {"size": "1", "sha256": ""}}},
+    ],
+)
+def test_a_whole_manifest_with_nonsense_is_refused(
+    changes: dict[str, object], run: RunDirectory
+) -> None:
+    save(run, 1)
+    reseal(folder(run, 1), **changes)
+    with pytest.raises(DamagedError):
+        read_checkpoint(folder(run, 1), run.identity)
+
+
+def test_swapped_states_are_refused(run: RunDirectory) -> None:
+    save(run, 1, 2)
+    one, two = (folder(run, step) / "state.safetensors" for step in (1, 2))
+    one.rename(run.path / "x")
+    two.rename(one)
+    (run.path / "x").rename(two)
+    with pytest.raises(CheckpointError, match="SHA-256"):
+        run.load_checkpoint(required=False)
+
+
+def test_a_folder_under_another_step_is_refused(run: RunDirectory) -> None:
+    save(run, 1)
+    folder(run, 1).rename(folder(run, 7))
+    with pytest.raises(CheckpointError, match="says step 1, lies in step-00000007"):
+        run.load_checkpoint(required=False)
+
+
+def test_a_stranger_in_the_folder_is_ignored_with_a_warning(
+    run: RunDirectory, caplog: pytest.LogCaptureFixture
+) -> None:
+    save(run, 1)
+    (folder(run, 1) / "state-0001-of-0002.safetensors").write_bytes(b"x")
+    assert run.load_checkpoint(required=True) is not None
+    assert "ignored: state-0001-of-0002.safetensors" in caplog.text
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1.0])
+def test_a_bad_value_under_a_valid_digest_is_refused(value: float, run: RunDirectory) -> None:
+    save(run, 1)
+    bad = arrays(1)
+    bad["phi.g"][1, 2] = value
+    path = folder(run, 1) / "state.safetensors"
+    path.write_bytes(b"".join(encode(bad)))
+    reseal(folder(run, 1), files={"state.safetensors": digest_of(path)._asdict()})
+    with pytest.raises(CheckpointError, match=rf"'phi\.g' has {value} at \[1, 2\]"):
+        run.load_checkpoint(required=False)
+
+
+def test_a_newer_schema_is_refused_by_name_and_left_alone(run: RunDirectory) -> None:
+    save(run, 1, 2)
+    reseal(folder(run, 2), min_reader=2, schema=2, sgmc="9.9")
+    with pytest.raises(CheckpointError, match=r"written by sgmc 9\.9, needs >= 9\.9"):
+        run.load_checkpoint(required=False)
+    assert names(run) == ["latest", "step-00000001", "step-00000002"]
+
+
+# ---- whose checkpoint it is
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("topics", 4), ("seed", 1), ("algo", "sgrld"), ("eta", 0.1)]
+)
+def test_another_configuration_is_a_mismatch_with_its_difference(
+    option: str, value: object, run: RunDirectory
+) -> None:
+    save(run, 1)
+    path = run.path / "config.json"
+    config = json.loads(path.read_text())
+    old = config["options"][option]
+    config["options"][option] = value
+    path.write_text(json.dumps(config))
+    with pytest.raises(MismatchError) as caught:
+        RunDirectory.open(run.path).load_checkpoint(required=False)
+    assert caught.value.exit_code == 78
+    assert str(caught.value).splitlines()[1:] == [f"  --{option}: {old} -> {value}"]
+
+
+def test_the_checkpoint_of_another_run_is_a_mismatch(run: RunDirectory, tmp_path: Path) -> None:
+    config = {**CONFIG, "corpus": {"name": "toy", "fingerprint": "xyz"}}
+    other = RunDirectory.create(tmp_path / "other", config, ["a", "b", "c", "d"])
+    with other.lock():
+        save(other, 5)
+    shutil.copytree(folder(other, 5), folder(run, 5))
+    with pytest.raises(MismatchError, match="corpus: xyz -> abc"):
+        run.load_checkpoint(required=False)
+
+
+# ---- failing system calls
+
+
+def points_of_a_save(run: RunDirectory) -> int:
+    _failpoints.passed = []
+    save(run, 3, keep=1)
+    count = len(_failpoints.passed)
+    _failpoints.passed = None
+    return count
+
+
+@pytest.mark.parametrize("suffix", ["", "+"])
+@pytest.mark.parametrize("action", ["EIO", "ENOSPC"])
+def test_any_failing_call_leaves_the_old_ones_and_no_remains(
+    action: str, suffix: str, run: RunDirectory, tmp_path: Path
+) -> None:
+    """The nth call fails, once or for ever, for all n."""
+    save(run, 1, 2)
+    shutil.copytree(run.path, tmp_path / "copy")
+    count = points_of_a_save(run)
+    assert count > 20
+    for nth in range(1, count + 1):
+        shutil.rmtree(run.path / "checkpoints")
+        shutil.copytree(tmp_path / "copy" / "checkpoints", run.path / "checkpoints")
+        _failpoints.arm(f"*:{action}:{nth}{suffix}")
+        failure: WriteError | None = None
+        try:
+            save(run, 3, keep=1)
+        except WriteError as error:
+            failure = error
+        _failpoints.arm(None)
+        if failure is not None:
+            assert failure.exit_code == 74
+            assert "last good checkpoint: step-0000000" in str(failure)
+            assert {"step-00000001", "step-00000002"} <= set(names(run))
+        found = run.load_checkpoint(required=True)
+        assert found is not None
+        assert found.step in ((3,) if failure is None else (2, 3))
+        assert not [n for n in names(run) if n.startswith(".tmp-") and "step" in n]
+        save(run, 3, keep=1)
+        assert names(run) == ["latest", "step-00000003"]
+
+
+def test_short_writes_change_nothing(run: RunDirectory) -> None:
+    save(run, 1)
+    before = (folder(run, 1) / "state.safetensors").read_bytes()
+    shutil.rmtree(folder(run, 1))
+    _failpoints.arm("*.write:short:1+")
+    save(run, 1)
+    assert (folder(run, 1) / "state.safetensors").read_bytes() == before
+    assert verify_checkpoint(folder(run, 1)).verified
+
+
+def test_a_run_that_was_removed_is_not_made_again(run: RunDirectory) -> None:
+    shutil.rmtree(run.path)
+    with pytest.raises(WriteError, match="cannot be written: No such file"):
+        save(run, 1)
+    for write in (
+        lambda: run.append_metrics({}),
+        lambda: run.log_event("x"),
+        lambda: run.set_status("running"),
+        lambda: run.write_sample(1, np.ones((1, 1))),
+    ):
+        with pytest.raises(WriteError):
+            write()
+    assert not run.path.exists()
+
+
+# ---- looking
+
+
+def test_listing_reads_manifests_and_changes_nothing(run: RunDirectory) -> None:
+    save(run, 1, 2)
+    (folder(run, 1) / "manifest.json").write_text("{}")
+    first, second = list_checkpoints(run.path)
+    assert (first.step, second.step) == (1, 2)
+    assert first.problem is not None
+    assert second.problem is None
+    assert not second.verified
+    assert second.tensors["phi.g"] == {"dtype": "F32", "shape": [4, 16]}
+    assert names(run) == ["latest", "step-00000001", "step-00000002"]
+
+
+def test_verifying_reads_every_byte(run: RunDirectory) -> None:
+    save(run, 1)
+    assert verify_checkpoint(folder(run, 1)).verified
+    state = folder(run, 1) / "state.safetensors"
+    data = bytearray(state.read_bytes())
+    data[-1] ^= 1
+    state.write_bytes(data)
+    assert list_checkpoints(run.path)[0].problem is None
+    report = verify_checkpoint(folder(run, 1))
+    assert not report.verified
+    assert report.problem is not None
+    assert "SHA-256" in report.problem
+
+
+def test_looking_for_what_is_not_there_says_so(tmp_path: Path) -> None:
+    with pytest.raises(MissingInputError, match="is not a run"):
+        list_checkpoints(tmp_path)
+    with pytest.raises(MissingInputError, match="is not a checkpoint"):
+        verify_checkpoint(tmp_path / "step-00000001")

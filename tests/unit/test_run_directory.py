@@ -1,0 +1,412 @@
+"""The record of a run: made whole, appended to, rewound exactly."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pysgrld.errors import CheckpointError, CorpusError, MissingInputError, OutputError, WriteError
+from pysgrld.run import RunDirectory, _failpoints
+
+CONFIG = {
+    "schema": 1,
+    "options": {"topics": 2, "threads": 1, "iterations": 100, "eval-every": "10s"},
+    "defaults": ["threads"],
+    "corpus": {"name": "toy", "fingerprint": "abc"},
+}
+WORDS = ["apple", "naïve", "line\u2028separator", "日本"]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[RunDirectory]:
+    made = RunDirectory.create(tmp_path / "run", CONFIG, WORDS)
+    with made.lock():
+        yield made
+    _failpoints.arm(None)
+
+
+def phi(step: int) -> np.ndarray:
+    drawn = np.random.default_rng(step).random((2, 4), dtype=np.float32)
+    return drawn / drawn.sum(1, keepdims=True)
+
+
+def save(run: RunDirectory, step: int) -> None:
+    run.save_checkpoint(step, {"g": np.full((4, 2), step, np.float32)}, {}, keep=3)
+
+
+def train(run: RunDirectory, start: int, stop: int) -> None:
+    """Leave what a training loop leaves: a line and a sample each tenth iteration."""
+    for step in range(start + 1, stop + 1):
+        if step % 10 == 0:
+            run.append_metrics({"iteration": step, "perplexity": 1000 / step})
+            run.write_sample(step, phi(step))
+
+
+def record(run: RunDirectory) -> dict[str, bytes]:
+    """All bytes that must not depend on stops and restarts."""
+    files = [run.path / "metrics.jsonl", *sorted((run.path / "samples").iterdir())]
+    return {path.name: path.read_bytes() for path in files}
+
+
+# ---- making and opening
+
+
+def test_a_new_run_holds_its_configuration_and_words(run: RunDirectory) -> None:
+    again = RunDirectory.open(run.path)
+    assert again.config == run.config
+    assert {name: again.config[name] for name in CONFIG} == CONFIG
+    assert again.vocabulary == tuple(WORDS)
+    assert again.identity == run.identity
+
+
+def test_an_empty_folder_becomes_a_run(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    assert RunDirectory.create(tmp_path / "run", CONFIG, []).vocabulary == ()
+
+
+@pytest.mark.parametrize("kind", ["file", "full folder", "file above", "no such root"])
+def test_where_no_run_can_be_made_the_message_is_one_line(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    if kind == "file":
+        path.write_text("x")
+    elif kind == "full folder":
+        path.mkdir()
+        (path / "x").write_text("x")
+    elif kind == "file above":
+        path.write_text("x")
+        path = path / "inner"
+    else:
+        path = Path("/proc/nonexistent/run")
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(OutputError, match="cannot be created") as caught:
+        RunDirectory.create(path, CONFIG, [])
+    assert caught.value.exit_code == 73
+    assert "\n" not in str(caught.value)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_failure_on_the_way_leaves_nothing(tmp_path: Path) -> None:
+    _failpoints.passed = []
+    RunDirectory.create(tmp_path / "first", CONFIG, WORDS)
+    count, _failpoints.passed = len(_failpoints.passed), None
+    for nth in range(1, count):
+        _failpoints.arm(f"create.*:ENOSPC:{nth}")
+        with pytest.raises(OutputError):
+            RunDirectory.create(tmp_path / "run", CONFIG, WORDS)
+        _failpoints.arm(None)
+        assert list(tmp_path.iterdir()) == [tmp_path / "first"]
+
+
+@pytest.mark.parametrize("word", ["two\nlines", "\ud800"])
+def test_a_word_that_is_no_line_is_refused(word: str, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError):
+        RunDirectory.create(tmp_path / "run", CONFIG, ["a", word])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "[]", '{"options": 1}', '{"a": NaN}'])
+def test_what_is_no_run_is_refused_in_one_line(content: str | None, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "config.json").write_text(content)
+    with pytest.raises(MissingInputError) as caught:
+        RunDirectory.open(tmp_path)
+    assert caught.value.exit_code == 66
+    assert str(tmp_path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_vocabulary_that_was_edited_is_refused(run: RunDirectory) -> None:
+    (run.path / "vocab.txt").write_text("a\nb\n")
+    with pytest.raises(CheckpointError, match=r"vocab\.txt: was changed"):
+        _ = RunDirectory.open(run.path).vocabulary
+
+
+# ---- options
+
+
+def test_free_options_may_change_and_identity_stays(run: RunDirectory) -> None:
+    before = run.identity
+    run.update_free({"threads": 4, "eval_every": 50}, defaults=[])
+    again = RunDirectory.open(run.path)
+    assert again.config["options"]["threads"] == 4
+    assert again.config["options"]["eval-every"] == 50
+    assert "eval_every" not in again.config["options"]
+    assert again.config["defaults"] == []
+    assert again.identity == before == run.identity
+
+
+def test_an_option_that_is_not_free_cannot_be_changed(run: RunDirectory) -> None:
+    before = (run.path / "config.json").read_bytes()
+    with pytest.raises(ValueError, match="--topics: 2 -> 3"):
+        run.update_free({"topics": 3})
+    assert (run.path / "config.json").read_bytes() == before
+
+
+def test_nothing_is_written_when_nothing_changes(run: RunDirectory) -> None:
+    before = (run.path / "config.json").stat().st_ino
+    run.update_free({"threads": 1})
+    assert (run.path / "config.json").stat().st_ino == before
+
+
+def test_a_full_disk_leaves_the_old_configuration(run: RunDirectory) -> None:
+    before = (run.path / "config.json").read_bytes()
+    _failpoints.arm("config.write:ENOSPC")
+    with pytest.raises(WriteError):
+        run.update_free({"threads": 3})
+    assert (run.path / "config.json").read_bytes() == before
+    assert run.config["options"]["threads"] == 1
+
+
+# ---- lines and status
+
+
+def test_metrics_are_strict_json_lines_without_nan(run: RunDirectory) -> None:
+    run.append_metrics({"a": float("nan"), "b": np.float32(np.inf), "c": np.int64(2), "d": "é"})
+    text = (run.path / "metrics.jsonl").read_text()
+    assert text == '{"a": null, "b": null, "c": 2, "d": "é"}\n'
+    assert run.read_metrics() == [{"a": None, "b": None, "c": 2, "d": "é"}]
+
+
+def test_a_line_that_was_not_finished_is_left_out_and_spoils_no_other(
+    run: RunDirectory, caplog: pytest.LogCaptureFixture
+) -> None:
+    run.append_metrics({"a": 1})
+    with (run.path / "metrics.jsonl").open("a") as file:
+        file.write('{"a": 2')
+    assert run.read_metrics() == [{"a": 1}]
+    run.append_metrics({"a": 3})
+    assert run.read_metrics() == [{"a": 1}, {"a": 3}]
+    assert "metrics.jsonl:2: skipped" in caplog.text
+
+
+def test_a_full_disk_leaves_no_half_line(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run.append_metrics({"a": 1})
+    _failpoints.arm("metrics.write:short:1")
+    original = _failpoints.fail_point
+
+    # The first write takes half of the line, the second finds the disk full.
+    def half_then_full(name: str) -> bool:
+        short = original(name)
+        if short:
+            _failpoints.arm("metrics.write:ENOSPC")
+        return short
+
+    monkeypatch.setattr("pysgrld.run.files.fail_point", half_then_full)
+    with pytest.raises(WriteError, match="No space left"):
+        run.append_metrics({"a": 2})
+    assert (run.path / "metrics.jsonl").read_text() == '{"a": 1}\n'
+
+
+def test_events_carry_the_time_in_utc(run: RunDirectory) -> None:
+    run.log_event("start", step=3, path=run.path)
+    (event,) = run.read_log()
+    assert event["event"] == "start"
+    assert event["step"] == 3
+    assert event["time"].endswith("Z")
+
+
+def test_the_status_says_who_and_what(run: RunDirectory) -> None:
+    run.set_status("running", step=3)
+    run.set_status("failed", step=4, error="disk full")
+    assert run.status["state"] == "failed"
+    assert run.status["pid"] == os.getpid()
+    assert (run.status["step"], run.status["error"]) == (4, "disk full")
+
+
+def test_an_unknown_state_is_refused(run: RunDirectory) -> None:
+    with pytest.raises(ValueError, match="one of running"):
+        run.set_status("sleeping")
+
+
+@pytest.mark.parametrize("content", [None, "", "[]", "{"])
+def test_a_status_without_sense_is_empty(content: str | None, run: RunDirectory) -> None:
+    if content is not None:
+        (run.path / "status.json").write_text(content)
+    assert run.status == {}
+
+
+# ---- samples
+
+
+def test_samples_come_back_mapped_and_sorted(run: RunDirectory) -> None:
+    for step in (30, 10, 20):
+        run.write_sample(step, phi(step).astype(np.float64))
+    assert run.sample_steps() == [10, 20, 30]
+    assert np.array_equal(run.read_sample(20), phi(20))
+    assert run.read_sample(20).dtype == np.float32
+
+
+@pytest.mark.parametrize("bad", [phi(1).T, phi(1)[0], phi(1) * np.nan, np.zeros((2, 4))])
+def test_topics_whose_rows_do_not_sum_to_one_are_refused(
+    bad: np.ndarray, run: RunDirectory
+) -> None:
+    with pytest.raises(ValueError, match=r"sum to 1|matrix"):
+        run.write_sample(1, bad)
+    assert not list((run.path / "samples").iterdir())
+
+
+def test_a_sample_is_immutable(run: RunDirectory) -> None:
+    run.write_sample(1, phi(1))
+    run.write_sample(1, phi(1))
+    with pytest.raises(ValueError, match="another sample"):
+        run.write_sample(1, phi(2))
+    assert np.array_equal(run.read_sample(1), phi(1))
+    assert len(list((run.path / "samples").iterdir())) == 1
+
+
+@pytest.mark.parametrize("point", ["open", "write", "fsync", "close", "rename"])
+def test_a_sample_that_cannot_be_written_leaves_nothing(point: str, run: RunDirectory) -> None:
+    _failpoints.arm(f"sample.{point}:ENOSPC")
+    with pytest.raises(WriteError):
+        run.write_sample(1, phi(1))
+    assert not list((run.path / "samples").iterdir())
+
+
+def test_a_damaged_sample_is_refused_by_name(run: RunDirectory) -> None:
+    run.write_sample(1, phi(1))
+    path = run.path / "samples" / "step-00000001.safetensors"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(CheckpointError, match="step-00000001"):
+        run.read_sample(1)
+    with pytest.raises(MissingInputError, match="no sample of step 2"):
+        run.read_sample(2)
+
+
+def test_a_dropped_sample_is_gone_for_good_after_the_next_checkpoint(run: RunDirectory) -> None:
+    train(run, 0, 20)
+    save(run, 20)
+    run.remove_sample(10)
+    run.remove_sample(10)
+    assert run.sample_steps() == [20]
+    save(run, 21)
+    assert len(list((run.path / "samples").iterdir())) == 1
+
+
+# ---- going back
+
+
+def test_going_back_restores_the_record_exactly(run: RunDirectory) -> None:
+    train(run, 0, 50)
+    save(run, 50)
+    before = record(run)
+    train(run, 50, 95)
+    run.remove_sample(20)
+    run.remove_sample(40)
+    with (run.path / "metrics.jsonl").open("a") as file:
+        file.write('{"torn')
+    (run.path / ".tmp-status.json-1").write_text("x")
+    (run.path / "samples" / ".tmp-x").write_text("x")
+    (run.path / "checkpoints" / ".tmp-step-00000060-1").mkdir()
+    found = run.load_checkpoint(required=True)
+    run.rewind(found)
+    assert record(run) == before
+    run.rewind(found)
+    assert record(run) == before
+    assert not list(run.path.rglob(".tmp-*"))
+
+
+def test_stops_and_restarts_leave_no_trace(tmp_path: Path) -> None:
+    """50 cycles, some of them killed between checkpoints (work is lost and done again)."""
+    steady = RunDirectory.create(tmp_path / "steady", CONFIG, WORDS)
+    with steady.lock():
+        train(steady, 0, 500)
+        save(steady, 500)
+    stopped = RunDirectory.create(tmp_path / "stopped", CONFIG, WORDS)
+    for cycle in range(50):
+        run = RunDirectory.open(stopped.path)
+        with run.lock():
+            found = run.load_checkpoint(required=False)
+            run.rewind(found)
+            step = found.step if found else 0
+            assert step == cycle * 10
+            train(run, step, step + 10)
+            save(run, step + 10)
+            if cycle % 3 == 0:
+                train(run, step + 10, step + 25)
+    with run.lock():
+        run.rewind(run.load_checkpoint(required=True))
+    assert record(run) == record(steady)
+    states = [r.path / "checkpoints/step-00000500/state.safetensors" for r in (run, steady)]
+    assert states[0].read_bytes() == states[1].read_bytes()
+
+
+def test_going_back_to_the_beginning_empties_the_record(run: RunDirectory) -> None:
+    train(run, 0, 30)
+    (run.path / "holdout").mkdir()
+    run.rewind(None)
+    assert run.read_metrics() == []
+    assert run.sample_steps() == []
+    assert (run.path / "holdout").is_dir()
+
+
+def test_the_log_is_history_and_never_cut(run: RunDirectory) -> None:
+    save(run, 1)
+    run.log_event("interrupted", step=1)
+    run.rewind(run.load_checkpoint(required=True))
+    assert [event["event"] for event in run.read_log()] == ["checkpoint", "interrupted"]
+
+
+@pytest.mark.parametrize("edit", ["change", "shorten", "delete"])
+def test_edited_metrics_are_refused_and_nothing_is_changed(edit: str, run: RunDirectory) -> None:
+    train(run, 0, 30)
+    save(run, 30)
+    train(run, 30, 50)
+    path = run.path / "metrics.jsonl"
+    text = path.read_text()
+    if edit == "change":
+        path.write_text(text.replace('"iteration": 10', '"iteration": 11'))
+    elif edit == "shorten":
+        path.write_text(text[:20])
+    else:
+        path.unlink()
+    before = sorted((run.path / "samples").iterdir())
+    with pytest.raises(CheckpointError, match=r"metrics\.jsonl: ") as caught:
+        run.rewind(run.load_checkpoint(required=True))
+    assert caught.value.exit_code == 76
+    assert sorted((run.path / "samples").iterdir()) == before
+
+
+def test_lines_edited_after_the_checkpoint_are_cut_off_all_the_same(run: RunDirectory) -> None:
+    train(run, 0, 30)
+    save(run, 30)
+    before = record(run)
+    with (run.path / "metrics.jsonl").open("a") as file:
+        file.write("a note of mine\n")
+    run.rewind(run.load_checkpoint(required=True))
+    assert record(run) == before
+
+
+def test_a_sample_that_was_changed_is_refused_and_one_that_is_gone_is_not(
+    run: RunDirectory, caplog: pytest.LogCaptureFixture
+) -> None:
+    train(run, 0, 30)
+    save(run, 30)
+    path = run.path / "samples" / "step-00000020.safetensors"
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + b"\0")
+    found = run.load_checkpoint(required=True)
+    with pytest.raises(CheckpointError, match="step-00000020"):
+        RunDirectory.rewind(run, found)
+    path.unlink()
+    run.rewind(found)
+    assert run.sample_steps() == [10, 30]
+    assert "step-00000020.safetensors: is gone" in caplog.text
+
+
+def test_going_back_needs_the_lock(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="lock"):
+        RunDirectory.create(tmp_path / "run", CONFIG, WORDS).rewind(None)
+
+
+def test_config_json_is_what_the_product_promises(run: RunDirectory) -> None:
+    config = json.loads((run.path / "config.json").read_text())
+    assert config["options"]["topics"] == 2
+    assert config["corpus"]["fingerprint"] == "abc"
+    assert config["vocabulary"]["words"] == 4

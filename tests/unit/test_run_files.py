@@ -1,0 +1,158 @@
+"""Durable files: whole or absent."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pysgrld.errors import WriteError
+from pysgrld.run import _failpoints, files
+from pysgrld.run.files import (
+    digest_of,
+    open_regular,
+    parse_step,
+    read_small,
+    remove_folder,
+    remove_stale,
+    replace_file,
+    step_name,
+    write_new,
+    writing,
+)
+
+
+@pytest.fixture(autouse=True)
+def _disarm() -> Iterator[None]:
+    yield
+    _failpoints.arm(None)
+    _failpoints.passed = None
+
+
+def test_what_is_written_agrees_with_its_digest(tmp_path: Path) -> None:
+    written = write_new(tmp_path / "a", [b"abc", b"", bytes(9 << 20)], "t")
+    assert written == digest_of(tmp_path / "a")
+    assert written.size == 3 + (9 << 20)
+
+
+def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(FileExistsError):
+        write_new(tmp_path / "a", [b"new"], "t")
+    assert (tmp_path / "a").read_text() == "old"
+
+
+def test_short_writes_are_continued(tmp_path: Path) -> None:
+    data = os.urandom(100_000)
+    _failpoints.arm("t.write:short:1+")
+    write_new(tmp_path / "a", [data], "t")
+    assert (tmp_path / "a").read_bytes() == data
+
+
+@pytest.mark.parametrize("action", ["EIO", "ENOSPC", "EDQUOT", "ESTALE"])
+@pytest.mark.parametrize("point", ["open", "write", "fsync", "close", "rename"])
+def test_a_failed_replacement_leaves_the_old_contents_alone(
+    point: str, action: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_text("old")
+    _failpoints.arm(f"t.{point}:{action}")
+    with pytest.raises(OSError, match="fail point") as caught:
+        replace_file(tmp_path / "a", b"new", "t")
+    assert caught.value.errno == getattr(errno, action)
+    assert (tmp_path / "a").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_no_descriptor_leaks_when_writing_fails(tmp_path: Path) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for point in ("open", "write", "fsync", "close", "rename", "fsync_folder"):
+        _failpoints.arm(f"t.{point}:EIO")
+        with pytest.raises(OSError, match="fail point"):
+            replace_file(tmp_path / "a", b"new", "t")
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_failed_call_becomes_one_sentence_with_exit_code_74(tmp_path: Path) -> None:
+    _failpoints.arm("t.write:ENOSPC")
+    with (
+        pytest.raises(WriteError, match=r"a: cannot be written: .*No space left") as caught,
+        writing(tmp_path / "a"),
+    ):
+        replace_file(tmp_path / "a", b"new", "t")
+    assert caught.value.exit_code == 74
+    assert "\n" not in str(caught.value)
+
+
+def test_a_pipe_does_not_block_and_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="not a regular file"), open_regular(tmp_path / "pipe"):
+        pass
+
+
+@pytest.mark.parametrize("target", ["file", "/dev/zero"])
+def test_a_symbolic_link_is_refused(target: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to(target)
+    with pytest.raises(OSError, match=r"ymbolic"):
+        read_small(tmp_path / "link")
+
+
+def test_a_device_is_refused() -> None:
+    with pytest.raises(OSError, match="not a regular file"):
+        read_small(Path("/dev/zero"))
+
+
+def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(bytes(11))
+    with pytest.raises(OSError, match="larger than 10 bytes"):
+        read_small(tmp_path / "a", 10)
+
+
+def test_stale_files_and_folders_are_removed_and_others_left(tmp_path: Path) -> None:
+    (tmp_path / ".tmp-a").mkdir()
+    (tmp_path / ".tmp-a" / "inner").write_text("x")
+    (tmp_path / ".trash-b").mkdir()
+    (tmp_path / ".trash-b" / "folder").mkdir()
+    (tmp_path / ".tmp-c").write_text("x")
+    (tmp_path / "keep").write_text("x")
+    assert sorted(remove_stale(tmp_path, "t")) == [".tmp-a", ".tmp-c", ".trash-b"]
+    assert [path.name for path in tmp_path.iterdir()] == ["keep"]
+
+
+def test_a_deletion_that_fails_in_the_middle_leaves_no_half_under_the_name(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x").write_text("x")
+    _failpoints.arm("t.unlink:EIO")
+    with pytest.raises(OSError, match="fail point"):
+        remove_folder(tmp_path / "a", "t")
+    assert not (tmp_path / "a").exists()
+
+
+def test_steps_have_eight_digits_or_more() -> None:
+    assert step_name(12_000) == "step-00012000"
+    assert parse_step("step-00012000") == 12_000
+    assert parse_step(step_name(123_456_789)) == 123_456_789
+
+
+@pytest.mark.parametrize(
+    "name", ["step-1", "step-000000001", "step-0000000a", "step-00000001.x", ".tmp-step-00000001"]
+)
+def test_no_other_name_is_a_step(name: str) -> None:
+    assert parse_step(name) is None
+
+
+def test_fail_points_count_and_match_by_pattern() -> None:
+    _failpoints.arm("a.*:EIO:2")
+    assert not files.fail_point("a.write")
+    assert not files.fail_point("b.write")
+    with pytest.raises(OSError, match=r"a\.fsync"):
+        files.fail_point("a.fsync")
+    assert not files.fail_point("a.write")
+
+
+def test_an_unknown_action_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown action"):
+        _failpoints.arm("a:explode")

@@ -1,0 +1,153 @@
+"""One writer at a time."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pysgrld.errors import LockedError, OutputError
+from pysgrld.run.lock import hold
+
+HOLD = """
+import sys
+from pathlib import Path
+from pysgrld.run.lock import hold
+with hold(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def other_process(path: Path) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SLURM_JOB_ID": "4711"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def forge(path: Path, **changes: object) -> None:
+    who = {"host": socket.gethostname(), "pid": 1, "job": None, "restart": 0, "start": "then"}
+    path.write_text(json.dumps({**who, **changes}))
+
+
+def dead_pid() -> int:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+def test_a_second_process_is_turned_away_and_told_who_holds_it(tmp_path: Path) -> None:
+    with other_process(tmp_path / "lock") as process:
+        for break_lock in (False, True):
+            with (
+                pytest.raises(LockedError) as caught,
+                hold(tmp_path / "lock", break_lock=break_lock),
+            ):
+                pass
+            for part in (socket.gethostname(), f"pid {process.pid}", "job 4711"):
+                assert part in str(caught.value)
+        assert caught.value.exit_code == 75
+        process.communicate("\n")
+    with hold(tmp_path / "lock"):
+        pass
+
+
+def test_the_same_process_cannot_hold_it_twice(tmp_path: Path) -> None:
+    with (
+        hold(tmp_path / "lock"),
+        pytest.raises(LockedError, match=f"pid {os.getpid()}"),
+        hold(tmp_path / "lock"),
+    ):
+        pass
+
+
+def test_a_holder_that_ends_in_order_leaves_no_name(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        with hold(tmp_path / "lock"):
+            assert json.loads((tmp_path / "lock").read_text())["pid"] == os.getpid()
+    assert (tmp_path / "lock").read_text() == ""
+    assert not caplog.records
+
+
+def test_the_lock_of_a_killed_process_is_taken_over_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with other_process(tmp_path / "lock") as process:
+        process.kill()
+    with caplog.at_level(logging.WARNING), hold(tmp_path / "lock"):
+        pass
+    assert f"pid {process.pid} is taken over" in caplog.text
+
+
+def test_a_number_that_is_used_again_does_not_hold_the_lock(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    forge(tmp_path / "lock", pid=os.getppid())
+    with hold(tmp_path / "lock"):
+        pass
+    assert "taken over" in caplog.text
+
+
+def test_the_lock_of_another_host_is_not_taken_without_being_told_to(tmp_path: Path) -> None:
+    forge(tmp_path / "lock", host="elsewhere", pid=dead_pid(), job="12")
+    with pytest.raises(LockedError, match=r"elsewhere.*job 12.*--break-lock"):
+        hold(tmp_path / "lock").__enter__()
+    with hold(tmp_path / "lock", break_lock=True):
+        pass
+
+
+def test_a_job_that_the_batch_system_has_restarted_elsewhere_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forge(tmp_path / "lock", host="elsewhere", job="12", restart=0)
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    with pytest.raises(LockedError), hold(tmp_path / "lock"):
+        pass
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    with hold(tmp_path / "lock"):
+        pass
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"host": 5}', "\0" * 10])
+def test_a_lock_file_without_sense_holds_nobody_up(content: str, tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text(content)
+    with hold(tmp_path / "lock", break_lock=content.startswith('{"')):
+        pass
+
+
+def test_a_folder_that_is_gone_is_not_made_again(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="lock: cannot be opened") as caught:
+        hold(tmp_path / "gone" / "lock").__enter__()
+    assert caught.value.exit_code == 73
+    assert not (tmp_path / "gone").exists()
+
+
+def test_without_flock_a_living_number_of_this_host_holds_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_flock(fd: int, how: int) -> None:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr("pysgrld.run.lock.fcntl.flock", no_flock)
+    forge(tmp_path / "lock", pid=os.getppid())
+    with pytest.raises(LockedError, match=f"pid {os.getppid()}"), hold(tmp_path / "lock"):
+        pass
+    forge(tmp_path / "lock", pid=dead_pid())
+    with hold(tmp_path / "lock"):
+        pass
