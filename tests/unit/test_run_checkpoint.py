@@ -119,6 +119,12 @@ def test_keeping_less_than_one_keeps_the_one_just_written(run: RunDirectory) -> 
     assert names(run) == ["latest", "step-00000002"]
 
 
+def test_the_one_just_written_is_never_deleted(run: RunDirectory) -> None:
+    save(run, 5)
+    save(run, 3, keep=1)
+    assert names(run) == ["latest", "step-00000003", "step-00000005"]
+
+
 def test_the_hint_is_not_believed(run: RunDirectory) -> None:
     save(run, 1, 2)
     (run.path / "checkpoints" / "latest").write_text("../../../etc")
