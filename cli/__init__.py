@@ -1,2 +1,160 @@
-"""The sgmc command."""
-def main() -> None: ...
+"""The ``sgmc`` command: a table of commands, and the one place where errors become exit codes.
+
+A command is a module beside this file that has a click command called ``command``. It is imported
+when it is used, and NumPy only when it works: help is instant.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from pysgrld.errors import Interrupted, SgmcError
+
+#: Commands in the order of help: what each does, in one line.
+COMMANDS = {
+    "train": "train a model on a corpus; go on with a run that was stopped",
+    "eval": "perplexity on held-out documents; coherence",
+    "topics": "look at the topics: words, weights, coherence",
+    "infer": "topic proportions of new documents",
+    "export": "write the topics as NumPy or safetensors files",
+    "corpus": "build a corpus for training, or describe one",
+    "checkpoint": "list, show or verify the checkpoints of a run",
+}
+
+REPORT = (
+    "This is a bug in sgmc, and your data and last checkpoint are safe. Please report it with the "
+    "lines above,\nthe command you typed and the output of 'sgmc --version'."
+)
+
+#: Exit code of a process that a reader of its output has left, as the shell counts it.
+BROKEN_PIPE = 141
+
+
+class Sgmc(click.Group):
+    """A group that imports its commands when they are used, and ends with the promised codes."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands, in the order of the table."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import one command."""
+        del ctx
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"{__name__}.{name}").command
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find a command; a misspelt one is answered with the nearest."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"no command '{args[0]}': {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing any."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        """Run a command and end the process with its exit code."""
+        kwargs["standalone_mode"] = False
+        try:
+            code = super().main(*args, **kwargs)
+            sys.stdout.flush()
+        except BaseException as error:
+            code = _exit_code(error)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _exit_code(error: BaseException) -> int:
+    """Say an error in one line, and give the exit code that product.md promises for it."""
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1
+    if isinstance(error, click.UsageError):
+        path = error.ctx.command_path if error.ctx else "sgmc"
+        _say(f"sgmc: error: {_one_line(error.format_message())} (see '{path} --help')")
+        return 2
+    if isinstance(error, BrokenPipeError):
+        # whoever read our output has left; the interpreter must not complain at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return BROKEN_PIPE
+    if isinstance(error, Interrupted):
+        _say(f"sgmc: {error}")
+        return error.exit_code
+    if isinstance(error, SgmcError) and error.exit_code != SgmcError.exit_code:
+        _say(f"sgmc: error: {error}")
+        return error.exit_code
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        _say("sgmc: stopped at once")
+        return 130
+    if isinstance(error, MemoryError):
+        _say(
+            "sgmc: error: out of memory: use fewer --topics, a smaller --max-vocab, or a machine "
+            "with more"
+        )
+        return 87
+    import traceback
+
+    _say("".join(traceback.format_exception(error)) + f"sgmc: internal error\n{REPORT}")
+    return SgmcError.exit_code
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.split()).rstrip(".")
+
+
+def _say(text: str) -> None:
+    try:
+        click.echo(text, err=True)
+    except OSError:  # nobody reads standard error; the exit code still tells
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if not asked or ctx.resilient_parsing:
+        return
+    import pysgrld
+
+    click.echo(f"sgmc {pysgrld.__version__}")
+    from pysgrld.core import core
+    from pysgrld.resources import threads
+
+    count = threads(None)
+    click.echo(f"instruction set  {core.isa()} (this machine has {', '.join(core.available_isas())})")
+    click.echo(f"compiler         {core.compiler}, OpenMP {core.openmp}")
+    click.echo(f"threads          {count.count} ({count.source})")
+    click.echo(f"python           {sys.version.split()[0]}")
+    ctx.exit()
+
+
+@click.group(
+    cls=Sgmc,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="RUN is a run's folder or its name; left out, the latest under ./sgmc-runs.",
+)
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version,
+    help="Show version, instruction set, compiler and threads.",
+)  # fmt: skip
+def main() -> None:
+    """Topic models by stochastic-gradient MCMC.
+
+    \b
+      sgmc train corpus.txt     a document a line; or UCI counts, JSON lines
+      sgmc topics               the topics of the latest run
+      sgmc eval --perplexity    an honest figure, beside the unigram's
+    """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -20,9 +21,13 @@ from pysgrld.evaluate.completion import FURTHER_SWEEPS
 from pysgrld.options import FREE
 from pysgrld.resources import allowed_memory
 from pysgrld.run import Candidate, RunDirectory, decide, find_run
+from pysgrld.run.files import replace_file, writing
 from pysgrld.settings import Facts, resolve
 from pysgrld.stream import choose_holdout
 from pysgrld.types import Int64s, Key
+
+#: Occurrences of each word in training: what the unigram's perplexity is made of, for readers.
+WORD_COUNTS = "word-counts.npy"
 
 _READING = ("vocab", "max-vocab", "min-df", "max-df", "stop-words", "token-pattern", "text-field",
             "on-bad-document", "max-line")  # fmt: skip
@@ -119,7 +124,7 @@ def prepare(
             "options": options,
             "defaults": defaults,
             "free": sorted(FREE),
-            "command": {"inputs": list(inputs)},
+            "command": {"inputs": list(inputs), "corpus": _stored(corpus, scratch)},
             "versions": {
                 "pysgrld": pysgrld.__version__, "numpy": np.__version__, "compiler": core.compiler,
             },
@@ -151,6 +156,7 @@ def prepare(
             counts = counts - np.bincount(
                 held.indices, weights=held.counts, minlength=corpus.words
             ).astype(np.int64)
+        _store_counts(run, counts)
         return Prepared(
             run, options, corpus, train, tokens, held_out, counts, decision.action, decision.required
         )
@@ -193,6 +199,21 @@ def _settle_corpus(corpus: Corpus, run: RunDirectory, scratch: Path) -> Corpus:
     if not place.exists():
         corpus.path.rename(place)
     return Corpus.open(place)
+
+
+def _stored(corpus: Corpus, scratch: Path) -> str | None:
+    """Where a corpus lies that others stored, so that it can be found again from anywhere."""
+    return None if corpus.path.is_relative_to(scratch) else str(corpus.path.resolve())
+
+
+def _store_counts(run: RunDirectory, counts: Int64s) -> None:
+    place = run.path / WORD_COUNTS
+    if place.exists():
+        return
+    data = io.BytesIO()
+    np.save(data, counts, allow_pickle=False)
+    with writing(place):
+        replace_file(place, data.getvalue(), "word-counts")
 
 
 def _plain(reading: CorpusOptions) -> dict[str, Any]:

@@ -1,0 +1,157 @@
+"""``sgmc eval``."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pysgrld.errors import UsageError
+from pysgrld.options import integer, real, text
+
+from .options import Described, as_json, flag, plain, quiet, run_argument, show_json, threads
+
+if TYPE_CHECKING:
+    from pysgrld.evaluate.coherence import Coherence
+    from pysgrld.results import Results, Scores
+
+    from .progress import Screen
+
+DOCUMENTS = "Documents to score"
+
+
+@click.command(
+    "eval",
+    cls=Described,
+    epilog="""\b
+Examples:
+  sgmc eval                                  the latest run, on its held-out documents
+  sgmc eval --coherence --json               NPMI and UMass of every topic
+  sgmc eval sgmc-runs/bible-scir --corpus test.txt
+  sgmc eval --observed-corpus docword.obs.txt --held-out-corpus docword.held.txt""",
+)
+@run_argument
+@flag("--perplexity", "by document completion (what is done unless --coherence is asked)")
+@flag("--coherence", "NPMI and UMass of the ten top words, over the training corpus")
+@plain("--corpus", "the run's held-out documents", "other documents, split at random",
+       parse=text, metavar="FILE", group=DOCUMENTS)
+@plain("--observed", "as the run", "share of a document's tokens that is observed",
+       parse=real(0.0, 1.0), metavar="SHARE", group=DOCUMENTS)
+@plain("--seed", "the run's", "seed of the split", parse=integer(0, 2**63 - 1), metavar="N",
+       group=DOCUMENTS)
+@plain("--observed-corpus", "none", "observed tokens of a split made by others", parse=text,
+       metavar="FILE", group=DOCUMENTS)
+@plain("--held-out-corpus", "none", "held-out tokens of the same documents, in the same order",
+       parse=text, metavar="FILE", group=DOCUMENTS)
+@as_json
+@quiet
+@threads
+def command(run: str | None, perplexity: bool, coherence: bool,
+            **values: Any) -> None:  # fmt: skip
+    """Perplexity of held-out documents, beside the unigram model's; coherence of topics.
+
+    On the run's own held-out documents it is the run's running average; on others the kept
+    posterior samples are scored. See docs/evaluation.md.
+    """
+    values = {name: value for name, value in values.items() if value is not None}
+    _check(values, perplexity or not coherence)
+
+    from pysgrld.resources import threads as count
+    from pysgrld.results import Results, find
+
+    from .progress import Screen
+
+    with Screen(quiet=values["quiet"]) as screen:
+        results = Results(find(run), count(values.get("threads")).count)
+        found: dict[str, Any] = {"run": results.path}
+        if perplexity or not coherence:
+            scores = _score(results, values, screen)
+            found |= scores._asdict()
+            if not values["json"]:
+                _show_scores(results, scores)
+        if coherence:
+            figures = _coherence(results)
+            found["coherence"] = {
+                "npmi": float(figures.npmi.mean()),
+                "umass": float(figures.umass.mean()),
+                "documents": figures.documents,
+                "topics": [
+                    {"id": k, "npmi": float(n), "umass": float(u)}
+                    for k, (n, u) in enumerate(zip(figures.npmi, figures.umass, strict=True))
+                ],
+            }
+            if not values["json"]:
+                _show_coherence(found["coherence"])
+        if values["json"]:
+            show_json(found)
+
+
+def _check(values: dict[str, Any], scoring: bool) -> None:
+    """Refuse options that contradict each other, before anything is read."""
+    pair = [n for n in ("observed_corpus", "held_out_corpus") if n in values]
+    if len(pair) == 1:
+        raise UsageError("--observed-corpus and --held-out-corpus go together: give both")
+    if pair and "corpus" in values:
+        raise UsageError("--corpus and --observed-corpus both name documents: give one")
+    for name in ("observed", "seed"):
+        if name in values and "corpus" not in values:
+            raise UsageError(f"--{name} is how --corpus FILE is split: give that too")
+    if not scoring and (pair or "corpus" in values):
+        raise UsageError("--coherence looks at the training corpus: add --perplexity, or leave "
+                         "the other documents out")  # fmt: skip
+
+
+def _score(results: Results, values: dict[str, Any], screen: Screen) -> Scores:
+    if "corpus" not in values and "observed_corpus" not in values:
+        return results.score_own()
+    observed = seed = None
+    with tempfile.TemporaryDirectory(prefix="sgmc-") as scratch:
+        place = Path(scratch)
+        if "corpus" in values:
+            observed = values.get("observed", results.options["observed"])
+            seed = values.get("seed", results.seed)
+            held_out = results.held_out_of(values["corpus"], observed, seed, place, screen)
+        else:
+            held_out = results.held_out_pair(
+                values["observed_corpus"], values["held_out_corpus"], place, screen
+            )
+    with screen.counting("scoring samples", len(results.kept())) as tell:
+        return results.score(held_out, observed, results.seed if seed is None else seed, tell)
+
+
+def _coherence(results: Results) -> Coherence:
+    from pysgrld.errors import MissingInputError
+
+    found = results.coherence(10)
+    if found is None:
+        raise MissingInputError(
+            f"{results.path}: its training corpus is not where it was; coherence needs it"
+        )
+    return found
+
+
+def _show_scores(results: Results, scores: Scores) -> None:
+    dropped = f", {scores.dropped:,} more could not be split" if scores.dropped else ""
+    click.echo(
+        f"{results.path} after {scores.iteration:,} iterations, on {scores.documents:,} documents "
+        f"with {scores.held_out_tokens:,} held-out tokens{dropped}\n"
+    )
+    mean = f"mean of {scores.samples:,} posterior samples"
+    if scores.samples == 0:
+        mean = "no posterior sample yet: the current topics"
+    click.echo(f"  perplexity        {scores.perplexity:>10,.1f}   {mean}")
+    click.echo(f"  point perplexity  {scores.point_perplexity:>10,.1f}   current topics")
+    if scores.unigram_perplexity is not None:
+        click.echo(
+            f"  unigram           {scores.unigram_perplexity:>10,.1f}   word frequencies, no topics"
+        )
+
+
+def _show_coherence(found: dict[str, Any]) -> None:
+    click.echo(f"coherence of the ten top words in {found['documents']:,} training documents\n")
+    click.echo("  topic    NPMI    UMass")
+    for topic in found["topics"]:
+        click.echo(f"  {topic['id']:>5}  {topic['npmi']:>6.3f}  {topic['umass']:>7.3f}")
+    click.echo(f"  {'mean':>5}  {found['npmi']:>6.3f}  {found['umass']:>7.3f}")

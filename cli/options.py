@@ -1,0 +1,156 @@
+"""Options: those of training made from their table, and what several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from pysgrld.errors import UsageError
+from pysgrld.options import OPTIONS, Option
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+SHORT = {"topics": "-k"}
+#: A value longer than this is not repeated whole in a message.
+LONGEST = 60
+#: Widest left column of a help text.
+COLUMN = 26
+
+
+class Value(click.ParamType):
+    """Wraps a parser of text from `pysgrld.options`."""
+
+    def __init__(self, parse: Callable[[str], Any], metavar: str) -> None:
+        self.parse, self.name = parse, metavar
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """Parse; what is wrong is said with the option's name."""
+        del ctx
+        if not isinstance(value, str):
+            return value
+        try:
+            return self.parse(value)
+        except UsageError as error:
+            message = str(error)
+            if len(value) > LONGEST:
+                message = message.replace(value, f"{value[:LONGEST]}...")
+            name = max(param.opts, key=len) if param else "option"
+            raise click.UsageError(f"{name}: {message}") from None
+
+
+class Described(click.Command):
+    """A command whose options are listed under headings, each with its default in brackets."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, by group."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                groups.setdefault(getattr(param, "group", "Options"), []).append(record)
+        groups["Options"] = groups.pop("Options")  # last
+        widths = [len(left) for records in groups.values() for left, _ in records]
+        width = max(w for w in widths if w <= COLUMN)
+        for heading, records in groups.items():
+            with formatter.section(heading):
+                aligned = [(left.ljust(width), right) for left, right in records]
+                formatter.write_dl(aligned, col_max=COLUMN)
+
+
+class Grouped(click.Option):
+    """An option under a heading of the help, with its default as its help shows it."""
+
+    def __init__(self, *args: Any, group: str, shown: str, **kwargs: Any) -> None:
+        self.group, self.shown = group, shown
+        super().__init__(*args, **kwargs)
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Left and right column of the help."""
+        record = super().get_help_record(ctx)
+        return None if record is None else (record[0], f"{record[1]} [{self.shown}]")
+
+
+def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Decorated]:
+    """Make one option of the table a click option; its value is None where it was not given."""
+    names = ([SHORT[name]] if name in SHORT else []) + [f"--{name}", name.replace("-", "_")]
+    metavar = entry.metavar or "VALUE"
+    return click.option(
+        *names, type=Value(entry.parse, metavar), metavar=metavar, default=None, cls=Grouped,
+        group=entry.group, shown=entry.shown, help=entry.help, **kwargs,
+    )  # fmt: skip
+
+
+def options_of_training(*groups: str) -> Callable[[Decorated], Decorated]:
+    """Options of the table, all of them or those of some groups, in its order."""
+
+    def decorate(function: Decorated) -> Decorated:
+        for name, entry in reversed(OPTIONS.items()):
+            if not groups or entry.group in groups:
+                function = option(name, entry)(function)
+        return function
+
+    return decorate
+
+
+def given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of the table that were typed, under their names there."""
+    named = {name.replace("_", "-"): value for name, value in values.items()}
+    return {name: named[name] for name in OPTIONS if named.get(name) is not None}
+
+
+# ---- what several commands share
+
+
+def plain(
+    name: str, shown: str, help: str, *, parse: Callable[[str], Any] | None = None,
+    metavar: str = "VALUE", group: str = "Options", **kwargs: Any,
+) -> Callable[[Decorated], Decorated]:  # fmt: skip
+    """An option of a command other than training."""
+    names = name.split("/")
+    if parse is not None:
+        kwargs |= {"type": Value(parse, metavar), "metavar": metavar, "default": None}
+    elif not kwargs.get("is_flag"):
+        kwargs |= {"metavar": metavar}
+    return click.option(*names, cls=Grouped, group=group, shown=shown, help=help, **kwargs)
+
+
+def flag(name: str, help: str, group: str = "Options") -> Callable[[Decorated], Decorated]:
+    """A switch that is off unless it is typed."""
+    names = name.split("/")
+    return click.option(*names, is_flag=True, cls=Grouped, group=group, shown="off", help=help)
+
+
+def threads(function: Decorated) -> Decorated:
+    """``--threads``."""
+    entry = OPTIONS["threads"]
+    return option("threads", entry._replace(group="Options"))(function)
+
+
+as_json = flag("--json", "print JSON")
+quiet = flag("-q/--quiet", "print errors only")
+run_argument = click.argument("run", required=False, metavar="[RUN]")
+
+
+def show_json(value: Any) -> None:
+    """Print plain values as JSON on standard output; NaN and infinity become null."""
+    import json
+
+    click.echo(json.dumps(finite(value), ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def finite(value: Any) -> Any:
+    """Replace what JSON cannot say."""
+    import math
+
+    if isinstance(value, dict):
+        return {str(name): finite(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(part) for part in value]
+    if isinstance(value, Path):
+        return str(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,299 @@
+"""What a person sees while sgmc works: a bar on a terminal, plain lines in a log, JSON if asked.
+
+Everything here goes to standard error. Nothing here may stop a run: what cannot be shown is not
+shown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from .options import finite
+
+if TYPE_CHECKING:
+    from pysgrld.corpus import Progress
+    from pysgrld.run import RunDirectory
+    from pysgrld.train import Position
+
+#: Seconds between lines of a batch log: in the first minute, and later.
+SOON, LATER, FIRST = 5.0, 30.0, 60.0
+
+
+class Screen:
+    """Tells a person what a command is doing. A `pysgrld.train.Reporter` and a context manager.
+
+    Parameters
+    ----------
+    quiet : bool
+        Nothing but errors.
+    verbose : bool
+        Also what is for the curious.
+    json_log : bool
+        A JSON object a line instead.
+    limit : float, optional
+        Seconds until a time limit, counted from now: for the estimate of what is left.
+    """
+
+    def __init__(
+        self, *, quiet: bool = False, verbose: bool = False, json_log: bool = False,
+        limit: float | None = None,
+    ) -> None:  # fmt: skip
+        self.quiet, self.verbose, self.json_log, self.limit = quiet, verbose, json_log, limit
+        self.terminal = not json_log and not quiet and _is_terminal()
+        self.began = self.last = time.monotonic()
+        self._bar: Any = None
+        self._what = ""
+        self._handler = _Handler(self)
+
+    def __enter__(self) -> Screen:
+        logger = logging.getLogger("pysgrld")
+        logger.addHandler(self._handler)
+        logger.setLevel(logging.INFO if self.verbose else logging.WARNING)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+        logging.getLogger("pysgrld").removeHandler(self._handler)
+
+    # ---- what the library calls
+
+    def note(self, line: str) -> None:
+        """Say a fact."""
+        self._line("note", line)
+
+    def warn(self, line: str) -> None:
+        """Say what may be wrong; quiet does not silence it."""
+        self._line("warning", line, f"warning: {line}", always=True)
+
+    def detail(self, line: str) -> None:
+        """Say what is for the curious."""
+        if self.verbose:
+            self._line("detail", line)
+
+    def reading(self, progress: Progress) -> None:
+        """Show how far the reading of a corpus is."""
+        done = f"{progress.documents:,} documents"
+        if self.terminal:
+            self._draw("reading", progress.bytes_read, progress.bytes_total, done)
+        elif self._due():
+            share = ""
+            if progress.bytes_total:
+                share = f", {100 * progress.bytes_read / progress.bytes_total:.0f} %"
+            self._line("reading", f"reading: {done}{share}", **progress._asdict())
+
+    def started(self, run: RunDirectory, line: str) -> None:
+        """Say where a run starts or goes on from."""
+        self._close()
+        options, corpus = run.config["options"], run.config["corpus"]
+        held = corpus["documents"] - corpus["training_documents"]
+        self._line(
+            "corpus",
+            f"{corpus['name']}: {corpus['training_documents']:,} documents to train on, "
+            + (f"{held:,} held out, " if held else "")
+            + f"{corpus['words']:,} words, {corpus['training_tokens']:,} tokens",
+        )
+        step = options.get("step-size")
+        self._line(
+            "model",
+            f"{options['model']} with {options['topics']} topics by {options['algo']}: "
+            f"minibatch {options['minibatch']:,}, {options['sweeps']} sweeps"
+            + (f", warm-up {options['warm-up']}" if options["warm-up"] else "")
+            + (f", step size {','.join(f'{x:g}' for x in step)}" if step else ""),
+        )
+        for name, value in sorted(options.items()):
+            self.detail(f"--{name} {value}")
+        self._line("started", f"{run.path}: {line}", run=str(run.path))
+        self.began = self.last = time.monotonic()
+
+    def moved(self, position: Position) -> None:
+        """Show an iteration."""
+        if self.terminal:
+            done = position.iteration
+            state = (
+                f"{position.tokens_per_second / 1e3:,.0f}k tokens/s, step {position.step_size:.3g}"
+                + (
+                    f", perplexity {position.perplexity:,.1f}"
+                    if position.perplexity == position.perplexity
+                    else ""
+                )
+            )
+            self._draw("training", done, position.iterations or None, state, self._left())
+        elif self._due():
+            self._line("position", _position_line(position) + self._left(), **position._asdict())
+
+    def evaluated(self, record: Mapping[str, Any]) -> None:
+        """Show a line of ``metrics.jsonl``."""
+        self.last = time.monotonic()
+        self._line("evaluation", evaluation_line(record), **record)
+
+    def finished(self, run: RunDirectory, line: str) -> None:
+        """Say how a run ended, and what to type next."""
+        self._close()
+        self._line("finished", line, run=str(run.path))
+        if self.json_log:
+            return
+        name = _shortest_name(run)
+        self._line("next", f"the run is {run.path}; look at it with:")
+        for command in ("sgmc topics", "sgmc eval"):
+            self._line("next", f"  {command} {name}".rstrip())
+
+    # ---- anything that takes a while
+
+    @contextlib.contextmanager
+    def counting(self, what: str, total: int) -> Iterator[Any]:
+        """Give a function that is told how many of ``total`` are done."""
+
+        def tell(done: int) -> None:
+            if self.terminal:
+                self._draw(what, done, total, "")
+            elif self._due():
+                self._line("progress", f"{what}: {done:,} of {total:,}", done=done, total=total)
+
+        try:
+            yield tell
+        finally:
+            self._close()
+
+    # ---- how it is shown
+
+    def _line(
+        self, event: str, line: str, shown: str | None = None, *, always: bool = False, **fields: Any
+    ) -> None:
+        if self.quiet and not always:
+            return
+        self._close_if(event not in ("evaluation", "warning", "note", "detail"))
+        try:
+            if self.json_log:
+                now = datetime.now(UTC).isoformat(timespec="milliseconds")
+                record = {"time": now, "event": event, "line": line, **fields}
+                text = json.dumps(finite(record), ensure_ascii=False, default=str)
+            else:
+                text = shown or line
+                if not self.terminal and not self.quiet:
+                    text = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {text}"
+            if self._bar is not None:
+                self._bar.clear()
+            print(text, file=sys.stderr, flush=True)  # noqa: T201
+        except Exception:  # nobody reads standard error: the run goes on
+            return
+        with contextlib.suppress(Exception):
+            if self._bar is not None:
+                self._bar.refresh()
+
+    def _due(self) -> bool:
+        now = time.monotonic()
+        if now - self.last < (SOON if now - self.began < FIRST else LATER):
+            return False
+        self.last = now
+        return True
+
+    def _left(self) -> str:
+        if self.limit is None:
+            return ""
+        left = max(0.0, self.limit - (time.monotonic() - self.began))
+        return f", at most {_clock(left)} left"
+
+    def _draw(self, what: str, done: int, total: int | None, state: str, left: str = "") -> None:
+        """Draw the bar; one that breaks is replaced by lines."""
+        try:
+            if self._bar is None or self._what != what:
+                self._close()
+                self._bar, self._what = _new_bar(what, total), what
+            self._bar.set_postfix_str(state + left, refresh=False)
+            self._bar.update(done - self._bar.n)
+        except Exception:
+            self.terminal = False
+            self._bar = None
+
+    def _close_if(self, close: bool) -> None:
+        if close:
+            self._close()
+
+    def _close(self) -> None:
+        with contextlib.suppress(Exception):
+            if self._bar is not None:
+                self._bar.close()
+        self._bar = None
+
+
+class _Handler(logging.Handler):
+    """Passes what the library logs to the screen."""
+
+    def __init__(self, screen: Screen) -> None:
+        super().__init__()
+        self.screen = screen
+
+    def emit(self, record: logging.LogRecord) -> None:
+        line = record.getMessage()
+        if record.levelno >= logging.WARNING:
+            self.screen.warn(line)
+        else:
+            self.screen.detail(line)
+
+
+def evaluation_line(record: Mapping[str, Any]) -> str:
+    """One line of ``metrics.jsonl`` for a person: perplexity always beside the unigram's."""
+    parts = [f"iteration {record['iteration']:,}", f"epoch {record['epoch']:.1f}"]
+    if record["unigram_perplexity"] is not None:
+        point, mean = record["point_perplexity"], record["perplexity"]
+        if mean is not None:
+            parts.append(f"perplexity {mean:,.1f} (mean of {record['samples']})")
+        parts.append(f"point {point:,.1f}" if point is not None else "point infinite")
+        parts.append(f"unigram {record['unigram_perplexity']:,.1f}")
+    parts.append(f"{record['tokens_per_second'] / 1e3:,.0f}k tokens/s")
+    return ", ".join(parts)
+
+
+def _position_line(p: Position) -> str:
+    of = f" of {p.iterations:,}" if p.iterations else ""
+    line = f"iteration {p.iteration:,}{of}, epoch {p.epoch:.1f}, "
+    line += f"{p.tokens_per_second / 1e3:,.0f}k tokens/s, step {p.step_size:.3g}"
+    if p.perplexity == p.perplexity:
+        line += f", perplexity {p.perplexity:,.1f}"
+    if p.iterations and p.iteration:
+        left = (p.iterations - p.iteration) * p.train_seconds / p.iteration
+        line += f", {_clock(left)} left"
+    return line
+
+
+def _new_bar(what: str, total: int | None) -> Any:
+    from tqdm import tqdm
+
+    shape = "{desc} {percentage:3.0f} %|{bar}| {elapsed}<{remaining}, {postfix}"
+    if total is None:
+        shape = "{desc} {n:,} iterations, {elapsed}, {postfix}"
+    return tqdm(
+        total=total, desc=what, bar_format=shape, leave=False, mininterval=0.2, file=sys.stderr,
+        dynamic_ncols=True,
+    )  # fmt: skip
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _is_terminal() -> bool:
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError, OSError):
+        return False
+
+
+def _shortest_name(run: RunDirectory) -> str:
+    """What to type for a run: nothing if it is the latest one here."""
+    from pysgrld.errors import SgmcError
+    from pysgrld.run import latest_run
+
+    with contextlib.suppress(SgmcError, OSError):
+        if latest_run().resolve() == run.path.resolve():
+            return ""
+    return str(run.path)

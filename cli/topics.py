@@ -1,0 +1,104 @@
+"""``sgmc topics``."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pysgrld.options import integer
+
+from .options import Described, as_json, flag, plain, quiet, run_argument, show_json, threads
+
+if TYPE_CHECKING:
+    from pysgrld.results import Results, Topic
+
+
+@click.command(
+    "topics",
+    cls=Described,
+    epilog="""\b
+Examples:
+  sgmc topics                     the latest run
+  sgmc topics bible-scir --top 5  a run under ./sgmc-runs, by its name
+  sgmc topics --intervals         how sure the posterior is of each word
+  sgmc topics --json | jq '.topics[0].words[].word'""",
+)
+@run_argument
+@plain("--top", "10", "words of each topic", parse=integer(1, 10_000), metavar="N")
+@flag("--intervals", "90 % credible intervals of the words' probabilities, in percent")
+@as_json
+@quiet
+@threads
+def command(run: str | None, top: int | None, intervals: bool, **values: Any) -> None:
+    """Show the topics, the one with the greatest share of the tokens first.
+
+    Topics are the mean of the posterior samples. Their numbers are the rows of 'sgmc export'.
+    Weight is the share of the training tokens, NPMI the coherence of the ten top words.
+    """
+    from pysgrld.resources import threads as count
+    from pysgrld.results import INTERVAL, Results, find
+
+    from .progress import Screen
+
+    with Screen(quiet=values["quiet"]) as screen:
+        results = Results(find(run), count(values["threads"]).count)
+        topics = results.topics(top or 10, intervals=intervals or values["json"])
+        samples = results.mean.samples
+        if samples == 0:
+            screen.note("no posterior sample is kept yet: these are the current topics")
+        if values["json"]:
+            show_json({
+                "run": results.path, "iteration": results.checkpoint.step, "samples": samples,
+                "interval": INTERVAL, "kept_samples": len(results.kept()),
+                "topics": [
+                    t._asdict() | {"words": [w._asdict() for w in t.words]} for t in topics
+                ],
+            })  # fmt: skip
+            return
+        if intervals and topics[0].words[0].low is None:
+            screen.note("too few samples are kept to tell credible intervals")
+        _show(results, topics, intervals)
+
+
+def _show(results: Results, topics: list[Topic], intervals: bool) -> None:
+    samples = results.mean.samples
+    what = f"mean of {samples:,} posterior samples" if samples else "current topics"
+    click.echo(f"{results.path}, {what} after {results.checkpoint.step:,} iterations\n")
+    click.echo("topic  weight   NPMI  top words")
+    room = max(30, shutil.get_terminal_size().columns - 23)
+    for topic in topics:
+        head = f"{topic.id:>5}  {_share(topic.weight)}  {_figure(topic.npmi)}  "
+        if intervals:
+            for word in topic.words:
+                click.echo(head + _with_interval(word.word, word.probability, word.low, word.high))
+                head = " " * len(head)
+        else:
+            for line in wrap([word.word for word in topic.words], room):
+                click.echo(head + line)
+                head = " " * len(head)
+
+
+def wrap(words: list[str], room: int) -> list[str]:
+    """Fill lines with words; a word is never cut."""
+    lines: list[str] = []
+    for word in words:
+        if lines and len(lines[-1]) + 1 + len(word) <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def _share(weight: float | None) -> str:
+    return "     -" if weight is None else f"{100 * weight:>4.1f} %"
+
+
+def _figure(value: float | None) -> str:
+    return "    -" if value is None else f"{value:>5.2f}"
+
+
+def _with_interval(word: str, p: float, low: float | None, high: float | None) -> str:
+    text = f"{word:<20} {100 * p:>6.2f}"
+    return text if low is None or high is None else f"{text}  {100 * low:>6.2f} to {100 * high:.2f}"

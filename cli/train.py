@@ -1,0 +1,50 @@
+"""``sgmc train``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .options import Described, flag, given, options_of_training, quiet
+
+
+@click.command(
+    "train",
+    cls=Described,
+    epilog="""\b
+Examples:
+  sgmc train corpus.txt                          a document a line; no tuning needed
+  sgmc train -k 20 data/docword.bible.txt.gz     UCI counts, 20 topics
+  zcat news.jsonl.gz | sgmc train --text-field body --max-vocab 20000 -
+  sgmc train --algo sgrld --time-limit 2h corpus.txt --out runs/a
+
+Stopped by Ctrl-C or SIGTERM (exit code 85)? Run the same command again: it goes on, bit for bit.""",
+)
+@click.argument("corpus", nargs=-1, required=True)
+@options_of_training()
+@quiet
+@flag("-v/--verbose", "also print every option's value")
+@flag("--json-log", "JSON lines on standard error")
+def command(corpus: tuple[str, ...], quiet: bool, verbose: bool, json_log: bool, **values: Any) -> None:
+    """Train a model on CORPUS: files or folders, or - for standard input.
+
+    Plain text (a document a line, or a folder of .txt files), JSON lines, UCI bag of words or a
+    folder made by 'sgmc corpus build'; gz, bz2, xz and zst are read as they are. Without a budget
+    it trains until the held-out perplexity has settled. Defaults are in [brackets].
+    """
+    from pysgrld.options import check_usage
+
+    options = given(values)
+    check_usage(options)
+
+    from pysgrld.train import train
+
+    from .progress import Screen
+
+    limit = options.get("time-limit")
+    with Screen(
+        quiet=quiet, verbose=verbose, json_log=json_log,
+        limit=limit if isinstance(limit, float) else None,
+    ) as screen:  # fmt: skip
+        train(corpus, options, screen)

@@ -1,0 +1,85 @@
+"""Coherence of topics: how often their top words meet in the same documents.
+
+NPMI after Bouma (2009) and Lau, Newman and Baldwin (2014); UMass after Mimno et al. (2011). Both
+look at whole documents and are means over the pairs of a topic's top words.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.stream import Source
+from pysgrld.types import Doubles, Int64s
+
+#: Cells of the table of words by documents that is held at a time.
+CELLS = 1 << 24
+
+
+class Coherence(NamedTuple):
+    """Coherence of every topic.
+
+    Attributes
+    ----------
+    npmi : (K,) float64
+        In [-1, 1]: 0 where words meet as often as by chance, -1 where they never meet.
+    umass : (K,) float64
+        At most about 0; higher is better.
+    documents : int
+        Documents that were looked at.
+    """
+
+    npmi: Doubles
+    umass: Doubles
+    documents: int
+
+
+def coherence(top: Int64s, source: Source, ids: Int64s) -> Coherence:
+    """Coherence of topics over the documents ``ids`` of a corpus.
+
+    Parameters
+    ----------
+    top : (K, N) int64
+        Word ids of each topic's top words, the most probable first; N >= 2.
+    source : Source
+    ids : (D,) int64
+
+    Notes
+    -----
+    With D(v) the documents that hold v, and D(v, w) those that hold both::
+
+        NPMI(v, w)  = log(p(v, w) / (p(v) p(w))) / -log p(v, w),  p = D(.)/D
+        UMass(v, w) = log((D(v, w) + 1) / D(v)),  v the more probable word of the topic
+
+    NPMI is -1 where D(v, w) = 0, and 0 where both words are in every document.
+    """
+    together = meetings(top, source, ids).astype(np.float64)
+    alone = np.einsum("kii->ki", together)
+    first, second = np.triu_indices(top.shape[1], 1)
+    both, v, w = together[:, first, second], alone[:, first], alone[:, second]
+    n = float(len(ids))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        npmi = np.log(both * n / (v * w)) / -np.log(both / n)
+    npmi = np.where(both == 0, -1.0, np.where(both == n, 0.0, npmi))
+    umass = np.log((both + 1.0) / np.maximum(v, 1.0))
+    return Coherence(npmi.mean(axis=1), umass.mean(axis=1), len(ids))
+
+
+def meetings(top: Int64s, source: Source, ids: Int64s) -> Int64s:
+    """How many documents hold each pair of a topic's words, (K, N, N); its diagonal, each word."""
+    words = np.unique(top)
+    columns = np.searchsorted(words, top)
+    total = np.zeros((*top.shape, top.shape[1]), np.int64)
+    size = int(max(16, min(8192, CELLS // len(words))))
+    for begin in range(0, len(ids), size):
+        documents = source.take(ids[begin : begin + size])
+        at = np.minimum(np.searchsorted(words, documents.indices), len(words) - 1)
+        known = words[at] == documents.indices
+        holder = np.repeat(np.arange(len(documents)), np.diff(documents.indptr))
+        held = np.zeros((len(words), len(documents)), np.float32)
+        held[at[known], holder[known]] = 1.0
+        for k, rows in enumerate(columns):  # sums of at most 8192 ones: exact in float32
+            some = held[rows]
+            total[k] += (some @ some.T).astype(np.int64)
+    return total

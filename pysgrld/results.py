@@ -1,0 +1,453 @@
+"""A run, opened for reading: its topics, its held-out documents, what can be said of both.
+
+Never takes the lock, and works while the run is being trained.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.core import core, padded
+from pysgrld.corpus import Corpus, CorpusOptions
+from pysgrld.errors import CheckpointError, MissingInputError, SgmcError, UsageError
+from pysgrld.estimators import INFER_BLOCK, proportions
+from pysgrld.evaluate import Completion, HeldOut, pair, split
+from pysgrld.evaluate.coherence import Coherence, coherence
+from pysgrld.models import MODELS
+from pysgrld.prepare import WORD_COUNTS, Listener, hold_out_size, read_matched
+from pysgrld.run import Checkpoint, RunDirectory, latest_run, list_checkpoints
+from pysgrld.run.choose import ROOT
+from pysgrld.run.create import is_run
+from pysgrld.samplers import SAMPLERS
+from pysgrld.stream import choose_holdout
+from pysgrld.types import Array, Doubles, Floats, Int64s, Key
+
+#: Documents that coherence looks at, and topic weights: more change no digit that is shown.
+COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
+#: Kept samples from which a credible interval is read.
+INTERVAL_SAMPLES = 20
+#: Share of the posterior that lies within it.
+INTERVAL = 0.9
+
+_READING = ("token-pattern", "text-field", "on-bad-document", "max-line")
+
+
+def find(name: str | None, root: Path = ROOT) -> Path:
+    """Folder of the run that a person means: a folder, a name under ``root``, or the latest.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such run.
+    """
+    if name is None:
+        return latest_run(root)
+    for path in (Path(name), root / name):
+        with contextlib.suppress(OSError, ValueError):
+            if is_run(path):
+                return path
+    raise MissingInputError(f"{name}: is not a run (it has no config.json); check the path")
+
+
+class Topics(NamedTuple):
+    """Topics of one draw.
+
+    Attributes
+    ----------
+    phi : (V, Kp) float32
+        Word-major, padded with zeros.
+    samples : int
+        Posterior samples in the mean; 0 where these are the current topics.
+    """
+
+    phi: Floats
+    samples: int
+
+
+class Scores(NamedTuple):
+    """Perplexities on the same held-out tokens.
+
+    Attributes
+    ----------
+    perplexity, point_perplexity : float
+        Of the posterior average, and of the current topics.
+    unigram_perplexity : float or None
+        Of the word frequencies of training; None where the run does not have them.
+    documents, held_out_tokens : int
+        That were scored.
+    dropped : int
+        Documents that could not be split, or have no known word in one of their parts.
+    samples : int
+        In the average; 0: there is none yet, and both figures are of the current topics.
+    observed_fraction : float
+        Share of the tokens that is observed.
+    seed : int
+    iteration : int
+    """
+
+    perplexity: float
+    point_perplexity: float
+    unigram_perplexity: float | None
+    documents: int
+    held_out_tokens: int
+    dropped: int
+    samples: int
+    observed_fraction: float
+    seed: int
+    iteration: int
+
+
+class Word(NamedTuple):
+    """A top word of a topic, with a credible interval where enough samples are kept."""
+
+    word: str
+    probability: float
+    low: float | None
+    high: float | None
+
+
+class Topic(NamedTuple):
+    """What is shown of a topic; ``id`` is its row in an export."""
+
+    id: int
+    weight: float | None
+    npmi: float | None
+    umass: float | None
+    words: tuple[Word, ...]
+
+
+class Results:
+    """What a run has found.
+
+    Parameters
+    ----------
+    path : Path
+        Of a run, as `find` gives it.
+    threads : int
+
+    Raises
+    ------
+    MissingInputError
+        If it cannot be read.
+    """
+
+    def __init__(self, path: Path, threads: int) -> None:
+        self.run = RunDirectory.open(path)
+        self.options: dict[str, Any] = self.run.config["options"]
+        self.threads = threads
+        self.k: int = self.options["topics"]
+        self.alpha: float = self.options["alpha"]
+        self.seed: int = self.options["seed"]
+
+    @property
+    def path(self) -> Path:
+        """The run's folder."""
+        return self.run.path
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Words; the n-th is column n of the topics."""
+        return self.run.vocabulary
+
+    @cached_property
+    def checkpoint(self) -> Checkpoint:
+        """The newest checkpoint that verifies.
+
+        Raises
+        ------
+        CheckpointError
+            If there is none.
+        """
+        if not list_checkpoints(self.path):
+            status = self.run.status
+            hint = "train it with 'sgmc train'"
+            if status.get("state") == "running":
+                hint = (
+                    f"one is written every {self.options['checkpoint-every']} and at the end, or "
+                    f"at once on 'kill -USR2 {status.get('pid')}' on {status.get('host')}"
+                )
+            raise CheckpointError(f"{self.path}: has no checkpoint yet; {hint}")
+        found = self.run.load_checkpoint(required=True)
+        assert found is not None
+        return found
+
+    # ---- topics
+
+    def current(self) -> Topics:
+        """The topics as they stand at the newest checkpoint."""
+        corpus = self.run.config["corpus"]
+        model = MODELS[self.options["model"]]
+        block = model.blocks(self.options, len(self.vocabulary), corpus["training_tokens"])[0]
+        state = {
+            name.removeprefix("phi."): array
+            for name, array in self.checkpoint.arrays.items()
+            if name.startswith("phi.")
+        }
+        rows = SAMPLERS[self.options["algo"]].rows(state, None, block, self.threads)
+        return Topics(rows, 0)
+
+    @cached_property
+    def mean(self) -> Topics:
+        """The mean of all posterior samples; the current topics where there is none."""
+        arrays = self.checkpoint.arrays
+        samples = self.samples
+        if samples == 0 or "posterior.sum" not in arrays:
+            return self.current()
+        phi = core.zeros(len(self.vocabulary), padded(self.k), "float32")
+        np.divide(arrays["posterior.sum"], samples, out=phi, casting="same_kind")
+        return Topics(phi, samples)
+
+    @property
+    def samples(self) -> int:
+        """Posterior samples at the newest checkpoint."""
+        return int(self.checkpoint.arrays.get("posterior.samples", np.zeros(1))[0])
+
+    def kept(self) -> list[int]:
+        """Iterations of the kept samples."""
+        return self.run.sample_steps()
+
+    # ---- documents
+
+    def held_out(self) -> HeldOut:
+        """The run's own held-out documents.
+
+        Raises
+        ------
+        UsageError
+            If it has none.
+        """
+        folder = self.path / "holdout"
+        if not folder.is_dir():
+            raise UsageError(
+                f"{self.path}: this run holds no documents out; give some with --corpus FILE"
+            )
+        parts = [Corpus.open(folder / name) for name in ("observed", "held-out")]
+        found = pair(*(part.take(np.arange(part.documents)) for part in parts))
+        return found._replace(dropped=self.run.config["corpus"].get("held_out_dropped", 0))
+
+    def held_out_of(
+        self, path: str, observed: float, seed: int, scratch: Path, listener: Listener
+    ) -> HeldOut:
+        """Other documents, matched to the run's words and split by seed."""
+        corpus = self.read(path, scratch / "corpus", listener)
+        ids = np.arange(corpus.documents)
+        found = split(corpus.take(ids), ids, observed, seed)
+        return found._replace(doc_ids=np.arange(len(found.observed)))
+
+    def held_out_pair(
+        self, observed: str, held_out: str, scratch: Path, listener: Listener
+    ) -> HeldOut:
+        """Other documents, split by others, matched to the run's words."""
+        parts = []
+        for name, path in (("observed", observed), ("held-out", held_out)):
+            corpus = self.read(path, scratch / name, listener)
+            parts.append(corpus.take(np.arange(corpus.documents)))
+        found = pair(*parts)
+        return found._replace(doc_ids=np.arange(len(found.observed)))
+
+    def read(self, path: str, store: Path, listener: Listener) -> Corpus:
+        """Read a corpus over the run's words; rows stay in order, unknown words are counted."""
+        given = {n.replace("-", "_"): self.options[n] for n in _READING}
+        reading = CorpusOptions(**{name: v for name, v in given.items() if v is not None})
+        return read_matched(path, self.vocabulary, reading, store, listener)
+
+    def training_corpus(self) -> Corpus | None:
+        """The stored corpus that the run was trained on; None if it is not where it was."""
+        places = [self.path / "corpus"]
+        if found := self.run.config.get("command", {}).get("corpus"):
+            places.append(Path(found))
+        for place in places:
+            with contextlib.suppress(SgmcError):
+                corpus = Corpus.open(place)
+                if corpus.fingerprint == self.run.config["corpus"]["fingerprint"]:
+                    return corpus
+        return None
+
+    def training_documents(self, corpus: Corpus) -> Int64s:
+        """Positions in `training_corpus` of what was trained on."""
+        everything = np.arange(corpus.documents)
+        if self.options["holdout-corpus"] or self.options["observed-corpus"]:
+            return everything
+        wanted = hold_out_size(self.options["holdout"], corpus.documents)
+        held = choose_holdout(corpus.documents, wanted, Key(self.seed, 0, 0))
+        return np.setdiff1d(everything, held, assume_unique=True)
+
+    def word_counts(self) -> Int64s | None:
+        """Occurrences of each word in training; None for a run that did not record them."""
+        try:
+            counts: Array = np.load(self.path / WORD_COUNTS, allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            return None
+        return counts if counts.shape == (len(self.vocabulary),) else None
+
+    # ---- figures
+
+    def score_own(self) -> Scores:
+        """The run's running average, on its own held-out documents."""
+        held_out, arrays = self.held_out(), self.checkpoint.arrays
+        scorer = self._scorer(held_out)
+        if "completion.mean" in arrays:
+            scorer.restore({n: arrays[f"completion.{n}"] for n in scorer.state()})
+        split_by_others = self.options["observed-corpus"] is not None
+        observed = None if split_by_others else self.options["observed"]
+        return self._scores(scorer, observed, self.seed)
+
+    def score(
+        self, held_out: HeldOut, observed: float | None, seed: int, tell: Any = None
+    ) -> Scores:
+        """Score the kept samples on other documents.
+
+        Parameters
+        ----------
+        held_out : HeldOut
+        observed : float or None
+            Share of tokens that is observed; None where others made the split.
+        seed : int
+            Of the split, and of the documents' chains.
+        tell : callable, optional
+            Told how many samples are done.
+        """
+        if len(held_out.observed) == 0:
+            raise UsageError("no document has known words in both its parts: nothing to score")
+        scorer = self._scorer(held_out)
+        for n, (step, phi) in enumerate(self.each_sample(), 1):
+            rows = core.zeros(len(scorer.words), padded(self.k), "float32")
+            rows[:, : self.k] = phi[:, scorer.words].T
+            scorer.update(Key(seed, 0, step), rows)
+            if tell is not None:
+                tell(n)
+        return self._scores(scorer, observed, seed)
+
+    def each_sample(self) -> Iterator[tuple[int, Floats]]:
+        """Iteration and topics, (K, V), of every kept sample; those dropped meanwhile are left out."""
+        for step in self.kept():
+            with contextlib.suppress(MissingInputError):
+                yield step, self.run.read_sample(step)
+
+    def _scorer(self, held_out: HeldOut) -> Completion:
+        return Completion(held_out, self.k, self.alpha, self.threads)
+
+    def _scores(self, scorer: Completion, observed: float | None, seed: int) -> Scores:
+        step = self.checkpoint.step
+        point = scorer.point(Key(seed, 0, step), self.current().phi[scorer.words])
+        counts = self.word_counts()
+        parts = scorer.held_out
+        if observed is None:
+            observed = parts.observed.tokens / (parts.observed.tokens + scorer.tokens)
+        return Scores(
+            perplexity=scorer.perplexity() if scorer.samples else point,
+            point_perplexity=point,
+            unigram_perplexity=None if counts is None else scorer.unigram(counts),
+            documents=len(parts.observed),
+            held_out_tokens=scorer.tokens,
+            dropped=parts.dropped,
+            samples=scorer.samples,
+            observed_fraction=observed,
+            seed=seed,
+            iteration=step,
+        )
+
+    def coherence(self, words: int) -> Coherence | None:
+        """Coherence of the mean topics' top words over training; None if the corpus is gone."""
+        corpus = self.training_corpus()
+        if corpus is None or len(self.vocabulary) < 2:
+            return None
+        ids = spread(self.training_documents(corpus), COHERENCE_DOCUMENTS)
+        return coherence(self.top(min(words, len(self.vocabulary))), corpus, ids)
+
+    def top(self, n: int) -> Int64s:
+        """Word ids of the n most probable words of each mean topic, (K, n), the first first."""
+        phi = self.mean.phi[:, : self.k]
+        n = min(n, len(phi))
+        some = np.argpartition(-phi, n - 1, axis=0)[:n]
+        order = np.lexsort((some, -np.take_along_axis(phi, some, axis=0)), axis=0)
+        return np.ascontiguousarray(np.take_along_axis(some, order, axis=0).T)
+
+    def weights(self) -> Doubles | None:
+        """Share of the corpus's tokens that each topic makes, (K,); None without documents.
+
+        The expected share of the tokens of up to 2,000 training documents, evenly spaced, under
+        the mean topics; of the held-out documents where the corpus is not there.
+        """
+        corpus = self.training_corpus()
+        if corpus is not None:
+            ids = spread(self.training_documents(corpus), WEIGHT_DOCUMENTS)
+            documents = corpus.take(ids)
+        elif (self.path / "holdout").is_dir():
+            documents = self.held_out().observed
+            ids = np.arange(len(documents))
+        else:
+            return None
+        total = np.zeros(self.k)
+        for begin in range(0, len(ids), INFER_BLOCK):
+            some = np.arange(begin, min(begin + INFER_BLOCK, len(ids)))
+            part = documents.take(some)
+            theta = proportions(
+                self.mean.phi, part, ids[some], self.k, self.alpha, self.seed, self.threads
+            )
+            lengths = part.lengths[:, None]
+            total += (theta * (self.k * self.alpha + lengths) - self.alpha).sum(axis=0)
+        share: Doubles = np.maximum(total, 0.0)
+        return share / share.sum() if share.sum() else None
+
+    def intervals(self, top: Int64s) -> tuple[Doubles, Doubles] | None:
+        """Bounds of the 90 % credible intervals of the top words' probabilities, each (K, n).
+
+        Quantiles over the kept samples; None where too few are kept.
+        """
+        rows = np.arange(self.k)[:, None]
+        draws = [phi[rows, top] for _, phi in self.each_sample()]
+        if len(draws) < INTERVAL_SAMPLES:
+            return None
+        tail = (1.0 - INTERVAL) / 2
+        low, high = np.quantile(np.stack(draws), (tail, 1.0 - tail), axis=0)
+        return low, high
+
+    def topics(self, n: int, *, intervals: bool, coherences: bool = True) -> list[Topic]:
+        """The topics, the one of greatest weight first.
+
+        Parameters
+        ----------
+        n : int
+            Top words of each.
+        intervals, coherences : bool
+            Whether to look for credible intervals, and for coherence of the ten top words.
+        """
+        top, phi = self.top(n), self.mean.phi
+        bounds = self.intervals(top) if intervals else None
+        found = self.coherence(10) if coherences else None
+        weights = self.weights()
+        topics = []
+        for k in range(self.k):
+            words = tuple(
+                Word(
+                    self.vocabulary[w],
+                    float(phi[w, k]),
+                    None if bounds is None else float(bounds[0][k, i]),
+                    None if bounds is None else float(bounds[1][k, i]),
+                )
+                for i, w in enumerate(top[k].tolist())
+            )
+            topics.append(
+                Topic(
+                    k,
+                    None if weights is None else float(weights[k]),
+                    None if found is None else float(found.npmi[k]),
+                    None if found is None else float(found.umass[k]),
+                    words,
+                )
+            )
+        return sorted(topics, key=lambda topic: (-(topic.weight or 0.0), topic.id))
+
+
+def spread(ids: Int64s, most: int) -> Int64s:
+    """At most so many of some ids, evenly spaced."""
+    if len(ids) <= most:
+        return ids
+    return ids[np.arange(most) * len(ids) // most]
