@@ -6,6 +6,7 @@ when it is used, and NumPy only when it works: help is instant.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 
 import click
 
-from pysgrld.errors import Interrupted, SgmcError
+from pysgrld.errors import Interrupted, SgmcError, WriteError
 
 #: Commands in the order of help: what each does, in one line.
 COMMANDS = {
@@ -33,6 +34,9 @@ REPORT = (
 
 #: Exit code of a process that a reader of its output has left, as the shell counts it.
 BROKEN_PIPE = 141
+
+#: System errors that mean a full or failing disk.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Sgmc(click.Group):
@@ -67,12 +71,22 @@ class Sgmc(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
-    def main(self, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; a reader who leaves early, as ``head`` does, is no error to speak of."""
+        try:
+            result = super().invoke(ctx)
+            if sys.stdout is not None:  # closed by whoever started us
+                sys.stdout.flush()
+        except BrokenPipeError:
+            _give_up(1)
+            raise click.exceptions.Exit(BROKEN_PIPE) from None
+        return result
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run a command and end the process with its exit code."""
         kwargs["standalone_mode"] = False
         try:
             code = super().main(*args, **kwargs)
-            sys.stdout.flush()
         except BaseException as error:
             code = _exit_code(error)
         sys.exit(code if isinstance(code, int) else 0)
@@ -84,14 +98,17 @@ def _exit_code(error: BaseException) -> int:
         return error.exit_code
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        _say(error.ctx.get_help() if error.ctx else REPORT)
+        return 2
     if isinstance(error, click.UsageError):
         path = error.ctx.command_path if error.ctx else "sgmc"
         _say(f"sgmc: error: {_one_line(error.format_message())} (see '{path} --help')")
         return 2
-    if isinstance(error, BrokenPipeError):
-        # whoever read our output has left; the interpreter must not complain at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return BROKEN_PIPE
+    if isinstance(error, OSError) and not isinstance(error, SgmcError) and error.errno in FULL:
+        _give_up(1)
+        _say(f"sgmc: error: {error.filename or 'standard output'}: {error.strerror}; free space")
+        return WriteError.exit_code
     if isinstance(error, Interrupted):
         _say(f"sgmc: {error}")
         return error.exit_code
@@ -121,7 +138,12 @@ def _say(text: str) -> None:
     try:
         click.echo(text, err=True)
     except OSError:  # nobody reads standard error; the exit code still tells
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        _give_up(2)
+
+
+def _give_up(stream: int) -> None:
+    """Let nothing more be written to a stream: the interpreter must not complain at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
 
 
 def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
@@ -134,7 +156,8 @@ def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     from pysgrld.resources import threads
 
     count = threads(None)
-    click.echo(f"instruction set  {core.isa()} (this machine has {', '.join(core.available_isas())})")
+    have = ", ".join(core.available_isas())
+    click.echo(f"instruction set  {core.isa()} (this machine has {have})")
     click.echo(f"compiler         {core.compiler}, OpenMP {core.openmp}")
     click.echo(f"threads          {count.count} ({count.source})")
     click.echo(f"python           {sys.version.split()[0]}")
@@ -144,6 +167,12 @@ def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 @click.group(
     cls=Sgmc,
     context_settings={"help_option_names": ["-h", "--help"]},
+    help="""Topic models by stochastic-gradient MCMC.
+
+\b
+  sgmc train corpus.txt     a document a line; or UCI counts, JSON lines
+  sgmc topics               the topics of the latest run
+  sgmc eval --perplexity    an honest figure, beside the unigram's""",
     epilog="RUN is a run's folder or its name; left out, the latest under ./sgmc-runs.",
 )
 @click.option(
@@ -151,10 +180,4 @@ def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     help="Show version, instruction set, compiler and threads.",
 )  # fmt: skip
 def main() -> None:
-    """Topic models by stochastic-gradient MCMC.
-
-    \b
-      sgmc train corpus.txt     a document a line; or UCI counts, JSON lines
-      sgmc topics               the topics of the latest run
-      sgmc eval --perplexity    an honest figure, beside the unigram's
-    """
+    """Run ``sgmc``."""

@@ -27,24 +27,54 @@ DOCUMENTS = "Documents to score"
     cls=Described,
     epilog="""\b
 Examples:
-  sgmc eval                                  the latest run, on its held-out documents
-  sgmc eval --coherence --json               NPMI and UMass of every topic
-  sgmc eval sgmc-runs/bible-scir --corpus test.txt
-  sgmc eval --observed-corpus docword.obs.txt --held-out-corpus docword.held.txt""",
+  sgmc eval                         the latest run, on its held-out documents
+  sgmc eval --coherence --json      NPMI and UMass of every topic
+  sgmc eval bible-scir --corpus test.txt --observed 0.5
+  sgmc eval --observed-corpus docword.a.txt --held-out-corpus docword.b.txt""",
 )
 @run_argument
 @flag("--perplexity", "by document completion (what is done unless --coherence is asked)")
 @flag("--coherence", "NPMI and UMass of the ten top words, over the training corpus")
-@plain("--corpus", "the run's held-out documents", "other documents, split at random",
-       parse=text, metavar="FILE", group=DOCUMENTS)
-@plain("--observed", "as the run", "share of a document's tokens that is observed",
-       parse=real(0.0, 1.0), metavar="SHARE", group=DOCUMENTS)
-@plain("--seed", "the run's", "seed of the split", parse=integer(0, 2**63 - 1), metavar="N",
-       group=DOCUMENTS)
-@plain("--observed-corpus", "none", "observed tokens of a split made by others", parse=text,
-       metavar="FILE", group=DOCUMENTS)
-@plain("--held-out-corpus", "none", "held-out tokens of the same documents, in the same order",
-       parse=text, metavar="FILE", group=DOCUMENTS)
+@plain(
+    "--corpus",
+    "the run's held-out documents",
+    "other documents, split at random",
+    parse=text,
+    metavar="FILE",
+    group=DOCUMENTS,
+)
+@plain(
+    "--observed",
+    "as the run",
+    "share of a document's tokens that is observed",
+    parse=real(0.0, 1.0),
+    metavar="SHARE",
+    group=DOCUMENTS,
+)
+@plain(
+    "--seed",
+    "the run's",
+    "seed of the split",
+    parse=integer(0, 2**63 - 1),
+    metavar="N",
+    group=DOCUMENTS,
+)
+@plain(
+    "--observed-corpus",
+    "none",
+    "observed tokens of a split made by others",
+    parse=text,
+    metavar="FILE",
+    group=DOCUMENTS,
+)
+@plain(
+    "--held-out-corpus",
+    "none",
+    "held-out tokens of the same documents, in the same order",
+    parse=text,
+    metavar="FILE",
+    group=DOCUMENTS,
+)
 @as_json
 @quiet
 @threads

@@ -17,18 +17,16 @@ SHORT = {"topics": "-k"}
 #: A value longer than this is not repeated whole in a message.
 LONGEST = 60
 #: Widest left column of a help text.
-COLUMN = 26
+COLUMN = 28
 
 
-class Value(click.ParamType):
+class Value(click.ParamType):  # type: ignore[type-arg]
     """Wraps a parser of text from `pysgrld.options`."""
 
     def __init__(self, parse: Callable[[str], Any], metavar: str) -> None:
         self.parse, self.name = parse, metavar
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Parse; what is wrong is said with the option's name."""
         del ctx
         if not isinstance(value, str):
@@ -63,7 +61,7 @@ class Described(click.Command):
 
 
 class Grouped(click.Option):
-    """An option under a heading of the help, with its default as its help shows it."""
+    """An option under a heading of the help, with its default in brackets."""
 
     def __init__(self, *args: Any, group: str, shown: str, **kwargs: Any) -> None:
         self.group, self.shown = group, shown
@@ -72,7 +70,9 @@ class Grouped(click.Option):
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Left and right column of the help."""
         record = super().get_help_record(ctx)
-        return None if record is None else (record[0], f"{record[1]} [{self.shown}]")
+        if record is None or self.required:  # which click says itself
+            return record
+        return record[0], f"{record[1]} [{self.shown}]"
 
 
 def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Decorated]:

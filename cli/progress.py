@@ -37,16 +37,19 @@ class Screen:
         Also what is for the curious.
     json_log : bool
         A JSON object a line instead.
+    stamped : bool
+        Begin each line of a log with the time, in UTC; never on a terminal.
     limit : float, optional
         Seconds until a time limit, counted from now: for the estimate of what is left.
     """
 
     def __init__(
         self, *, quiet: bool = False, verbose: bool = False, json_log: bool = False,
-        limit: float | None = None,
+        stamped: bool = False, limit: float | None = None,
     ) -> None:  # fmt: skip
         self.quiet, self.verbose, self.json_log, self.limit = quiet, verbose, json_log, limit
         self.terminal = not json_log and not quiet and _is_terminal()
+        self.stamped = stamped and not _is_terminal()
         self.began = self.last = time.monotonic()
         self._bar: Any = None
         self._what = ""
@@ -108,7 +111,8 @@ class Screen:
             + (f", step size {','.join(f'{x:g}' for x in step)}" if step else ""),
         )
         for name, value in sorted(options.items()):
-            self.detail(f"--{name} {value}")
+            if value is not None:
+                self.detail(f"--{name} {value}")
         self._line("started", f"{run.path}: {line}", run=str(run.path))
         self.began = self.last = time.monotonic()
 
@@ -116,13 +120,10 @@ class Screen:
         """Show an iteration."""
         if self.terminal:
             done = position.iteration
-            state = (
-                f"{position.tokens_per_second / 1e3:,.0f}k tokens/s, step {position.step_size:.3g}"
-                + (
-                    f", perplexity {position.perplexity:,.1f}"
-                    if position.perplexity == position.perplexity
-                    else ""
-                )
+            state = f"{_speed(position.tokens_per_second)}, step {position.step_size:.3g}" + (
+                f", perplexity {position.perplexity:,.1f}"
+                if position.perplexity == position.perplexity
+                else ""
             )
             self._draw("training", done, position.iterations or None, state, self._left())
         elif self._due():
@@ -140,8 +141,9 @@ class Screen:
         if self.json_log:
             return
         name = _shortest_name(run)
+        commands = ["sgmc topics", "sgmc eval"] if _holds_out(run) else ["sgmc topics"]
         self._line("next", f"the run is {run.path}; look at it with:")
-        for command in ("sgmc topics", "sgmc eval"):
+        for command in commands:
             self._line("next", f"  {command} {name}".rstrip())
 
     # ---- anything that takes a while
@@ -164,7 +166,13 @@ class Screen:
     # ---- how it is shown
 
     def _line(
-        self, event: str, line: str, shown: str | None = None, *, always: bool = False, **fields: Any
+        self,
+        event: str,
+        line: str,
+        shown: str | None = None,
+        *,
+        always: bool = False,
+        **fields: Any,
     ) -> None:
         if self.quiet and not always:
             return
@@ -176,7 +184,7 @@ class Screen:
                 text = json.dumps(finite(record), ensure_ascii=False, default=str)
             else:
                 text = shown or line
-                if not self.terminal and not self.quiet:
+                if self.stamped:
                     text = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {text}"
             if self._bar is not None:
                 self._bar.clear()
@@ -240,21 +248,28 @@ class _Handler(logging.Handler):
 
 def evaluation_line(record: Mapping[str, Any]) -> str:
     """One line of ``metrics.jsonl`` for a person: perplexity always beside the unigram's."""
-    parts = [f"iteration {record['iteration']:,}", f"epoch {record['epoch']:.1f}"]
-    if record["unigram_perplexity"] is not None:
-        point, mean = record["point_perplexity"], record["perplexity"]
-        if mean is not None:
-            parts.append(f"perplexity {mean:,.1f} (mean of {record['samples']})")
-        parts.append(f"point {point:,.1f}" if point is not None else "point infinite")
-        parts.append(f"unigram {record['unigram_perplexity']:,.1f}")
-    parts.append(f"{record['tokens_per_second'] / 1e3:,.0f}k tokens/s")
-    return ", ".join(parts)
+    line = f"iteration {record['iteration']:,}, epoch {record['epoch']:.1f}: "
+    point, mean, unigram = (
+        "-" if value is None else f"{value:,.1f}"
+        for value in (
+            record["point_perplexity"], record["perplexity"], record["unigram_perplexity"]
+        )
+    )  # fmt: skip
+    if unigram != "-" and mean == "-":
+        return f"{line}point perplexity {point} (unigram {unigram})"
+    if unigram != "-":
+        return f"{line}perplexity {mean} (point {point}, unigram {unigram})"
+    return f"{line}{_speed(record['tokens_per_second'])}, nothing held out"
+
+
+def _speed(tokens: float) -> str:
+    return f"{tokens / 1e6:.1f}M tokens/s" if tokens >= 1e6 else f"{tokens / 1e3:.0f}k tokens/s"
 
 
 def _position_line(p: Position) -> str:
     of = f" of {p.iterations:,}" if p.iterations else ""
     line = f"iteration {p.iteration:,}{of}, epoch {p.epoch:.1f}, "
-    line += f"{p.tokens_per_second / 1e3:,.0f}k tokens/s, step {p.step_size:.3g}"
+    line += f"{_speed(p.tokens_per_second)}, step {p.step_size:.3g}"
     if p.perplexity == p.perplexity:
         line += f", perplexity {p.perplexity:,.1f}"
     if p.iterations and p.iteration:
@@ -266,9 +281,9 @@ def _position_line(p: Position) -> str:
 def _new_bar(what: str, total: int | None) -> Any:
     from tqdm import tqdm
 
-    shape = "{desc} {percentage:3.0f} %|{bar}| {elapsed}<{remaining}, {postfix}"
+    shape = "{desc} {percentage:3.0f} %|{bar}| {elapsed}<{remaining}{postfix}"
     if total is None:
-        shape = "{desc} {n:,} iterations, {elapsed}, {postfix}"
+        shape = "{desc} {n:,}, {elapsed}{postfix}"
     return tqdm(
         total=total, desc=what, bar_format=shape, leave=False, mininterval=0.2, file=sys.stderr,
         dynamic_ncols=True,
@@ -286,6 +301,10 @@ def _is_terminal() -> bool:
         return sys.stderr.isatty()
     except (AttributeError, ValueError, OSError):
         return False
+
+
+def _holds_out(run: RunDirectory) -> bool:
+    return (run.path / "holdout").is_dir()
 
 
 def _shortest_name(run: RunDirectory) -> str:

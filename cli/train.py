@@ -14,19 +14,22 @@ from .options import Described, flag, given, options_of_training, quiet
     cls=Described,
     epilog="""\b
 Examples:
-  sgmc train corpus.txt                          a document a line; no tuning needed
-  sgmc train -k 20 data/docword.bible.txt.gz     UCI counts, 20 topics
+  sgmc train corpus.txt                        a document a line; no tuning
+  sgmc train -k 20 data/docword.bible.txt.gz   UCI counts, 20 topics
   zcat news.jsonl.gz | sgmc train --text-field body --max-vocab 20000 -
   sgmc train --algo sgrld --time-limit 2h corpus.txt --out runs/a
 
-Stopped by Ctrl-C or SIGTERM (exit code 85)? Run the same command again: it goes on, bit for bit.""",
+Stopped by Ctrl-C, SIGTERM or the time limit (exit code 85)? Run the same
+command again: it goes on, bit for bit.""",
 )
 @click.argument("corpus", nargs=-1, required=True)
 @options_of_training()
 @quiet
 @flag("-v/--verbose", "also print every option's value")
 @flag("--json-log", "JSON lines on standard error")
-def command(corpus: tuple[str, ...], quiet: bool, verbose: bool, json_log: bool, **values: Any) -> None:
+def command(
+    corpus: tuple[str, ...], quiet: bool, verbose: bool, json_log: bool, **values: Any
+) -> None:
     """Train a model on CORPUS: files or folders, or - for standard input.
 
     Plain text (a document a line, or a folder of .txt files), JSON lines, UCI bag of words or a
@@ -44,7 +47,7 @@ def command(corpus: tuple[str, ...], quiet: bool, verbose: bool, json_log: bool,
 
     limit = options.get("time-limit")
     with Screen(
-        quiet=quiet, verbose=verbose, json_log=json_log,
+        quiet=quiet, verbose=verbose, json_log=json_log, stamped=True,
         limit=limit if isinstance(limit, float) else None,
     ) as screen:  # fmt: skip
         train(corpus, options, screen)

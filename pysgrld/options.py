@@ -136,7 +136,10 @@ def size(value: str) -> int:
     if not match:
         raise UsageError(f"'{value}' is not a size: write 500M or 2G")
     power = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}[match[2]]
-    return int(float(match[1]) * 1024**power)
+    wanted = float(match[1]) * 1024.0**power
+    if not 1.0 <= wanted < 2.0**63:
+        raise UsageError(f"'{value}' is not a size from 1 byte to 8388607T")
+    return int(wanted)
 
 
 # ---- the table ----------------------------------------------------------------------------------------
@@ -254,7 +257,7 @@ OPTIONS: dict[str, Option] = {
     "checkpoint-every": Option(every, "15m", "between checkpoints: iterations, or time", "Run", True,
                                "N|TIME", "15m"),
     "keep": Option(integer(1, 100_000), "3", "checkpoints kept", "Run", True, "N", 3),
-    "threads": Option(integer(1, 4096), "what this process may use", "threads", "Run", True, "N"),
+    "threads": Option(integer(1, 4096), "what this process may use", "threads to use", "Run", True, "N"),
     "max-memory": Option(size, "what this process may use", "refuse a run that needs more", "Run",
                          True, "SIZE"),
 }  # fmt: skip
@@ -287,6 +290,9 @@ def check_usage(given: Mapping[str, Any]) -> None:
     for name, without in _UNUSED.items():
         if name in given and algo in without:
             raise UsageError(f"--{name} has no meaning for --algo {algo}: leave it out")
+    fewest, most = given.get("min-df"), given.get("max-df")
+    if fewest is not None and type(fewest) is type(most) and fewest > most:
+        raise UsageError(f"--min-df {fewest} is above --max-df {most}: no word would be left")
     preset = given.get("preset")
     if preset and algo != PRESETS[preset]["algo"]:
         raise UsageError(f"--preset {preset} is for --algo {PRESETS[preset]['algo']}, not {algo}")

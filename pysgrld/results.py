@@ -325,7 +325,7 @@ class Results:
         return self._scores(scorer, observed, seed)
 
     def each_sample(self) -> Iterator[tuple[int, Floats]]:
-        """Iteration and topics, (K, V), of every kept sample; those dropped meanwhile are left out."""
+        """Iteration and topics (K, V) of every kept sample; one dropped meanwhile is left out."""
         for step in self.kept():
             with contextlib.suppress(MissingInputError):
                 yield step, self.run.read_sample(step)

@@ -1,0 +1,117 @@
+"""``sgmc checkpoint list|show|verify``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pysgrld.errors import CheckpointError, MissingInputError
+from pysgrld.options import integer
+
+from .options import Described, as_json, plain, run_argument, show_json
+
+if TYPE_CHECKING:
+    from pysgrld.run import CheckpointReport
+
+
+@click.group("checkpoint")
+def command() -> None:
+    """List, show or verify the checkpoints of a run, without touching them."""
+
+
+@command.command("list", cls=Described, epilog="\b\nExample:\n  sgmc checkpoint list")
+@run_argument
+@as_json
+def list_(run: str | None, json: bool) -> None:
+    """List the checkpoints of RUN, oldest first."""
+    path, reports = _reports(run)
+    if json:
+        show_json({"run": path, "checkpoints": [_brief(report) for report in reports]})
+        return
+    click.echo(f"{path}\n")
+    click.echo("  iteration  written                       size  state")
+    for r in reports:
+        click.echo(f"  {r.step:>9,}  {r.written:<24} {_megabytes(r.size)}  {r.problem or 'there'}")
+
+
+@command.command(
+    "show", cls=Described, epilog="\b\nExamples:\n  sgmc checkpoint show\n"
+    "  sgmc checkpoint show bible-scir --step 800 --json",
+)  # fmt: skip
+@run_argument
+@plain("--step", "the newest", "iteration of the checkpoint", parse=integer(0, 2**53), metavar="N")
+@as_json
+def show(run: str | None, step: int | None, json: bool) -> None:
+    """Show what one checkpoint of RUN holds."""
+    path, reports = _reports(run)
+    report = _pick(path, reports, step)
+    if json:
+        show_json(_brief(report) | {"meta": report.meta, "arrays": report.tensors})
+        return
+    click.echo(f"{report.path}\n")
+    for name, value in (
+        ("iteration", f"{report.step:,}"),
+        ("written", report.written),
+        ("size", _megabytes(report.size).strip()),
+        ("state", report.problem or "there; 'sgmc checkpoint verify' reads every byte"),
+        *((name, f"{value:,.3f}" if isinstance(value, float) else f"{value:,}")
+          for name, value in report.meta.items() if isinstance(value, int | float)),
+    ):  # fmt: skip
+        click.echo(f"  {name:<16}{value}")
+    click.echo("  arrays")
+    for name, tensor in sorted(report.tensors.items()):
+        shape = " x ".join(f"{n:,}" for n in tensor["shape"])
+        click.echo(f"    {name:<22}{tensor['dtype']:<5}{shape}")
+
+
+@command.command(
+    "verify", cls=Described, epilog="\b\nExample:\n  sgmc checkpoint verify && echo good"
+)
+@run_argument
+@as_json
+def verify(run: str | None, json: bool) -> None:
+    """Read every byte of every checkpoint of RUN; exit code 76 if one is damaged."""
+    from pysgrld.run import verify_checkpoint
+
+    path, reports = _reports(run)
+    found = [verify_checkpoint(report.path) for report in reports]
+    if json:
+        show_json({"run": path, "checkpoints": [_brief(report) for report in found]})
+    else:
+        for report in found:
+            click.echo(f"{report.path}: {report.problem or 'good'}")
+    if damaged := [report for report in found if report.problem]:
+        raise CheckpointError(f"{path}: {len(damaged)} of {len(found)} checkpoints are damaged")
+
+
+def _reports(run: str | None) -> tuple[Any, list[CheckpointReport]]:
+    from pysgrld.results import find
+    from pysgrld.run import list_checkpoints
+
+    path = find(run)
+    reports = list_checkpoints(path)
+    if not reports:
+        raise CheckpointError(f"{path}: has no checkpoint yet")
+    return path, reports
+
+
+def _pick(path: Any, reports: list[CheckpointReport], step: int | None) -> CheckpointReport:
+    if step is None:
+        return reports[-1]
+    for report in reports:
+        if report.step == step:
+            return report
+    steps = ", ".join(str(report.step) for report in reports)
+    raise MissingInputError(f"{path}: has no checkpoint of iteration {step}; there are {steps}")
+
+
+def _brief(report: CheckpointReport) -> dict[str, Any]:
+    return {
+        "step": report.step, "path": report.path, "written": report.written, "size": report.size,
+        "problem": report.problem, "verified": report.verified,
+    }  # fmt: skip
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 2**20:>8,.1f} MB"

@@ -1,0 +1,65 @@
+"""``sgmc export``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pysgrld.options import choice, text
+
+from .options import Described, flag, plain, quiet, run_argument, threads
+
+
+@click.command(
+    "export",
+    cls=Described,
+    epilog="""\b
+Examples:
+  sgmc export --to npy -o topics/             K x V in topics.npy, and vocab.txt
+  sgmc export --to npy -o draws/ --draw all   every kept sample, S x K x V
+  sgmc export sgmc-runs/bible-scir --to safetensors -o topics/ --force
+
+Column n of the topics is line n of vocab.txt.""",
+)
+@run_argument
+@plain(
+    "--to",
+    "",
+    "npy or safetensors",
+    parse=choice("npy", "safetensors"),
+    metavar="FORMAT",
+    required=True,
+)
+@plain("-o/--out", "", "folder to write into", parse=text, metavar="DIR", required=True)
+@plain(
+    "--draw",
+    "mean",
+    "mean of all posterior samples, last: the current topics, or all kept samples",
+    parse=choice("mean", "last", "all"),
+    metavar="mean|last|all",
+)
+@flag("--force", "replace files that are there")
+@quiet
+@threads
+def command(run: str | None, to: str, out: str, draw: str | None, **values: Any) -> None:
+    """Write the topics as a matrix of float32, topics over words, and the words beside it."""
+    from pysgrld.export import export
+    from pysgrld.resources import threads as count
+    from pysgrld.results import Results, find
+
+    from .progress import Screen
+
+    with Screen(quiet=values["quiet"]) as screen:
+        results = Results(find(run), count(values["threads"]).count)
+        done = export(results, to, Path(out), draw or "mean", force=values["force"])
+        shape = " x ".join(f"{n:,}" for n in done.shape)
+        if done.samples:
+            what = f"{done.samples:,} samples"
+            what = what if draw == "all" else f"mean of {what}"
+        elif draw == "last":
+            what = "current topics"
+        else:
+            what = "no posterior sample is kept yet: the current topics"
+        screen.note(f"{done.path}: {shape}, {what}")

@@ -1,0 +1,74 @@
+"""``sgmc infer``."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pysgrld.errors import UsageError
+from pysgrld.options import text
+
+from .options import Described, flag, plain, quiet, threads
+
+
+@click.command(
+    "infer",
+    cls=Described,
+    epilog="""\b
+Examples:
+  sgmc infer new.txt -o theta.npy       D x K float32, row d is document d
+  sgmc infer new.txt -o theta.csv       a header, then a row a document
+  sgmc infer bible-scir new.jsonl -o theta.jsonl
+  head -5 new.txt | sgmc infer -        JSON lines on standard output""",
+)
+@click.argument("run_and_corpus", nargs=-1, required=True, metavar="[RUN] CORPUS")
+@plain(
+    "-o/--out",
+    "-: JSON lines on standard output",
+    "a file that ends in .npy, .csv or .jsonl",
+    parse=text,
+    metavar="FILE",
+)
+@flag("--force", "replace a file that is there")
+@quiet
+@threads
+def command(run_and_corpus: tuple[str, ...], out: str | None, force: bool, **values: Any) -> None:
+    """Topic proportions of the documents of CORPUS, under the posterior-mean topics of RUN.
+
+    Any corpus that 'sgmc train' reads; words that the run does not know are counted and left out.
+    Rows are in the order of the documents and sum to 1; a document with no known word gets 1/K.
+    """
+    from pysgrld.export import refuse_existing, whole_file
+    from pysgrld.infer import check_suffix, write_proportions
+    from pysgrld.resources import threads as count
+    from pysgrld.results import Results, find
+
+    from .progress import Screen
+
+    if len(run_and_corpus) > 2:
+        raise UsageError(f"give one corpus, and before it a run: '{run_and_corpus[2]}' is too many")
+    *run, path = run_and_corpus
+    out = out or "-"
+    suffix = check_suffix(out)
+    if out != "-":
+        refuse_existing([Path(out)], force=force)
+    with Screen(quiet=values["quiet"]) as screen:
+        results = Results(find(run[0] if run else None), count(values["threads"]).count)
+        if results.mean.samples == 0:
+            screen.note("no posterior sample is kept yet: under the current topics")
+        with tempfile.TemporaryDirectory(prefix="sgmc-") as scratch:
+            corpus = results.read(path, Path(scratch) / "corpus", screen)
+            with screen.counting("documents", corpus.documents) as tell:
+                if out == "-":
+                    stream: Any = click.get_binary_stream("stdout")
+                    done = write_proportions(results, corpus, stream, suffix, tell)
+                    stream.flush()
+                else:
+                    with whole_file(Path(out)) as file:
+                        done = write_proportions(results, corpus, file, suffix, tell)
+        empty = f", {done.empty:,} of them without a known word" if done.empty else ""
+        where = "" if out == "-" else f"{out}: "
+        screen.note(f"{where}{done.documents:,} documents{empty}")

@@ -1,0 +1,162 @@
+"""Topics as plain files that other programs read: ``topics.npy`` or ``topics.safetensors``."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import numpy as np
+
+from pysgrld.errors import MissingInputError, OutputError, WriteError
+from pysgrld.results import Results
+from pysgrld.types import Floats
+
+DRAWS = {
+    "mean": "the mean of all posterior samples",
+    "last": "the current topics",
+    "all": "every kept sample",
+}
+FORMATS = {"npy": "topics.npy", "safetensors": "topics.safetensors"}
+VOCABULARY = "vocab.txt"
+
+
+class Exported(NamedTuple):
+    """What was written.
+
+    Attributes
+    ----------
+    path : Path
+        The file of topics; the vocabulary is beside it.
+    shape : tuple of int
+        (K, V), or (S, K, V) for all samples.
+    samples : int
+        In the mean, or in the file; 0: these are the current topics.
+    """
+
+    path: Path
+    shape: tuple[int, ...]
+    samples: int
+
+
+def export(results: Results, format: str, folder: Path, draw: str, *, force: bool) -> Exported:
+    """Write topics, float32 rows that sum to 1, and the vocabulary of their columns.
+
+    Each file appears by a rename when it is complete.
+
+    Parameters
+    ----------
+    results : Results
+    format : {"npy", "safetensors"}
+    folder : Path
+        Made if it is not there.
+    draw : {"mean", "last", "all"}
+        What is written; the current topics stand for the mean where there is no sample.
+    force : bool
+        Whether files that are there may be replaced.
+
+    Raises
+    ------
+    MissingInputError
+        If all samples are wanted and none is kept.
+    OutputError
+        If a file is there already, or the folder cannot be made.
+    WriteError
+        If the disk is full.
+    """
+    target = folder / FORMATS[format]
+    refuse_existing([target, folder / VOCABULARY], force=force)
+    k, v = results.k, len(results.vocabulary)
+    if draw == "all":
+        steps = results.kept()
+        if not steps:
+            raise MissingInputError(
+                f"{results.path}: no posterior sample is kept (yet); --draw last gives the current "
+                "topics"
+            )
+        shape: tuple[int, ...] = (len(steps), k, v)
+        samples = len(steps)
+        rows: Iterator[Floats] = (results.run.read_sample(step) for step in steps)
+    else:
+        topics = results.mean if draw == "mean" else results.current()
+        shape, samples = (k, v), topics.samples
+        rows = (np.ascontiguousarray(column) for column in topics.phi.T[:k])
+    header = _npy_header(shape) if format == "npy" else _safetensors_header(shape)
+    with whole_file(target) as file:
+        file.write(header)
+        for part in rows:
+            file.write(part.astype("<f4", copy=False).tobytes())
+    with whole_file(folder / VOCABULARY) as file:
+        file.write("".join(f"{word}\n" for word in results.vocabulary).encode())
+    return Exported(target, shape, samples)
+
+
+def _npy_header(shape: tuple[int, ...]) -> bytes:
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": "<f4", "fortran_order": False, "shape": shape}
+    )
+    return file.getvalue()
+
+
+def _safetensors_header(shape: tuple[int, ...]) -> bytes:
+    size = 4 * int(np.prod(shape, dtype=np.int64))
+    entry = {"dtype": "F32", "shape": list(shape), "data_offsets": [0, size]}
+    text = json.dumps({"topics": entry}).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
+
+
+# ---- files that appear when they are complete
+
+
+def refuse_existing(paths: list[Path], *, force: bool) -> None:
+    """Refuse to write over what is there, unless that is wanted.
+
+    Raises
+    ------
+    OutputError
+    """
+    for path in paths:
+        if path.is_dir():
+            raise OutputError(f"{path}: is a folder; name a file")
+        if not force and os.path.lexists(path):
+            raise OutputError(f"{path}: is there already; --force replaces it")
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """Write a file under another name; it is renamed when it is complete, removed on any error.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be created.
+    WriteError
+        If writing fails; what was there before is intact.
+    """
+    temporary = path.with_name(f".{path.name}.tmp-{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = temporary.open("xb")
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be created: {error.strerror or error}") from error
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise WriteError(
+            f"{path}: cannot be written: {error.strerror or error}; free space and try again"
+        ) from error
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
