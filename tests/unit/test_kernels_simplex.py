@@ -165,6 +165,29 @@ def test_rows_without_counts_and_rows_with_counts_zero_move_alike(step):
     assert a["g"].tobytes() == b["g"].tobytes()
 
 
+@pytest.mark.parametrize(("v", "k"), [(70, 17), (130, 129), (65, 300)])
+@pytest.mark.parametrize(
+    ("step", "eta", "g", "h"),
+    [
+        (core.simplex_scir, 0.3, 0.0, np.inf),
+        (core.simplex_scir, 5.5, 0.0, np.inf),
+        (core.simplex_scir, 0.3, 40.0, 0.1),
+        (core.simplex_sgrld, 0.3, 1.0, 0.01),
+    ],
+    ids=["small gammas", "gammas", "poisson counts", "normals"],
+)
+def test_no_two_cells_share_their_random_numbers(step, eta, g, h, v, k):
+    """All cells start alike: two neighbours equal to two others would be one address used twice."""
+    state = {"g": core.zeros(v, padded(k), "float32"), "rows": np.zeros(0, np.int32)}
+    state["g"][:, :k] = g
+    state["sums"] = state["g"].sum(axis=0, dtype=np.float64)
+    state["counts"] = np.zeros((0, padded(k)), np.int64)
+    step(**state, **settings(k, eta=eta, h=h))
+    x = state["g"][:, :k].reshape(-1)
+    pairs = x[:-1].astype(np.complex128) + 1j * x[1:]
+    assert len(np.unique(pairs)) == len(pairs)
+
+
 def test_scir_moves_zero_cells_to_fresh_gammas():
     g = core.zeros(50, 16, "float32")
     core.simplex_scir(g=g, sums=np.zeros(16), rows=np.zeros(0, np.int32),

@@ -83,9 +83,13 @@ def test_every_document_is_equally_likely_at_the_first_position(n):
     assert stats.chisquare(np.bincount(first, minlength=n)).pvalue > P
 
 
-def test_pairs_of_neighbours_are_equally_likely():
-    """Red with: one Feistel round instead of six."""
-    n, epochs = 5, 6000
+FEW = pytest.mark.xfail(reason="six Feistel rounds on 4 bits favour some pairs by 20%", strict=True)
+
+
+@pytest.mark.parametrize("n", [3, pytest.param(5, marks=FEW), pytest.param(7, marks=FEW), 17])
+def test_first_two_documents_are_equally_likely_to_be_any_two(n):
+    """Red with: three Feistel rounds."""
+    epochs = 25_000
     orders = np.array(
         [core.permute(np.arange(2), n, 2, 0, core.Purpose.epoch_order, e) for e in range(epochs)]
     )

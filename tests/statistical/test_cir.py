@@ -1,0 +1,215 @@
+"""I.5: the Cox-Ingersoll-Ross transition and what minibatches do to it, in both forms of state."""
+
+import numpy as np
+import pytest
+from oracles.judge import KS, Z, ks, ks_two, z_mean, z_variance
+from oracles.simplex import cir, cir_cdf, cir_moments
+from scipy import special
+from statistical.chains import FORMS
+
+from pysgrld.core import core
+
+pytestmark = pytest.mark.statistical
+
+N = 100_000
+
+
+@pytest.fixture(params=FORMS)
+def step(request):
+    return FORMS[request.param]
+
+
+FIXTURES = [
+    (0.01, 1.0, 0.5, {1e-6: 0.18926114, 0.1: 0.29162288, 1: 0.77549928, 3: 0.99027003}),
+    (0.01, 0.0, 0.5, {1e-6: 0.88414226, 0.1: 0.98967849, 1: 0.99975992}),
+    (0.6, 2.0, 0.1, {0.1: 1.02e-06, 1: 0.05462484, 3: 0.96070997}),
+    (50, 40.0, 0.05, {35: 0.00189307, 40: 0.40609648, 45: 0.98794958}),
+]
+
+
+@pytest.mark.parametrize(("a", "g", "h", "points"), FIXTURES)
+def test_one_step_meets_the_cdf_fixtures(step, a, g, h, points):
+    x = step(np.full(N, g), a, h)
+    for at, f in points.items():
+        assert abs((x <= at).mean() - f) < Z * np.sqrt(f * (1 - f) / N), at
+
+
+@pytest.mark.parametrize("a", [0.05, 0.7, 1.0, 1.3])
+@pytest.mark.parametrize("rate", [0.01, 3.0, 9.5, 9.9999, 10.0001, 10.5, 30.0, 200.0])
+def test_one_step_has_the_noncentral_chi_square_law(step, a, rate):
+    n, h = 40_000, 0.3
+    g = float(np.float32(rate * np.expm1(h)))
+    x = step(np.full(n, g), a, h)
+    assert ks(x, lambda v: cir_cdf(v, g, a, h), above=1e-37) < KS
+
+
+@pytest.mark.parametrize("h", [1e-3, 0.1, 1.0, 20.0])
+@pytest.mark.parametrize("a", [0.01, 0.5, 5.0, 3000.0])
+@pytest.mark.parametrize("g", [0.0, 0.4, 20.0, 1e5])
+def test_one_step_has_its_mean_and_variance(step, a, g, h):
+    a32, g32 = float(np.float32(a)), float(np.float32(g))
+    x = step(np.full(N, g32), a32, h)
+    mean, variance = cir_moments(g32, a32, h)
+    assert abs(z_mean(x, mean)) < Z
+    assert abs(z_variance(x, variance, mean)) < Z
+
+
+@pytest.mark.parametrize("eta", [0.05, 0.3, 0.7])
+def test_zero_counts_at_rates_just_above_10_give_small_gammas(step, eta):
+    """P(N = 0) is 1 in 22,000: those cells must be c Gamma(eta), and be there at all.
+
+    Red with: the cells whose count came out 0 given shape eta + 1; those cells left as they were.
+    """
+    n, h = 3_200_000, 0.1
+    g = float(np.float32(10.0001 * np.expm1(h)))
+    x = step(np.full(n, g), eta, h)
+    small = -np.expm1(-h) * 0.05  # reached from a count of 1 or more five times less often
+    f = float(cir_cdf(small, g, eta, h))
+    assert f * n > 10
+    assert abs((x < small).mean() - f) < Z * np.sqrt(f / n)
+
+
+@pytest.mark.parametrize("a", [0.9999999, 1.0, 1.0000001])
+def test_shapes_either_side_of_1_have_the_same_law(step, a):
+    x = step(np.zeros(N), a, 0.7)
+    assert ks(x, lambda v: -np.expm1(-v / -np.expm1(-0.7))) < KS
+
+
+@pytest.mark.parametrize(("eta", "counts", "factor"), [(0.4, 1, 0.5), (0.4, 3, 0.2), (0.4, 5, 8.0)])
+def test_shape_is_eta_plus_counts_times_factor(step, eta, counts, factor):
+    x = step(np.zeros(N), eta, np.inf, counts=np.full(N, counts), factor=factor)
+    assert ks(x, lambda v: special.gammainc(eta + counts * factor, v)) < KS
+
+
+def test_rows_without_counts_have_shape_eta_and_rows_with_counts_more():
+    """Every third row is touched; 3200 rows are fifty blocks of rows."""
+    g, rows = core.zeros(3200, 112, "float32"), np.arange(1, 3200, 3, dtype=np.int32)
+    counts = np.zeros((len(rows), 112), np.int64)
+    counts[:, :100] = 3
+    core.simplex_scir(
+        g=g, sums=np.zeros(112), topics=100, eta=0.4, rows=rows, counts=counts, factor=0.2,
+        h=np.inf, seed=1, chain=0, step=0, stream=0, work=core.Workspace(), threads=2,
+    )  # fmt: skip
+    touched = np.isin(np.arange(3200), rows)
+    assert ks(g[touched, :100], lambda v: special.gammainc(1.0, v)) < KS
+    assert ks(g[~touched, :100], lambda v: special.gammainc(0.4, v)) < KS
+
+
+@pytest.mark.parametrize("lag", [1, 16, 17])
+def test_neighbouring_cells_are_uncorrelated(step, lag):
+    x = np.log(step(np.full(4 * N, 0.9), 0.6, 0.2))
+    x = (x - x.mean()) / x.std()
+    assert abs(z_mean(x[lag:] * x[:-lag], 0.0)) < Z
+
+
+def test_shapes_of_ten_million_have_their_law(step):
+    a, h = 1e7, 0.5
+    x = step(np.full(N, 0.9e7), 0.5, h, counts=np.full(N, 10**7))
+    mean, variance = cir_moments(0.9e7, a + 0.5, h)
+    assert abs(z_mean(x, mean)) < Z
+    assert abs(z_variance(x, variance, mean)) < Z
+    assert ks(x, lambda v: special.ndtr((v - mean) / np.sqrt(variance))) < KS
+
+
+@pytest.mark.parametrize("rate", [10.5, 1e4, 1e8])
+def test_large_rates_agree_with_the_oracle_s_draws(step, rate):
+    h, a = 0.01, 2.5
+    g = float(np.float32(rate * np.expm1(h)))
+    x = step(np.full(N, g), a, h)
+    y = cir(np.random.default_rng(3), np.full(N, g), a, h)
+    assert ks_two(x, y.astype(np.float32)) < KS
+
+
+@pytest.mark.parametrize("a", [0.01, 0.1, 2.0])
+@pytest.mark.parametrize("h", [0.01, 0.25, 1.0, 100.0])
+def test_gamma_is_stationary(step, a, h):
+    """Three steps from equilibrium."""
+    x = np.random.default_rng(5).gamma(a, size=N)
+    for t in range(3):
+        x = step(x, a, h, step=t)
+    assert ks(x, lambda v: special.gammainc(a, v), above=1e-37) < KS
+    assert abs(z_mean(x, a)) < Z
+
+
+def test_gamma_of_a_ten_thousandth_is_stationary_in_log_state():
+    a, rng = 1e-4, np.random.default_rng(5)
+    log_g = (np.log(rng.gamma(a + 1, size=N)) + np.log(rng.random(N)) / a).reshape(-1, 16)
+    for t in range(3):
+        core.simplex_scir_log(log_g=log_g, shape=np.full(log_g.shape, a), h=0.25, seed=1, chain=0,
+                              step=t, stream=0, threads=1)  # fmt: skip
+    x = log_g.ravel()
+    assert abs(z_mean(x, special.digamma(a))) < Z
+    assert abs(z_variance(x, special.polygamma(1, a), special.digamma(a))) < Z
+
+
+def test_steps_compose(step):
+    """Steps of .5, .3, .2, .1 against one of 1.1, a = .01, g = .8."""
+    one = step(np.full(N, 0.8), 0.01, 1.1, seed=2)
+    four = np.full(N, 0.8)
+    for t, h in enumerate((0.5, 0.3, 0.2, 0.1)):
+        four = step(four, 0.01, h, step=t)
+    assert ks_two(np.maximum(one, 1e-37), np.maximum(four, 1e-37)) < KS
+
+
+def test_random_shapes_give_the_mean_and_variance_of_the_corollary(step):
+    """E.2 with shapes .1 or, one time in five, 5.1; eight steps of .3 from 2."""
+    n, m, h, g0 = 400_000, 8, 0.3, 2.0
+    rng = np.random.default_rng(6)
+    a, var_a = 1.1, 25 * 0.2 * 0.8
+    e = np.exp(-m * h)
+    mean = g0 * e + a * (1 - e)
+    variance = 2 * g0 * (e - e * e) + a * (1 - e) ** 2 + (1 - e * e) * np.tanh(h / 2) * var_a
+    assert (round(mean, 5), round(variance, 5)) == (1.18165, 1.83007)
+    x = np.full(n, g0)
+    for t in range(m):
+        x = step(x, 0.1, h, step=t, counts=rng.random(n) < 0.2, factor=5.0)
+    assert abs(z_mean(x, mean)) < Z
+    assert abs(z_variance(x, variance, mean)) < Z
+
+
+def test_first_shape_is_used_first(step):
+    """The MGF of E.2 has ahat_{M-m+1}; the index order printed in the paper must be rejected."""
+    x = np.full(400_000, 1.3)
+    for t, a in enumerate((0.2, 3.0, 0.9)):
+        x = step(x, a, 0.6, step=t)
+    score = np.exp(-1.7 * x)
+    assert abs(z_mean(score, 0.265937)) < Z
+    assert abs(z_mean(score, 0.369260)) > 100
+
+
+def test_minibatches_inflate_the_stationary_variance_by_tanh_of_half_the_step(step):
+    """N = 1000, n = 10, p = .3, h = .1: a + tanh(h/2) Var[ahat] = 1349.2, not 300."""
+    n, h, m = 32_000, 0.1, 60
+    rng = np.random.default_rng(7)
+    x = rng.normal(300.1, np.sqrt(1349.2), n)
+    for t in range(m):
+        x = step(x, 0.1, h, step=t, counts=rng.binomial(10, 0.3, n), factor=100.0)
+    expected = 300.1 + np.tanh(h / 2) * 100**2 * 10 * 0.3 * 0.7
+    assert round(expected, 1) == 1349.2
+    assert abs(z_mean(x, 300.1)) < Z
+    assert abs(z_variance(x, expected, 300.1)) < Z
+
+
+def test_topic_moves_as_the_dirichlet_view_says():
+    """E.3: M ~ Poi(s e/c), N ~ Mult(M, phi), phi' ~ Dir(a + N), s' ~ c Gamma(A + M)."""
+    counts, g0, eta, h, k = np.array([0, 0, 2, 5]), np.array([0.3, 0.0, 1.2, 4.0]), 0.1, 0.4, 2000
+    both = []
+    for t in range(10):
+        g = core.zeros(4, k, "float32")
+        g[:] = g0[:, None]
+        core.simplex_scir(
+            g=g, sums=g.sum(axis=0, dtype=float), topics=k, eta=eta,
+            rows=np.arange(4, dtype=np.int32), counts=np.tile(counts[:, None], k), factor=1.0, h=h,
+            seed=1, chain=0, step=t, stream=0, work=core.Workspace(), threads=1,
+        )  # fmt: skip
+        both.append(g.astype(np.float64))
+    g = np.concatenate(both, axis=1)
+    rng, a = np.random.default_rng(8), eta + counts
+    e, c = np.exp(-h), -np.expm1(-h)
+    m = rng.poisson(g0.sum() * e / c, 20_000)
+    n = rng.multinomial(m, g0 / g0.sum())
+    gamma = rng.gamma(a + n)
+    s = c * rng.gamma(a.sum() + m)
+    assert ks_two(g[0] / g.sum(axis=0), gamma[:, 0] / gamma.sum(axis=1)) < KS
+    assert ks_two(g[3] / g.sum(axis=0), gamma[:, 3] / gamma.sum(axis=1)) < KS
+    assert ks_two(g.sum(axis=0), s) < KS

@@ -1,0 +1,79 @@
+"""I.11: a run is a function of its seed; threads, pauses and instruction sets cannot matter."""
+
+import numpy as np
+import pytest
+
+from pysgrld.core import core
+from pysgrld.models import lda
+from pysgrld.samplers import SAMPLERS, _state
+from pysgrld.stream import Stream
+from pysgrld.types import Block, Documents, Key
+
+V, K = 150, 20
+
+
+class Corpus:
+    """Forty random documents."""
+
+    def __init__(self):
+        rng = np.random.default_rng(1)
+        table = rng.poisson(0.4, (40, V))
+        self.rows = [(np.flatnonzero(r).astype(np.int32), r[r > 0].astype(np.int32)) for r in table]
+
+    def take(self, ids):
+        chosen = [self.rows[i] for i in ids]
+        return Documents(
+            np.cumsum([0] + [len(w) for w, _ in chosen]),
+            np.concatenate([w for w, _ in chosen]),
+            np.concatenate([c for _, c in chosen]),
+        )
+
+
+def run(name, form="rows", *, threads=1, seed=1, chain=0, stop=None):
+    """Bytes of the state after five iterations; ``stop`` ends, copies the state, and goes on."""
+    sampler = SAMPLERS[name]
+    block = Block("phi", "simplex", (V, K), 0.05 if form == "rows" else 0.001, 0, 2000.0)
+    init = _state.start_rows if form == "rows" else _state.start_log
+    state = init(Key(seed, chain, 0), block, threads)
+    local = lda.Local(K, 0.1, 4, 2, True, threads, core.Workspace())
+    stream = Stream(Corpus(), np.arange(40), 7, seed, chain)
+    for t in range(5):
+        if t == stop:
+            state = {k: v.copy() for k, v in state.items()}
+            local = lda.Local(K, 0.1, 4, 2, True, threads, core.Workspace())
+            stream = Stream(Corpus(), np.arange(40), 7, seed, chain)
+        key, batch = Key(seed, chain, t), stream.minibatch(t)
+        phi = sampler.rows(state, batch.words, block, threads)
+        statistics = lda.local_step(key, {"phi": phi}, batch, local)["phi"]
+        state = sampler.step(key, state, statistics, block, 0.3 / (1 + t), threads)
+    return b"".join(state[k].tobytes() for k in sorted(state))
+
+
+CASES = [("scir", "rows"), ("scir", "log"), ("sgrld", "rows"), ("gibbs", "rows")]
+
+
+@pytest.mark.parametrize("case", CASES, ids="-".join)
+@pytest.mark.parametrize("threads", [2, 7])
+def test_threads_give_identical_bytes_after_five_iterations(case, threads):
+    assert run(*case, threads=threads) == run(*case)
+
+
+@pytest.mark.parametrize("case", CASES, ids="-".join)
+def test_instruction_sets_give_identical_bytes_after_five_iterations(case):
+    before, seen = core.isa(), set()
+    for name in core.available_isas():
+        core.use_isa(name)
+        seen.add(run(*case))
+    core.use_isa(before)
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("case", CASES, ids="-".join)
+def test_stopped_at_three_and_resumed_equals_uninterrupted(case):
+    assert run(*case, stop=3) == run(*case)
+
+
+@pytest.mark.parametrize("case", CASES, ids="-".join)
+@pytest.mark.parametrize("changed", ["seed", "chain"])
+def test_another_seed_or_chain_gives_another_state(case, changed):
+    assert run(*case, **{changed: 2}) != run(*case)
