@@ -17,9 +17,9 @@ from .options import Described, flag, plain, quiet, run_argument, threads
     cls=Described,
     epilog="""\b
 Examples:
-  sgmc export --to npy -o topics/             K x V in topics.npy, and vocab.txt
-  sgmc export --to npy -o draws/ --draw all   every kept sample, S x K x V
-  sgmc export sgmc-runs/bible-scir --to safetensors -o topics/ --force
+  sgmc export --to npy -o topics/            topics.npy and vocab.txt
+  sgmc export --to npy -o draws/ --draw all  every kept sample, S x K x V
+  sgmc export bible-scir --to safetensors -o topics/ --force
 
 Column n of the topics is line n of vocab.txt.""",
 )

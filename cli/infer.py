@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,7 @@ def command(run_and_corpus: tuple[str, ...], out: str | None, force: bool, **val
             corpus = results.read(path, Path(scratch) / "corpus", screen)
             with screen.counting("documents", corpus.documents) as tell:
                 if out == "-":
-                    stream: Any = click.get_binary_stream("stdout")
+                    stream = sys.stdout.buffer
                     done = write_proportions(results, corpus, stream, suffix, tell)
                     stream.flush()
                 else:

@@ -80,7 +80,7 @@ def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Dec
     names = ([SHORT[name]] if name in SHORT else []) + [f"--{name}", name.replace("-", "_")]
     metavar = entry.metavar or "VALUE"
     return click.option(
-        *names, type=Value(entry.parse, metavar), metavar=metavar, default=None, cls=Grouped,
+        *names, type=Value(entry.parse, metavar), metavar=metavar, cls=Grouped,
         group=entry.group, shown=entry.shown, help=entry.help, **kwargs,
     )  # fmt: skip
 
@@ -113,7 +113,7 @@ def plain(
     """An option of a command other than training."""
     names = name.split("/")
     if parse is not None:
-        kwargs |= {"type": Value(parse, metavar), "metavar": metavar, "default": None}
+        kwargs |= {"type": Value(parse, metavar), "metavar": metavar}
     elif not kwargs.get("is_flag"):
         kwargs |= {"metavar": metavar}
     return click.option(*names, cls=Grouped, group=group, shown=shown, help=help, **kwargs)

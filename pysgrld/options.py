@@ -291,7 +291,7 @@ def check_usage(given: Mapping[str, Any]) -> None:
         if name in given and algo in without:
             raise UsageError(f"--{name} has no meaning for --algo {algo}: leave it out")
     fewest, most = given.get("min-df"), given.get("max-df")
-    if fewest is not None and type(fewest) is type(most) and fewest > most:
+    if fewest is not None and most is not None and type(fewest) is type(most) and fewest > most:
         raise UsageError(f"--min-df {fewest} is above --max-df {most}: no word would be left")
     preset = given.get("preset")
     if preset and algo != PRESETS[preset]["algo"]:

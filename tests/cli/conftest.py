@@ -1,0 +1,79 @@
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SGMC = Path(sys.executable).with_name("sgmc")
+BIBLE = Path(__file__).parents[2] / "data" / "docword.bible.txt.gz"
+
+#: A run of a second: enough for a few posterior samples.
+SMALL = ("-k", "8", "--minibatch", "100", "--sweeps", "4", "--warm-up", "20", "--iterations", "60")
+
+
+class Sgmc:
+    """The command, run in a folder of its own as a person would."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __call__(self, *args, code=0, text=True, **kwargs):
+        done = subprocess.run(
+            [SGMC, *map(str, args)], cwd=self.folder, capture_output=True, text=text, timeout=120,
+            check=False, **kwargs,
+        )  # fmt: skip
+        assert done.returncode == code, (args, done.returncode, done.stdout, done.stderr)
+        return done
+
+    def start(self, *args, **kwargs):
+        return subprocess.Popen(
+            [SGMC, *map(str, args)], cwd=self.folder, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True, **kwargs,
+        )  # fmt: skip
+
+    def train(self, *args, out="run", code=0):
+        return self("train", BIBLE, *SMALL, "--out", out, *args, code=code)
+
+    def topics_hash(self, run="run"):
+        out = f"{run}-export"
+        self("export", run, "--to", "npy", "-o", out, "--force")
+        return hashlib.sha256((self.folder / out / "topics.npy").read_bytes()).hexdigest()
+
+    def stop_midway(self, number, *args, out="run"):
+        """Send a signal when the first evaluation is shown; give exit code and what was said."""
+        arguments = ("train", BIBLE, *SMALL, "--out", out, "--eval-every", "15", *args)
+        said = []
+        with self.start(*arguments) as process:
+            for line in process.stderr:
+                said.append(line)
+                if "perplexity" in line:
+                    os.kill(process.pid, number)
+                    break
+            said.extend(process.stderr)
+            code = process.wait(timeout=60)
+        return code, "".join(said)
+
+
+@pytest.fixture
+def sgmc(tmp_path):
+    return Sgmc(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def bible():
+    return BIBLE
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """A finished run, the latest one under ./sgmc-runs of its folder. Not to be changed."""
+    command = Sgmc(tmp_path_factory.mktemp("trained"))
+    command("train", BIBLE, *SMALL)
+    return command
+
+
+@pytest.fixture(scope="session")
+def undisturbed(trained):
+    return trained.topics_hash("sgmc-runs/bible-scir")

@@ -1,0 +1,91 @@
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from pysgrld.cli import COMMANDS, main
+
+from pysgrld.options import OPTIONS
+
+pytestmark = pytest.mark.cli
+
+LEAVES = [
+    ["train"], ["eval"], ["topics"], ["infer"], ["export"], ["corpus", "build"],
+    ["corpus", "info"], ["checkpoint", "list"], ["checkpoint", "show"], ["checkpoint", "verify"],
+]  # fmt: skip
+
+
+def shown(*args):
+    done = CliRunner().invoke(main, list(args), prog_name="sgmc", terminal_width=80)
+    assert done.exit_code == 0
+    return done.output
+
+
+def test_help_is_what_it_was():
+    assert shown("--help") == Path(__file__).with_name("help.txt").read_text()
+
+
+def test_help_fits_on_a_screen():
+    lines = shown("--help").splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+
+
+def test_help_lists_every_command():
+    for name in COMMANDS:
+        assert re.search(rf"^  {name} ", shown("--help"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=" ".join)
+def test_every_command_has_an_example_and_fits_the_width(path):
+    text = shown(*path, "--help")
+    assert f"sgmc {' '.join(path)}" in text.split("Example")[1]
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=" ".join)
+def test_every_option_shows_its_default(path):
+    text = " ".join(shown(*path, "--help").split())
+    for name in re.findall(r" (--[a-z][a-z-]+)", text.split("Example")[0]):
+        if name != "--help":
+            assert re.search(rf"{name}\b[^[]*\[[^]]+\]", text), name
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_train_help_has_every_option_of_the_table(name):
+    text = " ".join(shown("train", "--help").split())
+    assert re.search(rf"--{name} .*?\[{re.escape(OPTIONS[name].shown)}\]", text)
+
+
+def test_help_imports_no_numpy_and_no_core():
+    code = (
+        "import sys\nfrom pysgrld.cli import main\n"
+        "for args in (['--help'], ['train', '--help'], ['eval', '--help'], ['corpus', '--help']):\n"
+        "    try: main(args)\n"
+        "    except SystemExit as end: assert end.code == 0\n"
+        "print([m for m in sys.modules if m in ('numpy', 'tqdm', 'pysgrld.core')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_version_names_instruction_set_compiler_and_threads():
+    text = shown("--version")
+    for word in ("sgmc ", "instruction set", "baseline", "compiler", "threads"):
+        assert word in text
+
+
+def test_no_command_shows_the_help_and_is_wrong_usage():
+    done = CliRunner().invoke(main, [], prog_name="sgmc")
+    assert done.exit_code == 2
+    assert "Commands:" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_misspelt_command_is_answered_with_the_nearest():
+    done = CliRunner().invoke(main, ["topic"], prog_name="sgmc")
+    assert done.exit_code == 2
+    assert done.stderr.count("\n") == 1
+    assert "did you mean 'topics'" in done.stderr
