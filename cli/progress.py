@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import math
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -108,7 +109,7 @@ class Screen:
             f"{options['model']} with {options['topics']} topics by {options['algo']}: "
             f"minibatch {options['minibatch']:,}, {options['sweeps']} sweeps"
             + (f", warm-up {options['warm-up']}" if options["warm-up"] else "")
-            + (f", step size {','.join(f'{x:g}' for x in step)}" if step else ""),
+            + (f", step size {','.join(f'{x:.3g}' for x in step)}" if step else ""),
         )
         for name, value in sorted(options.items()):
             if value is not None:
@@ -119,13 +120,8 @@ class Screen:
     def moved(self, position: Position) -> None:
         """Show an iteration."""
         if self.terminal:
-            done = position.iteration
-            state = f"{_speed(position.tokens_per_second)}, step {position.step_size:.3g}" + (
-                f", perplexity {position.perplexity:,.1f}"
-                if position.perplexity == position.perplexity
-                else ""
-            )
-            self._draw("training", done, position.iterations or None, state, self._left())
+            state = f"epoch {position.epoch:.1f}, {_state(position)}{self._left()}"
+            self._draw("training", position.iteration, position.iterations or None, state)
         elif self._due():
             self._line("position", _position_line(position) + self._left(), **position._asdict())
 
@@ -176,7 +172,8 @@ class Screen:
     ) -> None:
         if self.quiet and not always:
             return
-        self._close_if(event not in ("evaluation", "warning", "note", "detail"))
+        if event in ("corpus", "started", "finished"):
+            self._close()
         try:
             if self.json_log:
                 now = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -206,23 +203,19 @@ class Screen:
         if self.limit is None:
             return ""
         left = max(0.0, self.limit - (time.monotonic() - self.began))
-        return f", at most {_clock(left)} left"
+        return f", limit in {_clock(left)}"
 
-    def _draw(self, what: str, done: int, total: int | None, state: str, left: str = "") -> None:
+    def _draw(self, what: str, done: int, total: int | None, state: str) -> None:
         """Draw the bar; one that breaks is replaced by lines."""
         try:
             if self._bar is None or self._what != what:
                 self._close()
                 self._bar, self._what = _new_bar(what, total), what
-            self._bar.set_postfix_str(state + left, refresh=False)
+            self._bar.set_postfix_str(state, refresh=False)
             self._bar.update(done - self._bar.n)
         except Exception:
             self.terminal = False
             self._bar = None
-
-    def _close_if(self, close: bool) -> None:
-        if close:
-            self._close()
 
     def _close(self) -> None:
         with contextlib.suppress(Exception):
@@ -269,13 +262,18 @@ def _speed(tokens: float) -> str:
 def _position_line(p: Position) -> str:
     of = f" of {p.iterations:,}" if p.iterations else ""
     line = f"iteration {p.iteration:,}{of}, epoch {p.epoch:.1f}, "
-    line += f"{_speed(p.tokens_per_second)}, step {p.step_size:.3g}"
-    if p.perplexity == p.perplexity:
-        line += f", perplexity {p.perplexity:,.1f}"
+    line += _state(p)
     if p.iterations and p.iteration:
         left = (p.iterations - p.iteration) * p.train_seconds / p.iteration
         line += f", {_clock(left)} left"
     return line
+
+
+def _state(p: Position) -> str:
+    state = f"{_speed(p.tokens_per_second)}, step {p.step_size:.3g}"
+    if math.isfinite(p.perplexity):
+        state += f", perplexity {p.perplexity:,.1f}"
+    return state
 
 
 def _new_bar(what: str, total: int | None) -> Any:

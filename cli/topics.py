@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,7 +67,8 @@ def _show(results: Results, topics: list[Topic], intervals: bool) -> None:
     samples = results.mean.samples
     what = f"mean of {samples:,} posterior samples" if samples else "current topics"
     click.echo(f"{results.path}, {what} after {results.checkpoint.step:,} iterations\n")
-    click.echo("topic  weight   NPMI  top words")
+    more = "                %    90 % interval" if intervals else ""
+    click.echo(f"topic  weight   NPMI  top words{more}")
     room = max(30, shutil.get_terminal_size().columns - 23)
     for topic in topics:
         head = f"{topic.id:>5}  {_share(topic.weight)}  {_figure(topic.npmi)}  "
@@ -84,11 +86,19 @@ def wrap(words: list[str], room: int) -> list[str]:
     """Fill lines with words; a word is never cut."""
     lines: list[str] = []
     for word in words:
-        if lines and len(lines[-1]) + 1 + len(word) <= room:
+        if lines and width(lines[-1]) + 1 + width(word) <= room:
             lines[-1] += f" {word}"
         else:
             lines.append(word)
     return lines
+
+
+def width(text: str) -> int:
+    """Columns that a text takes on a terminal: Chinese, Japanese and Korean signs take two."""
+    return sum(
+        0 if unicodedata.combining(sign) else 1 + (unicodedata.east_asian_width(sign) in "WF")
+        for sign in text
+    )
 
 
 def _share(weight: float | None) -> str:
@@ -100,5 +110,5 @@ def _figure(value: float | None) -> str:
 
 
 def _with_interval(word: str, p: float, low: float | None, high: float | None) -> str:
-    text = f"{word:<20} {100 * p:>6.2f}"
+    text = f"{word}{' ' * (20 - width(word))} {100 * p:>6.2f}"
     return text if low is None or high is None else f"{text}  {100 * low:>6.2f} to {100 * high:.2f}"

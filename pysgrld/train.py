@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from pysgrld.chain import Chain, Visit
+from pysgrld.corpus import Progress
 from pysgrld.errors import Interrupted, NumericalError, WriteError
 from pysgrld.evaluate import Completion
 from pysgrld.options import check_usage, duration
@@ -110,7 +111,7 @@ def train(
     check_usage(given)
     limit = given.get("time-limit")
     with StopFlag(limit) as stop:
-        prepared = prepare(inputs, given, root, reporter)
+        prepared = prepare(inputs, given, root, _Stoppable(reporter, stop))
         run = prepared.run
         if prepared.action == "finished":
             set_latest(run.path, root)
@@ -119,6 +120,21 @@ def train(
         with run.lock():
             set_latest(run.path, root)
             return _Training(prepared, given, reporter, stop).go()
+
+
+class _Stoppable:
+    """Passes on what is said while a corpus is read, and ends the reading when asked to stop."""
+
+    def __init__(self, listener: Listener, stop: StopFlag) -> None:
+        self.note, self.listener, self.stop = listener.note, listener, stop
+
+    def reading(self, progress: Progress) -> None:
+        self.listener.reading(progress)
+        if self.stop.should_stop(0.0):
+            raise Interrupted(
+                f"{self.stop.reason}: stopped while the corpus was read, nothing is kept of it; run "
+                "the same command again"
+            )
 
 
 class _Training:

@@ -1,5 +1,8 @@
+import contextlib
 import os
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -66,13 +69,11 @@ def test_infer_over_what_is_there_is_73(trained, tmp_path, bible):
     assert (tmp_path / "theta.npy").read_text() == "mine"
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device here")  # noqa: PTH110
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
 def test_full_standard_output_is_74(trained):
     with open("/dev/full", "w") as full:
-        import subprocess
-
         done = subprocess.run(
-            [os.path.join(os.path.dirname(sys.executable), "sgmc"), "topics"],  # noqa: PTH118, PTH120
+            [Path(sys.executable).with_name("sgmc"), "topics"],
             cwd=trained.folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
         )  # fmt: skip
     assert done.returncode == 74
@@ -125,9 +126,7 @@ def test_too_little_memory_is_87_and_leaves_no_run(sgmc):
 
 
 def test_a_reader_who_leaves_is_quiet(trained):
-    import subprocess
-
-    line = f"{os.path.join(os.path.dirname(sys.executable), 'sgmc')} topics --top 1000 | head -1"  # noqa: PTH118, PTH120
+    line = f"{Path(sys.executable).with_name('sgmc')} topics --top 1000 | head -1"
     done = subprocess.run(
         ["bash", "-c", f"{line}; exit ${{PIPESTATUS[0]}}"], cwd=trained.folder, capture_output=True,
         text=True, check=False,
@@ -162,3 +161,18 @@ def test_what_nobody_foresaw(monkeypatch, error, code, says):
     assert says in done.stderr
     assert ("Traceback" in done.stderr) == (code == 70)
     assert done.stdout == ""
+
+
+def test_stopped_while_the_corpus_is_read_is_85_and_leaves_nothing(sgmc):
+    with sgmc.start("train", "-", "--out", "run", stdin=subprocess.PIPE) as process:
+        with contextlib.suppress(BrokenPipeError):
+            for _ in range(200):  # more than a pipe and a block hold
+                process.stdin.write("some words of a document\n" * 4000)
+                process.stdin.flush()
+                process.terminate()
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        said = process.stderr.read()
+        assert process.wait(timeout=60) == 85
+    assert "stopped while the corpus was read" in said
+    assert list(sgmc.folder.iterdir()) == []
