@@ -109,7 +109,7 @@ class Screen:
             f"{options['model']} with {options['topics']} topics by {options['algo']}: "
             f"minibatch {options['minibatch']:,}, {options['sweeps']} sweeps"
             + (f", warm-up {options['warm-up']}" if options["warm-up"] else "")
-            + (f", step size {','.join(f'{x:.3g}' for x in step)}" if step else ""),
+            + (f", step {','.join(f'{x:.3g}' for x in step)}" if step else ""),
         )
         for name, value in sorted(options.items()):
             if value is not None:
@@ -120,7 +120,7 @@ class Screen:
     def moved(self, position: Position) -> None:
         """Show an iteration."""
         if self.terminal:
-            state = f"epoch {position.epoch:.1f}, {_state(position)}{self._left()}"
+            state = _state(position) + self._left()
             self._draw("training", position.iteration, position.iterations or None, state)
         elif self._due():
             self._line("position", _position_line(position) + self._left(), **position._asdict())
@@ -279,7 +279,7 @@ def _state(p: Position) -> str:
 def _new_bar(what: str, total: int | None) -> Any:
     from tqdm import tqdm
 
-    shape = "{desc} {percentage:3.0f} %|{bar}| {elapsed}<{remaining}{postfix}"
+    shape = "{desc} {percentage:.0f} %|{bar}| {remaining} left{postfix}"  # fits in 80 columns
     if total is None:
         shape = "{desc} {n:,}, {elapsed}{postfix}"
     return tqdm(

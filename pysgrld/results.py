@@ -293,7 +293,13 @@ class Results:
         held_out, arrays = self.held_out(), self.checkpoint.arrays
         scorer = self._scorer(held_out)
         if "completion.mean" in arrays:
-            scorer.restore({n: arrays[f"completion.{n}"] for n in scorer.state()})
+            kept = {n: arrays[f"completion.{n}"] for n in scorer.state()}
+            if any(kept[n].shape != a.shape for n, a in scorer.state().items()):
+                raise CheckpointError(
+                    f"{self.path / 'holdout'}: other documents than the checkpoint's average is of; "
+                    "restore the folder"
+                )
+            scorer.restore(kept)
         split_by_others = self.options["observed-corpus"] is not None
         observed = None if split_by_others else self.options["observed"]
         return self._scores(scorer, observed, self.seed)

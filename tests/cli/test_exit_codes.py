@@ -176,3 +176,11 @@ def test_stopped_while_the_corpus_is_read_is_85_and_leaves_nothing(sgmc):
         assert process.wait(timeout=60) == 85
     assert "stopped while the corpus was read" in said
     assert list(sgmc.folder.iterdir()) == []
+
+
+def test_held_out_documents_that_were_exchanged_are_76(sgmc):
+    sgmc.train("--seed", "1", "--iterations", "3", out="other")
+    sgmc.train()
+    (sgmc.folder / "run" / "holdout").rename(sgmc.folder / "away")
+    (sgmc.folder / "other" / "holdout").rename(sgmc.folder / "run" / "holdout")
+    assert "holdout: other documents" in one_line(sgmc("eval", "run", code=76))
