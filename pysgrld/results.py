@@ -296,7 +296,7 @@ class Results:
             kept = {n: arrays[f"completion.{n}"] for n in scorer.state()}
             if any(kept[n].shape != a.shape for n, a in scorer.state().items()):
                 raise CheckpointError(
-                    f"{self.path / 'holdout'}: other documents than the checkpoint's average is of; "
+                    f"{self.path / 'holdout'}: not the documents of the checkpoint's average; "
                     "restore the folder"
                 )
             scorer.restore(kept)
