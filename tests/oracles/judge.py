@@ -19,13 +19,6 @@ def z_variance(sample: np.ndarray, expected: float, mean: float) -> float:
     return z_mean((np.asarray(sample, np.float64) - mean) ** 2, expected)
 
 
-def batch_z(series: np.ndarray, expected: float, batches: int = 30) -> float:
-    """Score of an MCMC average by batch means."""
-    x = np.asarray(series, np.float64)
-    x = x[len(x) % batches :].reshape(batches, -1).mean(axis=1)
-    return z_mean(x, expected)
-
-
 def z_two(a: np.ndarray, b: np.ndarray) -> float:
     """Score of the difference of the means of two independent samples."""
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)

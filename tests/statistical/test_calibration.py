@@ -34,12 +34,16 @@ def ranks(n, seed=1):
 
 
 def test_ranks_of_the_truth_are_uniform():
+    """Red with: eta/2 in the kernel; minibatches of 6 of the 12 observations."""
     for rank in ranks(N):
         assert uniform_p(rank // 5, 20) > P
 
 
 def test_minibatches_widen_the_posterior_and_the_histogram_shows_it():
-    """The negative control: ranks heap up in the middle."""
+    """The negative control: ranks heap up in the middle.
+
+    Red with: all 12 observations in place of 3.
+    """
     for rank in ranks(3):
         assert uniform_p(rank // 5, 20) < 1e-12
         histogram = np.bincount(rank // 5, minlength=20)

@@ -8,6 +8,8 @@ from scipy import special
 from statistical.chains import FORMS
 
 from pysgrld.core import core
+from pysgrld.samplers import scir
+from pysgrld.types import Block, Key, Statistics
 
 pytestmark = pytest.mark.statistical
 
@@ -29,6 +31,9 @@ FIXTURES = [
 
 @pytest.mark.parametrize(("a", "g", "h", "points"), FIXTURES)
 def test_one_step_meets_the_cdf_fixtures(step, a, g, h, points):
+    """Red with: c/2 for c; rate g e/(2c) for g e/c (noncentrality mu for 2 mu); shape eta/2 (a
+    for 2a degrees of freedom); in log state, rate g/c.
+    """
     x = step(np.full(N, g), a, h)
     for at, f in points.items():
         assert abs((x <= at).mean() - f) < Z * np.sqrt(f * (1 - f) / N), at
@@ -37,6 +42,9 @@ def test_one_step_meets_the_cdf_fixtures(step, a, g, h, points):
 @pytest.mark.parametrize("a", [0.05, 0.7, 1.0, 1.3])
 @pytest.mark.parametrize("rate", [0.01, 3.0, 9.5, 9.9999, 10.0001, 10.5, 30.0, 200.0])
 def test_one_step_has_the_noncentral_chi_square_law(step, a, rate):
+    """Red with: c/2 for c; rate g e/(2c) for g e/c (noncentrality mu for 2 mu); shape eta/2;
+    Poisson inversion cut at rate 8; in log state, rate g/c.
+    """
     n, h = 40_000, 0.3
     g = float(np.float32(rate * np.expm1(h)))
     x = step(np.full(n, g), a, h)
@@ -47,6 +55,9 @@ def test_one_step_has_the_noncentral_chi_square_law(step, a, rate):
 @pytest.mark.parametrize("a", [0.01, 0.5, 5.0, 3000.0])
 @pytest.mark.parametrize("g", [0.0, 0.4, 20.0, 1e5])
 def test_one_step_has_its_mean_and_variance(step, a, g, h):
+    """Red with: c/2 for c; rate g e/(2c) for g e/c (noncentrality mu for 2 mu); shape eta/2; e =
+    exp(-h/2) in the rate.
+    """
     a32, g32 = float(np.float32(a)), float(np.float32(g))
     x = step(np.full(N, g32), a32, h)
     mean, variance = cir_moments(g32, a32, h)
@@ -58,7 +69,8 @@ def test_one_step_has_its_mean_and_variance(step, a, g, h):
 def test_zero_counts_at_rates_just_above_10_give_small_gammas(step, eta):
     """P(N = 0) is 1 in 22,000: those cells must be c Gamma(eta), and be there at all.
 
-    Red with: the cells whose count came out 0 given shape eta + 1; those cells left as they were.
+    Red with: those cells given shape eta + 1. Those cells queued with shapes of 1 or more: an
+    endless loop.
     """
     n, h = 3_200_000, 0.1
     g = float(np.float32(10.0001 * np.expm1(h)))
@@ -71,18 +83,23 @@ def test_zero_counts_at_rates_just_above_10_give_small_gammas(step, eta):
 
 @pytest.mark.parametrize("a", [0.9999999, 1.0, 1.0000001])
 def test_shapes_either_side_of_1_have_the_same_law(step, a):
+    """Red with: rejected small gammas kept; c/2 for c."""
     x = step(np.zeros(N), a, 0.7)
     assert ks(x, lambda v: -np.expm1(-v / -np.expm1(-0.7))) < KS
 
 
 @pytest.mark.parametrize(("eta", "counts", "factor"), [(0.4, 1, 0.5), (0.4, 3, 0.2), (0.4, 5, 8.0)])
 def test_shape_is_eta_plus_counts_times_factor(step, eta, counts, factor):
+    """Red with: shape eta/2 + N; rejected small gammas kept."""
     x = step(np.zeros(N), eta, np.inf, counts=np.full(N, counts), factor=factor)
     assert ks(x, lambda v: special.gammainc(eta + counts * factor, v)) < KS
 
 
 def test_rows_without_counts_have_shape_eta_and_rows_with_counts_more():
-    """Every third row is touched; 3200 rows are fifty blocks of rows."""
+    """Every third row is touched; 3200 rows are fifty blocks of rows.
+
+    Red with: the cursor of touched rows advanced at every row.
+    """
     g, rows = core.zeros(3200, 112, "float32"), np.arange(1, 3200, 3, dtype=np.int32)
     counts = np.zeros((len(rows), 112), np.int64)
     counts[:, :100] = 3
@@ -97,12 +114,14 @@ def test_rows_without_counts_have_shape_eta_and_rows_with_counts_more():
 
 @pytest.mark.parametrize("lag", [1, 16, 17])
 def test_neighbouring_cells_are_uncorrelated(step, lag):
+    """Red with: two rows reading the random words of one."""
     x = np.log(step(np.full(4 * N, 0.9), 0.6, 0.2))
     x = (x - x.mean()) / x.std()
     assert abs(z_mean(x[lag:] * x[:-lag], 0.0)) < Z
 
 
 def test_shapes_of_ten_million_have_their_law(step):
+    """Red with: c/2 for c; rate g e/(2c) for g e/c (noncentrality mu for 2 mu)."""
     a, h = 1e7, 0.5
     x = step(np.full(N, 0.9e7), 0.5, h, counts=np.full(N, 10**7))
     mean, variance = cir_moments(0.9e7, a + 0.5, h)
@@ -113,6 +132,7 @@ def test_shapes_of_ten_million_have_their_law(step):
 
 @pytest.mark.parametrize("rate", [10.5, 1e4, 1e8])
 def test_large_rates_agree_with_the_oracle_s_draws(step, rate):
+    """Red with: c/2 for c; rate g e/(2c) for g e/c (noncentrality mu for 2 mu)."""
     h, a = 0.01, 2.5
     g = float(np.float32(rate * np.expm1(h)))
     x = step(np.full(N, g), a, h)
@@ -123,7 +143,11 @@ def test_large_rates_agree_with_the_oracle_s_draws(step, rate):
 @pytest.mark.parametrize("a", [0.01, 0.1, 2.0])
 @pytest.mark.parametrize("h", [0.01, 0.25, 1.0, 100.0])
 def test_gamma_is_stationary(step, a, h):
-    """Three steps from equilibrium."""
+    """Three steps from equilibrium.
+
+    Red with: c/2 for c; rate g e/(2c) for g e/c (noncentrality mu for 2 mu); shape eta/2; rejected
+    small gammas kept.
+    """
     x = np.random.default_rng(5).gamma(a, size=N)
     for t in range(3):
         x = step(x, a, h, step=t)
@@ -132,6 +156,7 @@ def test_gamma_is_stationary(step, a, h):
 
 
 def test_gamma_of_a_ten_thousandth_is_stationary_in_log_state():
+    """Red with: log(U)/a left out; logarithms cut at -87."""
     a, rng = 1e-4, np.random.default_rng(5)
     log_g = (np.log(rng.gamma(a + 1, size=N)) + np.log(rng.random(N)) / a).reshape(-1, 16)
     for t in range(3):
@@ -143,7 +168,11 @@ def test_gamma_of_a_ten_thousandth_is_stationary_in_log_state():
 
 
 def test_steps_compose(step):
-    """Steps of .5, .3, .2, .1 against one of 1.1, a = .01, g = .8."""
+    """Steps of .5, .3, .2, .1 against one of 1.1, a = .01, g = .8.
+
+    Red with: c/2 for c; rate g e/(2c) for g e/c (noncentrality mu for 2 mu); e = exp(-h/2) in the
+    rate.
+    """
     one = step(np.full(N, 0.8), 0.01, 1.1, seed=2)
     four = np.full(N, 0.8)
     for t, h in enumerate((0.5, 0.3, 0.2, 0.1)):
@@ -152,7 +181,10 @@ def test_steps_compose(step):
 
 
 def test_random_shapes_give_the_mean_and_variance_of_the_corollary(step):
-    """E.2 with shapes .1 or, one time in five, 5.1; eight steps of .3 from 2."""
+    """E.2 with shapes .1 or, one time in five, 5.1; eight steps of .3 from 2.
+
+    Red with: tanh(h) for tanh(h/2); c/2 for c.
+    """
     n, m, h, g0 = 400_000, 8, 0.3, 2.0
     rng = np.random.default_rng(6)
     a, var_a = 1.1, 25 * 0.2 * 0.8
@@ -168,7 +200,10 @@ def test_random_shapes_give_the_mean_and_variance_of_the_corollary(step):
 
 
 def test_first_shape_is_used_first(step):
-    """The MGF of E.2 has ahat_{M-m+1}; the index order printed in the paper must be rejected."""
+    """The MGF of E.2 has ahat_{M-m+1}; the index order printed in the paper must be rejected.
+
+    Red with: c/2 for c; shape eta/2. The reversed order is rejected by the test itself.
+    """
     x = np.full(400_000, 1.3)
     for t, a in enumerate((0.2, 3.0, 0.9)):
         x = step(x, a, 0.6, step=t)
@@ -178,7 +213,10 @@ def test_first_shape_is_used_first(step):
 
 
 def test_minibatches_inflate_the_stationary_variance_by_tanh_of_half_the_step(step):
-    """N = 1000, n = 10, p = .3, h = .1: a + tanh(h/2) Var[ahat] = 1349.2, not 300."""
+    """N = 1000, n = 10, p = .3, h = .1: a + tanh(h/2) Var[ahat] = 1349.2, not 300.
+
+    Red with: tanh(h) for tanh(h/2); c/2 for c.
+    """
     n, h, m = 32_000, 0.1, 60
     rng = np.random.default_rng(7)
     x = rng.normal(300.1, np.sqrt(1349.2), n)
@@ -190,8 +228,30 @@ def test_minibatches_inflate_the_stationary_variance_by_tanh_of_half_the_step(st
     assert abs(z_variance(x, expected, 300.1)) < Z
 
 
+def test_refreshed_scale_is_a_gamma_of_all_shapes_and_leaves_phi_alone():
+    """S ~ Gamma(V eta + N_k) given the counts, whatever the scale was.
+
+    Red with: S ~ Gamma(V eta), the counts left out.
+    """
+    columns, eta = 50_000, 0.7
+    block = Block("phi", "simplex", (4, columns), eta, 0, 0.0)
+    counts = np.tile(np.array([[0], [3], [1], [5]]), columns)
+    log_g = np.log(np.random.default_rng(9).gamma(2.0, 40.0, (4, columns)))
+    statistics = Statistics(np.arange(4, dtype=np.int32), counts, 1.0)
+    new = scir.refresh_scale(Key(1, 0, 0), {"log_g": log_g.copy()}, statistics, block)["log_g"]
+    s = np.exp(new).sum(axis=0)
+    assert ks(s, lambda v: special.gammainc(4 * eta + 9, v)) < KS
+    np.testing.assert_allclose(
+        new - np.log(s), log_g - np.log(np.exp(log_g).sum(axis=0)), atol=1e-12
+    )
+    assert abs(z_mean((s - s.mean()) * (new[0] - np.log(s)), 0.0)) < Z
+
+
 def test_topic_moves_as_the_dirichlet_view_says():
-    """E.3: M ~ Poi(s e/c), N ~ Mult(M, phi), phi' ~ Dir(a + N), s' ~ c Gamma(A + M)."""
+    """E.3: M ~ Poi(s e/c), N ~ Mult(M, phi), phi' ~ Dir(a + N), s' ~ c Gamma(A + M).
+
+    Red with: s' without the variation of M; phi' given E[N] in place of N; c/2 for c.
+    """
     counts, g0, eta, h, k = np.array([0, 0, 2, 5]), np.array([0.3, 0.0, 1.2, 4.0]), 0.1, 0.4, 2000
     both = []
     for t in range(10):

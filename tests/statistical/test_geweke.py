@@ -11,7 +11,7 @@ from pysgrld.types import Key
 pytestmark = pytest.mark.statistical
 
 V, ALPHA, ETA, LENGTHS = 4, 0.3, 0.7, [4, 4, 4]
-COPIES, ITERATIONS = 500, 200
+COPIES, ITERATIONS = 500, 600
 
 
 def forward(rng, n):
@@ -74,9 +74,15 @@ def judge(found):
 
 @pytest.mark.parametrize("form", ["rows", "log"])
 def test_blocked_gibbs_keeps_the_joint_distribution(form):
+    """Red with: alpha doubled; eta 0.6 for 0.7; topics of tokens not kept; theta from the prior
+    2 alpha.
+    """
     judge(successive(form, gibbs.step, 1.0, False))
 
 
 @pytest.mark.parametrize("h", [0.1, 0.5])
 def test_scir_with_refreshed_scale_keeps_the_joint_distribution(h):
+    """Red with: alpha doubled; eta 0.6 for 0.7; topics of tokens not kept; theta from the prior
+    2 alpha.
+    """
     judge(successive("log", scir.step, h, True))

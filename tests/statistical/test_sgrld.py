@@ -38,7 +38,11 @@ def one_step(start, counts, eta, h, repeats=50):
     ("cell", "mean", "variance"), [(0, 4.97717, 0.05), (1, 1.99017, 0.02), (2, 0.49667, 0.005)]
 )
 def test_one_step_has_the_mean_and_variance_of_the_fixture(cell, mean, variance):
-    """g = (5, 2, .5), n = (3, 1, 0), eta = .1, h = .005."""
+    """g = (5, 2, .5), n = (3, 1, 0), eta = .1, h = .005.
+
+    Red with: noise variance h g for 2 h g; drift 2h; no -phi N_k; eta - 1; the natural gradient
+    multiplied by g again.
+    """
     x = one_step([5, 2, 0.5], [3, 1, 0], 0.1, 0.005)[cell]
     drift = 0.1 - (5, 2, 0.5)[cell] + (3, 1, 0)[cell] - (5, 2, 0.5)[cell] / 7.5 * 4
     exact = (5, 2, 0.5)[cell] + 0.005 * drift
@@ -49,6 +53,7 @@ def test_one_step_has_the_mean_and_variance_of_the_fixture(cell, mean, variance)
 
 @pytest.mark.parametrize("small", [1e-6, 1e-3, 5e-3, 0.02])
 def test_one_step_near_zero_has_the_folded_normal_s_mean_and_variance(small):
+    """Red with: clipped at zero in place of reflected; noise variance h g; eta - 1."""
     h, eta = 0.005, 0.1
     x = one_step([5, small], [3, 0], eta, h)[1]
     g = float(np.float32(small))
@@ -62,7 +67,10 @@ def test_one_step_near_zero_has_the_folded_normal_s_mean_and_variance(small):
     ("h", "iterations", "total", "rare"), [(0.005, 2000, 3.3, 0.0303), (0.05, 400, 6.8, 0.0591)]
 )
 def test_unadjusted_bias_is_that_of_the_table(h, iterations, total, rare):
-    """B.7: ten categories, n = (90, 5, 5, 0, ...), eta = .1; within 5% (exact: 1 and .0069)."""
+    """B.7: ten categories, n = (90, 5, 5, 0, ...), eta = .1; within 5% (exact: 1 and .0069).
+
+    Red with: noise variance h g; drift 2h; no -phi N_k; eta - 1; clipped in place of reflected.
+    """
     g = core.zeros(10, K, "float32")
     g[:] = (np.array([90, 5, 5, 0, 0, 0, 0, 0, 0, 0]) / 100 * total + 0.01)[:, None]
     mass = tail = 0.0

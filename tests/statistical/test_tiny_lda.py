@@ -36,11 +36,12 @@ COPIES = 400
 
 @pytest.mark.parametrize("name", FIXTURES)
 def test_enumeration_gives_the_fixture(name):
-    """Red with: alpha and eta exchanged (all but none of them)."""
+    """Red with: alpha and eta exchanged."""
     assert EXACT[name] == pytest.approx(FIXTURES[name], abs=1e-7)
 
 
 def test_enumeration_gives_the_fixtures_of_words():
+    """Red with: alpha and eta exchanged."""
     np.testing.assert_allclose(EXACT["mean phi"], MEAN_PHI, atol=1e-8)
     np.testing.assert_allclose(EXACT["predictive"], PREDICTIVE, atol=1e-8)
 
@@ -111,22 +112,32 @@ def judge(found, tolerance=0.004):
 
 @pytest.mark.parametrize("form", ["rows", "log"])
 def test_blocked_gibbs_has_the_exact_posterior(form):
+    """Red with: alpha doubled; a token not removed before it is drawn; topics of tokens not
+    kept; alpha and eta exchanged; eta/2 (rows), 1.2 eta (log).
+    """
     judge(run(form, gibbs.step, 1.0, 550, 50, refresh=False))
 
 
 @pytest.mark.parametrize("h", [0.1, 0.5, 2.0])
 def test_scir_with_refreshed_scale_has_the_exact_posterior(h):
+    """Red with: no refresh; alpha doubled; a token not removed; topics of tokens not kept; 1.2
+    eta; counts times 0.9.
+    """
     judge(run("log", scir.step, h, 700 if h < 0.2 else 600, 100, refresh=True))
 
 
 @pytest.mark.parametrize("h", [0.1, 0.5])
 @pytest.mark.parametrize("form", ["rows", "log"])
 def test_scir_as_published_differs_by_no_more_than_a_hundredth(form, h):
+    """Red with: alpha doubled; a token not removed; topics of tokens not kept; eta/2 (rows)."""
     found = run(form, scir.step, h, 700, 100, refresh=False)
     assert max(differences(found).values()) < 0.01
 
 
 def test_sgrld_with_small_steps_is_within_two_hundredths():
+    """Red with: noise variance h g for 2 h g; drift 2h; eta - 1; alpha doubled; a token not
+    removed.
+    """
     found = run("rows", SAMPLERS["sgrld"].step, 0.005, 2400, 800, refresh=False, sweeps=3,
                 rao_blackwell=True)  # fmt: skip
     assert max(differences(found).values()) < 0.02, differences(found)

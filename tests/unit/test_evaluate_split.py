@@ -61,7 +61,7 @@ def test_no_documents_split_into_none():
 
 
 def test_split_of_a_document_depends_on_its_position_and_the_seed_only():
-    first = {0: 3, 5: 1, 9: 20}
+    first = dict.fromkeys(range(100), 1)
     alone = split(documents(first), np.array([7]), 0.7, 1)
     among = split(documents({1: 50}, first, {2: 9}), np.array([3, 7, 8]), 0.7, 1)
     assert rows_of(among.held_out)[1] == rows_of(alone.held_out)[0]
@@ -75,7 +75,7 @@ def test_another_position_or_seed_splits_otherwise(position, seed):
 
 
 def test_every_token_is_equally_likely_to_be_held_out():
-    """Red with: ranking by token order instead of by the uniforms."""
+    """Red with: tokens ranked by their order in place of their uniforms."""
     d = documents(*[dict.fromkeys(range(20), 1)] * 4000)
     held = split(d, np.arange(4000), 0.7, 3).held_out
     assert stats.chisquare(np.bincount(held.indices, minlength=20)).pvalue > P
@@ -84,7 +84,8 @@ def test_every_token_is_equally_likely_to_be_held_out():
 def test_held_out_occurrences_of_a_word_are_hypergeometric():
     """Without replacement: 6 of 20 held out, 8 of them of word 0.
 
-    Red with: each token held out by its own uniform below 0.3 (binomial variance).
+    Red with: each token held out by its own uniform below 0.3 (binomial); tokens ranked by their
+    order.
     """
     n = 4000
     held = split(documents(*[{0: 8, 1: 12}] * n), np.arange(n), 0.7, 3).held_out

@@ -5,7 +5,8 @@ import pytest
 from oracles.documents_gibbs import documents_gibbs as oracle
 
 from pysgrld.core import core, padded
-from pysgrld.types import UNIT
+from pysgrld.models import lda
+from pysgrld.types import UNIT, Key, Minibatch
 
 
 def topics_matrix(rows, topics, seed=0):
@@ -329,3 +330,18 @@ def test_topics_of_tokens_of_another_type_are_refused_since_a_copy_would_be_lost
     docs = make_documents([4], 4)
     with pytest.raises((TypeError, ValueError)):
         kernel(topics_matrix(4, 3), 3, docs, z=np.zeros(4, wrong), token_ptr=np.array([0, 4]))
+
+
+@pytest.mark.parametrize("rao_blackwell", [False, True])
+@pytest.mark.parametrize(("sweeps", "kept"), [(1, 1), (4, 1), (5, 3)])
+def test_statistics_count_the_minibatch_s_tokens_times_documents_over_its_size(
+    rao_blackwell, sweeps, kept
+):
+    """Red with: the factor not divided by the kept sweeps."""
+    docs = make_documents([50, 3, 0, 20], 12)
+    batch = Minibatch(**docs | {"words": np.arange(12, dtype=np.int32), "scale": 2.5})
+    local = lda.Local(5, 0.1, sweeps, kept, rao_blackwell, 1, core.Workspace())
+    found = lda.local_step(Key(1, 0, 0), {"phi": topics_matrix(12, 5)}, batch, local)["phi"]
+    tokens = np.bincount(docs["indices"], docs["counts"], minlength=12)
+    np.testing.assert_allclose(found.counts.sum(axis=1) * found.factor, 2.5 * tokens, rtol=3e-6)
+    assert found.rows.tolist() == list(range(12))

@@ -75,7 +75,7 @@ def test_minibatches_may_be_asked_for_in_any_order():
 
 @pytest.mark.parametrize("n", [3, 10, 17, 64])
 def test_every_document_is_equally_likely_at_the_first_position(n):
-    """Red with: three Feistel rounds fixed to one key for all epochs (every epoch the same)."""
+    """Red with: one Feistel round; the epoch left out of the key."""
     epochs = 2000
     first = [
         core.permute(np.array([0]), n, 1, 0, core.Purpose.epoch_order, e)[0] for e in range(epochs)
@@ -88,7 +88,7 @@ FEW = pytest.mark.xfail(reason="six Feistel rounds on 4 bits favour some pairs b
 
 @pytest.mark.parametrize("n", [3, pytest.param(5, marks=FEW), pytest.param(7, marks=FEW), 17])
 def test_first_two_documents_are_equally_likely_to_be_any_two(n):
-    """Red with: three Feistel rounds."""
+    """Red with: three Feistel rounds; the epoch left out of the key."""
     epochs = 25_000
     orders = np.array(
         [core.permute(np.arange(2), n, 2, 0, core.Purpose.epoch_order, e) for e in range(epochs)]
@@ -149,6 +149,6 @@ def test_holdout_of_another_seed_is_another():
 
 
 def test_every_document_is_equally_likely_to_be_held_out():
-    """Red with: choosing the first ``holdout`` positions without permuting them."""
+    """Red with: the first documents taken unpermuted; one Feistel round."""
     chosen = np.concatenate([choose_holdout(30, 5, Key(seed, 0, 0)) for seed in range(2000)])
     assert stats.chisquare(np.bincount(chosen, minlength=30)).pvalue > P
