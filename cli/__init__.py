@@ -159,7 +159,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     have = ", ".join(core.available_isas())
     click.echo(f"instruction set  {core.isa()} (this machine has {have})")
     click.echo(f"compiler         {core.compiler}, OpenMP {core.openmp}")
-    click.echo(f"threads          {count.count} ({count.source})")
+    click.echo(f"threads          {count.number} ({count.source})")
     click.echo(f"python           {sys.version.split()[0]}")
     ctx.exit()
 

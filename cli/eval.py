@@ -94,7 +94,7 @@ def command(run: str | None, perplexity: bool, coherence: bool,
     from .progress import Screen
 
     with Screen(quiet=values["quiet"]) as screen:
-        results = Results(find(run), count(values.get("threads")).count)
+        results = Results(find(run), count(values.get("threads")).number)
         found: dict[str, Any] = {"run": results.path}
         if perplexity or not coherence:
             scores = _score(results, values, screen)

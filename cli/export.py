@@ -52,7 +52,7 @@ def command(run: str | None, to: str, out: str, draw: str | None, **values: Any)
     from .progress import Screen
 
     with Screen(quiet=values["quiet"]) as screen:
-        results = Results(find(run), count(values["threads"]).count)
+        results = Results(find(run), count(values["threads"]).number)
         done = export(results, to, Path(out), draw or "mean", force=values["force"])
         shape = " x ".join(f"{n:,}" for n in done.shape)
         if done.samples:

@@ -57,7 +57,7 @@ def command(run_and_corpus: tuple[str, ...], out: str | None, force: bool, **val
     if out != "-":
         refuse_existing([Path(out)], force=force)
     with Screen(quiet=values["quiet"]) as screen:
-        results = Results(find(run[0] if run else None), count(values["threads"]).count)
+        results = Results(find(run[0] if run else None), count(values["threads"]).number)
         if results.mean.samples == 0:
             screen.note("no posterior sample is kept yet: under the current topics")
         with tempfile.TemporaryDirectory(prefix="sgmc-") as scratch:

@@ -44,7 +44,7 @@ def command(run: str | None, top: int | None, intervals: bool, **values: Any) ->
     from .progress import Screen
 
     with Screen(quiet=values["quiet"]) as screen:
-        results = Results(find(run), count(values["threads"]).count)
+        results = Results(find(run), count(values["threads"]).number)
         topics = results.topics(top or 10, intervals=intervals or values["json"])
         samples = results.mean.samples
         if samples == 0:

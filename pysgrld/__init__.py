@@ -13,12 +13,15 @@ from typing import Any
 __version__ = _version("pysgrld")
 
 _PUBLIC = {"LDA": "pysgrld.estimators"}
-__all__ = ["LDA", "__version__"]
+_MODULES = {"simplex"}
+__all__ = ["LDA", "__version__", "simplex"]
 
 
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
         return getattr(import_module(_PUBLIC[name]), name)
+    if name in _MODULES:
+        return import_module(f"pysgrld.{name}")
     raise AttributeError(f"module 'pysgrld' has no attribute {name!r}")
 
 

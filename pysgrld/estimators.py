@@ -117,7 +117,7 @@ class LDA:
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    # ---- parameters --------------------------------------------------------------------------------
+    # ---- parameters ----
 
     @classmethod
     def _parameters(cls) -> list[str]:
@@ -176,7 +176,7 @@ class LDA:
             raise UsageError("n_components: wanted a number of topics, found None")
         return {name: value for name, value, *_ in wanted if value is not None}
 
-    # ---- fitting -----------------------------------------------------------------------------------
+    # ---- fitting ----
 
     def fit(self, X: Any, y: Any = None) -> LDA:
         """Learn topics from a matrix of counts.
@@ -214,7 +214,7 @@ class LDA:
         tokens = int(documents.lengths[train].sum())
         visits = held_out.observed.tokens if held_out else 0
         options, _ = resolve(given, Facts(len(train), words, tokens, visits))
-        count = threads(self.n_jobs).count
+        count = threads(self.n_jobs).number
         chain = Chain(options, documents, train, words, tokens, count)
         completion = None
         if held_out:
@@ -251,7 +251,7 @@ class LDA:
             options, _ = resolve(given, Facts(total, words, int(mean_length * total), 0))
             chain = Chain(
                 options, documents, np.arange(total), words, int(mean_length * total),
-                threads(self.n_jobs).count,
+                threads(self.n_jobs).number,
             )  # fmt: skip
             self._options = options
             self._posterior = Posterior(
@@ -288,7 +288,7 @@ class LDA:
         """`fit`, then `transform` the same documents."""
         return self.fit(X, y).transform(X)
 
-    # ---- using -------------------------------------------------------------------------------------
+    # ---- using ----
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "components_"):
@@ -307,7 +307,7 @@ class LDA:
             ids = np.arange(begin, min(begin + INFER_BLOCK, n))
             theta[ids] = proportions(
                 self._phi, documents.take(ids), ids, k, self._options["alpha"],
-                self._options["seed"], threads(self.n_jobs).count,
+                self._options["seed"], threads(self.n_jobs).number,
             )  # fmt: skip
         return theta
 
@@ -325,7 +325,7 @@ class LDA:
         if len(parts.observed) == 0:
             raise UsageError("X has no document of two tokens: nothing can be held out")
         completion = Completion(
-            parts, self._options["topics"], self._options["alpha"], threads(self.n_jobs).count
+            parts, self._options["topics"], self._options["alpha"], threads(self.n_jobs).number
         )
         return completion.point(Key(seed, 0, 0), self._phi[completion.words])
 
@@ -370,13 +370,14 @@ class LDA:
 def normalised(phi: Floats) -> Floats:
     """Rows that sum to 1 in double precision."""
     total = phi.sum(axis=1, dtype=np.float64, keepdims=True)
-    return (phi / total).astype(np.float32)
+    result: Floats = (phi / total).astype(np.float32)
+    return result
 
 
 def proportions(
     phi: Floats, documents: Documents, ids: Int64s, k: int, alpha: float, seed: int, count: int
 ) -> Doubles:
-    """theta = (alpha + E[n_dk]) / (K alpha + N_d) of documents, given topics, (n, K).
+    """Topic proportions (alpha + E[n_dk]) / (K alpha + N_d) of documents, given topics, (n, K).
 
     Patterson and Teh (2013), eq. 15. A document's randomness is keyed by its id.
     """
@@ -404,15 +405,18 @@ def proportions(
     )
     assert counts is not None
     weights = alpha + counts[:, :k] / (UNIT * kept)
-    return weights / weights.sum(axis=1, keepdims=True)
+    theta: Doubles = weights / weights.sum(axis=1, keepdims=True)
+    return theta
 
 
 def _whole(value: Any, low: int) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= low
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        return False
+    return int(value) >= low
 
 
 def _positive(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and 0 < float(value) < 1e6
+    return isinstance(value, (int, float, np.number)) and bool(0 < float(value) < 1e6)
 
 
 def _schedule(value: Any) -> bool:
@@ -420,4 +424,4 @@ def _schedule(value: Any) -> bool:
         a, b, c = (float(v) for v in value)
     except (TypeError, ValueError):
         return False
-    return 0 < a <= 1e6 and 0 < b and 0 <= c <= 1
+    return 0 < a <= 1e6 and b > 0 and 0 <= c <= 1

@@ -1,4 +1,4 @@
-"""Count matrices that people bring: SciPy's sparse ones, without importing SciPy, and dense arrays."""
+"""Count matrices that people bring: SciPy's sparse ones, without importing it, and dense arrays."""
 
 from __future__ import annotations
 
@@ -53,23 +53,22 @@ def as_documents(x: Any, words: int | None = None) -> tuple[Documents, int]:
         data = dense[rows, indices]
         indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=shape[0]))))
     if words is not None and shape[1] != words:
-        raise UsageError(f"X has {shape[1]} features, but LDA is expecting {words} features as input")
+        raise UsageError(
+            f"X has {shape[1]} features, but LDA is expecting {words} features as input"
+        )
     if shape[0] == 0 or shape[1] == 0:
-        raise UsageError(f"X has shape {tuple(shape)}: at least one document and one word are wanted")
+        raise UsageError(f"X has shape {tuple(shape)}: wanted at least one document and one word")
     if data.dtype.kind not in "biuf":
         raise UsageError(f"X has dtype {data.dtype}, wanted counts")
     bad = np.flatnonzero(~((data >= 0) & (data < 2**31) & (data == np.floor(data))))
     if len(bad):
         row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
         raise UsageError(
-            f"X[{row}, {indices[bad[0]]}] is {data[bad[0]]}: counts must be whole numbers from 0 to "
-            "2147483647"
+            f"X[{row}, {indices[bad[0]]}] is {data[bad[0]]}: counts must be whole numbers from 0 "
+            "to 2147483647"
         )
     keep = data > 0
     kept = np.concatenate(([0], np.cumsum(keep)))
-    return (
-        Documents(
-            kept[indptr].astype(np.int64), indices[keep].astype(np.int32), data[keep].astype(np.int32)
-        ),
-        int(shape[1]),
-    )
+    starts = kept[indptr].astype(np.int64)
+    counts = data[keep].astype(np.int32)
+    return Documents(starts, indices[keep].astype(np.int32), counts), int(shape[1])

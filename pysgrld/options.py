@@ -33,10 +33,10 @@ PRESETS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-# ---- what a value may look like ---------------------------------------------------------------------
+# ---- what a value may look like ----
 
 
-def integer(low: int, high: int = 2**31 - 1, **words: Any) -> Callable[[str], Any]:
+def integer(low: int, high: int = 2**31 - 1, /, **words: Any) -> Callable[[str], Any]:
     """Parse an integer in [low, high], or one of ``words`` (which stands for its value)."""
 
     def parse(text: str) -> Any:
@@ -142,7 +142,7 @@ def size(value: str) -> int:
     return int(wanted)
 
 
-# ---- the table ----------------------------------------------------------------------------------------
+# ---- the table ----
 
 
 class Option(NamedTuple):
@@ -173,7 +173,7 @@ class Option(NamedTuple):
     default: Any = None
 
 
-_AUTO_NONE = {"auto": "auto", "none": 0}
+_AUTO_NONE: dict[str, Any] = {"auto": "auto", "none": 0}
 OPTIONS: dict[str, Option] = {
     # model
     "algo": Option(choice(*ALGORITHMS), "scir", "sampler: " + ", ".join(ALGORITHMS), "Model",
@@ -300,12 +300,16 @@ def check_usage(given: Mapping[str, Any]) -> None:
         raise UsageError("--observed-corpus and --held-out-corpus go together: give both")
     sources = [n for n in ("holdout", "holdout-corpus", "observed-corpus") if n in given]
     if len(sources) > 1:
-        raise UsageError(f"--{sources[0]} and --{sources[1]} both name held-out documents: give one")
+        raise UsageError(
+            f"--{sources[0]} and --{sources[1]} both name held-out documents: give one"
+        )
     if "observed" in given and "observed-corpus" in given:
         raise UsageError("--observed has no meaning for a split made by others: leave it out")
-    if given.get("holdout") == 0:
-        if not {"epochs", "iterations", "time-limit"} & set(given) or given.get("time-limit") == "auto":
-            raise UsageError("--holdout 0 leaves nothing to see when it has settled: give --epochs, "
-                             "--iterations or --time-limit")  # fmt: skip
+    timed = given.get("time-limit", "auto") != "auto"
+    if given.get("holdout") == 0 and not timed and not {"epochs", "iterations"} & set(given):
+        raise UsageError(
+            "--holdout 0 leaves nothing to see when it has settled: give --epochs, --iterations or "
+            "--time-limit"
+        )
     if isinstance(given.get("holdout"), float) and given["holdout"] >= 1.0:
         raise UsageError("--holdout 1.0 would hold out every document: give a share below 1")

@@ -95,7 +95,9 @@ class Posterior:
             phi = chain.phi()
             self._sum += phi
         if self.completion is not None:
-            rows = phi[self.completion.words] if phi is not None else chain.phi(self.completion.words)
+            rows = (
+                phi[self.completion.words] if phi is not None else chain.phi(self.completion.words)
+            )
             self._history.append((chain.step, self.completion.update(key, rows)))
         self.samples += 1
         return phi
@@ -153,6 +155,4 @@ class Posterior:
         if self._sum is not None:
             self._sum[...] = arrays["posterior.sum"]
         if self.completion is not None:
-            self.completion.restore(
-                {k: arrays[f"completion.{k}"] for k in self.completion.state()}
-            )
+            self.completion.restore({k: arrays[f"completion.{k}"] for k in self.completion.state()})

@@ -158,7 +158,15 @@ def prepare(
             ).astype(np.int64)
         _store_counts(run, counts)
         return Prepared(
-            run, options, corpus, train, tokens, held_out, counts, decision.action, decision.required
+            run,
+            options,
+            corpus,
+            train,
+            tokens,
+            held_out,
+            counts,
+            decision.action,
+            decision.required,
         )
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -251,7 +259,11 @@ def _hold_out(
         train = everything
     elif "holdout-corpus" in given:
         other = read_matched(
-            given["holdout-corpus"], corpus.vocabulary, reading, scratch / "holdout-corpus", listener
+            given["holdout-corpus"],
+            corpus.vocabulary,
+            reading,
+            scratch / "holdout-corpus",
+            listener,
         )
         ids = np.arange(other.documents)
         held_out = split(other.take(ids), ids, observed, seed)
@@ -290,7 +302,7 @@ def hold_out_size(wanted: int | float | None, documents: int) -> int:
     if wanted is None:
         return min(1000, max(1, documents // 10)) if documents > 1 else 0
     size = max(1, round(wanted * documents)) if isinstance(wanted, float) else wanted
-    if size and size >= documents or size < 0:
+    if (size and size >= documents) or size < 0:
         raise UsageError(
             f"holdout {wanted}: the corpus has {documents} documents; leave some to train on"
         )

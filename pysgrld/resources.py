@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ _CGROUP = Path("/sys/fs/cgroup")
 class Threads(NamedTuple):
     """Number of threads, and where it comes from."""
 
-    count: int
+    number: int
     source: str
 
 
@@ -62,10 +63,8 @@ def allowed_memory() -> int | None:
             continue
         if value.isdigit():
             limits.append(int(value))
-    try:
+    with contextlib.suppress(OSError, ValueError):
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (OSError, ValueError):
-        pass
     return min(limits, default=None)
 
 

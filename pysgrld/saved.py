@@ -79,7 +79,7 @@ def load(cls: type[LDA], path: Path) -> LDA:
     nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
     chain = Chain(
         options, nobody, np.arange(corpus["training_documents"]), len(run.vocabulary),
-        corpus["training_tokens"], threads(model.n_jobs).count,
+        corpus["training_tokens"], threads(model.n_jobs).number,
     )  # fmt: skip
     chain.restore(checkpoint.step, checkpoint.arrays)
     posterior = Posterior(

@@ -18,7 +18,7 @@ class Schedule(NamedTuple):
 
     def __call__(self, t: int) -> float:
         """Step size of iteration ``t``."""
-        return self.a * (1.0 + t / self.b) ** -self.c
+        return float(self.a * (1.0 + t / self.b) ** -self.c)
 
     def __str__(self) -> str:
         return f"{self.a:g},{self.b:g},{self.c:g}"

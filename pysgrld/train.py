@@ -145,15 +145,15 @@ class _Training:
     ) -> None:
         self.run, self.options, self.reporter, self.stop = p.run, p.options, reporter, stop
         count = threads(given.get("threads"))
-        reporter.note(f"{count.count} threads ({count.source})")
+        reporter.note(f"{count.number} threads ({count.source})")
         self.given = given
         self.train_documents = len(p.train)
-        self.chain = Chain(p.options, p.corpus, p.train, p.corpus.words, p.tokens, count.count)
+        self.chain = Chain(p.options, p.corpus, p.train, p.corpus.words, p.tokens, count.number)
         completion = None
         self.unigram = math.nan
         if p.held_out:
             completion = Completion(
-                p.held_out, p.options["topics"], p.options["alpha"], count.count
+                p.held_out, p.options["topics"], p.options["alpha"], count.number
             )
             self.unigram = completion.unigram(p.word_counts)
         kept = p.options["samples"]
@@ -166,7 +166,7 @@ class _Training:
         self.failed = 0
         self.action, self.required = p.action, p.checkpoint_required
 
-    # ---- the loop ----------------------------------------------------------------------------------
+    # ---- the loop ----
 
     def go(self) -> RunDirectory:
         """Train until the budget is used, the perplexity has settled, or something says stop."""
@@ -224,7 +224,7 @@ class _Training:
             self.reporter.moved(self._position(visit.step_size))
             step_seconds = time.perf_counter() - began
 
-    # ---- what the loop does ------------------------------------------------------------------------
+    # ---- what the loop does ----
 
     def _start(self) -> None:
         """Go on from the last good checkpoint, or from the beginning."""
@@ -324,7 +324,7 @@ class _Training:
         self.failed = 0
         self.stop.note_checkpoint_seconds(time.perf_counter() - began)
 
-    # ---- when to end -------------------------------------------------------------------------------
+    # ---- when to end ----
 
     def _free(self, name: str) -> Any:
         return self.given.get(name, self.options[name])
@@ -332,7 +332,9 @@ class _Training:
     def _open_ended(self) -> bool:
         """Whether only a settled perplexity ends this run; auto is no budget."""
         timed = self.given.get("time-limit") not in (None, "auto")
-        return not timed and self.given.get("epochs") is None and self.given.get("iterations") is None
+        return (
+            not timed and self.given.get("epochs") is None and self.given.get("iterations") is None
+        )
 
     def _iterations(self) -> int:
         """Iterations of the whole run by its budget; 0 where that is open."""

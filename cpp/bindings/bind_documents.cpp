@@ -3,20 +3,26 @@
 namespace sgmc::bindings {
 namespace {
 
-/// Documents in CSR over `rows` rows: every id in range, every count >= 1, indptr ascending.
-void check_documents(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
-                     Array<std::int32_t> const& counts, std::int64_t rows) {
+void check_indptr(Array<std::int64_t> const& indptr, std::int64_t entries) {
   check_shape(indptr, "indptr", {-1});
-  check_shape(indices, "indices", {-1});
-  check_shape(counts, "counts", {indices.shape(0)});
-  std::int64_t const n = indptr.shape(0) - 1, entries = indices.shape(0);
+  std::int64_t const n = indptr.shape(0) - 1;
   if (n < 0 || indptr.data()[0] != 0 || indptr.data()[n] != entries)
     throw py::value_error("indptr: must start at 0 and end at len(indices)");
   for (std::int64_t d = 0; d < n; ++d)
     if (indptr.data()[d] > indptr.data()[d + 1]) throw py::value_error("indptr: must not decrease");
+}
+
+/// Documents in CSR over `rows` rows: every id in range, every count >= 1, indptr ascending.
+void check_documents(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
+                     Array<std::int32_t> const& counts, std::int64_t rows) {
+  check_shape(indices, "indices", {-1});
+  check_shape(counts, "counts", {indices.shape(0)});
+  std::int64_t const entries = indices.shape(0);
+  check_indptr(indptr, entries);
   for (std::int64_t i = 0; i < entries; ++i) {
     if (indices.data()[i] < 0 || indices.data()[i] >= rows)
-      throw py::value_error("indices: " + std::to_string(indices.data()[i]) + " is not a row of phi");
+      throw py::value_error("indices: " + std::to_string(indices.data()[i]) +
+                            " is not a row of phi");
     if (counts.data()[i] < 1) throw py::value_error("counts: must be at least 1");
   }
 }
@@ -40,8 +46,8 @@ void bind_documents(py::module_& m) {
         check_documents(indptr, indices, counts, rows);
         std::int64_t const n = indptr.shape(0) - 1;
         check_shape(doc_ids, "doc_ids", {n});
-        if (stride % kPad != 0 || topics < 1 || topics > stride)
-          throw py::value_error("phi: rows must be padded to a multiple of 16 and hold K values");
+        check_padding("phi", stride, topics);
+        check_threads(threads);
         if (!(alpha > 0.0f)) throw py::value_error("alpha: must be positive");
         if (sweeps < 1 || kept < 1 || kept > sweeps)
           throw py::value_error("sweeps, kept: must be 1 <= kept <= sweeps");
@@ -112,14 +118,16 @@ void bind_documents(py::module_& m) {
         std::int64_t const stride = phi.shape(1), n = indptr.shape(0) - 1;
         check_shape(doc_counts, "doc_counts", {n, stride});
         check_shape(tokens, "tokens", {n});
-        if (n < 0 || indptr.data()[0] != 0 || indptr.data()[n] != indices.shape(0))
-          throw py::value_error("indptr: must start at 0 and end at len(indices)");
+        check_padding("phi", stride, topics);
+        check_threads(threads);
+        check_indptr(indptr, indices.shape(0));
         for (std::int64_t i = 0; i < indices.shape(0); ++i)
           if (indices.data()[i] < 0 || indices.data()[i] >= phi.shape(0))
             throw py::value_error("indices: not a row of phi");
         Array<double> p(indices.shape(0));
-        PredictiveTask const task{phi.data(),     stride, topics, indptr.data(),   indices.data(),
-                                  doc_counts.data(), tokens.data(), alpha, factor, p.mutable_data()};
+        PredictiveTask const task{
+            phi.data(),        stride,        topics, indptr.data(), indices.data(),
+            doc_counts.data(), tokens.data(), alpha,  factor,        p.mutable_data()};
         py::gil_scoped_release release;
         run_predictive(*active_kernels(), task, n, threads);
         return p;

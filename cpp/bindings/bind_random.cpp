@@ -40,7 +40,9 @@ void bind_random(py::module_& m) {
       .value("test", Purpose::test);
   m.def("isa", [] { return std::string(active_kernels()->name); });
   m.def("available_isas", &available_isas);
-  m.def("use_isa", [](std::string const& name) { active_kernels() = &kernels(name); }, py::arg("name"));
+  m.def(
+      "use_isa", [](std::string const& name) { active_kernels() = &kernels(name); },
+      py::arg("name"));
 
   m.def(
       "philox",

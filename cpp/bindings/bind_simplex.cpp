@@ -8,8 +8,7 @@ namespace {
 void check_state(Array<float> const& g, Array<double> const& sums, std::int32_t topics) {
   check_shape(g, "g", {-1, -1});
   check_shape(sums, "sums", {g.shape(1)});
-  if (g.shape(1) % kPad != 0 || topics < 1 || topics > g.shape(1))
-    throw py::value_error("g: rows must be padded to a multiple of 16 and hold K values");
+  check_padding("g", g.shape(1), topics);
 }
 
 /// One step of a row kernel, in place on g and sums.
@@ -18,6 +17,7 @@ void rows_step(RowKernel kernel, Array<float>& g, Array<double>& sums, std::int3
                double factor, double h, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
                std::uint32_t stream, Workspace& work, int threads) {
   check_state(g, sums, topics);
+  check_threads(threads);
   std::int64_t const n = rows.shape(0), v = g.shape(0);
   check_shape(counts, "counts", {n, g.shape(1)});
   for (std::int64_t i = 0; i < n; ++i)
@@ -25,7 +25,8 @@ void rows_step(RowKernel kernel, Array<float>& g, Array<double>& sums, std::int3
       throw py::value_error("rows: must be strictly increasing rows of g");
   if (!(h > 0.0)) throw py::value_error("h: must be positive");
   if (!(eta > 0.0f)) throw py::value_error("eta: must be positive");
-  if (!(factor >= 0.0) || !std::isfinite(factor)) throw py::value_error("factor: must be finite, >= 0");
+  if (!(factor >= 0.0) || !std::isfinite(factor))
+    throw py::value_error("factor: must be finite, >= 0");
   RowsTask task{};
   task.stride = g.shape(1);
   task.topics = topics;
@@ -47,9 +48,9 @@ void def_step(py::module_& m, char const* name) {
   m.def(
       name,
       [](Array<float> g, Array<double> sums, std::int32_t topics, float eta,
-         Array<std::int32_t> const& rows, Array<std::int64_t> const& counts, double factor, double h,
-         std::uint64_t seed, std::uint32_t chain, std::uint64_t step, std::uint32_t stream,
-         Workspace& work, int threads) {
+         Array<std::int32_t> const& rows, Array<std::int64_t> const& counts, double factor,
+         double h, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
+         std::uint32_t stream, Workspace& work, int threads) {
         rows_step(kernel, g, sums, topics, eta, rows, counts, factor, h, seed, chain, step, stream,
                   work, threads);
       },
@@ -70,6 +71,7 @@ void bind_simplex(py::module_& m) {
       [](Array<float> g, Array<double> sums, std::int32_t topics, float scale, std::uint64_t seed,
          std::uint32_t chain, std::uint32_t stream, Workspace& work, int threads) {
         check_state(g, sums, topics);
+        check_threads(threads);
         RowsTask task{};
         task.stride = g.shape(1);
         task.topics = topics;
@@ -85,6 +87,7 @@ void bind_simplex(py::module_& m) {
       [](Array<float> const& g, Array<double> const& sums, std::int32_t topics,
          std::optional<Array<std::int32_t>> rows, int threads) {
         check_state(g, sums, topics);
+        check_threads(threads);
         std::int64_t const n = rows ? rows->shape(0) : g.shape(0), stride = g.shape(1);
         if (rows)
           for (std::int64_t i = 0; i < n; ++i)
@@ -104,6 +107,7 @@ void bind_simplex(py::module_& m) {
       [](Array<double> log_g, Array<double> const& shape, double h, std::uint64_t seed,
          std::uint32_t chain, std::uint64_t step, std::uint32_t stream, int threads) {
         check_shape(log_g, "log_g", {-1, -1});
+        check_threads(threads);
         check_shape(shape, "shape", {log_g.shape(0), log_g.shape(1)});
         for (std::int64_t i = 0; i < shape.size(); ++i)
           if (!(shape.data()[i] > 0.0) || !std::isfinite(shape.data()[i]))

@@ -3,7 +3,6 @@
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
-
 #include <pybind11/stl.h>
 
 #include <cstring>
@@ -41,6 +40,18 @@ void check_shape(Array<T> const& a, char const* name, std::initializer_list<std:
   if (same) return;
   for (int j = 0; j < a.ndim(); ++j) found += (j ? ", " : "") + std::to_string(a.shape(j));
   throw py::value_error(std::string(name) + " has shape (" + found + "), wanted (" + want + ")");
+}
+
+inline void check_threads(int threads) {
+  if (threads < 1 || threads > 4096)
+    throw py::value_error("threads: wanted 1 to 4096, found " + std::to_string(threads));
+}
+
+/// Rows padded to the width of a vector, K of their values used.
+inline void check_padding(char const* name, std::int64_t stride, std::int32_t topics) {
+  if (stride % kPad != 0 || topics < 1 || topics > stride)
+    throw py::value_error(std::string(name) +
+                          ": rows must be padded to a multiple of 16 and hold K values");
 }
 
 /// A new C-contiguous array whose rows start on cache lines.

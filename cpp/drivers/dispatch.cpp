@@ -8,7 +8,8 @@ std::vector<std::string> available_isas() {
   std::vector<std::string> isas{"baseline"};
 #if defined(SGMC_X86)
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma"))
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+      __builtin_cpu_supports("fma"))
     isas.emplace_back("avx2");
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
@@ -31,7 +32,8 @@ KernelTable const& kernels(std::string const& isa) {
   }
   std::string list;
   for (std::string const& name : isas) list += (list.empty() ? "" : ", ") + name;
-  throw std::invalid_argument("instruction set '" + wanted + "' is not available here; there are: " + list);
+  throw std::invalid_argument("instruction set '" + wanted +
+                              "' is not available here; there are: " + list);
 }
 
 }  // namespace sgmc

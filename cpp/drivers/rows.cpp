@@ -14,7 +14,8 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t v, 
   for (std::size_t t = 0; t < scratch.size(); ++t) {
     auto* at = work.get<float>(t + 1, 7 * cells);
     for (int i = 0; i < 3; ++i) {
-      scratch[t].index[i] = reinterpret_cast<std::int32_t*>(at + static_cast<std::size_t>(2 * i) * cells);
+      scratch[t].index[i] =
+          reinterpret_cast<std::int32_t*>(at + static_cast<std::size_t>(2 * i) * cells);
       scratch[t].value[i] = at + static_cast<std::size_t>(2 * i + 1) * cells;
     }
     scratch[t].shape = at + 6 * cells;
@@ -71,7 +72,8 @@ void run_scir_log(KernelTable const& k, double* log_g, double const* shape, std:
                   std::int64_t columns, double h, Address const& address, int threads) {
   constexpr std::int64_t kChunk = 16;
   parallel_for((rows + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
-    LogRowsTask const task{chunk * kChunk, std::min(rows, (chunk + 1) * kChunk), columns, h, address};
+    LogRowsTask const task{chunk * kChunk, std::min(rows, (chunk + 1) * kChunk), columns, h,
+                           address};
     k.simplex_scir_log(log_g, shape, task);
   });
 }

@@ -2,8 +2,9 @@
 //
 // One token costs a chain of about a hundred dependent cycles, so four documents advance together
 // and their chains overlap. A token's K weights are summed lane by lane over the blocks of 16
-// topics; the inverse CDF runs first over the 16 lane totals, then over the blocks inside the chosen
-// lane: any fixed order of the topics is a valid one, and this one needs a single prefix sum.
+// topics; the inverse CDF runs first over the 16 lane totals, then over the blocks inside the
+// chosen lane: any fixed order of the topics is a valid one, and this one needs a single prefix
+// sum.
 //
 // The count vector of the document is written back whole, with masked adds at fixed addresses: a
 // read-modify-write of the one entry that holds z stalls the next token's loads.
@@ -19,7 +20,7 @@ struct Slot {
   std::int32_t const* rows;  // word row of each entry
   std::int32_t* token;       // entry of each token
   std::int32_t* z;
-  float* n;                  // alpha + n_dk
+  float* n;  // alpha + n_dk
   float* collected;
   float* uniforms;
   std::int64_t entry_stride;  // of `collected`: 0 where only document counts are wanted
@@ -65,7 +66,10 @@ SGMC_INLINE void sample_token(Slot const& s, std::int64_t i, Topics const v, flo
   F16 const cumulative = prefix(running);
   float const total = lane(cumulative, 15);
   F16 const target = f16(s.uniforms[s.uniform_at + i - s.at] * total);
-  int const chosen = popcount(lanes(cumulative <= target)) & 15;
+  // rounding may pass the last lane that has a topic, where K < 16: stay on it
+  int const passed_lanes = popcount(lanes(cumulative <= target));
+  int const last_lane = v.topics < 16 ? v.topics - 1 : 15;
+  int const chosen = passed_lanes < last_lane ? passed_lanes : last_lane;
   F16 const inside = f16(lane(target - (cumulative - running), chosen));
   U16 passed = u16(0);
   for (int b = 0; b < blocks; ++b)
@@ -139,7 +143,8 @@ bool start_document(Slot& s, DocumentsTask const& task, Stream const& stream) {
         s.token[s.tokens++] = static_cast<std::int32_t>(e);
     if (s.tokens == 0) {
       if (task.doc_counts)
-        for (std::int64_t k = 0; k < task.stride; ++k) task.doc_counts[s.document * task.stride + k] = 0;
+        for (std::int64_t k = 0; k < task.stride; ++k)
+          task.doc_counts[s.document * task.stride + k] = 0;
       continue;
     }
     if (task.z)
@@ -184,14 +189,16 @@ void finish_document(Slot& s, DocumentsTask const& task) {
     for (std::int64_t k = 0; k < stride; ++k) out[k] = 0;
     std::int64_t const rows = s.entry_stride ? s.entries : 1;
     for (std::int64_t e = 0; e < rows; ++e)
-      for (std::int64_t k = 0; k < stride; ++k) out[k] += fixed_point(s.collected[e * stride + k], unit);
+      for (std::int64_t k = 0; k < stride; ++k)
+        out[k] += fixed_point(s.collected[e * stride + k], unit);
   }
 }
 
 template <int Blocks>
 void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
-  Stream const stream = Stream::make(task.address.seed, task.address.chain,
-                                     stream_purpose(task.purpose, task.address.stream), task.address.step);
+  Stream const stream =
+      Stream::make(task.address.seed, task.address.chain,
+                   stream_purpose(task.purpose, task.address.stream), task.address.step);
   Topics const topics{task.phi, task.stride, task.topics, task.rao_blackwell};
   Slot slots[kSlots];
   int active = 0;

@@ -30,16 +30,16 @@ void simplex_relax(float* g, RowsTask const& task, RowsScratch const&) noexcept 
 }
 
 void simplex_start(float* g, float scale, RowsTask const& task) noexcept {
-  Stream const stream = Stream::make(task.address.seed, task.address.chain,
-                                     stream_purpose(Purpose::init, task.address.stream),
-                                     task.address.step);
+  Stream const stream =
+      Stream::make(task.address.seed, task.address.chain,
+                   stream_purpose(Purpose::init, task.address.stream), task.address.step);
   std::int64_t const stride = task.stride;
   for (std::int64_t k = 0; k < stride; ++k) task.sums[k] = 0.0;
   for (std::int64_t w = task.begin; w < task.end; ++w) {
     float* const row = g + w * stride;
     for (std::int64_t k = 0; k < stride; k += 16) {
-      Words const x = random_words(stream, static_cast<std::uint32_t>(k),
-                                   static_cast<std::uint64_t>(w));
+      Words const x =
+          random_words(stream, static_cast<std::uint32_t>(k), static_cast<std::uint64_t>(w));
       store(row + k, f16(-scale) * log(uniform_open(x.x[0])));  // Gamma(1) by inversion
     }
     for (std::int64_t k = task.topics; k < stride; ++k) row[k] = 0.0f;

@@ -1,13 +1,14 @@
 // The Cox-Ingersoll-Ross transition on rows of unnormalised topics, exact for every step length.
 //
-//   N ~ Poisson(g e/c),  g' = c Gamma(a + N),  e = exp(-h), c = 1 - e       Baker et al. (2018), 2.2
+//   N ~ Poisson(g e/c),  g' = c Gamma(a + N),  e = exp(-h), c = 1 - e       Baker et al.
+//   (2018), 2.2
 //
 // with shape a = eta + N_kw, N_kw = counts * factor. h = infinity (e = 0, c = 1) is a fresh
 // Gamma(a): the conjugate draw of a Gibbs sampler.
 //
 // Most cells of a topic matrix are words that the topic does not use: N = 0 and a < 1, settled in
-// the first pass with one Philox block a cell. The others go to queues, packed, so that each kind of
-// work runs in full vectors: Poisson counts, gammas of shape >= 1, rejected small gammas.
+// the first pass with one Philox block a cell. The others go to queues, packed, so that each kind
+// of work runs in full vectors: Poisson counts, gammas of shape >= 1, rejected small gammas.
 #include <cstdint>
 
 #include "sgmc/distributions.hpp"
@@ -129,8 +130,8 @@ void draw_gamma(Queue shapes, Stream const& stream, Cells const& cells, float* g
 
 void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) noexcept {
   auto const stream = [&](Purpose p) {
-    return Stream::make(task.address.seed, task.address.chain, stream_purpose(p, task.address.stream),
-                        task.address.step);
+    return Stream::make(task.address.seed, task.address.chain,
+                        stream_purpose(p, task.address.stream), task.address.step);
   };
   Stream const pass = stream(Purpose::scir_pass);
   double const e = __builtin_exp(-task.h);
@@ -140,8 +141,8 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
   std::int64_t const stride = task.stride;
   float* const block = g + task.begin * stride;
 
-  Queue poisson{scratch.index[0], scratch.value[0], 0}, gamma{scratch.index[1], scratch.value[1], 0},
-      small{scratch.index[2], scratch.value[2], 0};
+  Queue poisson{scratch.index[0], scratch.value[0], 0},
+      gamma{scratch.index[1], scratch.value[1], 0}, small{scratch.index[2], scratch.value[2], 0};
   std::int64_t touched = 0;
   for (std::int64_t w = task.begin; w < task.end; ++w) {
     float* const row = g + w * stride;
@@ -157,7 +158,8 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
         shape = shape + load(n);
       }
       F16 const mu = load(row + k) * rate;
-      Words const x = random_words(pass, static_cast<std::uint32_t>(k), static_cast<std::uint64_t>(w));
+      Words const x =
+          random_words(pass, static_cast<std::uint32_t>(k), static_cast<std::uint64_t>(w));
       // N >= 1 iff v < 1 - exp(-mu), and never where v >= mu
       F16 const v = uniform_open(x.x[0]);
       std::uint32_t const used = first_lanes(task.topics - k);
@@ -165,8 +167,8 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
       F16 count = f16(0.0f);
       if (lanes(v < mu) & used) count = poisson_inversion(min(mu, f16(10.0f)), v);
       M16 ok;
-      F16 const value =
-          small_gamma_attempt(min(shape, f16(1.0f)), uniform_open(x.x[1]), uniform_open(x.x[2]), ok);
+      F16 const value = small_gamma_attempt(min(shape, f16(1.0f)), uniform_open(x.x[1]),
+                                            uniform_open(x.x[2]), ok);
       std::uint32_t const simple =
           lanes((count <= f16(0.0f)) & (shape < f16(1.0f))) & used & ~large;
       std::uint32_t const rejected = simple & ~lanes(ok);
@@ -189,7 +191,8 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
   draw_gamma<true>(small, stream(Purpose::scir_small_gamma), cells, block, c);
   for (std::int64_t k = 0; k < stride; ++k) task.sums[k] = 0.0;
   for (std::int64_t w = task.begin; w < task.end; ++w)
-    for (std::int64_t k = 0; k < stride; ++k) task.sums[k] += static_cast<double>(g[w * stride + k]);
+    for (std::int64_t k = 0; k < stride; ++k)
+      task.sums[k] += static_cast<double>(g[w * stride + k]);
 }
 
 }  // namespace sgmc::SGMC_ISA

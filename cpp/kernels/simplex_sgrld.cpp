@@ -6,7 +6,8 @@
 
 namespace sgmc::SGMC_ISA {
 
-void simplex_sgrld(float* g, float const* ratio, RowsTask const& task, RowsScratch const&) noexcept {
+void simplex_sgrld(float* g, float const* ratio, RowsTask const& task,
+                   RowsScratch const&) noexcept {
   Stream const stream =
       Stream::make(task.address.seed, task.address.chain,
                    stream_purpose(Purpose::sgrld_noise, task.address.stream), task.address.step);
@@ -22,8 +23,8 @@ void simplex_sgrld(float* g, float const* ratio, RowsTask const& task, RowsScrat
     touched += seen;
     // 64 topics take 16 Philox blocks: two pairs of normal vectors
     for (std::int64_t k64 = 0; k64 < stride; k64 += 64) {
-      Words const x = random_words(stream, static_cast<std::uint32_t>(k64 / 4),
-                                   static_cast<std::uint64_t>(w));
+      Words const x =
+          random_words(stream, static_cast<std::uint32_t>(k64 / 4), static_cast<std::uint64_t>(w));
       F16 z[4];
       normal_pair(x.x[0], x.x[1], z[0], z[1]);
       normal_pair(x.x[2], x.x[3], z[2], z[3]);

@@ -20,13 +20,23 @@ void permute(std::int64_t const*, std::int64_t, std::int64_t, Address const&, Pu
 void uniforms(std::int64_t const*, std::int64_t const*, std::int64_t, Address const&, Purpose,
               double*) noexcept;
 void draw(int, float const*, std::int64_t, Address const&, float*) noexcept;
-void philox_blocks(std::uint32_t const*, std::uint32_t const*, std::int64_t, std::uint32_t*) noexcept;
+void philox_blocks(std::uint32_t const*, std::uint32_t const*, std::int64_t,
+                   std::uint32_t*) noexcept;
 
 KernelTable const& table() noexcept {
-  static constexpr KernelTable kernels{
-      SGMC_STRING(SGMC_ISA), documents_gibbs, simplex_scir, simplex_scir_log, simplex_sgrld,
-      simplex_relax,         simplex_start,   simplex_phi,  predictive,       permute,
-      uniforms,              draw,            philox_blocks};
+  static constexpr KernelTable kernels{SGMC_STRING(SGMC_ISA),
+                                       documents_gibbs,
+                                       simplex_scir,
+                                       simplex_scir_log,
+                                       simplex_sgrld,
+                                       simplex_relax,
+                                       simplex_start,
+                                       simplex_phi,
+                                       predictive,
+                                       permute,
+                                       uniforms,
+                                       draw,
+                                       philox_blocks};
   return kernels;
 }
 

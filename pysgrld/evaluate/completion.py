@@ -91,9 +91,9 @@ class Completion:
 
     def point(self, key: Key, phi: Floats) -> float:
         """Perplexity of one phi, every chain started afresh; the running average is not touched."""
+        sweeps, kept = FRESH_SWEEPS, FRESH_SWEEPS // 2
         return self._perplexity(
-            self._predict(key, phi, core.Purpose.point_evaluation, None,
-                          FRESH_SWEEPS, FRESH_SWEEPS // 2)  # fmt: skip
+            self._predict(key, phi, core.Purpose.point_evaluation, None, sweeps, kept)
         )
 
     def unigram(self, counts: Int64s) -> float:
@@ -153,5 +153,3 @@ class Completion:
         with np.errstate(divide="ignore"):
             total = float(np.dot(counts, np.log(p)))
         return math.exp(-total / self.tokens)
-
-

@@ -84,9 +84,7 @@ def pair(observed: Documents, held_out: Documents) -> HeldOut:
         )
     keep = (np.diff(observed.indptr) > 0) & (np.diff(held_out.indptr) > 0)
     ids = np.flatnonzero(keep).astype(np.int64)
-    return HeldOut(
-        _select(observed, keep), _select(held_out, keep), ids, len(observed) - len(ids)
-    )
+    return HeldOut(_select(observed, keep), _select(held_out, keep), ids, len(observed) - len(ids))
 
 
 def _select(documents: Documents, keep: np.ndarray) -> Documents:

@@ -45,7 +45,8 @@ class Local(NamedTuple):
 def blocks(options: dict[str, object], v: int, tokens: int) -> tuple[Block, ...]:
     """The one global part: topics over words."""
     k, eta = options["topics"], options["eta"]
-    assert isinstance(k, int) and isinstance(eta, float)
+    assert isinstance(k, int)
+    assert isinstance(eta, float)
     return (Block("phi", "simplex", (v, k), eta, 0, float(tokens)),)
 
 

@@ -94,7 +94,7 @@ def relax(key: Key, state: State, stats: Statistics, block: Block, h: float, thr
 
 
 def rows(state: State, words: Int32s | None, block: Block, threads: int) -> Floats:
-    """phi of ``words`` (all where None), (R, Kp) float32, floored so that no token lacks a topic."""
+    """Phi of ``words`` (all where None), (R, Kp) float32, floored so that no token lacks a topic."""
     k = block.shape[1]
     if "g" in state:
         return core.simplex_phi(**state, topics=k, rows=words, threads=threads)

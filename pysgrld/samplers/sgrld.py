@@ -13,5 +13,5 @@ init = _state.start_rows
 
 
 def step(key: Key, state: State, stats: Statistics, block: Block, h: float, threads: int) -> State:
-    """g <- |g + h (eta + N - g (1 + N_k/s_k)) + sqrt(2 h g) z|, everything from the old state."""
+    """G <- |g + h (eta + N - g (1 + N_k/s_k)) + sqrt(2 h g) z|, everything from the old state."""
     return _state.step_rows("sgrld", key, state, stats, block, h, threads)

@@ -6,14 +6,14 @@ from oracles.philox import Address, uniform53
 
 
 def permute(position: int, n: int, address: Address) -> int:
-    """Six Feistel rounds on the least even number of bits that holds n, walked until inside."""
+    """Feistel rounds on the least even number of bits that holds n, walked until inside."""
     half = 1
     while 4**half < n:
         half += 1
     x = position
     while True:
         left, right = x >> half, x % 2**half
-        for j in range(6):
+        for j in range(16 if half <= 6 else 6):
             left, right = right, left ^ (address.block(j, right)[0] % 2**half)
         x = left * 2**half + right
         if x < n:

@@ -28,7 +28,11 @@ def test_take_gathers_documents_in_the_order_asked_for(stored):
     assert found.indptr.tolist() == [0, 3, 5, 8]
     assert found.indices.tolist() == [0, 1, 4, 0, 2, 0, 1, 4]
     assert found.counts.tolist() == [1, 1, 3, 2, 1, 1, 1, 3]
-    assert [a.dtype.name for a in (found.indptr, found.indices, found.counts)] == ["int64", "int32", "int32"]
+    assert [a.dtype.name for a in (found.indptr, found.indices, found.counts)] == [
+        "int64",
+        "int32",
+        "int32",
+    ]
 
 
 def test_take_of_nothing_is_no_document(stored):

@@ -71,13 +71,11 @@ def test_bad_argument_is_named(message, changes):
                                       "doc_counts": np.zeros((1, 10), np.int64)}),
     ],
 )  # fmt: skip
-@pytest.mark.xfail(strict=True, reason="predictive does not check topics and padding")
 def test_topics_that_do_not_fit_phi_are_named(message, changes):
     with pytest.raises(ValueError, match=message):
         core.predictive(**good() | changes)
 
 
-@pytest.mark.xfail(run=False, reason="predictive writes out of bounds: segmentation fault")
 def test_decreasing_indptr_is_named():
     changes = {"indptr": np.array([0, 3, 2]), "doc_counts": np.zeros((2, 16), np.int64),
                "tokens": np.ones(2, np.int64)}  # fmt: skip

@@ -68,7 +68,7 @@ SGMC_INLINE F16 poisson_attempt(F16 mu, F16 u, F16 v, M16& ok) {
   M16 const out = (k < f16(0.0f)) | ((us < f16(0.013f)) & (us < v));
   // bd0(k, mu) = mu ((1+x) log(1+x) - x), x = (k - mu)/mu
   F16 const x = (k - mu) / mu;
-  static constexpr float c[] = {0.499999991f, -0.166666608f, 0.0833361782f, -0.0500066189f,
+  static constexpr float c[] = {0.499999991f,  -0.166666608f,  0.0833361782f, -0.0500066189f,
                                 0.0331876368f, -0.0236007248f, 0.0202078538f, -0.0163482345f};
   F16 const near = x * x * polynomial(max(min(x, f16(0.3f)), f16(-0.3f)), c);
   F16 const t = f16(1.0f) + x;
@@ -77,9 +77,10 @@ SGMC_INLINE F16 poisson_attempt(F16 mu, F16 u, F16 v, M16& ok) {
   // Stirling's remainder of log k!: 1/(12k) - 1/(360k^3); k = 0 has log pmf -mu
   F16 const kk = max(k, f16(1.0f));
   F16 const r = f16(1.0f) / kk;
-  F16 const stirling = r * (f16(1.0f / 12.0f) - r * r * (f16(1.0f / 360.0f) - r * r * f16(1.0f / 1260.0f)));
-  F16 const log_pmf = select(k < f16(0.5f), -mu,
-                             -bd0 - stirling - f16(0.5f) * log(f16(6.28318531f) * kk));
+  F16 const stirling =
+      r * (f16(1.0f / 12.0f) - r * r * (f16(1.0f / 360.0f) - r * r * f16(1.0f / 1260.0f)));
+  F16 const log_pmf =
+      select(k < f16(0.5f), -mu, -bd0 - stirling - f16(0.5f) * log(f16(6.28318531f) * kk));
   F16 const left = log(v * inverse_alpha / (a / (us * us) + b));
   ok = (quick | (left <= log_pmf)) & ~out;
   return k;

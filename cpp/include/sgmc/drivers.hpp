@@ -33,8 +33,9 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
 
 enum class RowKernel { scir, sgrld, relax, start };
 
-/// Runs a row kernel over all V rows; `task` has the statistics of all touched rows. `sums` (stride)
-/// is read (sgrld: s_k before the step) and receives the new topic sums, added block by block.
+/// Runs a row kernel over all V rows; `task` has the statistics of all touched rows. `sums`
+/// (stride) is read (sgrld: s_k before the step) and receives the new topic sums, added block by
+/// block.
 void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t v, RowsTask task,
               double* sums, float start_scale, Workspace& work, int threads);
 

@@ -29,8 +29,8 @@ inline constexpr float kPhiFloor = 1e-30f;
 
 // ---- documents ---------------------------------------------------------------------------------
 
-inline constexpr int kSlots = 4;        // documents advanced together by one thread
-inline constexpr int kUniforms = 512;   // uniforms generated at a time
+inline constexpr int kSlots = 4;       // documents advanced together by one thread
+inline constexpr int kUniforms = 512;  // uniforms generated at a time
 
 /// Gibbs sampling of the topics of documents, given topics phi.
 ///
@@ -78,7 +78,8 @@ struct DocumentsScratch {
   float* sums;                  // stride
 };
 
-// ---- rows of a matrix of simplexes -----------------------------------------------------------------
+// ---- rows of a matrix of simplexes
+// -----------------------------------------------------------------
 
 /// Rows [begin, end) of a block, with the statistics of the rows that a minibatch touched.
 ///
@@ -89,13 +90,13 @@ struct RowsTask {
   std::int64_t stride;
   std::int32_t topics;
   float eta;
-  std::int64_t const* counts;         // row of touched[first]
-  std::int32_t const* touched;        // word ids in [begin, end)
+  std::int64_t const* counts;   // row of touched[first]
+  std::int32_t const* touched;  // word ids in [begin, end)
   std::int64_t n_touched;
   double factor;
   double h;
   Address address;
-  double* sums;                       // (stride)
+  double* sums;  // (stride)
 };
 
 /// Queues of a row kernel: kRowBlock * stride + kPad values each.
@@ -120,9 +121,10 @@ struct LogRowsTask {
 };
 
 /// Held-out tokens scored by p = sum_k theta_dk phi_wk,
-/// theta_dk = (alpha + doc_counts_dk * factor) / (K alpha + tokens_d)   Patterson & Teh (2013), eq. (15)
+/// theta_dk = (alpha + doc_counts_dk * factor) / (K alpha + tokens_d)   Patterson & Teh (2013), eq.
+/// (15)
 struct PredictiveTask {
-  float const* phi;                // (R, stride)
+  float const* phi;  // (R, stride)
   std::int64_t stride;
   std::int32_t topics;
   std::int64_t const* indptr;      // held-out entries of each document
@@ -130,7 +132,7 @@ struct PredictiveTask {
   std::int64_t const* doc_counts;  // (documents, stride)
   std::int64_t const* tokens;      // observed tokens of each document
   double alpha, factor;
-  double* p;                       // one per entry
+  double* p;  // one per entry
 };
 
 /// The kernels of one instruction set.
@@ -138,7 +140,8 @@ struct KernelTable {
   char const* name;
   void (*documents_gibbs)(DocumentsTask const&, DocumentsScratch const&) noexcept;
   /// CIR transition of length h with shape eta + counts * factor; h = inf draws Gamma(shape).
-  /// Baker et al. (2018), section 2.2: N ~ Poisson(g e/c), g' = c Gamma(a + N), e = exp(-h), c = 1-e.
+  /// Baker et al. (2018), section 2.2: N ~ Poisson(g e/c), g' = c Gamma(a + N), e = exp(-h), c =
+  /// 1-e.
   void (*simplex_scir)(float* g, RowsTask const&, RowsScratch const&) noexcept;
   /// The same on log g in double, shape (V, columns) given per cell.
   void (*simplex_scir_log)(double* log_g, double const* shape, LogRowsTask const&) noexcept;
@@ -150,13 +153,13 @@ struct KernelTable {
   /// g = scale * Gamma(1): the start of a chain.
   void (*simplex_start)(float* g, float scale, RowsTask const&) noexcept;
   /// out[i] = phi of word rows[i] (all words where rows is null), i in [begin, end).
-  void (*simplex_phi)(float const* g, std::int32_t const* rows, std::int64_t begin, std::int64_t end,
-                      float* out, PhiTask const&) noexcept;
+  void (*simplex_phi)(float const* g, std::int32_t const* rows, std::int64_t begin,
+                      std::int64_t end, float* out, PhiTask const&) noexcept;
   /// Documents [begin, end); theta is scratch of stride values.
   void (*predictive)(PredictiveTask const&, std::int64_t begin, std::int64_t end,
                      double* theta) noexcept;
   /// out[i] = image of position[i] under a keyed bijection of [0, n): a permutation that needs no
-  /// memory (six Feistel rounds on the next even number of bits, walked until inside).
+  /// memory (Feistel rounds on the next even number of bits, walked until inside).
   void (*permute)(std::int64_t const* position, std::int64_t count, std::int64_t n, Address const&,
                   Purpose, std::int64_t* out) noexcept;
   /// out[i] uniform in (0, 1), 53 bits: block ordinal[i] of entity[i].

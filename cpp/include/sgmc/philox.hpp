@@ -41,15 +41,16 @@ struct Stream {
 
   static SGMC_INLINE Stream make(std::uint64_t seed, std::uint32_t chain, std::uint32_t purpose,
                                  std::uint64_t iteration) {
-    Block4 const b = philox({{purpose, static_cast<std::uint32_t>(iteration),
-                              static_cast<std::uint32_t>(iteration >> 32), 0u}},
-                            static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+    Block4 const b =
+        philox({{purpose, static_cast<std::uint32_t>(iteration),
+                 static_cast<std::uint32_t>(iteration >> 32), 0u}},
+               static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
     return {b.x[0], b.x[1], chain};
   }
   SGMC_INLINE Block4 block(std::uint32_t j, std::uint64_t entity) const {
-    return philox({{j, static_cast<std::uint32_t>(entity), static_cast<std::uint32_t>(entity >> 32),
-                    chain}},
-                  key0, key1);
+    return philox(
+        {{j, static_cast<std::uint32_t>(entity), static_cast<std::uint32_t>(entity >> 32), chain}},
+        key0, key1);
   }
 };
 
@@ -100,8 +101,7 @@ SGMC_INLINE void philox_native(NativeU const (&c)[4], std::uint32_t k0, std::uin
     k0 += kPhiloxW0;
     k1 += kPhiloxW1;
   }
-  for (int i = 0; i < 4; ++i)
-    out[i] = (NativeU)((e[i] & 0xffffffffu) | (o[i] << 32));
+  for (int i = 0; i < 4; ++i) out[i] = (NativeU)((e[i] & 0xffffffffu) | (o[i] << 32));
 }
 
 SGMC_INLINE void philox16(NU c0, NU c1, NU c2, NU c3, std::uint32_t k0, std::uint32_t k1, NU& r0,
@@ -136,14 +136,13 @@ SGMC_INLINE Words random_words(Stream const& s, std::uint32_t first, std::uint64
   return w;
 }
 
-// ---- uniforms ---------------------------------------------------------------------------------------
+// ---- uniforms
+// ---------------------------------------------------------------------------------------
 
 /// In [0, 1 - 2^-24]: enough to choose a topic. Never 1, which would select a zero-weight pad.
 SGMC_INLINE F16 uniform24(U16 x) { return to_float(shr(x, 8)) * f16(0x1p-24f); }
 
 /// In (0, 1], relative precision 2^-24 down to 2^-32: safe under log, exact small probabilities.
-SGMC_INLINE F16 uniform_open(U16 x) {
-  return (to_float(shr(x, 1)) + f16(0.5f)) * f16(0x1p-31f);
-}
+SGMC_INLINE F16 uniform_open(U16 x) { return (to_float(shr(x, 1)) + f16(0.5f)) * f16(0x1p-31f); }
 
 }  // namespace sgmc::SGMC_ISA

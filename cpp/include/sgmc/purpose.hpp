@@ -7,22 +7,22 @@
 namespace sgmc {
 
 enum class Purpose : std::uint32_t {
-  init = 1,              // starting values of a state; entity = word row
-  documents = 2,         // topics of tokens in training; entity = document in the corpus
-  scir_pass = 3,         // CIR transition, first pass: zero Poisson counts, small gammas
-  scir_small_gamma = 4,  // ... small gammas that were not accepted at once
-  scir_poisson = 5,      // ... Poisson counts
-  scir_gamma = 6,        // ... gammas of shape >= 1
-  sgrld_noise = 7,       // Langevin noise
-  scir_log = 8,          // CIR transition on log-space state
-  epoch_order = 9,       // permutation of the training documents
-  holdout_choice = 10,   // which documents are held out
-  holdout_split = 11,    // which of their tokens are observed
-  evaluation = 12,       // topics of observed tokens, running average
-  point_evaluation = 13, // topics of observed tokens, current topics
-  infer = 14,            // topics of new documents
-  minibatch_choice = 15, // observations of a minibatch drawn with replacement (pysgrld.simplex)
-  scale_refresh = 16,    // S_k of the exactness tests
+  init = 1,               // starting values of a state; entity = word row
+  documents = 2,          // topics of tokens in training; entity = document in the corpus
+  scir_pass = 3,          // CIR transition, first pass: zero Poisson counts, small gammas
+  scir_small_gamma = 4,   // ... small gammas that were not accepted at once
+  scir_poisson = 5,       // ... Poisson counts
+  scir_gamma = 6,         // ... gammas of shape >= 1
+  sgrld_noise = 7,        // Langevin noise
+  scir_log = 8,           // CIR transition on log-space state
+  epoch_order = 9,        // permutation of the training documents
+  holdout_choice = 10,    // which documents are held out
+  holdout_split = 11,     // which of their tokens are observed
+  evaluation = 12,        // topics of observed tokens, running average
+  point_evaluation = 13,  // topics of observed tokens, current topics
+  infer = 14,             // topics of new documents
+  minibatch_choice = 15,  // observations of a minibatch drawn with replacement (pysgrld.simplex)
+  scale_refresh = 16,     // S_k of the exactness tests
   test = 255,
 };
 

@@ -1,4 +1,5 @@
-// Sixteen lanes, whatever the machine: one AVX-512 register, two AVX2 registers or four of 128 bits.
+// Sixteen lanes, whatever the machine: one AVX-512 register, two AVX2 registers or four of 128
+// bits.
 //
 // Every kernel is written over these types only. A 16-lane value is a native vector or a pair of
 // halves, and each operation means the same on each instruction set, in the same order; with
@@ -135,11 +136,11 @@ SGMC_INLINE void store(X* p, Pair<H> a) {
 
 // ---- lane-wise operations: written once for the register, lifted to pairs -----------------------
 
-#define SGMC_BINARY(NAME, ARG, RESULT, EXPRESSION)                  \
-  SGMC_INLINE RESULT NAME(ARG a, ARG b) { return {EXPRESSION}; }    \
-  template <class H>                                                \
-    requires requires(H x) { NAME(x, x); } && (lifts<H, ARG>)       \
-  SGMC_INLINE auto NAME(Pair<H> a, Pair<H> b) {                     \
+#define SGMC_BINARY(NAME, ARG, RESULT, EXPRESSION)                               \
+  SGMC_INLINE RESULT NAME(ARG a, ARG b) { return {EXPRESSION}; }                 \
+  template <class H>                                                             \
+    requires requires(H x) { NAME(x, x); } && (lifts<H, ARG>)                    \
+  SGMC_INLINE auto NAME(Pair<H> a, Pair<H> b) {                                  \
     return Pair<decltype(NAME(a.lo, b.lo))>{NAME(a.lo, b.lo), NAME(a.hi, b.hi)}; \
   }
 
@@ -166,7 +167,7 @@ SGMC_BINARY(operator/, NF, NF, a.v / b.v)
 SGMC_BINARY(operator+, NU, NU, a.v + b.v)
 SGMC_BINARY(operator-, NU, NU, a.v - b.v)
 SGMC_BINARY(operator*, NU, NU, a.v* b.v)
-SGMC_BINARY(operator&, NU, NU, a.v& b.v)
+SGMC_BINARY(operator&, NU, NU, a.v & b.v)
 SGMC_BINARY(operator|, NU, NU, a.v | b.v)
 SGMC_BINARY(operator^, NU, NU, a.v ^ b.v)
 
@@ -182,7 +183,7 @@ SGMC_BINARY(max, NF, NF, (NativeF)_mm512_max_ps((__m512)a.v, (__m512)b.v))
 SGMC_BINARY(operator<, NF, NM, (NativeI)(a.v < b.v))
 SGMC_BINARY(operator<=, NF, NM, (NativeI)(a.v <= b.v))
 SGMC_BINARY(operator==, NU, NM, (NativeI)(a.v == b.v))
-SGMC_BINARY(operator&, NM, NM, a.v& b.v)
+SGMC_BINARY(operator&, NM, NM, a.v & b.v)
 SGMC_BINARY(operator|, NM, NM, a.v | b.v)
 #if defined(SGMC_AVX2)
 SGMC_BINARY(min, NF, NF, (NativeF)_mm256_min_ps((__m256)a.v, (__m256)b.v))
@@ -242,10 +243,10 @@ SGMC_INLINE Pair<H> floor(Pair<H> a) {
 SGMC_UNARY(operator~, NM, NM, ~a.v)
 #endif
 SGMC_UNARY(operator-, NF, NF, -a.v)
-SGMC_UNARY(bits, NF, NU, (NativeU)a.v)                                  // reinterpret
-SGMC_UNARY(as_float, NU, NF, (NativeF)a.v)                              // reinterpret
+SGMC_UNARY(bits, NF, NU, (NativeU)a.v)                                        // reinterpret
+SGMC_UNARY(as_float, NU, NF, (NativeF)a.v)                                    // reinterpret
 SGMC_UNARY(to_float, NU, NF, __builtin_convertvector((NativeI)a.v, NativeF))  // signed integer
-SGMC_UNARY(to_int, NF, NU, (NativeU)__builtin_convertvector(a.v, NativeI))    // truncates
+SGMC_UNARY(to_int, NF, NU, (NativeU) __builtin_convertvector(a.v, NativeI))   // truncates
 
 SGMC_INLINE NU shr(NU a, int n) { return {a.v >> n}; }
 SGMC_INLINE NU shl(NU a, int n) { return {a.v << n}; }
@@ -316,7 +317,8 @@ SGMC_INLINE U16 iota() {
   return load_u(k);
 }
 
-// ---- crossing lanes ------------------------------------------------------------------------------
+// ---- crossing lanes
+// ------------------------------------------------------------------------------
 
 /// The lanes of `current` moved up by N, the freed ones filled with the top lanes of `previous`.
 template <int N>
@@ -340,7 +342,8 @@ SGMC_INLINE Pair<H> shift_in(Pair<H> previous, Pair<H> current) {
     return {shift_in<N>(previous.hi, current.lo), shift_in<N>(current.lo, current.hi)};
 }
 
-/// Inclusive prefix sums: lane i of the result is a_0 + ... + a_i, by the tree of distances 1, 2, 4, 8.
+/// Inclusive prefix sums: lane i of the result is a_0 + ... + a_i, by the tree of distances 1, 2,
+/// 4, 8.
 SGMC_INLINE F16 prefix(F16 a) {
   F16 const zero = f16(0.0f);
   a = a + shift_in<1>(zero, a);
