@@ -1,0 +1,159 @@
+"""pysgrld.LDA and the matrices it takes."""
+
+from __future__ import annotations
+
+import doctest
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import pysgrld.estimators
+import pysgrld.simplex
+from pysgrld import LDA
+from pysgrld.errors import NotFittedError, OutputError
+from pysgrld.matrices import as_documents
+
+
+@pytest.fixture(scope="module")
+def counts():
+    """Three topics with disjoint words, 60 documents each.
+
+    With as many topics as there are, a chain may sit for long where two are merged: seed 1 does.
+    """
+    return np.kron(np.eye(3, dtype=int), np.ones((60, 8), dtype=int)) * 2
+
+
+@pytest.fixture(scope="module")
+def fitted(counts):
+    return LDA(n_components=3, max_iter=300, random_state=3).fit(counts)
+
+
+@pytest.mark.parametrize("module", [pysgrld.estimators, pysgrld.simplex])
+def test_examples_in_docstrings_are_true(module):
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("algo", ["scir", "sgrld", "gibbs"])
+def test_every_sampler_finds_topics_with_disjoint_words(algo, counts):
+    lda = LDA(n_components=3, algo=algo, max_iter=400, random_state=3).fit(counts)
+    mass = lda.components_.reshape(3, 3, 8).sum(axis=2)
+    assert sorted(mass.argmax(axis=1)) == [0, 1, 2]
+    assert (mass.max(axis=1) > 0.95).all()
+
+
+def test_rows_of_components_and_of_transform_sum_to_one(fitted, counts):
+    assert fitted.components_.shape == (3, 24)
+    np.testing.assert_allclose(fitted.components_.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(fitted.transform(counts).sum(axis=1), 1, atol=1e-12)
+
+
+def test_threads_do_not_change_the_model(counts):
+    one, two = (LDA(3, max_iter=60, n_jobs=n).fit(counts).components_ for n in (1, 2))
+    assert one.tobytes() == two.tobytes()
+
+
+def test_seeds_change_the_model(counts):
+    one, two = (LDA(3, max_iter=20, random_state=n).fit(counts).components_ for n in (1, 2))
+    assert one.tobytes() != two.tobytes()
+
+
+def test_sparse_and_dense_counts_give_the_same_model(fitted, counts):
+    lda = LDA(n_components=3, max_iter=300, random_state=3).fit(sparse.csr_matrix(counts))
+    assert lda.components_.tobytes() == fitted.components_.tobytes()
+
+
+def test_perplexity_of_disjoint_topics_is_near_the_words_of_one_topic(fitted, counts):
+    assert 7.5 < fitted.perplexity(counts) < 10
+    assert fitted.score(counts) == pytest.approx(-np.log(fitted.perplexity(counts)))
+
+
+def test_a_saved_model_is_the_same_when_loaded(fitted, counts, tmp_path):
+    fitted.save(tmp_path / "run")
+    loaded = LDA.load(tmp_path / "run")
+    assert loaded.components_.tobytes() == fitted.components_.tobytes()
+    assert loaded.transform(counts).tobytes() == fitted.transform(counts).tobytes()
+    with pytest.raises(OutputError):
+        fitted.save(tmp_path / "run")
+
+
+def test_partial_fit_after_load_goes_on_as_without_it(counts, tmp_path):
+    model = LDA(3, total_samples=180, burn_in=2)
+    for begin in range(0, 180, 30):
+        model.partial_fit(counts[begin : begin + 30])
+    model.save(tmp_path / "run")
+    other = LDA.load(tmp_path / "run")
+    for lda in (model, other):
+        lda.partial_fit(counts[:30])
+    assert other.n_iter_ == model.n_iter_ == 7
+    assert other.components_.tobytes() == model.components_.tobytes()
+
+
+def test_without_max_iter_it_stops_when_settled(counts):
+    lda = LDA(n_components=3, random_state=3).fit(counts)
+    assert lda.n_samples_ >= 50
+    assert 7.5 < lda.perplexity_ < 12
+
+
+def test_parameters_are_read_and_set_as_in_scikit_learn():
+    from sklearn.base import clone
+
+    lda = clone(LDA(n_components=7, eta=0.2))
+    assert lda.get_params()["n_components"] == 7
+    assert lda.set_params(eta=0.3).eta == 0.3
+    assert repr(lda) == "LDA(n_components=7, eta=0.3)"
+    with pytest.raises(ValueError, match="invalid parameter 'beta'"):
+        lda.set_params(beta=1)
+
+
+def test_unfitted_model_says_so(counts):
+    with pytest.raises(NotFittedError, match="not fitted"):
+        LDA().transform(counts)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_components": 0}, "n_components >= 1"),
+        ({"algo": "vb"}, "algo in scir"),
+        ({"alpha": -1.0}, "alpha > 0"),
+        ({"eta": 0}, "eta > 0"),
+        ({"minibatch": 1.5}, "minibatch >= 1"),
+        ({"step_size": (1, 2)}, "A, B, C"),
+        ({"random_state": -1}, "random_state >= 0"),
+        ({"holdout": 0}, "give max_iter"),
+        ({"holdout": 500}, "leave some to train on"),
+    ],
+)
+def test_a_wrong_parameter_is_named(changes, message, counts):
+    with pytest.raises(ValueError, match=message):
+        LDA(**{"n_components": 3} | changes).fit(counts)
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        ([[1, -1]], r"X\[0, 1\] is -1"),
+        ([[1.5, 1]], r"X\[0, 0\] is 1.5"),
+        ([[np.nan, 1]], "NaN"),
+        ([1, 2], "1 dimensions"),
+        ([["a", "b"]], "dtype"),
+        (np.zeros((0, 3)), "at least one document"),
+        (sparse.csr_matrix([[0.5, 0], [0, 2]]), r"X\[0, 0\] is 0.5"),
+        (np.array([[2.0**31]]), "2147483647"),
+    ],
+)
+def test_a_bad_matrix_is_named(x, message):
+    with pytest.raises(ValueError, match=message):
+        as_documents(x)
+
+
+def test_sparse_duplicates_are_added_and_zeros_dropped():
+    x = sparse.csr_matrix(([1, 2, 0], [0, 0, 1], [0, 3]), shape=(1, 3))
+    documents, words = as_documents(x)
+    assert (documents.indices.tolist(), documents.counts.tolist(), words) == ([0], [3], 3)
+
+
+def test_a_matrix_of_no_counts_is_refused():
+    with pytest.raises(ValueError, match="every document is empty"):
+        LDA(2).fit(np.zeros((4, 5)))
