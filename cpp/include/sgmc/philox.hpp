@@ -89,7 +89,7 @@ SGMC_INLINE void philox_native(NativeU const (&c)[4], std::uint32_t k0, std::uin
   for (int round = 0; round < 10; ++round) {
     NativeW const e0 = widening(e[0], kPhiloxM0), e1 = widening(e[2], kPhiloxM1);
     NativeW const o0 = widening(o[0], kPhiloxM0), o1 = widening(o[2], kPhiloxM1);
-    NativeW const key0 = (NativeW){} + k0, key1 = (NativeW){} + k1;
+    NativeW const key0 = NativeW{} + k0, key1 = NativeW{} + k1;
     e[0] = (e1 >> 32) ^ e[1] ^ key0;
     o[0] = (o1 >> 32) ^ o[1] ^ key0;
     e[2] = (e0 >> 32) ^ e[3] ^ key1;

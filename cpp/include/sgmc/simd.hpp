@@ -82,7 +82,7 @@ template <class T>
 struct Make;
 template <>
 struct Make<NF> {
-  static SGMC_INLINE NF fill(float x) { return {x - (NativeF){}}; }
+  static SGMC_INLINE NF fill(float x) { return {x - NativeF{}}; }
   static SGMC_INLINE NF load(float const* p) {
     NF r;
     std::memcpy(&r.v, p, sizeof r.v);
@@ -96,7 +96,7 @@ struct Make<NF> {
 };
 template <>
 struct Make<NU> {
-  static SGMC_INLINE NU fill(std::uint32_t x) { return {x + (NativeU){}}; }
+  static SGMC_INLINE NU fill(std::uint32_t x) { return {x + NativeU{}}; }
   static SGMC_INLINE NU load(std::uint32_t const* p) {
     NU r;
     std::memcpy(&r.v, p, sizeof r.v);
@@ -226,7 +226,7 @@ SGMC_INLINE NF sqrt(NF a) {
 }
 SGMC_INLINE NF floor(NF a) {  // |a| >= 2^23 is an integer already
   NativeF const t = __builtin_convertvector(__builtin_convertvector(a.v, NativeI), NativeF);
-  NativeF const down = t - (t > a.v ? (NativeF){} + 1.0f : (NativeF){});
+  NativeF const down = t - (t > a.v ? NativeF{} + 1.0f : NativeF{});
   NativeF const magnitude = a.v < 0.0f ? -a.v : a.v;
   return {magnitude < 8388608.0f ? down : a.v};
 }
