@@ -113,6 +113,18 @@ class Chain:
         return self.blocks[0].shape
 
     @property
+    def noise_inflation(self) -> float:
+        """Variance of the sampled topics over the posterior's, by minibatch noise alone.
+
+        1 + tanh(h/2) D/B at the first sampling step (Baker et al. 2018, corollary 3.2); exact for
+        ``scir``, the right order for ``sgrld``; 1 with the whole corpus.
+        """
+        if self.sampler.full_batch:
+            return 1.0
+        h = self.schedule(0)
+        return 1.0 + float(np.tanh(h / 2)) * len(self.stream.train) / self.stream.size
+
+    @property
     def step_size(self) -> float:
         """Step size of the next iteration."""
         t = self.step

@@ -149,6 +149,9 @@ class _Training:
         self.given = given
         self.train_documents = len(p.train)
         self.chain = Chain(p.options, p.corpus, p.train, p.corpus.words, p.tokens, count.number)
+        if p.options["algo"] == "scir":
+            inflation = self.chain.noise_inflation
+            reporter.note(f"minibatch noise inflates posterior variances {inflation:.3g} times")
         completion = None
         self.unigram = math.nan
         if p.held_out:
