@@ -35,11 +35,13 @@ def main() -> None:
         axes.plot(seconds, [m["point_perplexity"] for m in lines], color=colour, lw=1, ls=":",
                   label=f"{options['algo']}, current topics")  # fmt: skip
     axes.set_xscale("log")
-    axes.set_ylim(bottom=axes.get_ylim()[0], top=1000)
+    axes.set_ylim(top=min(axes.get_ylim()[1], 900))
+    axes.set_xticks([5, 10, 20, 40, 80], labels=["5", "10", "20", "40", "80"])
+    axes.minorticks_off()
     axes.set_xlabel("training seconds, one thread")
     axes.set_ylabel("held-out perplexity")
     axes.grid(alpha=0.3, which="both")
-    axes.legend(frameon=False, ncols=3, fontsize=8)
+    figure.legend(loc="outside upper center", frameon=False, ncols=3, fontsize=8)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(arguments.output, dpi=150)
 

@@ -181,3 +181,6 @@ def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 )  # fmt: skip
 def main() -> None:
     """Run ``sgmc``."""
+    # On a shared machine threads that spin at a barrier take the cores from those they wait for;
+    # the OpenMP library reads this when the core is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
