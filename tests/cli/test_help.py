@@ -59,7 +59,7 @@ def test_train_help_has_every_option_of_the_table(name):
     assert re.search(rf"--{name} .*?\[{re.escape(OPTIONS[name].shown)}\]", text)
 
 
-def test_help_imports_no_numpy_and_no_core():
+def test_help_imports_no_numpy_and_no_core(tmp_path):
     code = (
         "import sys\nfrom pysgrld.cli import main\n"
         "for args in (['--help'], ['train', '--help'], ['eval', '--help'], ['corpus', '--help']):\n"
@@ -67,7 +67,11 @@ def test_help_imports_no_numpy_and_no_core():
         "    except SystemExit as end: assert end.code == 0\n"
         "print([m for m in sys.modules if m in ('numpy', 'tqdm', 'pysgrld.core')])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = (
+        subprocess.run(  # elsewhere: at the root of a clone "-c" finds the sources, not the package
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+        )
+    )
     assert done.stdout.splitlines()[-1] == "[]"
 
 
