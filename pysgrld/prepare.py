@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import shutil
 import tempfile
@@ -106,6 +107,7 @@ def prepare(
     )
     reading = CorpusOptions(**{n.replace("-", "_"): given[n] for n in _READING if n in given})
     parent = candidate.path.parent
+    made = not parent.exists()
     try:
         parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=".sgmc-", dir=parent))
@@ -170,6 +172,9 @@ def prepare(
         )
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+        if made:
+            with contextlib.suppress(OSError):  # a folder that holds a run stays
+                parent.rmdir()
 
 
 def resolve_algo(given: Mapping[str, Any]) -> str:
