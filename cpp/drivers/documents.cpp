@@ -1,10 +1,17 @@
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "sgmc/drivers.hpp"
 #include "sgmc/parallel.hpp"
 
 namespace sgmc {
+namespace {
+
+/// A size that keeps what follows on a cache line, with room for a whole vector after the last value.
+std::size_t padded(std::int64_t n) { return static_cast<std::size_t>((n + 31) / 16 * 16); }
+
+}  // namespace
 
 void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
                    std::int64_t* word_counts, Workspace& work, int threads) {
@@ -28,39 +35,48 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
   task.next = &next;
 
   threads = static_cast<int>(std::clamp<std::int64_t>(n / kSlots, 1, threads));
-  auto const stride = static_cast<std::size_t>(task.stride);
-  auto const matrix = static_cast<std::size_t>(rows) * stride;
-  std::size_t const collected = (word_counts ? static_cast<std::size_t>(widest) : 1) * stride;
-  auto const length = static_cast<std::size_t>(longest);
-  constexpr std::size_t kPools = 3;
-  std::vector<std::int64_t*> counts(static_cast<std::size_t>(threads), nullptr);
-  std::vector<std::uint8_t*> touched(counts.size(), nullptr);
-  std::vector<DocumentsScratch> scratch(counts.size());
-  for (std::size_t t = 0; t < counts.size(); ++t) {
+  bool const active = task.topics > kDenseTopics;
+  auto const stride = static_cast<std::size_t>(task.stride), all = static_cast<std::size_t>(rows);
+  auto const entries = static_cast<std::size_t>(widest | 1), length = padded(longest);
+  std::size_t const collected = (word_counts ? entries : 1) * stride;
+  std::size_t const columns = active ? entries * stride : 0, share = active ? padded(widest) : 0,
+                    maps = active ? stride : 0;
+  std::size_t const per_slot =
+      2 * length + stride + collected + kUniforms + columns + share + 2 * maps;
+  if (active) {
+    float* const mass = work.get<float>(0, all);
+    constexpr std::int64_t kChunk = 256;
+    parallel_for((rows + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
+      k.row_mass(task.phi, task.stride, chunk * kChunk, std::min(rows, (chunk + 1) * kChunk), mass);
+    });
+    task.mass = mass;
+  }
+  constexpr std::size_t kPools = 4;
+  std::vector<DocumentsTask> tasks(static_cast<std::size_t>(threads), task);
+  std::vector<DocumentsScratch> scratch(tasks.size());
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    std::size_t const pool = 1 + kPools * t;
     if (word_counts) {
-      counts[t] = t == 0 ? word_counts : work.get<std::int64_t>(kPools * t, matrix);
-      touched[t] = work.get<std::uint8_t>(kPools * t + 1, static_cast<std::size_t>(rows));
-      std::fill_n(touched[t], rows, std::uint8_t{0});
+      DocumentsTask& mine = tasks[t];
+      mine.word_counts = t == 0 ? word_counts : work.get<std::int64_t>(pool, all * stride);
+      mine.touched = work.get<std::uint8_t>(pool + 1, all);
+      mine.bucket = work.get<std::int64_t>(pool + 2, all);
+      std::fill_n(mine.touched, rows, std::uint8_t{0});
+      std::fill_n(mine.bucket, rows, std::int64_t{0});
     }
-    std::size_t const lengths = (length + 31) / 16 * 16;
-    std::size_t const per_slot = 2 * lengths + stride + collected + kUniforms;
-    auto* at = work.get<float>(kPools * t + 2, kSlots * per_slot + stride);
-    for (int i = 0; i < kSlots; ++i) {
-      scratch[t].token[i] = reinterpret_cast<std::int32_t*>(at);
-      scratch[t].z[i] = reinterpret_cast<std::int32_t*>(at + lengths);
-      scratch[t].counts[i] = at + 2 * lengths;
-      scratch[t].collected[i] = at + 2 * lengths + stride;
-      scratch[t].uniforms[i] = at + 2 * lengths + stride + collected;
-      at += per_slot;
-    }
+    float* at = work.get<float>(pool + 3, kSlots * (per_slot + stride));
+    auto const take = [&](std::size_t size) { return std::exchange(at, at + size); };
+    auto const take_int = [&](std::size_t size) {
+      return reinterpret_cast<std::int32_t*>(take(size));
+    };
+    for (DocumentScratch& slot : scratch[t].slot)
+      slot = {take_int(length), take_int(length), take(stride), take(collected), take(kUniforms),
+              take(columns),    take(share),      take_int(maps), take_int(maps)};
     scratch[t].sums = at;
   }
   parallel_for(threads, threads, [&](std::int64_t item, int) {
     auto const t = static_cast<std::size_t>(item);
-    DocumentsTask mine = task;
-    mine.word_counts = counts[t];
-    mine.touched = touched[t];
-    k.documents_gibbs(mine, scratch[t]);
+    k.documents_gibbs(tasks[t], scratch[t]);
   });
   if (!word_counts) return;
   // every thread's counts of a row are added here: integers, so who counted what cannot matter
@@ -68,17 +84,21 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
     std::int64_t const end = std::min(rows, (block + 1) * kRowBlock);
     for (std::int64_t r = block * kRowBlock; r < end; ++r) {
       std::int64_t* const out = word_counts + r * task.stride;
-      bool filled = touched[0][r] != 0;
-      for (std::size_t t = 1; t < counts.size(); ++t) {
-        if (!touched[t][r]) continue;
-        std::int64_t const* const in = counts[t] + r * task.stride;
+      bool filled = tasks[0].touched[r] != 0;
+      std::int64_t bucket = tasks[0].bucket[r];
+      for (std::size_t t = 1; t < tasks.size(); ++t) {
+        if (!tasks[t].touched[r]) continue;
+        std::int64_t const* const in = tasks[t].word_counts + r * task.stride;
         if (filled)
           for (std::int64_t i = 0; i < task.stride; ++i) out[i] += in[i];
         else
           std::copy_n(in, task.stride, out);
         filled = true;
+        bucket += tasks[t].bucket[r];
       }
       if (!filled) std::fill_n(out, task.stride, std::int64_t{0});
+      if (bucket > 0)
+        k.spread_bucket(task.phi + r * task.stride, task.stride, task.mass[r], bucket, out);
     }
   });
 }

@@ -1,13 +1,20 @@
 // Gibbs sampling of token topics with topics fixed: the hot loop of everything.
 //
-// One token costs a chain of about a hundred dependent cycles, so four documents advance together
-// and their chains overlap. A token's K weights are summed lane by lane over the blocks of 16
-// topics; the inverse CDF runs first over the 16 lane totals, then over the blocks inside the
-// chosen lane: any fixed order of the topics is a valid one, and this one needs a single prefix
+// One token costs a chain of some hundred and fifty dependent cycles, so four documents advance
+// together, phase by phase, and their chains overlap. A token's weights are summed lane by lane
+// over blocks of 16; the inverse CDF runs first over the 16 lane totals, then over the blocks inside
+// the chosen lane: any fixed order of the topics is a valid one, and this one needs a single prefix
 // sum.
 //
-// The count vector of the document is written back whole, with masked adds at fixed addresses: a
-// read-modify-write of the one entry that holds z stalls the next token's loads.
+// The counts of the document are written back whole, with masked adds at fixed addresses: a
+// read-modify-write of the one vector that holds z stalls the next token's loads. The increment for
+// a token's new topic waits for the document's next token, so that one pass does both.
+//
+// Two forms of a document, chosen by the number of topics (kDenseTopics):
+//   dense   weights (alpha + n_dk) phi_kw over all K topics, read from the row of the word;
+//   active  weights n_dk phi_kw over the topics that the document uses, their columns of phi copied
+//           into a small matrix of its own, and a bucket of mass alpha sum_k phi_kw for a draw from
+//           the whole row (Yao, Mimno and McCallum 2009): a token's cost hardly depends on K.
 #include <cstdint>
 
 #include "sgmc/distributions.hpp"
@@ -16,88 +23,181 @@
 namespace sgmc::SGMC_ISA {
 namespace {
 
+/// A document on its way through the sweeps. Its topics have positions: in a dense document
+/// position k is topic k, an active one numbers the topics that it uses.
 struct Slot {
   std::int32_t const* rows;  // word row of each entry
   std::int32_t* token;       // entry of each token
-  std::int32_t* z;
-  float* n;  // alpha + n_dk
-  float* collected;
+  std::int32_t* z;           // topic of each token, -1 before its first draw
+  float* n;                  // by position: alpha + n_dk (dense) or n_dk (active)
   float* uniforms;
-  std::int64_t entry_stride;  // of `collected`: 0 where only document counts are wanted
   std::int64_t document, tokens, entries;
   std::int64_t at, uniform_at, uniform_end;
   std::int32_t sweep;
+  std::int32_t pending;  // position of the previous token's new topic, not yet counted in n; or -1
   bool collect;
+  // collected statistics: block b of positions of entry e begins at b * block_step + e * entry_step
+  float* collected;
+  std::int64_t block_step, entry_step;  // entry_step is 0 where only document counts are wanted
+  // active documents only
+  float* columns;  // phi of the topics in use, (blocks, entries, 16)
+  float* share;    // by entry: expected draws from the bucket
+  std::int32_t* topic;    // by position
+  std::int32_t* where;    // by topic: its position, or -1
+  std::int64_t columns_step;
+  std::int32_t used, blocks;
 };
-
-/// Topics 16 b + 0..15.
-SGMC_INLINE U16 topic_ids(int b) { return iota() + u16(16u * static_cast<std::uint32_t>(b)); }
 
 /// What every token needs of the task, by value: stores to count vectors cannot touch it.
 struct Topics {
   float const* phi;
+  float const* mass;
   std::int64_t stride;
   std::int32_t topics;
+  float alpha;
   bool rao_blackwell;
 };
 
-template <int Blocks>
-SGMC_INLINE void sample_token(Slot const& s, std::int64_t i, Topics const v, float* scratch) {
-  int const blocks = Blocks > 0 ? Blocks : static_cast<int>(v.stride / 16);
-  std::int32_t const entry = s.token[i];
-  float const* const phi = v.phi + static_cast<std::int64_t>(s.rows[entry]) * v.stride;
-  float* const counts = s.n;
-  U16 const old = u16(static_cast<std::uint32_t>(s.z[i]));
+/// Positions 16 b + 0..15.
+SGMC_INLINE U16 positions(int b) { return iota() + u16(16u * static_cast<std::uint32_t>(b)); }
 
-  // with few blocks the counts and the running sums stay in registers
-  F16 n[Blocks > 0 ? Blocks : 1], sum[Blocks > 0 ? Blocks : 1];
-  F16 running = f16(0.0f);
-  for (int b = 0; b < blocks; ++b) {
-    F16 const without = add_where(topic_ids(b) == old, load(counts + 16 * b), f16(-1.0f));
-    running = running + without * load(phi + 16 * b);
-    if constexpr (Blocks > 0) {
-      n[b] = without;
-      sum[b] = running;
-    } else {
-      store(counts + 16 * b, without);
-      store(scratch + 16 * b, running);
+void clear(float* x, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) x[i] = 0.0f;
+}
+
+/// Lane-wise sums of a row of phi, block by block; they are left in `sums` where it is not null.
+SGMC_INLINE F16 sum_row(float const* phi, std::int64_t stride, float* sums) {
+  F16 sum = f16(0.0f);
+  for (std::int64_t k = 0; k < stride; k += 16) {
+    sum = sum + load(phi + k);
+    if (sums) store(sums + k, sum);
+  }
+  return sum;
+}
+
+/// A topic in proportion to a row of phi; `target` is uniform below the sum of the row.
+__attribute__((noinline)) std::int32_t draw_from_row(float const* phi, Topics const& v,
+                                                     float target, float* sums) {
+  F16 const sum = sum_row(phi, v.stride, sums);
+  F16 const cumulative = prefix(sum);
+  int const passed = popcount(lanes(cumulative <= f16(target)));
+  int const chosen = passed < 15 ? passed : 15;
+  F16 const inside = splat(f16(target) - (cumulative - sum), chosen);
+  U16 below = u16(0);
+  for (std::int64_t k = 0; k < v.stride; k += 16)
+    below = add_where(load(sums + k) <= inside, below, u16(1));
+  int const topic = 16 * lane(below, chosen) + chosen;
+  return topic < v.topics ? topic : v.topics - 1;  // rounding may pass the last one
+}
+
+/// Position of a topic in an active document, which takes it in if it is new.
+std::int32_t position_of(Slot& s, std::int32_t topic, Topics const& v) {
+  if (s.where[topic] >= 0) return s.where[topic];
+  std::int32_t at = s.used;
+  // a topic that lost its last token makes room, as long as nothing was collected for it
+  for (int b = 0; b < s.blocks && at == s.used && !s.collect; ++b) {
+    std::uint32_t const idle = lanes(load(s.n + 16 * b) <= f16(0.0f));
+    if (idle && 16 * b + __builtin_ctz(idle) < s.used) at = 16 * b + __builtin_ctz(idle);
+  }
+  if (at < s.used) {
+    s.where[s.topic[at]] = -1;
+  } else if (++s.used > 16 * s.blocks) {
+    store(s.n + 16 * s.blocks, f16(0.0f));
+    clear(s.columns + s.blocks * s.columns_step, s.columns_step);
+    if (s.collect) clear(s.collected + s.blocks * s.block_step, s.block_step);
+    ++s.blocks;
+  }
+  s.topic[at] = topic;
+  s.where[topic] = at;
+  float* const column = s.columns + (at >> 4) * s.columns_step + (at & 15);
+  for (std::int64_t e = 0; e < s.entries; ++e) column[16 * e] = v.phi[s.rows[e] * v.stride + topic];
+  return at;
+}
+
+/// Draws the topic of token t of `Count` documents, in three phases: sums of weights, the point
+/// where each inverse CDF ends, and what lies there. Dense rows have `Blocks` blocks, or as many as
+/// the stride says where it is 0.
+template <int Blocks, bool Active, int Count>
+SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, float* scratch) {
+  F16 running[Count];
+  float const* weights[Count];
+  float bucket[Count];
+  std::int64_t entry[Count], step[Count];
+  int blocks[Count];
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) {
+    Slot& s = slots[i];
+    std::int64_t const token = s.at + t;
+    std::int32_t const z = s.z[token];
+    entry[i] = s.token[token];
+    std::int64_t const row = s.rows[entry[i]];
+    blocks[i] = Blocks > 0 ? Blocks : Active ? s.blocks : static_cast<int>(v.stride / 16);
+    step[i] = Active ? s.columns_step : 16;
+    weights[i] = Active ? s.columns + 16 * entry[i] : v.phi + row * v.stride;
+    bucket[i] = Active ? v.alpha * v.mass[row] : 0.0f;
+    U16 const old = u16(static_cast<std::uint32_t>(Active && z >= 0 ? s.where[z] : z));
+    U16 const pending = u16(static_cast<std::uint32_t>(s.pending));
+    float* const counts = s.n;
+    float* const sums = scratch + i * v.stride;
+    float const* phi = weights[i];
+    running[i] = f16(0.0f);
+#pragma GCC unroll 8
+    for (int b = 0; b < blocks[i]; ++b, phi += step[i]) {
+      F16 n = add_where(positions(b) == pending, load(counts + 16 * b), f16(1.0f));
+      n = add_where(positions(b) == old, n, f16(-1.0f));
+      store(counts + 16 * b, n);
+      running[i] = running[i] + n * load(phi);
+      store(sums + 16 * b, running[i]);
     }
   }
-  F16 const cumulative = prefix(running);
-  float const total = lane(cumulative, 15);
-  F16 const target = f16(s.uniforms[s.uniform_at + i - s.at] * total);
-  // rounding may pass the last lane that has a topic, where K < 16: stay on it
-  int const passed_lanes = popcount(lanes(cumulative <= target));
-  int const last_lane = v.topics < 16 ? v.topics - 1 : 15;
-  int const chosen = passed_lanes < last_lane ? passed_lanes : last_lane;
-  F16 const inside = f16(lane(target - (cumulative - running), chosen));
-  U16 passed = u16(0);
-  for (int b = 0; b < blocks; ++b)
-    passed = add_where((Blocks > 0 ? sum[b] : load(scratch + 16 * b)) <= inside, passed, u16(1));
-  alignas(64) std::int32_t count[16];
-  store(count, passed);
-  // rounding may pass the last block of the lane: stay on its last topic
-  int const last = (v.topics - 1 - chosen) >> 4;
-  int const block = count[chosen] < last ? count[chosen] : last;
-  std::int32_t const z = 16 * block + chosen;
-  s.z[i] = z;
 
-  if (s.collect) {
-    float* const c = s.collected + entry * s.entry_stride;
-    if (v.rao_blackwell) {
-      F16 const inverse = f16(1.0f / total);
-      for (int b = 0; b < blocks; ++b) {
-        F16 const without = Blocks > 0 ? n[b] : load(counts + 16 * b);
-        store(c + 16 * b, load(c + 16 * b) + without * load(phi + 16 * b) * inverse);
-      }
-    } else {
-      c[z] += 1.0f;
-    }
+  F16 total[Count], inside[Count];
+  float beyond[Count];
+  int chosen[Count];
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) {
+    Slot& s = slots[i];
+    F16 const cumulative = prefix(running[i]);
+    F16 const counted = splat(cumulative, 15);
+    total[i] = Active ? counted + f16(bucket[i]) : counted;
+    F16 const target = f16(s.uniforms[s.uniform_at + t]) * total[i];
+    if constexpr (Active) beyond[i] = lane(target - counted, 0);
+    int const passed = popcount(lanes(cumulative <= target));
+    chosen[i] = passed < 15 ? passed : 15;
+    inside[i] = splat(target - (cumulative - running[i]), chosen[i]);
   }
-  U16 const now = u16(static_cast<std::uint32_t>(z));
-  for (int b = 0; b < blocks; ++b) {
-    F16 const without = Blocks > 0 ? n[b] : load(counts + 16 * b);
-    store(counts + 16 * b, add_where(topic_ids(b) == now, without, f16(1.0f)));
+
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) {
+    Slot& s = slots[i];
+    float* c = s.collected + entry[i] * s.entry_step;
+    if (s.collect && v.rao_blackwell) {
+      F16 const inverse = f16(1.0f) / total[i];
+      float const* phi = weights[i];
+      float* to = c;
+#pragma GCC unroll 8
+      for (int b = 0; b < blocks[i]; ++b, phi += step[i], to += s.block_step)
+        store(to, load(to) + load(s.n + 16 * b) * load(phi) * inverse);
+      if constexpr (Active) s.share[entry[i]] += bucket[i] * lane(inverse, 0);
+    }
+    std::int32_t z, position;
+    if (Active && beyond[i] >= 0.0f) {
+      z = draw_from_row(v.phi + s.rows[entry[i]] * v.stride, v, beyond[i] / v.alpha, scratch);
+      position = position_of(s, z, v);
+    } else {
+      float const* const sums = scratch + i * v.stride;
+      U16 below = u16(0);
+#pragma GCC unroll 8
+      for (int b = 0; b < blocks[i]; ++b)
+        below = add_where(load(sums + 16 * b) <= inside[i], below, u16(1));
+      position = 16 * lane(below, chosen[i]) + chosen[i];
+      int const last = (Active ? s.used : v.topics) - 1;
+      position = position < last ? position : last;  // rounding may pass the last one
+      z = Active ? s.topic[position] : position;
+    }
+    s.z[s.at + t] = z;
+    s.pending = position;
+    if (s.collect && !v.rao_blackwell) c[(position >> 4) * s.block_step + (position & 15)] += 1.0f;
   }
 }
 
@@ -118,18 +218,30 @@ void refill_uniforms(Slot& s, DocumentsTask const& task, Stream const& stream) {
   s.uniform_end = end < s.tokens ? end : s.tokens;
 }
 
+template <bool Active>
 void start_sweep(Slot& s, DocumentsTask const& task, Stream const& stream) {
+  if (s.pending >= 0) s.n[s.pending] += 1.0f;
+  s.pending = -1;
   // alpha + n loses the low bits of alpha when n grows: restore them once a sweep
   F16 const alpha = f16(task.alpha);
-  for (std::int64_t k = 0; k < task.stride; k += 16)
-    store(s.n + k, floor(load(s.n + k) - alpha + f16(0.5f)) + alpha);
-  s.collect = s.sweep >= task.sweeps - task.kept;
+  if constexpr (!Active)
+    for (std::int64_t k = 0; k < task.stride; k += 16)
+      store(s.n + k, floor(load(s.n + k) - alpha + f16(0.5f)) + alpha);
+  bool const first = s.sweep == task.sweeps - task.kept;
+  if (first) {
+    std::int64_t const blocks = Active ? s.blocks : task.stride / 16;
+    std::int64_t const dense = s.entry_step ? s.entries * task.stride : task.stride;
+    clear(s.collected, Active ? blocks * s.block_step : dense);
+    if constexpr (Active) clear(s.share, s.entries);
+  }
+  s.collect = s.collect || first;
   s.at = 0;
   refill_uniforms(s, task, stream);
 }
 
 /// Fills the slot with the next document that has tokens; false when there is none.
-bool start_document(Slot& s, DocumentsTask const& task, Stream const& stream) {
+template <bool Active>
+bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream const& stream) {
   for (;;) {
     std::int64_t const i = __atomic_fetch_add(task.next, std::int64_t{1}, __ATOMIC_RELAXED);
     if (i >= task.documents) return false;
@@ -147,18 +259,29 @@ bool start_document(Slot& s, DocumentsTask const& task, Stream const& stream) {
           task.doc_counts[s.document * task.stride + k] = 0;
       continue;
     }
-    if (task.z)
+    s.collect = false;
+    if constexpr (Active) {
+      for (std::int32_t p = 0; p < s.used; ++p) s.where[s.topic[p]] = -1;
+      s.used = s.blocks = 0;
+      // an odd number of lines between blocks: they do not fall on each other in the cache
+      s.columns_step = 16 * (s.entries | 1);
+      s.block_step = task.word_counts ? s.columns_step : 16;
+      s.entry_step = task.word_counts ? 16 : 0;
+    } else {
+      for (std::int64_t k = 0; k < task.stride; ++k) s.n[k] = task.alpha;
+      s.block_step = 16;
+      s.entry_step = task.word_counts ? task.stride : 0;
+    }
+    if (task.z) {
       s.z = task.z + task.token_ptr[s.document];
-    else
-      for (std::int64_t t = 0; t < s.tokens; ++t) s.z[t] = -1;
-    for (std::int64_t k = 0; k < task.stride; ++k) s.n[k] = task.alpha;
-    if (task.z)
       for (std::int64_t t = 0; t < s.tokens; ++t)
-        if (s.z[t] >= 0) s.n[s.z[t]] += 1.0f;
-    std::int64_t const collected = s.entry_stride ? s.entries * s.entry_stride : task.stride;
-    for (std::int64_t k = 0; k < collected; ++k) s.collected[k] = 0.0f;
+        if (s.z[t] >= 0) s.n[Active ? position_of(s, s.z[t], v) : s.z[t]] += 1.0f;
+    } else {
+      for (std::int64_t t = 0; t < s.tokens; ++t) s.z[t] = -1;
+    }
     s.sweep = 0;
-    start_sweep(s, task, stream);
+    s.pending = -1;
+    start_sweep<Active>(s, task, stream);
     return true;
   }
 }
@@ -169,48 +292,92 @@ SGMC_INLINE std::int64_t fixed_point(float x, double unit) {
          0x4338000000000000;
 }
 
-void finish_document(Slot& s, DocumentsTask const& task) {
+/// Adds round(x * unit) of 16 positions to integers: `small` promises x < 128.
+template <bool Active>
+SGMC_INLINE void add_counts(Slot const& s, int b, float const* x, double unit, bool small,
+                            std::int64_t* out) {
+  if constexpr (!Active) {
+    if (small) return add_wide(out + 16 * b, round_int(load(x) * f16(static_cast<float>(unit))));
+    for (int l = 0; l < 16; ++l) out[16 * b + l] += fixed_point(x[l], unit);
+  } else {
+    std::int32_t const* const topic = s.topic + 16 * b;
+    for (std::uint32_t m = lanes(f16(0.0f) < load(x)); m; m &= m - 1) {
+      int const l = __builtin_ctz(m);
+      out[topic[l]] += fixed_point(x[l], unit);
+    }
+  }
+}
+
+template <bool Active>
+void finish_document(Slot& s, DocumentsTask const& task, float* sums) {
   double const unit = task.rao_blackwell ? kUnit : 1.0;
   std::int64_t const stride = task.stride;
+  std::int32_t const* const count = task.counts + task.indptr[s.document];
+  int const blocks = Active ? s.blocks : static_cast<int>(stride / 16);
   if (task.word_counts) {
     for (std::int64_t e = 0; e < s.entries; ++e) {
       std::int64_t const row = s.rows[e];
       std::int64_t* const out = task.word_counts + row * stride;
-      float const* const c = s.collected + e * stride;
-      if (task.touched[row])
-        for (std::int64_t k = 0; k < stride; ++k) out[k] += fixed_point(c[k], unit);
-      else
-        for (std::int64_t k = 0; k < stride; ++k) out[k] = fixed_point(c[k], unit);
+      if (!Active && e + 2 < s.entries) {  // rows are far apart: fetch the next ones meanwhile
+        std::int64_t const* const ahead = task.word_counts + s.rows[e + 2] * stride;
+        for (std::int64_t k = 0; k < stride; k += 8) __builtin_prefetch(ahead + k, 1);
+      }
+      if (!task.touched[row])
+        for (std::int64_t k = 0; k < stride; ++k) out[k] = 0;
       task.touched[row] = 1;
+      bool const small = std::int64_t{count[e]} * task.kept < 128;
+      for (int b = 0; b < blocks; ++b)
+        add_counts<Active>(s, b, s.collected + b * s.block_step + e * s.entry_step, unit, small,
+                           out);
+      if (Active && task.rao_blackwell) task.bucket[row] += fixed_point(s.share[e], kUnit);
     }
   }
   if (task.doc_counts) {
     std::int64_t* const out = task.doc_counts + s.document * stride;
     for (std::int64_t k = 0; k < stride; ++k) out[k] = 0;
-    std::int64_t const rows = s.entry_stride ? s.entries : 1;
+    std::int64_t const rows = s.entry_step ? s.entries : 1;
     for (std::int64_t e = 0; e < rows; ++e)
-      for (std::int64_t k = 0; k < stride; ++k)
-        out[k] += fixed_point(s.collected[e * stride + k], unit);
+      for (int b = 0; b < blocks; ++b)
+        add_counts<Active>(s, b, s.collected + b * s.block_step + e * s.entry_step, unit, false,
+                           out);
+    if (Active && task.rao_blackwell) {
+      clear(sums, stride);
+      for (std::int64_t e = 0; e < s.entries; ++e) {
+        std::int64_t const row = s.rows[e];
+        F16 const part = f16(s.share[e] / task.mass[row]);
+        for (std::int64_t k = 0; k < stride; k += 16)
+          store(sums + k, load(sums + k) + part * load(task.phi + row * stride + k));
+      }
+      for (std::int64_t k = 0; k < stride; ++k) out[k] += fixed_point(sums[k], kUnit);
+    }
   }
 }
 
-template <int Blocks>
+template <int Blocks, bool Active>
 void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
   Stream const stream =
       Stream::make(task.address.seed, task.address.chain,
                    stream_purpose(task.purpose, task.address.stream), task.address.step);
-  Topics const topics{task.phi, task.stride, task.topics, task.rao_blackwell};
-  Slot slots[kSlots];
+  Topics const topics{task.phi, task.mass, task.stride, task.topics, task.alpha, task.rao_blackwell};
+  Slot slots[kSlots]{};
   int active = 0;
   for (int i = 0; i < kSlots; ++i) {
     Slot& s = slots[active];
-    s.token = scratch.token[i];
-    s.z = scratch.z[i];
-    s.n = scratch.counts[i];
-    s.collected = scratch.collected[i];
-    s.uniforms = scratch.uniforms[i];
-    s.entry_stride = task.word_counts ? task.stride : 0;
-    if (start_document(s, task, stream)) ++active;
+    DocumentScratch const& of = scratch.slot[i];
+    s.token = of.token;
+    s.z = of.z;
+    s.n = of.counts;
+    s.collected = of.collected;
+    s.uniforms = of.uniforms;
+    if constexpr (Active) {
+      s.columns = of.columns;
+      s.share = of.share;
+      s.topic = of.topic;
+      s.where = of.where;
+      s.used = 0;
+      for (std::int32_t k = 0; k < task.topics; ++k) s.where[k] = -1;
+    }
+    if (start_document<Active>(s, task, topics, stream)) ++active;
   }
   while (active > 0) {
     std::int64_t n = slots[0].uniform_end - slots[0].at;
@@ -220,12 +387,11 @@ void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
     }
     if (active == kSlots) {
       for (std::int64_t t = 0; t < n; ++t)
-        for (int i = 0; i < kSlots; ++i)
-          sample_token<Blocks>(slots[i], slots[i].at + t, topics, scratch.sums);
+        sample_tokens<Blocks, Active, kSlots>(slots, t, topics, scratch.sums);
     } else {
       for (std::int64_t t = 0; t < n; ++t)
         for (int i = 0; i < active; ++i)
-          sample_token<Blocks>(slots[i], slots[i].at + t, topics, scratch.sums);
+          sample_tokens<Blocks, Active, 1>(slots + i, t, topics, scratch.sums);
     }
     for (int i = 0; i < active;) {
       Slot& s = slots[i];
@@ -234,10 +400,10 @@ void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
       bool alive = true;
       if (s.at == s.tokens) {
         if (++s.sweep < task.sweeps) {
-          start_sweep(s, task, stream);
+          start_sweep<Active>(s, task, stream);
         } else {
-          finish_document(s, task);
-          alive = start_document(s, task, stream);
+          finish_document<Active>(s, task, scratch.sums);
+          alive = start_document<Active>(s, task, topics, stream);
         }
       } else if (s.at == s.uniform_end) {
         refill_uniforms(s, task, stream);
@@ -256,17 +422,30 @@ void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
 }  // namespace
 
 void documents_gibbs(DocumentsTask const& task, DocumentsScratch const& scratch) noexcept {
+  if (task.mass) return run<0, true>(task, scratch);
   switch (task.stride / 16) {
-    case 1: return run<1>(task, scratch);
-    case 2: return run<2>(task, scratch);
-    case 3: return run<3>(task, scratch);
-    case 4: return run<4>(task, scratch);
-    case 5: return run<5>(task, scratch);
-    case 6: return run<6>(task, scratch);
-    case 7: return run<7>(task, scratch);
-    case 8: return run<8>(task, scratch);
-    default: return run<0>(task, scratch);
+    case 1: return run<1, false>(task, scratch);
+    case 2: return run<2, false>(task, scratch);
+    case 3: return run<3, false>(task, scratch);
+    case 4: return run<4, false>(task, scratch);
+    case 5: return run<5, false>(task, scratch);
+    case 6: return run<6, false>(task, scratch);
+    case 7: return run<7, false>(task, scratch);
+    case 8: return run<8, false>(task, scratch);
+    default: return run<0, false>(task, scratch);
   }
+}
+
+void row_mass(float const* phi, std::int64_t stride, std::int64_t begin, std::int64_t end,
+              float* mass) noexcept {
+  for (std::int64_t r = begin; r < end; ++r)
+    mass[r] = lane(prefix(sum_row(phi + r * stride, stride, nullptr)), 15);
+}
+
+void spread_bucket(float const* phi, std::int64_t stride, float mass, std::int64_t bucket,
+                   std::int64_t* counts) noexcept {
+  double const part = static_cast<double>(bucket) / static_cast<double>(mass);
+  for (std::int64_t k = 0; k < stride; ++k) counts[k] += fixed_point(phi[k], part);
 }
 
 }  // namespace sgmc::SGMC_ISA

@@ -7,6 +7,8 @@
 namespace sgmc::SGMC_ISA {
 
 void documents_gibbs(DocumentsTask const&, DocumentsScratch const&) noexcept;
+void row_mass(float const*, std::int64_t, std::int64_t, std::int64_t, float*) noexcept;
+void spread_bucket(float const*, std::int64_t, float, std::int64_t, std::int64_t*) noexcept;
 void simplex_scir(float*, RowsTask const&, RowsScratch const&) noexcept;
 void simplex_scir_log(double*, double const*, LogRowsTask const&) noexcept;
 void simplex_sgrld(float*, float const*, RowsTask const&, RowsScratch const&) noexcept;
@@ -26,6 +28,8 @@ void philox_blocks(std::uint32_t const*, std::uint32_t const*, std::int64_t,
 KernelTable const& table() noexcept {
   static constexpr KernelTable kernels{SGMC_STRING(SGMC_ISA),
                                        documents_gibbs,
+                                       row_mass,
+                                       spread_bucket,
                                        simplex_scir,
                                        simplex_scir_log,
                                        simplex_sgrld,

@@ -102,24 +102,26 @@ def test_one_word_vocabulary_and_one_topic():
     assert documents[0].tolist() == [10 * UNIT] + [0] * 15
 
 
-def test_document_of_5000_tokens_is_the_oracle_s_beyond_the_uniform_buffer():
+@pytest.mark.parametrize("topics", [7, 200])
+def test_document_of_5000_tokens_is_the_oracle_s_beyond_the_uniform_buffer(topics):
     docs = make_documents([5000, 3, 513, 512], 40)
-    phi, at = topics_matrix(40, 7), token_ptr_of(docs)
+    phi, at = topics_matrix(40, topics), token_ptr_of(docs)
     z = np.full(at[-1], -1, np.int32)
-    kernel(phi, 7, docs, z=z, token_ptr=at, sweeps=2, kept=1)
-    *_, expected = oracle(phi, 7, **docs, **sampling(sweeps=2, kept=1), purpose="documents")
+    kernel(phi, topics, docs, z=z, token_ptr=at, sweeps=2, kept=1)
+    *_, expected = oracle(phi, topics, **docs, **sampling(sweeps=2, kept=1), purpose="documents")
     assert z.tolist() == np.concatenate(expected).tolist()
 
 
-def test_topics_kept_between_calls_go_on_as_the_oracle_s():
+@pytest.mark.parametrize("topics", [5, 150])
+def test_topics_kept_between_calls_go_on_as_the_oracle_s(topics):
     docs = make_documents([9, 0, 30, 4, 4], 12)
-    phi, at = topics_matrix(12, 5), token_ptr_of(docs)
+    phi, at = topics_matrix(12, topics), token_ptr_of(docs)
     z = np.full(at[-1], -1, np.int32)
     expected = None
     for step in range(3):
-        kernel(phi, 5, docs, z=z, token_ptr=at, step=step)
+        kernel(phi, topics, docs, z=z, token_ptr=at, step=step)
         *_, expected = oracle(
-            phi, 5, **docs, **sampling(step=step), purpose="documents", z=expected
+            phi, topics, **docs, **sampling(step=step), purpose="documents", z=expected
         )
     assert z.tolist() == np.concatenate(expected).tolist()
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "sgmc/kernels.hpp"
@@ -11,19 +12,27 @@ namespace sgmc {
 /// Scratch that outlives a call, so that a minibatch costs no page faults.
 class Workspace {
  public:
-  /// n values of T, zeroed only when the memory is new.
+  /// n values of T, not initialised: pages that nobody writes to cost nothing.
   template <class T>
   T* get(std::size_t slot, std::size_t n) {
     if (slot >= pools_.size()) pools_.resize(slot + 1);
-    std::vector<unsigned char>& pool = pools_[slot];
+    Pool& pool = pools_[slot];
     std::size_t const bytes = n * sizeof(T) + 64;
-    if (pool.size() < bytes) pool = std::vector<unsigned char>(bytes + bytes / 4);
-    auto const at = reinterpret_cast<std::uintptr_t>(pool.data());
+    if (pool.bytes < bytes) {
+      pool.bytes = bytes + bytes / 4;
+      pool.data.reset();
+      pool.data = std::make_unique_for_overwrite<unsigned char[]>(pool.bytes);
+    }
+    auto const at = reinterpret_cast<std::uintptr_t>(pool.data.get());
     return reinterpret_cast<T*>((at + 63) / 64 * 64);
   }
 
  private:
-  std::vector<std::vector<unsigned char>> pools_;
+  struct Pool {
+    std::unique_ptr<unsigned char[]> data;
+    std::size_t bytes = 0;
+  };
+  std::vector<Pool> pools_;
 };
 
 /// Runs the Gibbs kernel over all documents. `task` comes without order, cursor and per-thread

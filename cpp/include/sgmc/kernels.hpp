@@ -31,6 +31,8 @@ inline constexpr float kPhiFloor = 1e-30f;
 
 inline constexpr int kSlots = 4;       // documents advanced together by one thread
 inline constexpr int kUniforms = 512;  // uniforms generated at a time
+/// Up to this many topics a document is sampled over all of them, above over those that it uses.
+inline constexpr int kDenseTopics = 128;
 
 /// Gibbs sampling of the topics of documents, given topics phi.
 ///
@@ -45,6 +47,7 @@ struct DocumentsTask {
   float const* phi;
   std::int64_t stride;
   std::int32_t topics;
+  float const* mass;  // (R) sum of each row by row_mass, where topics > kDenseTopics; else null
   // documents in CSR over the R rows; order[] lists them as they shall be taken
   std::int64_t const* indptr;
   std::int32_t const* indices;
@@ -63,19 +66,32 @@ struct DocumentsTask {
   // results, or null; word_counts belongs to one thread, row r is valid where touched[r]
   std::int64_t* word_counts;  // (R, stride)
   std::uint8_t* touched;      // (R)
+  // with mass and rao_blackwell: counts of row r that are yet to be spread in proportion to phi_r,
+  // added to; zero on entry
+  std::int64_t* bucket;  // (R)
   std::int64_t* doc_counts;   // (documents, stride)
   std::int64_t* next;         // shared cursor into order[], advanced atomically
 };
 
-/// Scratch of one thread: sizes are in values, for documents of at most `max_tokens` tokens and
-/// `max_entries` distinct words.
+/// Scratch of one document, for at most `max_tokens` tokens and `max_entries` distinct words: sizes
+/// in values. The last four are used, and their pages touched, only as far as a document needs them,
+/// and only where topics > kDenseTopics.
+struct DocumentScratch {
+  std::int32_t* token;  // max_tokens: entry of each token
+  std::int32_t* z;      // max_tokens: used where the task keeps no z
+  float* counts;        // stride
+  float* collected;     // (max_entries | 1) * stride; one row where word_counts is null
+  float* uniforms;      // kUniforms
+  float* columns;       // (max_entries | 1) * stride
+  float* share;         // max_entries
+  std::int32_t* topic;  // stride
+  std::int32_t* where;  // stride
+};
+
+/// Scratch of one thread.
 struct DocumentsScratch {
-  std::int32_t* token[kSlots];  // max_tokens: entry of each token
-  std::int32_t* z[kSlots];      // max_tokens: used where the task keeps no z
-  float* counts[kSlots];        // stride: alpha + n_dk
-  float* collected[kSlots];     // max_entries * stride (one row where word_counts is null)
-  float* uniforms[kSlots];      // kUniforms
-  float* sums;                  // stride
+  DocumentScratch slot[kSlots];
+  float* sums;  // kSlots * stride
 };
 
 // ---- rows of a matrix of simplexes
@@ -139,6 +155,12 @@ struct PredictiveTask {
 struct KernelTable {
   char const* name;
   void (*documents_gibbs)(DocumentsTask const&, DocumentsScratch const&) noexcept;
+  /// mass[r] = sum_k phi_rk, r in [begin, end).
+  void (*row_mass)(float const* phi, std::int64_t stride, std::int64_t begin, std::int64_t end,
+                   float* mass) noexcept;
+  /// counts[k] += round(bucket phi_k / mass): one row.
+  void (*spread_bucket)(float const* phi, std::int64_t stride, float mass, std::int64_t bucket,
+                        std::int64_t* counts) noexcept;
   /// CIR transition of length h with shape eta + counts * factor; h = inf draws Gamma(shape).
   /// Baker et al. (2018), section 2.2: N ~ Poisson(g e/c), g' = c Gamma(a + N), e = exp(-h), c =
   /// 1-e.

@@ -248,6 +248,27 @@ SGMC_UNARY(as_float, NU, NF, (NativeF)a.v)                                    //
 SGMC_UNARY(to_float, NU, NF, __builtin_convertvector((NativeI)a.v, NativeF))  // signed integer
 SGMC_UNARY(to_int, NF, NU, (NativeU) __builtin_convertvector(a.v, NativeI))   // truncates
 
+// to the nearest integer, ties to even; |a| < 2^31
+#if defined(SGMC_AVX512)
+SGMC_UNARY(round_int, NF, NU, (NativeU)_mm512_cvtps_epi32((__m512)a.v))
+#elif defined(SGMC_AVX2)
+SGMC_UNARY(round_int, NF, NU, (NativeU)_mm256_cvtps_epi32((__m256)a.v))
+#elif defined(__SSE2__)
+SGMC_UNARY(round_int, NF, NU, (NativeU)_mm_cvtps_epi32((__m128)a.v))
+#else
+SGMC_INLINE NU round_int(NF a) {
+  NU r;
+  for (int i = 0; i < kNative; ++i)
+    r.v[i] = static_cast<std::uint32_t>(static_cast<std::int32_t>(__builtin_rintf(a.v[i])));
+  return r;
+}
+template <class H>
+  requires(lifts<H, NF>)
+SGMC_INLINE auto round_int(Pair<H> a) {
+  return Pair<decltype(round_int(a.lo))>{round_int(a.lo), round_int(a.hi)};
+}
+#endif
+
 SGMC_INLINE NU shr(NU a, int n) { return {a.v >> n}; }
 SGMC_INLINE NU shl(NU a, int n) { return {a.v << n}; }
 template <class H>
@@ -361,6 +382,42 @@ SGMC_INLINE float lane(F16 a, int i) {
   store(x, a);
   return x[i];
 #endif
+}
+
+SGMC_INLINE int lane(U16 a, int i) {
+#if defined(SGMC_AVX512)
+  return _mm512_cvtsi512_si32(_mm512_permutexvar_epi32(_mm512_set1_epi32(i), (__m512i)a.v));
+#else
+  alignas(64) std::int32_t x[16];
+  store(x, a);
+  return x[i];
+#endif
+}
+
+/// Lane `i` of `a` in all lanes.
+SGMC_INLINE F16 splat(F16 a, int i) {
+#if defined(SGMC_AVX512)
+  return {(NativeF)_mm512_permutexvar_ps(_mm512_set1_epi32(i), (__m512)a.v)};
+#else
+  return f16(lane(a, i));
+#endif
+}
+
+/// p[i] += lane i, as signed integers.
+SGMC_INLINE void add_wide(std::int64_t* p, NU a) {
+#if defined(SGMC_AVX512)
+  __m512i const v = (__m512i)a.v, lo = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(v)),
+                hi = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(v, 1));
+  _mm512_storeu_si512(p, _mm512_add_epi64(_mm512_loadu_si512(p), lo));
+  _mm512_storeu_si512(p + 8, _mm512_add_epi64(_mm512_loadu_si512(p + 8), hi));
+#else
+  for (int i = 0; i < kNative; ++i) p[i] += static_cast<std::int32_t>(a.v[i]);
+#endif
+}
+template <class H>
+SGMC_INLINE void add_wide(std::int64_t* p, Pair<H> a) {
+  add_wide(p, a.lo);
+  add_wide(p + width<H>, a.hi);
 }
 
 /// Write the lanes of `a` that `m` has, packed; returns how many. `p` needs room for 16.
