@@ -23,15 +23,8 @@ class Source(Protocol):
 
 def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
     """Renumber the distinct words of some documents once; kernels work on the compact rows."""
-    words, indices = np.unique(documents.indices, return_inverse=True)
-    return Minibatch(
-        documents.indptr,
-        indices.astype(np.int32).reshape(-1),
-        documents.counts,
-        words.astype(np.int32),
-        doc_ids,
-        scale,
-    )
+    words, indices = core.renumber(documents.indices)
+    return Minibatch(documents.indptr, indices, documents.counts, words, doc_ids, scale)
 
 
 class Stream(NamedTuple):

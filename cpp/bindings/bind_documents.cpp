@@ -33,6 +33,19 @@ void bind_documents(py::module_& m) {
   py::class_<Workspace>(m, "Workspace").def(py::init<>());
 
   m.def(
+      "renumber",
+      [](Array<std::int32_t> const& ids) {
+        check_shape(ids, "ids", {-1});
+        std::int64_t const n = ids.shape(0);
+        for (std::int64_t i = 0; i < n; ++i)
+          if (ids.data()[i] < 0) throw py::value_error("ids: must not be negative");
+        Array<std::int32_t> places(n);
+        auto const distinct = renumber(ids.data(), n, places.mutable_data());
+        return py::make_tuple(
+            Array<std::int32_t>(static_cast<py::ssize_t>(distinct.size()), distinct.data()), places);
+      },
+      py::arg("ids"));
+  m.def(
       "documents_gibbs",
       [](Array<float> const& phi, std::int32_t topics, Array<std::int64_t> const& indptr,
          Array<std::int32_t> const& indices, Array<std::int32_t> const& counts,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -101,6 +102,27 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
         k.spread_bucket(task.phi + r * task.stride, task.stride, task.mass[r], bucket, out);
     }
   });
+}
+
+std::vector<std::int32_t> renumber(std::int32_t const* ids, std::int64_t n, std::int32_t* out) {
+  std::int32_t const most = n ? *std::max_element(ids, ids + n) : -1;
+  std::size_t const groups = static_cast<std::size_t>(most + 64) / 64;
+  std::vector<std::uint64_t> seen(groups, 0);
+  std::vector<std::int32_t> before(groups, 0);  // distinct ids in the groups before
+  for (std::int64_t i = 0; i < n; ++i)
+    seen[static_cast<std::size_t>(ids[i] >> 6)] |= std::uint64_t{1} << (ids[i] & 63);
+  std::vector<std::int32_t> distinct;
+  for (std::size_t g = 0; g < groups; ++g) {
+    before[g] = static_cast<std::int32_t>(distinct.size());
+    for (std::uint64_t m = seen[g]; m; m &= m - 1)
+      distinct.push_back(static_cast<std::int32_t>(64 * g) + std::countr_zero(m));
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    auto const g = static_cast<std::size_t>(ids[i] >> 6);
+    std::uint64_t const lower = seen[g] & ((std::uint64_t{1} << (ids[i] & 63)) - 1);
+    out[i] = before[g] + std::popcount(lower);
+  }
+  return distinct;
 }
 
 void run_predictive(KernelTable const& k, PredictiveTask const& task, std::int64_t documents,

@@ -149,3 +149,24 @@ def test_every_document_is_equally_likely_to_be_held_out():
     """Red with: the first documents taken unpermuted; one Feistel round."""
     chosen = np.concatenate([choose_holdout(30, 5, Key(seed, 0, 0)) for seed in range(2000)])
     assert stats.chisquare(np.bincount(chosen, minlength=30)).pvalue > P
+
+
+@pytest.mark.parametrize("ids", [[], [0], [63, 64, 63], [5, 2_000_000_000, 5, 127, 128, 0]])
+def test_renumbering_is_numpy_s_unique(ids):
+    distinct, places = core.renumber(np.array(ids, np.int32))
+    expected = np.unique(np.array(ids, np.int32), return_inverse=True)
+    assert distinct.tolist() == expected[0].tolist()
+    assert places.tolist() == expected[1].tolist()
+
+
+def test_renumbering_many_ids_is_numpy_s_unique():
+    ids = np.random.default_rng(0).integers(0, 3000, 50_000).astype(np.int32)
+    distinct, places = core.renumber(ids)
+    expected = np.unique(ids, return_inverse=True)
+    assert distinct.tolist() == expected[0].tolist()
+    assert places.tolist() == expected[1].tolist()
+
+
+def test_renumbering_refuses_negative_ids():
+    with pytest.raises(ValueError, match="ids: must not be negative"):
+        core.renumber(np.array([1, -1], np.int32))

@@ -40,6 +40,9 @@ class Workspace {
 void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
                    std::int64_t* word_counts, Workspace& work, int threads);
 
+/// The distinct values of ids (>= 0), ascending; out[i] is the place of ids[i] among them.
+std::vector<std::int32_t> renumber(std::int32_t const* ids, std::int64_t n, std::int32_t* out);
+
 enum class RowKernel { scir, sgrld, relax, start };
 
 /// Runs a row kernel over all V rows; `task` has the statistics of all touched rows. `sums`
