@@ -7,16 +7,26 @@
 
 namespace sgmc::SGMC_ISA {
 
+/// A point (x, y) of the unit circle, uniform: the low 29 bits are an angle in [-pi/4, pi/4), the
+/// high 3 the quadrant pair and the signs.
+SGMC_INLINE void unit_circle(U16 word, F16& x, F16& y) {
+  F16 s, c;
+  sincos_quarter(to_float(shl(word, 3)) * f16(0x1p-31f), s, c);
+  M16 const swap = (word & u16(0x80000000u)) == u16(0u);
+  U16 const sign_x = shl(word, 1) & u16(0x80000000u), sign_y = shl(word, 2) & u16(0x80000000u);
+  x = as_float(bits(select(swap, s, c)) ^ sign_x);
+  y = as_float(bits(select(swap, c, s)) ^ sign_y);
+}
+
+/// The squared radius of two independent N(0, 1): exponential with mean 2.
+SGMC_INLINE F16 squared_radius(U16 word) { return f16(-2.0f) * log(uniform_open(word)); }
+
 /// Two independent N(0, 1) by Box and Muller; |x| <= 6.7.
 SGMC_INLINE void normal_pair(U16 a, U16 b, F16& x, F16& y) {
-  F16 const r = sqrt(f16(-2.0f) * log(uniform_open(a)));
-  // the low 29 bits of b are an angle in [-pi/4, pi/4), the high 3 the octant pair and the signs
-  F16 s, c;
-  sincos_quarter(to_float(shl(b, 3)) * f16(0x1p-31f), s, c);
-  M16 const swap = (b & u16(0x80000000u)) == u16(0u);
-  U16 const sign_x = shl(b, 1) & u16(0x80000000u), sign_y = shl(b, 2) & u16(0x80000000u);
-  x = r * as_float(bits(select(swap, s, c)) ^ sign_x);
-  y = r * as_float(bits(select(swap, c, s)) ^ sign_y);
+  F16 const r = sqrt(squared_radius(a));
+  unit_circle(b, x, y);
+  x = r * x;
+  y = r * y;
 }
 
 /// One attempt at Gamma(shape, 1), shape >= 1, by Marsaglia and Tsang (2000) from a normal z and a

@@ -33,6 +33,9 @@ typedef float NativeF __attribute__((vector_size(4 * kNative)));
 typedef std::int32_t NativeI __attribute__((vector_size(4 * kNative)));
 typedef std::uint32_t NativeU __attribute__((vector_size(4 * kNative)));
 typedef std::uint64_t NativeW __attribute__((vector_size(4 * kNative)));
+typedef std::int64_t WideI __attribute__((vector_size(8 * kNative)));
+typedef std::uint64_t WideW __attribute__((vector_size(8 * kNative)));
+typedef double WideD __attribute__((vector_size(8 * kNative)));
 
 // ---- a native register of floats, and of 32-bit integers --------------------------------------
 
@@ -41,6 +44,9 @@ struct NF {
 };
 struct NU {
   NativeU v;
+};
+struct ND {  // the doubles of a register of floats
+  WideD v;
 };
 #if defined(SGMC_AVX512)
 struct NM {
@@ -69,6 +75,7 @@ struct Wide<One, 1> {
 inline constexpr int kLanes = 16;
 using F16 = Wide<NF, kLanes / kNative>::type;
 using U16 = Wide<NU, kLanes / kNative>::type;
+using D16 = Wide<ND, kLanes / kNative>::type;
 using M16 = Wide<NM, kLanes / kNative>::type;
 
 template <class T>
@@ -88,9 +95,12 @@ struct Make<NF> {
     std::memcpy(&r.v, p, sizeof r.v);
     return r;
   }
-  static SGMC_INLINE NF load(double const* p) {
-    NF r;
-    for (int i = 0; i < kNative; ++i) r.v[i] = static_cast<float>(p[i]);
+};
+template <>
+struct Make<ND> {
+  static SGMC_INLINE ND load(double const* p) {
+    ND r;
+    std::memcpy(&r.v, p, sizeof r.v);
     return r;
   }
 };
@@ -122,10 +132,12 @@ struct Make<Pair<H>> {
 SGMC_INLINE F16 f16(float x) { return Make<F16>::fill(x); }
 SGMC_INLINE U16 u16(std::uint32_t x) { return Make<U16>::fill(x); }
 SGMC_INLINE F16 load(float const* p) { return Make<F16>::load(p); }
+SGMC_INLINE D16 load(double const* p) { return Make<D16>::load(p); }
 SGMC_INLINE U16 load_u(std::uint32_t const* p) { return Make<U16>::load(p); }
 SGMC_INLINE U16 load_u(std::int32_t const* p) { return Make<U16>::load(p); }
 
 SGMC_INLINE void store(float* p, NF a) { std::memcpy(p, &a.v, sizeof a.v); }
+SGMC_INLINE void store(double* p, ND a) { std::memcpy(p, &a.v, sizeof a.v); }
 SGMC_INLINE void store(std::uint32_t* p, NU a) { std::memcpy(p, &a.v, sizeof a.v); }
 SGMC_INLINE void store(std::int32_t* p, NU a) { std::memcpy(p, &a.v, sizeof a.v); }
 template <class X, class H>
@@ -164,6 +176,7 @@ SGMC_BINARY(operator+, NF, NF, a.v + b.v)
 SGMC_BINARY(operator-, NF, NF, a.v - b.v)
 SGMC_BINARY(operator*, NF, NF, a.v* b.v)
 SGMC_BINARY(operator/, NF, NF, a.v / b.v)
+SGMC_BINARY(operator+, ND, ND, a.v + b.v)
 SGMC_BINARY(operator+, NU, NU, a.v + b.v)
 SGMC_BINARY(operator-, NU, NU, a.v - b.v)
 SGMC_BINARY(operator*, NU, NU, a.v* b.v)
@@ -175,6 +188,7 @@ SGMC_BINARY(operator^, NU, NU, a.v ^ b.v)
 SGMC_BINARY(operator<, NF, NM, _mm512_cmp_ps_mask((__m512)a.v, (__m512)b.v, _CMP_LT_OQ))
 SGMC_BINARY(operator<=, NF, NM, _mm512_cmp_ps_mask((__m512)a.v, (__m512)b.v, _CMP_LE_OQ))
 SGMC_BINARY(operator==, NU, NM, _mm512_cmpeq_epi32_mask((__m512i)a.v, (__m512i)b.v))
+SGMC_BINARY(operator<, NU, NM, _mm512_cmplt_epi32_mask((__m512i)a.v, (__m512i)b.v))  // signed
 SGMC_BINARY(operator&, NM, NM, static_cast<__mmask16>(a.v & b.v))
 SGMC_BINARY(operator|, NM, NM, static_cast<__mmask16>(a.v | b.v))
 SGMC_BINARY(min, NF, NF, (NativeF)_mm512_min_ps((__m512)a.v, (__m512)b.v))
@@ -183,6 +197,7 @@ SGMC_BINARY(max, NF, NF, (NativeF)_mm512_max_ps((__m512)a.v, (__m512)b.v))
 SGMC_BINARY(operator<, NF, NM, (NativeI)(a.v < b.v))
 SGMC_BINARY(operator<=, NF, NM, (NativeI)(a.v <= b.v))
 SGMC_BINARY(operator==, NU, NM, (NativeI)(a.v == b.v))
+SGMC_BINARY(operator<, NU, NM, (NativeI)a.v < (NativeI)b.v)  // signed
 SGMC_BINARY(operator&, NM, NM, a.v & b.v)
 SGMC_BINARY(operator|, NM, NM, a.v | b.v)
 #if defined(SGMC_AVX2)
@@ -259,6 +274,8 @@ SGMC_INLINE Pair<H> shl(Pair<H> a, int n) {
   return {shl(a.lo, n), shl(a.hi, n)};
 }
 
+SGMC_INLINE U16 rotl(U16 a, int n) { return shl(a, n) | shr(a, 32 - n); }
+
 // m ? a : b
 #if defined(SGMC_AVX512)
 SGMC_INLINE NF select(NM m, NF a, NF b) {
@@ -316,6 +333,37 @@ SGMC_INLINE U16 iota() {
                                                       8, 9, 10, 11, 12, 13, 14, 15};
   return load_u(k);
 }
+
+// ---- integers and doubles: twice a register -----------------------------------------------------
+
+/// p[i] * factor in double, rounded to float.
+SGMC_INLINE void load_scaled(std::int64_t const* p, double factor, NF& r) {
+#if defined(SGMC_AVX512)
+  WideI x;
+  std::memcpy(&x, p, sizeof x);
+  r.v = __builtin_convertvector(__builtin_convertvector(x, WideD) * factor, NativeF);
+#else
+  // The others have no conversion. 2^84 + 2^63 + the upper half and 2^52 + the lower half are doubles
+  // by their bits; the constants cancel exactly and the last addition rounds as a conversion does.
+  WideI x;
+  std::memcpy(&x, p, sizeof x);
+  WideD const low = (WideD)((x & 0xffffffff) | 0x4330000000000000);
+  WideD const high = (WideD)(((WideW)x >> 32) ^ 0x4530000080000000u);
+  r.v = __builtin_convertvector(((high - 0x1.00000801p84) + low) * factor, NativeF);
+#endif
+}
+template <class H>
+SGMC_INLINE void load_scaled(std::int64_t const* p, double factor, Pair<H>& r) {
+  load_scaled(p, factor, r.lo);
+  load_scaled(p + width<H>, factor, r.hi);
+}
+SGMC_INLINE F16 load_scaled(std::int64_t const* p, double factor) {
+  F16 r;
+  load_scaled(p, factor, r);
+  return r;
+}
+
+SGMC_UNARY(to_double, NF, ND, __builtin_convertvector(a.v, WideD))
 
 // ---- crossing lanes
 // ------------------------------------------------------------------------------
