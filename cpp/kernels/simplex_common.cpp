@@ -8,15 +8,20 @@ namespace sgmc::SGMC_ISA {
 
 void simplex_relax(float* g, RowsTask const& task, RowsScratch const&) noexcept {
   std::int64_t const stride = task.stride;
-  float const keep = static_cast<float>(__builtin_exp(-task.h));
-  float const take = static_cast<float>(-__builtin_expm1(-task.h));
   for (std::int64_t k = 0; k < stride; ++k) task.sums[k] = 0.0;
   std::int64_t touched = 0;
-  for (std::int64_t w = task.begin; w < task.end; ++w) {
-    float* const row = g + w * stride;
+  for (std::int64_t i = task.begin; i < task.end; ++i) {
+    std::int64_t const w = task.rows ? task.rows[i] : i;
+    float* const row = g + (task.packed ? i : w) * stride;
     bool const seen = touched < task.n_touched && task.touched[touched] == w;
     std::int64_t const* const counts = task.counts + touched * stride;
     touched += seen;
+    double const h = task.rows ? task.lengths[i] : task.h;
+    double const e = __builtin_exp(-h), c = -__builtin_expm1(-h);
+    float const keep = static_cast<float>(e), take = static_cast<float>(c);
+    if (task.rows)
+      for (std::int64_t k = 0; k < task.topics; ++k)
+        task.sums[k] -= static_cast<double>(row[k]) * e + static_cast<double>(task.eta) * c;
     if (seen)
       for (std::int64_t k = 0; k < stride; ++k) {
         float const n = static_cast<float>(static_cast<double>(counts[k]) * task.factor);
