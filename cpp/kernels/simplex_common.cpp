@@ -8,24 +8,19 @@
 namespace sgmc::SGMC_ISA {
 
 void simplex_relax(float* g, RowsTask const& task, RowsScratch const&) noexcept {
-  std::int64_t const stride = task.stride;
-  F16 const keep = f16(static_cast<float>(__builtin_exp(-task.h)));
-  F16 const take = f16(static_cast<float>(-__builtin_expm1(-task.h)));
-  F16 const eta = f16(task.eta), arriving = eta * take;
-  Finish finish(task.sums, task.topics, task.stride);
-  std::int64_t touched = 0;
-  for (std::int64_t w = task.begin; w < task.end; ++w) {
-    float* const row = g + w * stride;
-    if (touched < task.n_touched && task.touched[touched] == w) {
-      std::int64_t const* const counts = task.counts + touched++ * stride;
-      for (std::int64_t k = 0; k < stride; k += 16)
-        store(row + k,
-              load(row + k) * keep + (eta + load_scaled(counts + k, task.factor)) * take);
-    } else {
-      for (std::int64_t k = 0; k < stride; k += 16)
-        store(row + k, load(row + k) * keep + arriving);
+  F16 const eta = f16(task.eta);
+  Finish finish(task);
+  Rows rows(g, task);
+  for (Row row; rows.next(row);) {
+    finish.expect(row);
+    F16 const keep = f16(static_cast<float>(row.keep)), take = f16(static_cast<float>(row.take));
+    F16 const arriving = eta * take;
+    for (std::int64_t k = 0; k < task.stride; k += 16) {
+      F16 const add =
+          row.counts ? (eta + load_scaled(row.counts + k, task.factor)) * take : arriving;
+      store(row.g + k, load(row.g + k) * keep + add);
     }
-    finish.row(row);
+    finish.written(row.g);
   }
   finish.flush();
 }
@@ -34,16 +29,15 @@ void simplex_start(float* g, float scale, RowsTask const& task) noexcept {
   Stream const stream =
       Stream::make(task.address.seed, task.address.chain,
                    stream_purpose(Purpose::init, task.address.stream), task.address.step);
-  std::int64_t const stride = task.stride;
-  Finish finish(task.sums, task.topics, stride);
-  for (std::int64_t w = task.begin; w < task.end; ++w) {
-    float* const row = g + w * stride;
-    for (std::int64_t k = 0; k < stride; k += 16) {
-      Words const x =
-          random_words(stream, static_cast<std::uint32_t>(k), static_cast<std::uint64_t>(w));
-      store(row + k, f16(-scale) * log(uniform_open(x.x[0])));  // Gamma(1) by inversion
+  Finish finish(task);
+  Rows rows(g, task);
+  for (Row row; rows.next(row);) {
+    for (std::int64_t k = 0; k < task.stride; k += 16) {
+      Words const x = random_words(stream, static_cast<std::uint32_t>(k),
+                                   static_cast<std::uint64_t>(row.word));
+      store(row.g + k, f16(-scale) * log(uniform_open(x.x[0])));  // Gamma(1) by inversion
     }
-    finish.row(row);
+    finish.written(row.g);
   }
   finish.flush();
 }

@@ -1,4 +1,5 @@
-// The Cox-Ingersoll-Ross transition on rows of unnormalised topics, exact for every step length.
+// The Cox-Ingersoll-Ross transition on a list of rows of unnormalised topics, exact for every step
+// length; each row has its own.
 //
 //   N ~ Poisson(g e/c),  g' = c Gamma(a + N),  e = exp(-h), c = 1 - e       Baker et al.
 //   (2018), 2.2
@@ -42,10 +43,10 @@ SGMC_INLINE void scatter(float* g, U16 where, F16 value, std::uint32_t m) {
 }
 SGMC_INLINE std::uint32_t first_lanes(std::int64_t n) { return n >= 16 ? 0xffffu : (1u << n) - 1u; }
 
-/// Cells are numbered from the first row of the block: cell = row * stride + topic. A draw for cell
-/// (w, k) takes blocks k, k + stride, k + 2 stride, ... of entity w: one per attempt.
+/// Cells are numbered through a block of listed rows: cell = row * stride + topic. A draw for topic
+/// k of word w takes blocks k, k + stride, k + 2 stride, ... of entity w: one per attempt.
 struct Cells {
-  std::uint32_t first_row;
+  std::int32_t const* word;  // of each row
   std::uint32_t stride;
   float inverse_stride;
 
@@ -57,7 +58,10 @@ struct Cells {
     row = add_where(rest < f16(0.0f), row, u16(~0u));
     row = add_where(f16(static_cast<float>(stride)) <= rest, row, u16(1));
     U16 const topic = cell - row * width;
-    return random_words(s, topic + attempt * width, row + u16(first_row));
+    alignas(64) std::int32_t at[16], w[16];
+    store(at, row);
+    for (int l = 0; l < 16; ++l) w[l] = word[at[l]];
+    return random_words(s, topic + attempt * width, load_u(w));
   }
 };
 
@@ -100,9 +104,9 @@ void draw_poisson(Queue rates, Stream const& stream, Cells const& cells, float c
   }
 }
 
-/// g[cell] = c Gamma(value) for the queued cells; Small: shapes below 1, else at least 1.
+/// g[cell] = Gamma(value) for the queued cells; Small: shapes below 1, else at least 1.
 template <bool Small>
-void draw_gamma(Queue shapes, Stream const& stream, Cells const& cells, float* g, float c) {
+void draw_gamma(Queue shapes, Stream const& stream, Cells const& cells, float* g) {
   for (std::uint32_t attempt = 0; shapes.n > 0; ++attempt) {
     int const n = shapes.n;
     shapes.n = 0;
@@ -120,7 +124,7 @@ void draw_gamma(Queue shapes, Stream const& stream, Cells const& cells, float* g
         x = gamma_attempt(a, z, uniform_open(w.x[2]), ok);
       }
       std::uint32_t const used = first_lanes(n - i), accepted = lanes(ok) & used;
-      scatter(g, cell, f16(c) * x, accepted);
+      scatter(g, cell, x, accepted);
       shapes.push(used & ~accepted, cell, a);
     }
   }
@@ -129,26 +133,30 @@ void draw_gamma(Queue shapes, Stream const& stream, Cells const& cells, float* g
 }  // namespace
 
 void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) noexcept {
-  auto const stream = [&](Purpose p) {
+  auto const stream = [&](std::uint32_t nth) {  // pass, small gamma, Poisson, gamma
+    auto const purpose = static_cast<Purpose>(static_cast<std::uint32_t>(task.purpose) + nth);
     return Stream::make(task.address.seed, task.address.chain,
-                        stream_purpose(p, task.address.stream), task.address.step);
+                        stream_purpose(purpose, task.address.stream), task.address.step);
   };
-  Stream const pass = stream(Purpose::scir_pass);
-  double const e = __builtin_exp(-task.h);
-  float const c = static_cast<float>(-__builtin_expm1(-task.h));
-  F16 const rate = f16(static_cast<float>(e / -__builtin_expm1(-task.h)));
-  F16 const scale = f16(c), eta = f16(task.eta);
+  Stream const pass = stream(0);
+  F16 const eta = f16(task.eta);
   std::int64_t const stride = task.stride;
-  float* const block = g + task.begin * stride;
 
+  std::int32_t word[kRowBlock];
+  float* row_of[kRowBlock];
   Queue poisson{scratch.index[0], scratch.value[0], 0},
       gamma{scratch.index[1], scratch.value[1], 0}, small{scratch.index[2], scratch.value[2], 0};
   std::int64_t touched = 0;
-  for (std::int64_t w = task.begin; w < task.end; ++w) {
-    float* const row = g + w * stride;
+  for (std::int64_t i = task.begin; i < task.end; ++i) {
+    std::int64_t const r = i - task.begin, w = task.rows ? task.rows[i] : i;
+    word[r] = static_cast<std::int32_t>(w);
+    float const* const row = row_of[r] = g + (task.packed ? i : w) * stride;
     bool const seen = touched < task.n_touched && task.touched[touched] == w;
     std::int64_t const* const counts = task.counts + touched * stride;
     touched += seen;
+    double const h = task.rows ? task.lengths[i] : task.h;
+    if (!(h > 0.0)) continue;  // up to date already
+    F16 const rate = f16(static_cast<float>(__builtin_exp(-h) / -__builtin_expm1(-h)));
     for (std::int64_t k = 0; k < stride; k += 16) {
       F16 shape = eta;
       if (seen) {
@@ -173,26 +181,39 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
           lanes((count <= f16(0.0f)) & (shape < f16(1.0f))) & used & ~large;
       std::uint32_t const rejected = simple & ~lanes(ok);
       std::uint32_t const other = used & ~large & ~simple;
-      U16 const cell = iota() + u16(static_cast<std::uint32_t>((w - task.begin) * stride + k));
-      store(row + k, scale * value);
+      U16 const cell = iota() + u16(static_cast<std::uint32_t>(r * stride + k));
+      store(scratch.fresh + r * stride + k, value);
       if (rejected) small.push(rejected, cell, shape);
       if (large) {
-        store(scratch.shape + (w - task.begin) * stride + k, shape);
+        store(scratch.shape + r * stride + k, shape);
         poisson.push(large, cell, mu);
       }
       if (other) gamma.push(other, cell, shape + count);
     }
+  }
+  Cells const cells{word, static_cast<std::uint32_t>(stride), 1.0f / static_cast<float>(stride)};
+  draw_poisson(poisson, stream(2), cells, scratch.shape, gamma, small);
+  draw_gamma<false>(gamma, stream(3), cells, scratch.fresh);
+  draw_gamma<true>(small, stream(1), cells, scratch.fresh);
+
+  for (std::int64_t k = 0; k < stride; ++k) task.sums[k] = 0.0;
+  for (std::int64_t i = task.begin; i < task.end; ++i) {
+    std::int64_t const r = i - task.begin;
+    double const h = task.rows ? task.lengths[i] : task.h;
+    if (!(h > 0.0)) continue;
+    double const keep = __builtin_exp(-h), take = -__builtin_expm1(-h);
+    float const c = static_cast<float>(take);
+    float* const row = row_of[r];
+    float const* const fresh = scratch.fresh + r * stride;
+    if (task.rows)
+      for (std::int64_t k = 0; k < task.topics; ++k)
+        task.sums[k] -= static_cast<double>(row[k]) * keep + static_cast<double>(task.eta) * take;
+    for (std::int64_t k = 0; k < task.topics; ++k) {
+      row[k] = c * fresh[k];
+      task.sums[k] += static_cast<double>(row[k]);
+    }
     for (std::int64_t k = task.topics; k < stride; ++k) row[k] = 0.0f;
   }
-  Cells const cells{static_cast<std::uint32_t>(task.begin), static_cast<std::uint32_t>(stride),
-                    1.0f / static_cast<float>(stride)};
-  draw_poisson(poisson, stream(Purpose::scir_poisson), cells, scratch.shape, gamma, small);
-  draw_gamma<false>(gamma, stream(Purpose::scir_gamma), cells, block, c);
-  draw_gamma<true>(small, stream(Purpose::scir_small_gamma), cells, block, c);
-  for (std::int64_t k = 0; k < stride; ++k) task.sums[k] = 0.0;
-  for (std::int64_t w = task.begin; w < task.end; ++w)
-    for (std::int64_t k = 0; k < stride; ++k)
-      task.sums[k] += static_cast<double>(g[w * stride + k]);
 }
 
 }  // namespace sgmc::SGMC_ISA

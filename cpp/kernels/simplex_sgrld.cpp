@@ -8,10 +8,10 @@
 namespace sgmc::SGMC_ISA {
 namespace {
 
-/// One row; where it was not seen, N = 0 and `counts` is not read.
+/// One row; where it was not seen, N = 0.
 template <bool Seen>
-SGMC_INLINE void step_row(float* row, std::int64_t const* counts, float const* ratio,
-                          RowWords& words, RowsTask const& task) {
+SGMC_INLINE void step_row(Row const& row, float const* ratio, RowWords& words,
+                          RowsTask const& task) {
   float const h = static_cast<float>(task.h);
   F16 const step = f16(h), variance = f16(2.0f * h), eta = f16(task.eta), one = f16(1.0f);
   for (std::int64_t k = 0; k < task.stride; k += 32) {
@@ -22,13 +22,13 @@ SGMC_INLINE void step_row(float* row, std::int64_t const* counts, float const* r
       std::int64_t const at = k + 16 * half;
       if (at == task.stride) break;
       F16 shape = eta;
-      if constexpr (Seen) shape = shape + load_scaled(counts + at, task.factor);
-      F16 const old = load(row + at);
+      if constexpr (Seen) shape = shape + load_scaled(row.counts + at, task.factor);
+      F16 const old = load(row.g + at);
       // eta + N - g - phi N_k, the last two as g (1 + N_k / s_k): all from the old state
       F16 const drift = shape - old * (one + load(ratio + at));
       // sqrt(2 h g) z, where z is radius times direction: one square root for both
       F16 const noise = sqrt(variance * old * radius) * direction[half];
-      store(row + at, abs(old + step * drift + noise));
+      store(row.g + at, abs(old + step * drift + noise));
     }
   }
 }
@@ -40,17 +40,15 @@ void simplex_sgrld(float* g, float const* ratio, RowsTask const& task,
   Stream const stream =
       Stream::make(task.address.seed, task.address.chain,
                    stream_purpose(Purpose::sgrld_noise, task.address.stream), task.address.step);
-  std::int64_t const stride = task.stride;
   RowWords words = RowWords::make(stream, static_cast<std::uint64_t>(task.begin));
-  Finish finish(task.sums, task.topics, task.stride);
-  std::int64_t touched = 0;
-  for (std::int64_t w = task.begin; w < task.end; ++w) {
-    float* const row = g + w * stride;
-    if (touched < task.n_touched && task.touched[touched] == w)
-      step_row<true>(row, task.counts + touched++ * stride, ratio, words, task);
+  Finish finish(task);
+  Rows rows(g, task);
+  for (Row row; rows.next(row);) {
+    if (row.counts)
+      step_row<true>(row, ratio, words, task);
     else
-      step_row<false>(row, nullptr, ratio, words, task);
-    finish.row(row);
+      step_row<false>(row, ratio, words, task);
+    finish.written(row.g);
   }
   finish.flush();
 }
