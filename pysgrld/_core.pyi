@@ -27,6 +27,14 @@ class Purpose(enum.Enum):
     infer = ...
     minibatch_choice = ...
     scale_refresh = ...
+    catch_up_pass = ...
+    catch_up_small_gamma = ...
+    catch_up_poisson = ...
+    catch_up_gamma = ...
+    look_pass = ...
+    look_small_gamma = ...
+    look_poisson = ...
+    look_gamma = ...
     test = ...
 
 class Workspace:
@@ -100,6 +108,28 @@ def simplex_scir(
 
 simplex_sgrld = simplex_scir
 simplex_relax = simplex_scir
+
+def simplex_scir_rows(
+    *,
+    g: Floats,
+    sums: Doubles,
+    topics: int,
+    eta: float,
+    rows: Int32s,
+    lengths: Doubles,
+    counts: Int64s | None,
+    factor: float,
+    packed: bool,
+    purpose: Purpose,
+    seed: int,
+    chain: int,
+    step: int,
+    stream: int,
+    work: Workspace,
+    threads: int,
+) -> None: ...
+
+simplex_relax_rows = simplex_scir_rows
 
 def simplex_start(
     *,

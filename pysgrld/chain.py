@@ -14,7 +14,7 @@ from pysgrld.core import core
 from pysgrld.errors import NumericalError
 from pysgrld.models import MODELS
 from pysgrld.models.lda import Local
-from pysgrld.samplers import SAMPLERS, relax
+from pysgrld.samplers import SAMPLERS, lazy, look, relax
 from pysgrld.schedule import WARM_UP, Schedule
 from pysgrld.stream import Source, Stream
 from pysgrld.types import Array, Documents, Floats, Int32s, Int64s, Key, Minibatch, State
@@ -81,6 +81,9 @@ class Chain:
         self.states: dict[str, State] = {
             b.name: self.sampler.init(self._key(0), b, threads) for b in self.blocks
         }
+        self.catch_up = self.sampler.catch_up if options["lazy"] == "on" else None
+        if self.catch_up:
+            self.states = {name: lazy(state) for name, state in self.states.items()}
         sweeps = options["sweeps"]
         self.local = Local(
             topics=options["topics"],
@@ -139,6 +142,13 @@ class Chain:
         key = self._key(t)
         batch = batch or self._whole or self.stream.minibatch(t)
         move = relax if t < self.warm_up else self.sampler.step
+        if self.catch_up:  # rows that were left behind, before they are read
+            # no row takes noise-free steps along into sampling
+            words = None if t == self.warm_up else batch.words
+            for b in self.blocks:
+                self.states[b.name] = self.catch_up(
+                    key, self.states[b.name], words, b, self.threads, warm=self._warm
+                )
         phis = {
             b.name: self.sampler.rows(self.states[b.name], batch.words, b, self.threads)
             for b in self.blocks
@@ -169,10 +179,24 @@ class Chain:
                     f"(step size {self.step_size:g}): use a smaller --step-size"
                 )
 
+    @property
+    def _warm(self) -> bool:
+        """Whether the steps that a row may have missed until now were noise-free."""
+        return self.step <= self.warm_up
+
     def phi(self, words: Int32s | None = None) -> Floats:
         """Current topics of some words, (R, Kp) float32; of all where None."""
-        b = self.blocks[0]
-        return self.sampler.rows(self.states[b.name], words, b, self.threads)
+        return self._look(words, self._warm)
+
+    def mean_phi(self) -> Floats:
+        """Mean of `phi` given the values last drawn: `phi` itself where no row is left behind."""
+        return self._look(None, warm=True)
+
+    def _look(self, words: Int32s | None, warm: bool) -> Floats:
+        b, key = self.blocks[0], self._key(self.step)
+        return look(
+            self.sampler, key, self.states[b.name], words, b, self.threads, warm=warm
+        )
 
     def arrays(self) -> dict[str, Array]:
         """All that the next iteration needs, by name."""

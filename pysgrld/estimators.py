@@ -14,12 +14,12 @@ from pysgrld.core import core
 from pysgrld.errors import NotFittedError, UsageError
 from pysgrld.evaluate import Completion, split
 from pysgrld.matrices import as_documents
-from pysgrld.options import ALGORITHMS
+from pysgrld.options import ALGORITHMS, LAZY
 from pysgrld.posterior import Posterior
 from pysgrld.prepare import hold_out_size
 from pysgrld.resources import threads
 from pysgrld.settings import Facts, resolve
-from pysgrld.stream import choose_holdout, compact
+from pysgrld.stream import Stream, choose_holdout, compact
 from pysgrld.types import UNIT, Documents, Doubles, Floats, Int64s, Key
 
 #: Documents that are inferred at a time: bounds the memory of `LDA.transform`.
@@ -45,6 +45,9 @@ class LDA:
         Documents per minibatch, and Gibbs sweeps per document; as ``sgmc train``.
     step_size : (float, float, float), optional
         A, B, C of the step A (1 + t/B)^(-C).
+    lazy : {"auto", "on", "off"}
+        ``scir``: bring a word's row up to date only when it is next read; ``auto`` where a
+        minibatch holds few of the words.
     warm_up, burn_in : int, optional
         Noise-free iterations, and iterations before the first posterior sample.
     max_iter : int, optional
@@ -94,6 +97,7 @@ class LDA:
         minibatch: int | None = None,
         sweeps: int | None = None,
         step_size: tuple[float, float, float] | None = None,
+        lazy: str = "auto",
         warm_up: int | None = None,
         burn_in: int | None = None,
         max_iter: int | None = None,
@@ -109,6 +113,7 @@ class LDA:
         self.minibatch = minibatch
         self.sweeps = sweeps
         self.step_size = step_size
+        self.lazy = lazy
         self.warm_up = warm_up
         self.burn_in = burn_in
         self.max_iter = max_iter
@@ -167,6 +172,7 @@ class LDA:
             ("burn-in", self.burn_in, _whole(self.burn_in, 0), "burn_in >= 0"),
             ("iterations", self.max_iter, _whole(self.max_iter, 1), "max_iter >= 1"),
             ("step-size", self.step_size, _schedule(self.step_size), "step_size = (A, B, C)"),
+            ("lazy", self.lazy, self.lazy in LAZY, f"lazy in {', '.join(LAZY)}"),
             ("seed", self.random_state, _whole(self.random_state, 0), "random_state >= 0"),
         ]
         for name, value, good, rule in wanted:
@@ -213,7 +219,14 @@ class LDA:
             held_out = None
         tokens = int(documents.lengths[train].sum())
         visits = held_out.observed.tokens if held_out else 0
-        options, _ = resolve(given, Facts(len(train), words, tokens, visits))
+        stream = Stream(documents, train, 1, seed, 0)
+        options, _ = resolve(
+            given,
+            Facts(
+                len(train), words, tokens, visits,
+                lambda size, _: len(stream._replace(size=size).minibatch(0).words),
+            ),
+        )  # fmt: skip
         count = threads(self.n_jobs).number
         chain = Chain(options, documents, train, words, tokens, count)
         completion = None
@@ -248,7 +261,10 @@ class LDA:
             total = int(self.total_samples)
             mean_length = documents.tokens / len(usable)
             given.setdefault("minibatch", len(usable))
-            options, _ = resolve(given, Facts(total, words, int(mean_length * total), 0))
+            seen = len(np.unique(documents.indices))
+            options, _ = resolve(
+                given, Facts(total, words, int(mean_length * total), 0, lambda *_: seen)
+            )
             chain = Chain(
                 options, documents, np.arange(total), words, int(mean_length * total),
                 threads(self.n_jobs).number,

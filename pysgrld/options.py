@@ -19,6 +19,7 @@ ALGORITHMS = {
     "gibbs": "blocked Gibbs over the whole corpus, the exact reference",
 }
 MODELS = {"lda": "latent Dirichlet allocation"}
+LAZY = ("auto", "on", "off")
 
 #: A paper's published settings, as defaults.
 PRESETS: dict[str, dict[str, Any]] = {
@@ -29,6 +30,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "scir-2018": {
         "algo": "scir", "topics": 100, "alpha": 0.005, "eta": 1.0, "minibatch": 50,
         "sweeps": 200, "warm-up": 0, "counts": "sampled", "step-size": (0.5, 10.0, 0.33),
+        "lazy": "off",
     },
 }  # fmt: skip
 
@@ -205,6 +207,9 @@ OPTIONS: dict[str, Option] = {
     "step-size": Option(schedule, "by the corpus",
                         "step A*(1+t/B)^(-C) of iteration t after the warm-up", "Sampling",
                         metavar="A,B,C"),
+    "lazy": Option(choice(*LAZY), "auto",
+                   "scir: bring a word's row up to date only when it is next read: auto, on, off",
+                   "Sampling", metavar="auto|on|off", default="auto"),
     "seed": Option(integer(0, 2**63 - 1), "0", "seed of all randomness", "Sampling", metavar="N",
                    default=0),
     # budget
@@ -265,8 +270,9 @@ OPTIONS: dict[str, Option] = {
 #: Options that may change at every start: budget, resources, how often one looks, where it lies.
 FREE = frozenset(name for name, option in OPTIONS.items() if option.free)
 
-#: Options that only shape a noisy step; the samplers in the value have no use for them.
+#: Options that only shape some samplers' steps; those in the value have no use for them.
 _UNUSED = {
+    "lazy": ("sgrld", "gibbs"),
     "step-size": ("gibbs",),
     "minibatch": ("gibbs",),
     "warm-up": ("gibbs",),

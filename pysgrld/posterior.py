@@ -87,20 +87,19 @@ class Posterior:
         after = self.chain.step - self.burn_in
         return after > 0 and after % self.every == 0
 
-    def observe(self) -> Floats | None:
-        """Take the current topics as a posterior sample; returns all of phi if the mean is kept."""
+    def observe(self) -> None:
+        """Take the current topics as a posterior sample.
+
+        The mean takes what is expected of rows that were left behind: no need to draw them, and
+        less noise for the same mean. Held-out documents are scored by a draw of their words.
+        """
         chain, key = self.chain, Key(self.chain.seed, self.chain.chain, self.chain.step)
-        phi = None
         if self._sum is not None:
-            phi = chain.phi()
-            self._sum += phi
+            self._sum += chain.mean_phi()
         if self.completion is not None:
-            rows = (
-                phi[self.completion.words] if phi is not None else chain.phi(self.completion.words)
-            )
-            self._history.append((chain.step, self.completion.update(key, rows)))
+            phi = chain.phi(self.completion.words)
+            self._history.append((chain.step, self.completion.update(key, phi)))
         self.samples += 1
-        return phi
 
     @property
     def perplexity(self) -> float:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -24,7 +25,7 @@ from pysgrld.resources import allowed_memory
 from pysgrld.run import Candidate, RunDirectory, decide, find_run
 from pysgrld.run.files import replace_file, writing
 from pysgrld.settings import Facts, resolve
-from pysgrld.stream import choose_holdout
+from pysgrld.stream import Stream, choose_holdout
 from pysgrld.types import Int64s, Key
 
 #: Occurrences of each word in training: what the unigram's perplexity is made of, for readers.
@@ -97,7 +98,7 @@ def prepare(
     SgmcError
         With the exit code of what is wrong; nothing half-made is left behind.
     """
-    algo = given.get("algo") or resolve_algo(given)
+    algo = resolve_algo(given)
     out = given.get("out")
     candidate = find_run(
         out=Path(out) if out else None,
@@ -118,8 +119,16 @@ def prepare(
         train, held_out = _hold_out(corpus, given, reading, scratch, listener)
         lengths = corpus.lengths()
         tokens = int(lengths[train].sum())
-        facts = Facts(len(train), corpus.words, tokens, _visits(held_out))
+        facts = Facts(
+            len(train), corpus.words, tokens, _visits(held_out), _first_minibatch(corpus, train)
+        )
         options, defaults = resolve(given, facts)
+        if options["algo"] == "scir":
+            seen = facts.minibatch_words(options["minibatch"], options["seed"])
+            listener.note(
+                f"lazy: {options['lazy']}, minibatches hold about {_about(seen)} of "
+                f"{corpus.words:,} words"
+            )
         _check_memory(options, facts, held_out, listener)
         config = {
             "schema": 1,
@@ -178,9 +187,30 @@ def prepare(
 
 
 def resolve_algo(given: Mapping[str, Any]) -> str:
-    """Name of the sampler before the corpus is known."""
-    algo: str = resolve(given, Facts(1, 1, 1, 0))[0]["algo"]
+    """Name of the sampler before the corpus is known.
+
+    Raises
+    ------
+    UsageError
+        If it cannot do what is asked of it.
+    """
+    algo: str = resolve(given, Facts(1, 1, 1, 0, lambda *_: 1))[0]["algo"]
     return algo
+
+
+def _first_minibatch(corpus: Corpus, train: Int64s) -> Callable[[int, int], int]:
+    """Counter of the distinct words of the first minibatch, given its size and the seed."""
+
+    @functools.cache
+    def words(size: int, seed: int) -> int:
+        return len(Stream(corpus, train, size, seed, 0).minibatch(0).words)
+
+    return words
+
+
+def _about(n: int) -> str:
+    """Two leading digits of a number, the rest zeros."""
+    return f"{round(n, 2 - len(str(n))):,}"
 
 
 def _corpus(

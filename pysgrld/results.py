@@ -24,7 +24,7 @@ from pysgrld.prepare import WORD_COUNTS, Listener, hold_out_size, read_matched
 from pysgrld.run import Checkpoint, RunDirectory, latest_run, list_checkpoints
 from pysgrld.run.choose import ROOT
 from pysgrld.run.create import is_run
-from pysgrld.samplers import SAMPLERS
+from pysgrld.samplers import SAMPLERS, look
 from pysgrld.stream import choose_holdout
 from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
@@ -189,8 +189,12 @@ class Results:
             for name, array in self.checkpoint.arrays.items()
             if name.startswith("phi.")
         }
-        rows = SAMPLERS[self.options["algo"]].rows(state, None, block, self.threads)
-        return Topics(rows, 0)
+        step = self.checkpoint.step
+        phi = look(
+            SAMPLERS[self.options["algo"]], Key(self.seed, 0, step), state, None, block,
+            self.threads, warm=step <= self.options["warm-up"],
+        )  # fmt: skip
+        return Topics(phi, 0)
 
     @cached_property
     def mean(self) -> Topics:

@@ -6,10 +6,15 @@ The rule, and why, is in docs/choosing-a-sampler.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from pysgrld.errors import UsageError
 from pysgrld.options import OPTIONS, PRESETS
+from pysgrld.samplers import FLOAT_ETA, SAMPLERS
+
+#: Rows are lazy where the vocabulary has this many times the distinct words of a minibatch.
+LAZY_FROM = 2.0
 
 
 class Facts(NamedTuple):
@@ -25,12 +30,15 @@ class Facts(NamedTuple):
         Training tokens.
     score_visits : int
         Token visits of one update of the running perplexity (0 without held-out documents).
+    minibatch_words : callable (size, seed) -> int
+        Distinct words of the first minibatch, which stands for all of them.
     """
 
     documents: int
     words: int
     tokens: int
     score_visits: int
+    minibatch_words: Callable[[int, int], int]
 
 
 def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], list[str]]:
@@ -44,6 +52,11 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
     given : mapping
         Options that were given, parsed (see `pysgrld.options`).
     facts : Facts
+
+    Raises
+    ------
+    UsageError
+        If rows shall be lazy that cannot be.
     """
     preset = PRESETS.get(given.get("preset", ""), {})
     value: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
@@ -74,12 +87,32 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
     if value["sample-every"] == "auto":
         visits = facts.tokens * value["minibatch"] / d * value["sweeps"]
         value["sample-every"] = max(5, math.ceil(facts.score_visits / max(visits, 1.0)))
+    value["lazy"] = _lazy(value, facts)
     kept = (1 << 30) // max(1, 4 * k * facts.words)
     value["samples"] = min(value["samples"], max(1, kept)) if value["samples"] else 0
     if value["step-size"] is not None:
         value["step-size"] = list(value["step-size"])
     defaults = sorted(name for name in value if name not in given and name not in preset)
     return value, defaults
+
+
+def _lazy(value: Mapping[str, Any], facts: Facts) -> str:
+    """Whether rows are lazy, on or off: a rule on counts of words, never on the clock."""
+    wanted: str = value["lazy"]
+    composes, rows = SAMPLERS[value["algo"]].catch_up is not None, value["eta"] >= FLOAT_ETA
+    if wanted == "on" and not composes:
+        raise UsageError(f"--lazy has no meaning for --algo {value['algo']}: leave it out")
+    if wanted == "on" and not rows:
+        raise UsageError(
+            f"--lazy on needs --eta of at least {FLOAT_ETA}, found {value['eta']:g}: below it all "
+            "rows are stepped, as logarithms"
+        )
+    if wanted != "auto":
+        return wanted
+    if not (composes and rows):
+        return "off"
+    words = facts.minibatch_words(value["minibatch"], value["seed"])
+    return "on" if facts.words >= LAZY_FROM * words else "off"
 
 
 def _step_size(algo: str, d: int, b: int, warmed: bool) -> tuple[float, float, float]:

@@ -262,9 +262,9 @@ class _Training:
 
     def _sample(self) -> None:
         """Take a posterior sample, and keep it on disk if it is its turn."""
-        phi = self.posterior.observe()
+        self.posterior.observe()
         n = self.posterior.samples
-        if self.thinning is None or phi is None:
+        if self.thinning is None:
             return
         spacing, before = self.thinning.spacing(n), self.thinning.spacing(n - 1)
         if spacing != before:
@@ -272,8 +272,8 @@ class _Training:
                 if ordinal % spacing:
                     self.run.remove_sample(self._step_of(ordinal))
         if n % spacing == 0:
-            k = self.options["topics"]
-            self.run.write_sample(self.chain.step, np.ascontiguousarray(phi[:, :k].T))
+            phi = self.chain.phi()[:, : self.options["topics"]]
+            self.run.write_sample(self.chain.step, np.ascontiguousarray(phi.T))
 
     def _step_of(self, ordinal: int) -> int:
         """Iteration of the posterior sample of this number."""

@@ -166,7 +166,11 @@ class Sampler(NamedTuple):
     step : callable (key, state, statistics, block, h, threads) -> State
         One iteration with step size h.
     rows : callable (state, words, block, threads) -> (R, Kp) float32
-        phi of these words, of all where None.
+        phi of these words, of all where None; of lazy rows, those that are current.
+    catch_up : callable (key, state, words, block, threads, *, warm) -> State, or None
+        Brings the rows of these words, all where None, up to date before they are read; the steps
+        that they missed were noise-free where ``warm``. None: transitions do not compose, so
+        rows cannot be lazy.
     """
 
     name: str
@@ -176,6 +180,7 @@ class Sampler(NamedTuple):
     init: Callable[..., State]
     step: Callable[..., State]
     rows: Callable[..., Floats]
+    catch_up: Callable[..., State] | None = None
 
 
 class Model(NamedTuple):

@@ -37,6 +37,14 @@ void bind_random(py::module_& m) {
       .value("infer", Purpose::infer)
       .value("minibatch_choice", Purpose::minibatch_choice)
       .value("scale_refresh", Purpose::scale_refresh)
+      .value("catch_up_pass", Purpose::catch_up_pass)
+      .value("catch_up_small_gamma", Purpose::catch_up_small_gamma)
+      .value("catch_up_poisson", Purpose::catch_up_poisson)
+      .value("catch_up_gamma", Purpose::catch_up_gamma)
+      .value("look_pass", Purpose::look_pass)
+      .value("look_small_gamma", Purpose::look_small_gamma)
+      .value("look_poisson", Purpose::look_poisson)
+      .value("look_gamma", Purpose::look_gamma)
       .value("test", Purpose::test);
   m.def("isa", [] { return std::string(active_kernels()->name); });
   m.def("available_isas", &available_isas);

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "bindings.hpp"
 
@@ -11,19 +12,20 @@ void check_state(Array<float> const& g, Array<double> const& sums, std::int32_t 
   check_padding("g", g.shape(1), topics);
 }
 
-/// One step of a row kernel, in place on g and sums.
-void rows_step(RowKernel kernel, Array<float>& g, Array<double>& sums, std::int32_t topics,
-               float eta, Array<std::int32_t> const& rows, Array<std::int64_t> const& counts,
-               double factor, double h, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
-               std::uint32_t stream, Workspace& work, int threads) {
-  check_state(g, sums, topics);
-  check_threads(threads);
-  std::int64_t const n = rows.shape(0), v = g.shape(0);
-  check_shape(counts, "counts", {n, g.shape(1)});
-  for (std::int64_t i = 0; i < n; ++i)
-    if (rows.data()[i] < 0 || rows.data()[i] >= v || (i && rows.data()[i] <= rows.data()[i - 1]))
+/// Rows of a block of v words: strictly increasing, so that no two threads meet in one.
+void check_rows(Array<std::int32_t> const& rows, std::int64_t v) {
+  check_shape(rows, "rows", {-1});
+  std::int32_t const* const at = rows.data();
+  for (std::int64_t i = 0; i < rows.shape(0); ++i)
+    if (at[i] < 0 || at[i] >= v || (i && at[i] <= at[i - 1]))
       throw py::value_error("rows: must be strictly increasing rows of g");
-  if (!(h > 0.0)) throw py::value_error("h: must be positive");
+}
+
+/// What every step of a row kernel says; `rows` are those with counts.
+RowsTask step_task(Array<float> const& g, std::int32_t topics, float eta,
+                   Array<std::int32_t> const& rows, Array<std::int64_t> const* counts,
+                   double factor, Purpose purpose, Address const& address) {
+  if (counts) check_shape(*counts, "counts", {rows.shape(0), g.shape(1)});
   if (!(eta > 0.0f)) throw py::value_error("eta: must be positive");
   if (!(factor >= 0.0) || !std::isfinite(factor))
     throw py::value_error("factor: must be finite, >= 0");
@@ -31,18 +33,16 @@ void rows_step(RowKernel kernel, Array<float>& g, Array<double>& sums, std::int3
   task.stride = g.shape(1);
   task.topics = topics;
   task.eta = eta;
-  task.counts = counts.data();
+  task.counts = counts ? counts->data() : nullptr;
   task.touched = rows.data();
-  task.n_touched = n;
+  task.n_touched = counts ? rows.shape(0) : 0;
   task.factor = factor;
-  task.h = h;
-  task.address = address(seed, chain, step, stream);
-  float* const data = g.mutable_data();
-  double* const totals = sums.mutable_data();
-  py::gil_scoped_release release;
-  run_rows(*active_kernels(), kernel, data, v, task, totals, 0.0f, work, threads);
+  task.purpose = purpose;
+  task.address = address;
+  return task;
 }
 
+/// One step of all rows by h, in place on g and sums; `rows` have counts.
 template <RowKernel kernel>
 void def_step(py::module_& m, char const* name) {
   m.def(
@@ -51,13 +51,61 @@ void def_step(py::module_& m, char const* name) {
          Array<std::int32_t> const& rows, Array<std::int64_t> const& counts, double factor,
          double h, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
          std::uint32_t stream, Workspace& work, int threads) {
-        rows_step(kernel, g, sums, topics, eta, rows, counts, factor, h, seed, chain, step, stream,
-                  work, threads);
+        check_state(g, sums, topics);
+        check_threads(threads);
+        check_rows(rows, g.shape(0));
+        if (!(h > 0.0)) throw py::value_error("h: must be positive");
+        RowsTask task = step_task(g, topics, eta, rows, &counts, factor, Purpose::scir_pass,
+                                  address(seed, chain, step, stream));
+        task.h = h;
+        float* const data = g.mutable_data();
+        double* const totals = sums.mutable_data();
+        std::int64_t const v = g.shape(0);
+        py::gil_scoped_release release;
+        run_rows(*active_kernels(), kernel, data, v, task, totals, 0.0f, work, threads);
       },
       py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
       py::arg("eta"), py::arg("rows"), py::arg("counts"), py::arg("factor"), py::arg("h"),
       py::arg("seed"), py::arg("chain"), py::arg("step"), py::arg("stream"), py::arg("work"),
       py::arg("threads"));
+}
+
+/// One step of the listed rows, each by its own length (0: it stays), with counts or without, in
+/// place on g; sums are corrected by what it changed beyond expectation. `packed`: g is those rows.
+template <RowKernel kernel>
+void def_step_of_rows(py::module_& m, char const* name) {
+  m.def(
+      name,
+      [](Array<float> g, Array<double> sums, std::int32_t topics, float eta,
+         Array<std::int32_t> const& rows, Array<double> const& lengths,
+         std::optional<Array<std::int64_t>> const& counts, double factor, bool packed,
+         Purpose purpose, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
+         std::uint32_t stream, Workspace& work, int threads) {
+        check_state(g, sums, topics);
+        check_threads(threads);
+        std::int64_t const n = rows.shape(0);
+        check_rows(rows, packed ? std::numeric_limits<std::int32_t>::max() : g.shape(0));
+        if (packed) check_shape(g, "g", {n, -1});
+        check_shape(lengths, "lengths", {n});
+        for (std::int64_t i = 0; i < n; ++i)
+          if (!(lengths.data()[i] >= 0.0)) throw py::value_error("lengths: must be >= 0");
+        if (purpose != Purpose::scir_pass && purpose != Purpose::catch_up_pass &&
+            purpose != Purpose::look_pass)
+          throw py::value_error("purpose: wanted scir_pass, catch_up_pass or look_pass");
+        RowsTask task = step_task(g, topics, eta, rows, counts ? &*counts : nullptr, factor,
+                                  purpose, address(seed, chain, step, stream));
+        task.rows = rows.data();
+        task.lengths = lengths.data();
+        task.packed = packed;
+        float* const data = g.mutable_data();
+        double* const totals = sums.mutable_data();
+        py::gil_scoped_release release;
+        if (n > 0) run_rows(*active_kernels(), kernel, data, n, task, totals, 0.0f, work, threads);
+      },
+      py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
+      py::arg("eta"), py::arg("rows"), py::arg("lengths"), py::arg("counts"), py::arg("factor"),
+      py::arg("packed"), py::arg("purpose"), py::arg("seed"), py::arg("chain"), py::arg("step"),
+      py::arg("stream"), py::arg("work"), py::arg("threads"));
 }
 
 }  // namespace
@@ -66,6 +114,8 @@ void bind_simplex(py::module_& m) {
   def_step<RowKernel::scir>(m, "simplex_scir");
   def_step<RowKernel::sgrld>(m, "simplex_sgrld");
   def_step<RowKernel::relax>(m, "simplex_relax");
+  def_step_of_rows<RowKernel::scir>(m, "simplex_scir_rows");
+  def_step_of_rows<RowKernel::relax>(m, "simplex_relax_rows");
   m.def(
       "simplex_start",
       [](Array<float> g, Array<double> sums, std::int32_t topics, float scale, std::uint64_t seed,

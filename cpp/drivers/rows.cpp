@@ -1,24 +1,24 @@
 #include <algorithm>
+#include <utility>
 
 #include "sgmc/drivers.hpp"
 #include "sgmc/parallel.hpp"
 
 namespace sgmc {
 
-void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t v, RowsTask task,
+void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, RowsTask task,
               double* sums, float start_scale, Workspace& work, int threads) {
-  std::int64_t const stride = task.stride, blocks = (v + kRowBlock - 1) / kRowBlock;
+  std::int64_t const stride = task.stride, blocks = (n + kRowBlock - 1) / kRowBlock;
   auto const cells = static_cast<std::size_t>(kRowBlock * stride + kPad);
   threads = std::max(1, threads);
   std::vector<RowsScratch> scratch(static_cast<std::size_t>(threads));
   for (std::size_t t = 0; t < scratch.size(); ++t) {
-    auto* at = work.get<float>(t + 1, 7 * cells);
-    for (int i = 0; i < 3; ++i) {
-      scratch[t].index[i] =
-          reinterpret_cast<std::int32_t*>(at + static_cast<std::size_t>(2 * i) * cells);
-      scratch[t].value[i] = at + static_cast<std::size_t>(2 * i + 1) * cells;
+    auto* at = work.get<float>(t + 1, (4 * RowsScratch::kQueues + 1) * cells);
+    for (int i = 0; i < RowsScratch::kQueues; ++i) {
+      scratch[t].index[i] = reinterpret_cast<std::int32_t*>(std::exchange(at, at + cells));
+      for (float*& value : scratch[t].value[i]) value = std::exchange(at, at + cells);
     }
-    scratch[t].shape = at + 6 * cells;
+    scratch[t].fresh = at;
   }
   auto* const partial = work.get<double>(0, static_cast<std::size_t>(blocks * stride));
 
@@ -35,10 +35,12 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t v, 
   parallel_for(blocks, threads, [&](std::int64_t block, int thread) {
     RowsTask mine = task;
     mine.begin = block * kRowBlock;
-    mine.end = std::min(v, mine.begin + kRowBlock);
+    mine.end = std::min(n, mine.begin + kRowBlock);
+    auto const word = [&](std::int64_t i) { return task.rows ? task.rows[i] : i; };
     auto const* const first =
-        std::lower_bound(task.touched, task.touched + task.n_touched, mine.begin);
-    auto const* const last = std::lower_bound(first, task.touched + task.n_touched, mine.end);
+        std::lower_bound(task.touched, task.touched + task.n_touched, word(mine.begin));
+    auto const* const last =
+        std::upper_bound(first, task.touched + task.n_touched, word(mine.end - 1));
     mine.touched = first;
     mine.n_touched = last - first;
     mine.counts = task.counts + (first - task.touched) * stride;
@@ -51,7 +53,7 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t v, 
       case RowKernel::start: k.simplex_start(g, start_scale, mine); break;
     }
   });
-  std::fill_n(sums, stride, 0.0);
+  if (!task.rows) std::fill_n(sums, stride, 0.0);
   for (std::int64_t block = 0; block < blocks; ++block)
     for (std::int64_t c = 0; c < stride; ++c) sums[c] += partial[block * stride + c];
 }

@@ -3,48 +3,43 @@
 
 #include "sgmc/distributions.hpp"
 #include "sgmc/kernels.hpp"
+#include "sgmc/rows.hpp"
 
 namespace sgmc::SGMC_ISA {
 
 void simplex_relax(float* g, RowsTask const& task, RowsScratch const&) noexcept {
-  std::int64_t const stride = task.stride;
-  float const keep = static_cast<float>(__builtin_exp(-task.h));
-  float const take = static_cast<float>(-__builtin_expm1(-task.h));
-  for (std::int64_t k = 0; k < stride; ++k) task.sums[k] = 0.0;
-  std::int64_t touched = 0;
-  for (std::int64_t w = task.begin; w < task.end; ++w) {
-    float* const row = g + w * stride;
-    bool const seen = touched < task.n_touched && task.touched[touched] == w;
-    std::int64_t const* const counts = task.counts + touched * stride;
-    touched += seen;
-    if (seen)
-      for (std::int64_t k = 0; k < stride; ++k) {
-        float const n = static_cast<float>(static_cast<double>(counts[k]) * task.factor);
-        row[k] = row[k] * keep + (task.eta + n) * take;
-      }
-    else
-      for (std::int64_t k = 0; k < stride; ++k) row[k] = row[k] * keep + task.eta * take;
-    for (std::int64_t k = task.topics; k < stride; ++k) row[k] = 0.0f;
-    for (std::int64_t k = 0; k < stride; ++k) task.sums[k] += static_cast<double>(row[k]);
+  F16 const eta = f16(task.eta);
+  Finish finish(task);
+  Rows rows(g, task);
+  for (Row row; rows.next(row);) {
+    finish.expect(row);
+    F16 const keep = f16(static_cast<float>(row.keep)), take = f16(static_cast<float>(row.take));
+    F16 const arriving = eta * take;
+    for (std::int64_t k = 0; k < task.stride; k += 16) {
+      F16 const add =
+          row.counts ? (eta + load_scaled(row.counts + k, task.factor)) * take : arriving;
+      store(row.g + k, load(row.g + k) * keep + add);
+    }
+    finish.written(row.g);
   }
+  finish.flush();
 }
 
 void simplex_start(float* g, float scale, RowsTask const& task) noexcept {
   Stream const stream =
       Stream::make(task.address.seed, task.address.chain,
                    stream_purpose(Purpose::init, task.address.stream), task.address.step);
-  std::int64_t const stride = task.stride;
-  for (std::int64_t k = 0; k < stride; ++k) task.sums[k] = 0.0;
-  for (std::int64_t w = task.begin; w < task.end; ++w) {
-    float* const row = g + w * stride;
-    for (std::int64_t k = 0; k < stride; k += 16) {
-      Words const x =
-          random_words(stream, static_cast<std::uint32_t>(k), static_cast<std::uint64_t>(w));
-      store(row + k, f16(-scale) * log(uniform_open(x.x[0])));  // Gamma(1) by inversion
+  Finish finish(task);
+  Rows rows(g, task);
+  for (Row row; rows.next(row);) {
+    for (std::int64_t k = 0; k < task.stride; k += 16) {
+      Words const x = random_words(stream, static_cast<std::uint32_t>(k),
+                                   static_cast<std::uint64_t>(row.word));
+      store(row.g + k, f16(-scale) * log(uniform_open(x.x[0])));  // Gamma(1) by inversion
     }
-    for (std::int64_t k = task.topics; k < stride; ++k) row[k] = 0.0f;
-    for (std::int64_t k = 0; k < stride; ++k) task.sums[k] += static_cast<double>(row[k]);
+    finish.written(row.g);
   }
+  finish.flush();
 }
 
 void simplex_phi(float const* g, std::int32_t const* rows, std::int64_t begin, std::int64_t end,

@@ -3,51 +3,54 @@
 
 #include "sgmc/distributions.hpp"
 #include "sgmc/kernels.hpp"
+#include "sgmc/rows.hpp"
 
 namespace sgmc::SGMC_ISA {
+namespace {
+
+/// One row; where it was not seen, N = 0.
+template <bool Seen>
+SGMC_INLINE void step_row(Row const& row, float const* ratio, RowWords& words,
+                          RowsTask const& task) {
+  float const h = static_cast<float>(task.h);
+  F16 const step = f16(h), variance = f16(2.0f * h), eta = f16(task.eta), one = f16(1.0f);
+  for (std::int64_t k = 0; k < task.stride; k += 32) {
+    F16 direction[2];
+    F16 const radius = squared_radius(words.next());
+    unit_circle(words.next(), direction[0], direction[1]);
+    for (int half = 0; half < 2; ++half) {
+      std::int64_t const at = k + 16 * half;
+      if (at == task.stride) break;
+      F16 shape = eta;
+      if constexpr (Seen) shape = shape + load_scaled(row.counts + at, task.factor);
+      F16 const old = load(row.g + at);
+      // eta + N - g - phi N_k, the last two as g (1 + N_k / s_k): all from the old state
+      F16 const drift = shape - old * (one + load(ratio + at));
+      // sqrt(2 h g) z, where z is radius times direction: one square root for both
+      F16 const noise = sqrt(variance * old * radius) * direction[half];
+      store(row.g + at, abs(old + step * drift + noise));
+    }
+  }
+}
+
+}  // namespace
 
 void simplex_sgrld(float* g, float const* ratio, RowsTask const& task,
                    RowsScratch const&) noexcept {
   Stream const stream =
       Stream::make(task.address.seed, task.address.chain,
                    stream_purpose(Purpose::sgrld_noise, task.address.stream), task.address.step);
-  std::int64_t const stride = task.stride;
-  float const h = static_cast<float>(task.h);
-  F16 const step = f16(h), variance = f16(2.0f * h), eta = f16(task.eta), one = f16(1.0f);
-  for (std::int64_t k = 0; k < stride; ++k) task.sums[k] = 0.0;
-  std::int64_t touched = 0;
-  for (std::int64_t w = task.begin; w < task.end; ++w) {
-    float* const row = g + w * stride;
-    bool const seen = touched < task.n_touched && task.touched[touched] == w;
-    std::int64_t const* const counts = task.counts + touched * stride;
-    touched += seen;
-    // 64 topics take 16 Philox blocks: two pairs of normal vectors
-    for (std::int64_t k64 = 0; k64 < stride; k64 += 64) {
-      Words const x =
-          random_words(stream, static_cast<std::uint32_t>(k64 / 4), static_cast<std::uint64_t>(w));
-      F16 z[4];
-      normal_pair(x.x[0], x.x[1], z[0], z[1]);
-      normal_pair(x.x[2], x.x[3], z[2], z[3]);
-      for (int q = 0; q < 4; ++q) {
-        std::int64_t const k = k64 + 16 * q;
-        if (k >= stride) break;
-        F16 drift = eta;
-        if (seen) {
-          alignas(64) float n[16];
-          for (int l = 0; l < 16; ++l)
-            n[l] = static_cast<float>(static_cast<double>(counts[k + l]) * task.factor);
-          drift = drift + load(n);
-        }
-        F16 const old = load(row + k);
-        // eta + N - g - phi N_k, the last two as g (1 + N_k / s_k): all from the old state
-        drift = drift - old * (one + load(ratio + k));
-        F16 const moved = abs(old + step * drift + sqrt(variance * old) * z[q]);
-        store(row + k, moved);
-      }
-    }
-    for (std::int64_t k = task.topics; k < stride; ++k) row[k] = 0.0f;
-    for (std::int64_t k = 0; k < stride; ++k) task.sums[k] += static_cast<double>(row[k]);
+  RowWords words = RowWords::make(stream, static_cast<std::uint64_t>(task.begin));
+  Finish finish(task);
+  Rows rows(g, task);
+  for (Row row; rows.next(row);) {
+    if (row.counts)
+      step_row<true>(row, ratio, words, task);
+    else
+      step_row<false>(row, ratio, words, task);
+    finish.written(row.g);
   }
+  finish.flush();
 }
 
 }  // namespace sgmc::SGMC_ISA

@@ -1,6 +1,7 @@
 """State of a matrix of simplexes, in its two forms, and what all simplex samplers do with it.
 
-*Rows*: ``g`` (V, Kp) float32 unnormalised, ``sums`` (Kp,) float64. The working form.
+*Rows*: ``g`` (V, Kp) float32 unnormalised, ``sums`` (Kp,) float64. The working form, which `_lazy`
+extends.
 
 *Log*: ``log_g`` (V, K) float64. A Gamma(0.01) variate is below the smallest float32 with
 probability 0.36. For training that is harmless down to eta = 0.01: a cell flushed to zero and the
@@ -56,9 +57,10 @@ def start_scale(block: Block) -> float:
 
 def step_rows(kernel: str, key: Key, state: State, stats: Statistics, block: Block, h: float,
               threads: int) -> State:  # fmt: skip
-    """One step of the row kernel ``simplex_<kernel>``, in place."""
+    """One step of all rows by the kernel ``simplex_<kernel>``, in place."""
     getattr(core, f"simplex_{kernel}")(
-        **state,
+        g=state["g"],
+        sums=state["sums"],
         topics=block.shape[1],
         eta=block.prior,
         rows=stats.rows,
@@ -83,21 +85,13 @@ def shapes(stats: Statistics, block: Block) -> Doubles:
     return a
 
 
-def relax(key: Key, state: State, stats: Statistics, block: Block, h: float, threads: int) -> State:
-    """Noise-free step: the mean g e^-h + (eta + N)(1 - e^-h) of the CIR transition."""
-    if "g" in state:
-        return step_rows("relax", key, state, stats, block, h, threads)
-    state["log_g"] = np.logaddexp(
-        state["log_g"] - h, np.log(shapes(stats, block)) + np.log(-np.expm1(-h))
-    )
-    return state
-
-
 def rows(state: State, words: Int32s | None, block: Block, threads: int) -> Floats:
     """Phi of ``words`` (all where None), (R, Kp) float32, floored so that no token lacks a topic."""
     k = block.shape[1]
     if "g" in state:
-        return core.simplex_phi(**state, topics=k, rows=words, threads=threads)
+        return core.simplex_phi(
+            g=state["g"], sums=state["sums"], topics=k, rows=words, threads=threads
+        )
     log_g = state["log_g"]
     top = log_g.max(axis=0)
     log_sums = top + np.log(np.exp(log_g - top).sum(axis=0))

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from pysgrld.core import core
-from pysgrld.samplers import _state
+from pysgrld.samplers import _lazy, _state
 from pysgrld.types import Block, Key, State, Statistics
 
 
@@ -23,6 +23,8 @@ def init(key: Key, block: Block, threads: int) -> State:
 
 def step(key: Key, state: State, stats: Statistics, block: Block, h: float, threads: int) -> State:
     """One CIR transition of length ``h`` with shapes eta + N_kw; exact for every ``h``, infinity too."""
+    if "last" in state:
+        return _lazy.step("scir", key, state, stats, block, h, threads)
     if "g" in state:
         return _state.step_rows("scir", key, state, stats, block, h, threads)
     return step_log(key, state, _state.shapes(stats, block), block.stream, h, threads)

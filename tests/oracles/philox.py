@@ -21,6 +21,14 @@ PURPOSES = {
     "infer": 14,
     "minibatch_choice": 15,
     "scale_refresh": 16,
+    "catch_up_pass": 17,
+    "catch_up_small_gamma": 18,
+    "catch_up_poisson": 19,
+    "catch_up_gamma": 20,
+    "look_pass": 21,
+    "look_small_gamma": 22,
+    "look_poisson": 23,
+    "look_gamma": 24,
     "test": 255,
 }
 

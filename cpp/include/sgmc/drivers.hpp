@@ -45,10 +45,10 @@ std::vector<std::int32_t> renumber(std::int32_t const* ids, std::int64_t n, std:
 
 enum class RowKernel { scir, sgrld, relax, start };
 
-/// Runs a row kernel over all V rows; `task` has the statistics of all touched rows. `sums`
-/// (stride) is read (sgrld: s_k before the step) and receives the new topic sums, added block by
-/// block.
-void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t v, RowsTask task,
+/// Runs a row kernel over the `n` rows of the task's list (all V where it is null), kRowBlock at a
+/// time; `task` has the statistics of all touched rows. `sums` (stride) is read (sgrld: s_k before
+/// the step) and receives the new topic sums, added block by block; for a list, it is corrected.
+void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, RowsTask task,
               double* sums, float start_scale, Workspace& work, int threads);
 
 /// phi of `n` words (rows null: words 0..n-1) into out (n, stride).

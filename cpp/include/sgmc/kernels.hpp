@@ -94,32 +94,42 @@ struct DocumentsScratch {
   float* sums;  // kSlots * stride
 };
 
-// ---- rows of a matrix of simplexes
-// -----------------------------------------------------------------
+// ---- rows of a matrix of simplexes --------------------------------------------------------------
 
-/// Rows [begin, end) of a block, with the statistics of the rows that a minibatch touched.
+/// Positions [begin, end) of a list of rows, with the statistics of those that a minibatch touched.
 ///
-/// g (V, stride) word-major; touched[i] are ascending word ids; counts (touched, stride) integers;
-/// counts * factor estimates N_kw. `sums` receives sum_w g_kw over [begin, end), in row order.
+/// The list is `rows`, strictly ascending word ids, each with a step length of its own; where it is
+/// null, all rows in order, of length h. g is word-major, (V, stride), or where `packed` holds the
+/// listed rows only, (n, stride); randomness is keyed by the word either way.
+/// touched[i] are ascending word ids among the rows; counts (touched, stride) integers;
+/// counts * factor estimates N_kw. `sums` receives, over [begin, end) in order, the sum of the new
+/// values; for a list, of new value minus what was expected of it without counts,
+/// g e^-h + eta (1 - e^-h): the correction of a conditional mean (docs/design.md, "Lazy rows").
+/// Randomness: Purpose `purpose` and the three that follow it; other kernels have their own.
 struct RowsTask {
   std::int64_t begin, end;
   std::int64_t stride;
   std::int32_t topics;
   float eta;
+  std::int32_t const* rows;
+  double const* lengths;  // of each position; read where rows is not null
+  bool packed;
+  double h;
   std::int64_t const* counts;   // row of touched[first]
   std::int32_t const* touched;  // word ids in [begin, end)
   std::int64_t n_touched;
   double factor;
-  double h;
+  Purpose purpose;
   Address address;
   double* sums;  // (stride)
 };
 
 /// Queues of a row kernel: kRowBlock * stride + kPad values each.
 struct RowsScratch {
-  std::int32_t* index[3];
-  float* value[3];
-  float* shape;  // by cell: shape of the cells that wait for a Poisson count
+  static constexpr int kQueues = 5;
+  std::int32_t* index[kQueues];
+  float* value[kQueues][3];
+  float* fresh;  // by cell: the new rows, before they are scaled and go to their places
 };
 
 /// phi of some words as documents read it: max(g_wk / s_k, floor), pads 0.
@@ -161,7 +171,7 @@ struct KernelTable {
   /// counts[k] += round(bucket phi_k / mass): one row.
   void (*spread_bucket)(float const* phi, std::int64_t stride, float mass, std::int64_t bucket,
                         std::int64_t* counts) noexcept;
-  /// CIR transition of length h with shape eta + counts * factor; h = inf draws Gamma(shape).
+  /// CIR transition of its row's length with shape eta + counts * factor; inf draws Gamma(shape).
   /// Baker et al. (2018), section 2.2: N ~ Poisson(g e/c), g' = c Gamma(a + N), e = exp(-h), c =
   /// 1-e.
   void (*simplex_scir)(float* g, RowsTask const&, RowsScratch const&) noexcept;

@@ -10,11 +10,23 @@
 
 namespace sgmc::SGMC_ISA {
 
+/// c_0 + c_1 x + ..., halved by Estrin's scheme: the chain of dependent operations, which is what a
+/// full vector waits for, grows with the logarithm of the degree.
+template <int N>
+SGMC_INLINE F16 polynomial(F16 x, float const* c) {
+  if constexpr (N == 1) {
+    return f16(c[0]);
+  } else if constexpr (N == 2) {
+    return f16(c[0]) + f16(c[1]) * x;
+  } else {
+    constexpr int half = N > 4 ? 4 : 2;
+    F16 const x2 = x * x;
+    return polynomial<half>(x, c) + (half == 4 ? x2 * x2 : x2) * polynomial<N - half>(x, c + half);
+  }
+}
 template <int N>
 SGMC_INLINE F16 polynomial(F16 x, float const (&c)[N]) {
-  F16 r = f16(c[N - 1]);
-  for (int i = N - 2; i >= 0; --i) r = r * x + f16(c[i]);
-  return r;
+  return polynomial<N>(x, static_cast<float const*>(c));
 }
 
 SGMC_INLINE F16 log(F16 x) {

@@ -7,6 +7,9 @@
 //   block j      = Philox(key = subkey, counter = (j, entity lo, entity hi, chain))
 //
 // Every draw is a pure function of these numbers: nothing is stored, shared, advanced or skipped.
+//
+// Philox costs more than what is made of its words. Kernels that need many words for every row take
+// them from a generator seeded from such a key at row boundaries: `RowWords`.
 #pragma once
 
 #include <cstdint>
@@ -135,6 +138,33 @@ SGMC_INLINE Words random_words(Stream const& s, std::uint32_t first, std::uint64
            w.x[1], w.x[2], w.x[3]);
   return w;
 }
+
+// ---- sixteen generators -------------------------------------------------------------------------
+
+/// xoshiro128++ (Blackman and Vigna 2021) in each of sixteen lanes. Word s of the state of lane j is
+/// word s of block j of one entity; the state of zeros, which would stay zero, becomes (0, 0, 0, 1).
+/// The n-th call gives the n-th sixteen words of the entity, a lane each.
+struct RowWords {
+  U16 s[4];
+
+  static SGMC_INLINE RowWords make(Stream const& stream, std::uint64_t entity) {
+    return make(random_words(stream, 0u, entity));
+  }
+  static SGMC_INLINE RowWords make(Words const& seed) {
+    M16 const zero = (seed.x[0] | seed.x[1] | seed.x[2] | seed.x[3]) == u16(0u);
+    return {{seed.x[0], seed.x[1], seed.x[2], select(zero, u16(1u), seed.x[3])}};
+  }
+  SGMC_INLINE U16 next() {
+    U16 const word = rotl(s[0] + s[3], 7) + s[0], shifted = shl(s[1], 9);
+    s[2] = s[2] ^ s[0];
+    s[3] = s[3] ^ s[1];
+    s[1] = s[1] ^ s[2];
+    s[0] = s[0] ^ s[3];
+    s[2] = s[2] ^ shifted;
+    s[3] = rotl(s[3], 11);
+    return word;
+  }
+};
 
 // ---- uniforms
 // ---------------------------------------------------------------------------------------

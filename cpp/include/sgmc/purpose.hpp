@@ -23,6 +23,14 @@ enum class Purpose : std::uint32_t {
   infer = 14,             // topics of new documents
   minibatch_choice = 15,  // observations of a minibatch drawn with replacement (pysgrld.simplex)
   scale_refresh = 16,     // S_k of the exactness tests
+  catch_up_pass = 17,     // the same four as 3 to 6, for a row that is brought up to date
+  catch_up_small_gamma = 18,
+  catch_up_poisson = 19,
+  catch_up_gamma = 20,
+  look_pass = 21,  // ... for a copy of it, so that looking never changes the chain
+  look_small_gamma = 22,
+  look_poisson = 23,
+  look_gamma = 24,
   test = 255,
 };
 

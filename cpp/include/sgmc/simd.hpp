@@ -33,6 +33,7 @@ typedef float NativeF __attribute__((vector_size(4 * kNative)));
 typedef std::int32_t NativeI __attribute__((vector_size(4 * kNative)));
 typedef std::uint32_t NativeU __attribute__((vector_size(4 * kNative)));
 typedef std::uint64_t NativeW __attribute__((vector_size(4 * kNative)));
+typedef double NativeD __attribute__((vector_size(4 * kNative)));
 
 // ---- a native register of floats, and of 32-bit integers --------------------------------------
 
@@ -41,6 +42,9 @@ struct NF {
 };
 struct NU {
   NativeU v;
+};
+struct ND {  // the doubles of a register of floats
+  NativeD lo, hi;
 };
 #if defined(SGMC_AVX512)
 struct NM {
@@ -69,6 +73,7 @@ struct Wide<One, 1> {
 inline constexpr int kLanes = 16;
 using F16 = Wide<NF, kLanes / kNative>::type;
 using U16 = Wide<NU, kLanes / kNative>::type;
+using D16 = Wide<ND, kLanes / kNative>::type;
 using M16 = Wide<NM, kLanes / kNative>::type;
 
 template <class T>
@@ -88,9 +93,12 @@ struct Make<NF> {
     std::memcpy(&r.v, p, sizeof r.v);
     return r;
   }
-  static SGMC_INLINE NF load(double const* p) {
-    NF r;
-    for (int i = 0; i < kNative; ++i) r.v[i] = static_cast<float>(p[i]);
+};
+template <>
+struct Make<ND> {
+  static SGMC_INLINE ND load(double const* p) {
+    ND r;
+    std::memcpy(&r, p, sizeof r);
     return r;
   }
 };
@@ -122,10 +130,12 @@ struct Make<Pair<H>> {
 SGMC_INLINE F16 f16(float x) { return Make<F16>::fill(x); }
 SGMC_INLINE U16 u16(std::uint32_t x) { return Make<U16>::fill(x); }
 SGMC_INLINE F16 load(float const* p) { return Make<F16>::load(p); }
+SGMC_INLINE D16 load(double const* p) { return Make<D16>::load(p); }
 SGMC_INLINE U16 load_u(std::uint32_t const* p) { return Make<U16>::load(p); }
 SGMC_INLINE U16 load_u(std::int32_t const* p) { return Make<U16>::load(p); }
 
 SGMC_INLINE void store(float* p, NF a) { std::memcpy(p, &a.v, sizeof a.v); }
+SGMC_INLINE void store(double* p, ND a) { std::memcpy(p, &a, sizeof a); }
 SGMC_INLINE void store(std::uint32_t* p, NU a) { std::memcpy(p, &a.v, sizeof a.v); }
 SGMC_INLINE void store(std::int32_t* p, NU a) { std::memcpy(p, &a.v, sizeof a.v); }
 template <class X, class H>
@@ -175,6 +185,7 @@ SGMC_BINARY(operator^, NU, NU, a.v ^ b.v)
 SGMC_BINARY(operator<, NF, NM, _mm512_cmp_ps_mask((__m512)a.v, (__m512)b.v, _CMP_LT_OQ))
 SGMC_BINARY(operator<=, NF, NM, _mm512_cmp_ps_mask((__m512)a.v, (__m512)b.v, _CMP_LE_OQ))
 SGMC_BINARY(operator==, NU, NM, _mm512_cmpeq_epi32_mask((__m512i)a.v, (__m512i)b.v))
+SGMC_BINARY(operator<, NU, NM, _mm512_cmplt_epi32_mask((__m512i)a.v, (__m512i)b.v))  // signed
 SGMC_BINARY(operator&, NM, NM, static_cast<__mmask16>(a.v & b.v))
 SGMC_BINARY(operator|, NM, NM, static_cast<__mmask16>(a.v | b.v))
 SGMC_BINARY(min, NF, NF, (NativeF)_mm512_min_ps((__m512)a.v, (__m512)b.v))
@@ -183,6 +194,7 @@ SGMC_BINARY(max, NF, NF, (NativeF)_mm512_max_ps((__m512)a.v, (__m512)b.v))
 SGMC_BINARY(operator<, NF, NM, (NativeI)(a.v < b.v))
 SGMC_BINARY(operator<=, NF, NM, (NativeI)(a.v <= b.v))
 SGMC_BINARY(operator==, NU, NM, (NativeI)(a.v == b.v))
+SGMC_BINARY(operator<, NU, NM, (NativeI)a.v < (NativeI)b.v)  // signed
 SGMC_BINARY(operator&, NM, NM, a.v & b.v)
 SGMC_BINARY(operator|, NM, NM, a.v | b.v)
 #if defined(SGMC_AVX2)
@@ -280,6 +292,8 @@ SGMC_INLINE Pair<H> shl(Pair<H> a, int n) {
   return {shl(a.lo, n), shl(a.hi, n)};
 }
 
+SGMC_INLINE U16 rotl(U16 a, int n) { return shl(a, n) | shr(a, 32 - n); }
+
 // m ? a : b
 #if defined(SGMC_AVX512)
 SGMC_INLINE NF select(NM m, NF a, NF b) {
@@ -336,6 +350,72 @@ SGMC_INLINE U16 iota() {
   alignas(64) static constexpr std::uint32_t k[16] = {0, 1, 2,  3,  4,  5,  6,  7,
                                                       8, 9, 10, 11, 12, 13, 14, 15};
   return load_u(k);
+}
+
+// ---- integers and doubles: two registers for one of floats ---------------------------------------
+
+SGMC_INLINE ND add(ND a, ND b) { return {a.lo + b.lo, a.hi + b.hi}; }
+SGMC_BINARY(operator+, ND, ND, add(a, b))
+
+SGMC_INLINE ND widen(NF a) {
+#if defined(SGMC_AVX512)
+  return {(NativeD)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)a.v)),
+          (NativeD)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)a.v, 1))};
+#elif defined(SGMC_AVX2)
+  return {(NativeD)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)a.v)),
+          (NativeD)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)a.v, 1))};
+#elif defined(__SSE2__)
+  return {(NativeD)_mm_cvtps_pd((__m128)a.v),
+          (NativeD)_mm_cvtps_pd(_mm_movehl_ps((__m128)a.v, (__m128)a.v))};
+#else
+  return {{a.v[0], a.v[1]}, {a.v[2], a.v[3]}};
+#endif
+}
+SGMC_UNARY(to_double, NF, ND, widen(a))
+
+SGMC_INLINE NF narrow(ND a) {
+#if defined(SGMC_AVX512)
+  return {(NativeF)_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps((__m512d)a.lo)),
+                                      _mm512_cvtpd_ps((__m512d)a.hi), 1)};
+#elif defined(SGMC_AVX2)
+  return {(NativeF)_mm256_set_m128(_mm256_cvtpd_ps((__m256d)a.hi),
+                                   _mm256_cvtpd_ps((__m256d)a.lo))};
+#elif defined(__SSE2__)
+  return {(NativeF)_mm_movelh_ps(_mm_cvtpd_ps((__m128d)a.lo), _mm_cvtpd_ps((__m128d)a.hi))};
+#else
+  return {{static_cast<float>(a.lo[0]), static_cast<float>(a.lo[1]), static_cast<float>(a.hi[0]),
+           static_cast<float>(a.hi[1])}};
+#endif
+}
+
+SGMC_INLINE NativeD load_integers(std::int64_t const* p) {
+  NativeW x;
+  std::memcpy(&x, p, sizeof x);
+#if defined(SGMC_AVX512)
+  return (NativeD)_mm512_cvtepi64_pd((__m512i)x);
+#else
+  // 2^84 + 2^63 + the upper half and 2^52 + the lower half are doubles by their bits; the constants
+  // cancel exactly, and the last addition rounds as a conversion does.
+  NativeD const low = (NativeD)((x & 0xffffffffu) | 0x4330000000000000u);
+  NativeD const high = (NativeD)((x >> 32) ^ 0x4530000080000000u);
+  return (high - 0x1.00000801p84) + low;
+#endif
+}
+
+/// p[i] * factor in double, rounded to float.
+SGMC_INLINE void load_scaled(std::int64_t const* p, double factor, NF& r) {
+  NativeD const f = factor - NativeD{};
+  r = narrow({load_integers(p) * f, load_integers(p + kNative / 2) * f});
+}
+template <class H>
+SGMC_INLINE void load_scaled(std::int64_t const* p, double factor, Pair<H>& r) {
+  load_scaled(p, factor, r.lo);
+  load_scaled(p + width<H>, factor, r.hi);
+}
+SGMC_INLINE F16 load_scaled(std::int64_t const* p, double factor) {
+  F16 r;
+  load_scaled(p, factor, r);
+  return r;
 }
 
 // ---- crossing lanes
@@ -420,11 +500,25 @@ SGMC_INLINE void add_wide(std::int64_t* p, Pair<H> a) {
   add_wide(p + width<H>, a.hi);
 }
 
+#if defined(SGMC_AVX2)
+/// Eight lanes packed by a permutation that pext picks from 0, 1, ..., 7.
+SGMC_INLINE int compress8(void* p, std::uint32_t m, __m256i a) {
+  std::uint64_t const bytes = _pdep_u64(m, 0x0101010101010101u) * 0xffu;
+  auto const order = static_cast<long long>(_pext_u64(0x0706050403020100u, bytes));
+  __m256i const lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(order));
+  _mm256_storeu_si256(static_cast<__m256i*>(p), _mm256_permutevar8x32_epi32(a, lanes));
+  return popcount(m);
+}
+#endif
+
 /// Write the lanes of `a` that `m` has, packed; returns how many. `p` needs room for 16.
 SGMC_INLINE int compress(float* p, std::uint32_t m, F16 a) {
 #if defined(SGMC_AVX512)
   _mm512_storeu_ps(p, _mm512_maskz_compress_ps(static_cast<__mmask16>(m), (__m512)a.v));
   return popcount(m);
+#elif defined(SGMC_AVX2)
+  int const n = compress8(p, m & 0xffu, (__m256i)a.lo.v);
+  return n + compress8(p + n, m >> 8, (__m256i)a.hi.v);
 #else
   alignas(64) float x[16];
   store(x, a);
@@ -437,6 +531,9 @@ SGMC_INLINE int compress(std::int32_t* p, std::uint32_t m, U16 a) {
 #if defined(SGMC_AVX512)
   _mm512_storeu_si512(p, _mm512_maskz_compress_epi32(static_cast<__mmask16>(m), (__m512i)a.v));
   return popcount(m);
+#elif defined(SGMC_AVX2)
+  int const n = compress8(p, m & 0xffu, (__m256i)a.lo.v);
+  return n + compress8(p + n, m >> 8, (__m256i)a.hi.v);
 #else
   alignas(64) std::int32_t x[16];
   store(x, a);

@@ -1,0 +1,83 @@
+// What every row kernel does around its arithmetic: goes through the rows of its task, and finishes
+// those that it has written.
+#pragma once
+
+#include "sgmc/kernels.hpp"
+#include "sgmc/simd.hpp"
+
+namespace sgmc::SGMC_ISA {
+
+struct Row {
+  std::int64_t word;
+  float* g;
+  std::int64_t const* counts;  // or null
+  double keep, take;           // e^-h and 1 - e^-h of its length; take = 0: it stays
+};
+
+/// The rows of a task, one after the other.
+class Rows {
+ public:
+  SGMC_INLINE Rows(float* g, RowsTask const& task) : g_(g), task_(task), at_(task.begin) {
+    set_length(task.h);
+  }
+  SGMC_INLINE bool next(Row& row) {
+    if (at_ == task_.end) return false;
+    std::int64_t const i = at_++, w = task_.rows ? task_.rows[i] : i;
+    if (task_.rows) set_length(task_.lengths[i]);
+    bool const seen = touched_ < task_.n_touched && task_.touched[touched_] == w;
+    row = {w, g_ + (task_.packed ? i : w) * task_.stride,
+           seen ? task_.counts + touched_ * task_.stride : nullptr, keep_, take_};
+    touched_ += seen;
+    return true;
+  }
+
+ private:
+  SGMC_INLINE void set_length(double h) {
+    keep_ = __builtin_exp(-h);
+    take_ = -__builtin_expm1(-h);
+  }
+  float* g_;
+  RowsTask const& task_;
+  std::int64_t at_, touched_ = 0;
+  double keep_, take_;
+};
+
+/// Finishes row after row: pads become 0, and the task's sums are those of the rows, in their order.
+class Finish {
+ public:
+  SGMC_INLINE explicit Finish(RowsTask const& task) : task_(task) {
+    for (std::int64_t k = 0; k < task.stride; ++k) task.sums[k] = 0.0;
+  }
+  /// Before a listed row is written: what it is expected to become goes off its sum.
+  SGMC_INLINE void expect(Row const& row) {
+    if (!task_.rows) return;
+    double const arriving = static_cast<double>(task_.eta) * row.take;
+    for (std::int64_t k = 0; k < task_.topics; ++k)
+      task_.sums[k] -= static_cast<double>(row.g[k]) * row.keep + arriving;
+  }
+  SGMC_INLINE void written(float* g) {
+    for (std::int64_t k = (task_.topics - 1) / 16 * 16; k < task_.stride; k += 16) {
+      M16 const real = iota() < u16(static_cast<std::uint32_t>(task_.topics - k));  // signed
+      store(g + k, select(real, load(g + k), f16(0.0f)));
+    }
+    waiting_[n_++] = g;
+    if (n_ == kAtOnce) flush();
+  }
+  /// Adds the rows that wait for others to share a load and a store of the sums with.
+  SGMC_INLINE void flush() {
+    for (std::int64_t k = 0; k < task_.stride; k += 16) {
+      D16 sum = load(task_.sums + k);
+      for (int i = 0; i < n_; ++i) sum = sum + to_double(load(waiting_[i] + k));
+      store(task_.sums + k, sum);
+    }
+    n_ = 0;
+  }
+
+ private:
+  static constexpr int kAtOnce = 4;
+  RowsTask const& task_;
+  float const* waiting_[kAtOnce];
+  int n_ = 0;
+};
+
+}  // namespace sgmc::SGMC_ISA
