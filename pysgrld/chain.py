@@ -194,9 +194,7 @@ class Chain:
 
     def _look(self, words: Int32s | None, warm: bool) -> Floats:
         b, key = self.blocks[0], self._key(self.step)
-        return look(
-            self.sampler, key, self.states[b.name], words, b, self.threads, warm=warm
-        )
+        return look(self.sampler, key, self.states[b.name], words, b, self.threads, warm=warm)
 
     def arrays(self) -> dict[str, Array]:
         """All that the next iteration needs, by name."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 from oracles.philox import Address, uniform24
 
-
 #: Up to this many topics a document is sampled over all of them.
 DENSE_TOPICS = 128
 

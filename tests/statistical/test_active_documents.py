@@ -90,4 +90,6 @@ def test_expected_counts_are_those_of_the_sampled_topics():
     assert (np.abs(how[False] - how[True]) < 5 * error + 1e-6).all()
     light = np.setdiff1d(np.arange(TOPICS), HEAVY)
     rate = how[True][:, light].mean(axis=1)
-    assert (np.abs(how[False][:, light].mean(axis=1) - rate) < 5 * np.sqrt(rate / 139 / DOCUMENTS)).all()
+    assert (
+        np.abs(how[False][:, light].mean(axis=1) - rate) < 5 * np.sqrt(rate / 139 / DOCUMENTS)
+    ).all()
