@@ -145,6 +145,16 @@ def simplex_start(
 def simplex_phi(
     *, g: Floats, sums: Doubles, topics: int, rows: Int32s | None, threads: int
 ) -> Floats: ...
+def simplex_add_phi(
+    *,
+    total: Doubles,
+    g: Floats,
+    sums: Doubles,
+    topics: int,
+    eta: float,
+    lengths: Doubles | None,
+    threads: int,
+) -> None: ...
 def simplex_scir_log(
     *,
     log_g: Doubles,

@@ -14,6 +14,8 @@ void simplex_relax(float*, RowsTask const&, RowsScratch const&) noexcept;
 void simplex_start(float*, float, RowsTask const&) noexcept;
 void simplex_phi(float const*, std::int32_t const*, std::int64_t, std::int64_t, float*,
                  PhiTask const&) noexcept;
+void simplex_add_phi(float const*, double const*, float, std::int64_t, std::int64_t, double*,
+                     PhiTask const&) noexcept;
 void predictive(PredictiveTask const&, std::int64_t, std::int64_t, double*) noexcept;
 void permute(std::int64_t const*, std::int64_t, std::int64_t, Address const&, Purpose,
              std::int64_t*) noexcept;
@@ -32,6 +34,7 @@ KernelTable const& table() noexcept {
                                        simplex_relax,
                                        simplex_start,
                                        simplex_phi,
+                                       simplex_add_phi,
                                        predictive,
                                        permute,
                                        uniforms,

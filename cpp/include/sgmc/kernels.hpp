@@ -165,6 +165,10 @@ struct KernelTable {
   /// out[i] = phi of word rows[i] (all words where rows is null), i in [begin, end).
   void (*simplex_phi)(float const* g, std::int32_t const* rows, std::int64_t begin,
                       std::int64_t end, float* out, PhiTask const&) noexcept;
+  /// total[w] += phi of word w, all words, w in [begin, end): of g as it is, or where lengths is
+  /// not null, of what is expected of row w after a transition of lengths[w] without counts.
+  void (*simplex_add_phi)(float const* g, double const* lengths, float eta, std::int64_t begin,
+                          std::int64_t end, double* total, PhiTask const&) noexcept;
   /// Documents [begin, end); theta is scratch of stride values.
   void (*predictive)(PredictiveTask const&, std::int64_t begin, std::int64_t end,
                      double* theta) noexcept;
