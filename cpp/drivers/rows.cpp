@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "sgmc/drivers.hpp"
 #include "sgmc/parallel.hpp"
@@ -12,14 +13,12 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
   threads = std::max(1, threads);
   std::vector<RowsScratch> scratch(static_cast<std::size_t>(threads));
   for (std::size_t t = 0; t < scratch.size(); ++t) {
-    auto* at = work.get<float>(t + 1, 8 * cells);
-    for (int i = 0; i < 3; ++i) {
-      scratch[t].index[i] =
-          reinterpret_cast<std::int32_t*>(at + static_cast<std::size_t>(2 * i) * cells);
-      scratch[t].value[i] = at + static_cast<std::size_t>(2 * i + 1) * cells;
+    auto* at = work.get<float>(t + 1, (4 * RowsScratch::kQueues + 1) * cells);
+    for (int i = 0; i < RowsScratch::kQueues; ++i) {
+      scratch[t].index[i] = reinterpret_cast<std::int32_t*>(std::exchange(at, at + cells));
+      for (float*& value : scratch[t].value[i]) value = std::exchange(at, at + cells);
     }
-    scratch[t].shape = at + 6 * cells;
-    scratch[t].fresh = at + 7 * cells;
+    scratch[t].fresh = at;
   }
   auto* const partial = work.get<double>(0, static_cast<std::size_t>(blocks * stride));
 

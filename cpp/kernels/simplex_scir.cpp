@@ -5,43 +5,74 @@
 //   (2018), 2.2
 //
 // with shape a = eta + N_kw, N_kw = counts * factor. h = infinity (e = 0, c = 1) is a fresh
-// Gamma(a): the conjugate draw of a Gibbs sampler.
+// Gamma(a): the conjugate draw of a Gibbs sampler. 2 Gamma(a + N) is noncentral chi-square with 2a
+// degrees of freedom; from a = 3/2 on it is drawn without N, as one degree that is not central and
+// a rest that is (Johnson, Kotz and Balakrishnan 1995, 29.5):
 //
-// Most cells of a topic matrix are words that the topic does not use: N = 0 and a < 1, settled in
-// the first pass with one Philox block a cell. The others go to queues, packed, so that each kind
-// of work runs in full vectors: Poisson counts, gammas of shape >= 1, rejected small gammas.
+//   Gamma(a + N) = (z + sqrt(2 g e/c))^2 / 2 + Gamma(a - 1/2),  z ~ N(0, 1)
+//
+// Most cells of a topic matrix are words that the topic does not use: N = 0 and a < 1. The first
+// pass settles those, from a generator seeded for the row. The others go to queues, packed, so that
+// each kind of work runs in full vectors; there a cell has a Philox block for each attempt.
 #include <cstdint>
 
 #include "sgmc/distributions.hpp"
 #include "sgmc/kernels.hpp"
+#include "sgmc/rows.hpp"
 
 namespace sgmc::SGMC_ISA {
 namespace {
 
-/// Sixteen queued cells: their positions in the block, with the last one repeated as filling.
-SGMC_INLINE U16 fetch(std::int32_t const* queue, int n) {
-  if (n >= 16) return load_u(queue);
-  alignas(64) std::int32_t x[16];
-  for (int i = 0; i < 16; ++i) x[i] = queue[i < n ? i : n - 1];
-  return load_u(x);
-}
-SGMC_INLINE F16 fetch(float const* queue, int n) {
-  if (n >= 16) return load(queue);
-  alignas(64) float x[16];
-  for (int i = 0; i < 16; ++i) x[i] = queue[i < n ? i : n - 1];
-  return load(x);
-}
-SGMC_INLINE void scatter(float* g, U16 where, F16 value, std::uint32_t m) {
-  alignas(64) std::int32_t at[16];
-  alignas(64) float x[16];
-  store(at, where);
-  store(x, value);
-  for (; m; m &= m - 1) {
-    int const i = __builtin_ctz(m);
-    g[at[i]] = x[i];
-  }
-}
+constexpr float kInversion = 10.0f;   // Poisson rates up to here are inverted
+constexpr float kNoncentral = 1.5f;  // shapes from here on are drawn without a count
+
 SGMC_INLINE std::uint32_t first_lanes(std::int64_t n) { return n >= 16 ? 0xffffu : (1u << n) - 1u; }
+
+/// Sixteen cells of a queue, with up to three values each; harmless filling where not `used`.
+struct Waiting {
+  U16 cell;
+  F16 x, y, z;
+  std::uint32_t used;
+};
+
+/// Cells that wait, packed: where they are and what they wait with.
+struct Queue {
+  std::int32_t* cell;
+  float *x, *y, *z;
+  std::int64_t n;
+
+  static SGMC_INLINE Queue make(RowsScratch const& s, int i) {
+    return {s.index[i], s.value[i][0], s.value[i][1], s.value[i][2], 0};
+  }
+  SGMC_INLINE void push(std::uint32_t m, U16 cells, F16 a) {
+    compress(cell + n, m, cells);
+    n += compress(x + n, m, a);
+  }
+  SGMC_INLINE void push(std::uint32_t m, U16 cells, F16 a, F16 b) {
+    compress(y + n, m, b);
+    push(m, cells, a);
+  }
+  SGMC_INLINE void push(std::uint32_t m, U16 cells, F16 a, F16 b, F16 c) {
+    compress(z + n, m, c);
+    push(m, cells, a, b);
+  }
+  /// Calls fn for all that wait now, sixteen at a time. It may push back those that wait on: never
+  /// more than it was given, so that what it has not seen stays.
+  template <class F>
+  SGMC_INLINE void drain(F&& fn) {
+    std::int64_t const waiting = n;
+    n = 0;
+    for (std::int64_t i = 0; i < waiting; i += 16) {
+      Waiting q{load_u(cell + i), load(x + i), load(y + i), load(z + i), 0xffffu};
+      if (std::int64_t const left = waiting - i; left < 16) {
+        M16 const real = iota() < u16(static_cast<std::uint32_t>(left));
+        q = {select(real, q.cell, u16(0u)), select(real, q.x, f16(1.0f)),
+             select(real, q.y, f16(1.0f)), select(real, q.z, f16(1.0f)), first_lanes(left)};
+      }
+      fn(q);
+    }
+  }
+};
 
 /// Cells are numbered through a block of listed rows: cell = row * stride + topic. A draw for topic
 /// k of word w takes blocks k, k + stride, k + 2 stride, ... of entity w: one per attempt.
@@ -50,7 +81,7 @@ struct Cells {
   std::uint32_t stride;
   float inverse_stride;
 
-  SGMC_INLINE Words words(Stream const& s, U16 cell, U16 attempt) const {
+  SGMC_INLINE Words words(Stream const& s, U16 cell, std::uint32_t attempt) const {
     // row = cell / stride: the rounded quotient is off by at most one
     U16 const width = u16(stride);
     U16 row = to_int(to_float(cell) * f16(inverse_stride));
@@ -61,72 +92,48 @@ struct Cells {
     alignas(64) std::int32_t at[16], w[16];
     store(at, row);
     for (int l = 0; l < 16; ++l) w[l] = word[at[l]];
-    return random_words(s, topic + attempt * width, load_u(w));
+    return random_words(s, topic + u16(attempt) * width, load_u(w));
   }
 };
 
-/// Cells that wait, packed: where they are and what they wait with.
-struct Queue {
-  std::int32_t* index;
-  float* value;
-  int n;
-
-  SGMC_INLINE void push(std::uint32_t m, U16 cell, F16 x) {
-    compress(index + n, m, cell);
-    n += compress(value + n, m, x);
-  }
-};
-
-/// Draws Poisson counts for the queued cells (value = rate) and passes them on with their shapes:
-/// below 1 where the count is 0, which at rate 10 it still is once in twenty thousand draws.
-void draw_poisson(Queue rates, Stream const& stream, Cells const& cells, float const* shape_of,
-                  Queue& gamma, Queue& small) {
-  for (std::uint32_t attempt = 0; rates.n > 0; ++attempt) {
-    int const n = rates.n;
-    rates.n = 0;
-    for (int i = 0; i < n; i += 16) {
-      U16 const cell = fetch(rates.index + i, n - i);
-      F16 const mu = fetch(rates.value + i, n - i);
-      Words const w = cells.words(stream, cell, u16(attempt));
-      M16 ok;
-      F16 const count = poisson_attempt(mu, uniform_open(w.x[0]), uniform_open(w.x[1]), ok);
-      std::uint32_t const used = first_lanes(n - i), accepted = lanes(ok) & used;
-      alignas(64) float prior[16];
-      alignas(64) std::int32_t at[16];
-      store(at, cell);
-      for (int l = 0; l < 16; ++l) prior[l] = shape_of[at[l]];
-      F16 const shape = load(prior) + count;
-      std::uint32_t const below_one = lanes(shape < f16(1.0f));
-      gamma.push(accepted & ~below_one, cell, shape);
-      small.push(accepted & below_one, cell, shape);
-      rates.push(used & ~accepted, cell, mu);
-    }
+SGMC_INLINE void scatter(float* to, U16 where, F16 value, std::uint32_t m) {
+  alignas(64) std::int32_t at[16];
+  alignas(64) float x[16];
+  store(at, where);
+  store(x, value);
+  for (; m; m &= m - 1) {
+    int const i = __builtin_ctz(m);
+    to[at[i]] = x[i];
   }
 }
 
-/// g[cell] = Gamma(value) for the queued cells; Small: shapes below 1, else at least 1.
-template <bool Small>
-void draw_gamma(Queue shapes, Stream const& stream, Cells const& cells, float* g) {
-  for (std::uint32_t attempt = 0; shapes.n > 0; ++attempt) {
-    int const n = shapes.n;
-    shapes.n = 0;
-    for (int i = 0; i < n; i += 16) {
-      U16 const cell = fetch(shapes.index + i, n - i);
-      F16 const a = fetch(shapes.value + i, n - i);
-      Words const w = cells.words(stream, cell, u16(attempt));
-      M16 ok;
-      F16 x;
-      if constexpr (Small) {
-        x = small_gamma_attempt(a, uniform_open(w.x[0]), uniform_open(w.x[1]), ok);
-      } else {
-        F16 z, unused;
-        normal_pair(w.x[0], w.x[1], z, unused);
-        x = gamma_attempt(a, z, uniform_open(w.x[2]), ok);
-      }
-      std::uint32_t const used = first_lanes(n - i), accepted = lanes(ok) & used;
-      scatter(g, cell, x, accepted);
-      shapes.push(used & ~accepted, cell, a);
+/// The first pass over a row: small gammas where N = 0 and the cheap test accepts; `busy` gets the
+/// cells that may have N > 0 or have shape >= 1 (rate, v, shape), `open` those whose small gamma
+/// wants the exact test (u, w, shape).
+template <bool Counts>
+SGMC_INLINE void first_pass(Row const& row, std::uint32_t first_cell, float* fresh,
+                            RowsTask const& task, RowWords words, Queue& busy, Queue& open) {
+  F16 const rate = f16(static_cast<float>(row.keep / row.take)), one = f16(1.0f);
+  F16 shape = f16(task.eta), inverse = one / shape, hat = small_gamma_hat(shape);
+  for (std::int64_t k = 0; k < task.topics; k += 16) {
+    if constexpr (Counts) {
+      shape = f16(task.eta) + load_scaled(row.counts + k, task.factor);
+      inverse = one / shape;
+      hat = small_gamma_hat(shape);
     }
+    std::uint32_t const used = first_lanes(task.topics - k);
+    U16 const cell = iota() + u16(first_cell + static_cast<std::uint32_t>(k));
+    F16 const mu = load(row.g + k) * rate;
+    // N >= 1 iff v < 1 - exp(-mu), and never where v >= mu
+    F16 const v = uniform_open(words.next());
+    std::uint32_t const waits = used & lanes((v < mu) | (one <= shape));
+    busy.push(waits, cell, mu, v, shape);
+    // as in small_gamma_attempt, but that 1 - x <= exp(-x) saves a logarithm
+    F16 const u = uniform_open(words.next()), w = uniform_open(words.next());
+    F16 const p = hat * u, x = exp(log(p) * inverse);
+    std::uint32_t const accepted = lanes((p <= one) & (w <= one - x));
+    store(fresh + k, x);
+    open.push(used & ~waits & ~accepted, cell, u, w, shape);
   }
 }
 
@@ -138,82 +145,95 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
     return Stream::make(task.address.seed, task.address.chain,
                         stream_purpose(purpose, task.address.stream), task.address.step);
   };
-  Stream const pass = stream(0);
-  F16 const eta = f16(task.eta);
-  std::int64_t const stride = task.stride;
-
+  Stream const pass = stream(0), small_stream = stream(1), count_stream = stream(2),
+               gamma_stream = stream(3);
+  float* const fresh = scratch.fresh;  // by cell: Gamma(a + N)
   std::int32_t word[kRowBlock];
-  float* row_of[kRowBlock];
-  Queue poisson{scratch.index[0], scratch.value[0], 0},
-      gamma{scratch.index[1], scratch.value[1], 0}, small{scratch.index[2], scratch.value[2], 0};
-  std::int64_t touched = 0;
-  for (std::int64_t i = task.begin; i < task.end; ++i) {
-    std::int64_t const r = i - task.begin, w = task.rows ? task.rows[i] : i;
-    word[r] = static_cast<std::int32_t>(w);
-    float const* const row = row_of[r] = g + (task.packed ? i : w) * stride;
-    bool const seen = touched < task.n_touched && task.touched[touched] == w;
-    std::int64_t const* const counts = task.counts + touched * stride;
-    touched += seen;
-    double const h = task.rows ? task.lengths[i] : task.h;
-    if (!(h > 0.0)) continue;  // up to date already
-    F16 const rate = f16(static_cast<float>(__builtin_exp(-h) / -__builtin_expm1(-h)));
-    for (std::int64_t k = 0; k < stride; k += 16) {
-      F16 shape = eta;
-      if (seen) {
-        alignas(64) float n[16];
-        for (int l = 0; l < 16; ++l)
-          n[l] = static_cast<float>(static_cast<double>(counts[k + l]) * task.factor);
-        shape = shape + load(n);
-      }
-      F16 const mu = load(row + k) * rate;
-      Words const x =
-          random_words(pass, static_cast<std::uint32_t>(k), static_cast<std::uint64_t>(w));
-      // N >= 1 iff v < 1 - exp(-mu), and never where v >= mu
-      F16 const v = uniform_open(x.x[0]);
-      std::uint32_t const used = first_lanes(task.topics - k);
-      std::uint32_t const large = lanes(f16(10.0f) < mu) & used;
-      F16 count = f16(0.0f);
-      if (lanes(v < mu) & used) count = poisson_inversion(min(mu, f16(10.0f)), v);
-      M16 ok;
-      F16 const value = small_gamma_attempt(min(shape, f16(1.0f)), uniform_open(x.x[1]),
-                                            uniform_open(x.x[2]), ok);
-      std::uint32_t const simple =
-          lanes((count <= f16(0.0f)) & (shape < f16(1.0f))) & used & ~large;
-      std::uint32_t const rejected = simple & ~lanes(ok);
-      std::uint32_t const other = used & ~large & ~simple;
-      U16 const cell = iota() + u16(static_cast<std::uint32_t>(r * stride + k));
-      store(scratch.fresh + r * stride + k, value);
-      if (rejected) small.push(rejected, cell, shape);
-      if (large) {
-        store(scratch.shape + r * stride + k, shape);
-        poisson.push(large, cell, mu);
-      }
-      if (other) gamma.push(other, cell, shape + count);
-    }
-  }
-  Cells const cells{word, static_cast<std::uint32_t>(stride), 1.0f / static_cast<float>(stride)};
-  draw_poisson(poisson, stream(2), cells, scratch.shape, gamma, small);
-  draw_gamma<false>(gamma, stream(3), cells, scratch.fresh);
-  draw_gamma<true>(small, stream(1), cells, scratch.fresh);
+  Cells const cells{word, static_cast<std::uint32_t>(task.stride),
+                    1.0f / static_cast<float>(task.stride)};
+  Queue busy = Queue::make(scratch, 0), open = Queue::make(scratch, 1);
+  Queue gamma = Queue::make(scratch, 2);  // shape >= 1, rate or 0
+  Queue small = Queue::make(scratch, 3);  // shape < 1
+  Queue many = Queue::make(scratch, 4);   // rate, shape
 
-  for (std::int64_t k = 0; k < stride; ++k) task.sums[k] = 0.0;
-  for (std::int64_t i = task.begin; i < task.end; ++i) {
-    std::int64_t const r = i - task.begin;
-    double const h = task.rows ? task.lengths[i] : task.h;
-    if (!(h > 0.0)) continue;
-    double const keep = __builtin_exp(-h), take = -__builtin_expm1(-h);
-    float const c = static_cast<float>(take);
-    float* const row = row_of[r];
-    float const* const fresh = scratch.fresh + r * stride;
-    if (task.rows)
-      for (std::int64_t k = 0; k < task.topics; ++k)
-        task.sums[k] -= static_cast<double>(row[k]) * keep + static_cast<double>(task.eta) * take;
-    for (std::int64_t k = 0; k < task.topics; ++k) {
-      row[k] = c * fresh[k];
-      task.sums[k] += static_cast<double>(row[k]);
-    }
-    for (std::int64_t k = task.topics; k < stride; ++k) row[k] = 0.0f;
+  std::uint32_t first_cell = 0;
+  Rows rows(g, task);
+  for (Row row; rows.next(row); first_cell += cells.stride) {
+    word[first_cell / cells.stride] = static_cast<std::int32_t>(row.word);
+    if (!(row.take > 0.0)) continue;  // up to date already
+    RowWords const words = RowWords::make(pass, static_cast<std::uint64_t>(row.word));
+    if (row.counts)
+      first_pass<true>(row, first_cell, fresh + first_cell, task, words, busy, open);
+    else
+      first_pass<false>(row, first_cell, fresh + first_cell, task, words, busy, open);
   }
+  open.drain([&](Waiting const& q) {
+    M16 ok;
+    F16 const x = small_gamma_attempt(q.z, q.x, q.y, ok);
+    scatter(fresh, q.cell, x, q.used & lanes(ok));
+    small.push(q.used & ~lanes(ok), q.cell, q.z);
+  });
+
+  // Poisson counts: a cell whose count is known waits for a gamma
+  auto const counted = [&](std::uint32_t m, U16 cell, F16 shape) {
+    std::uint32_t const below_one = lanes(shape < f16(1.0f));
+    gamma.push(m & ~below_one, cell, shape, f16(0.0f));
+    small.push(m & below_one, cell, shape);
+  };
+  Queue few = open;  // rate, v, shape; nothing is left in that memory
+  busy.drain([&](Waiting const& q) {
+    std::uint32_t const without = q.used & lanes(f16(kNoncentral) <= q.z);
+    std::uint32_t const large = q.used & ~without & lanes(f16(kInversion) < q.x);
+    gamma.push(without, q.cell, q.z, q.x);
+    many.push(large, q.cell, q.x, q.z);
+    few.push(q.used & ~without & ~large, q.cell, q.x, q.y, q.z);
+  });
+  few.drain([&](Waiting const& q) {
+    counted(q.used, q.cell, q.z + poisson_inversion(q.x, q.y));
+  });
+  for (std::uint32_t attempt = 0; many.n > 0; ++attempt)
+    many.drain([&](Waiting const& q) {
+      Words const w = cells.words(count_stream, q.cell, attempt);
+      M16 ok;
+      F16 const n = poisson_attempt(q.x, uniform_open(w.x[0]), uniform_open(w.x[1]), ok);
+      counted(q.used & lanes(ok), q.cell, q.y + n);
+      many.push(q.used & ~lanes(ok), q.cell, q.x, q.y);
+    });
+
+  for (std::uint32_t attempt = 0; gamma.n > 0; ++attempt)
+    gamma.drain([&](Waiting const& q) {
+      Words const w = cells.words(gamma_stream, q.cell, attempt);
+      F16 z, z_gamma;
+      normal_pair(w.x[0], w.x[1], z, z_gamma);
+      M16 ok;
+      M16 const noncentral = f16(0.0f) < q.y;
+      F16 const shape = q.x - select(noncentral, f16(0.5f), f16(0.0f));
+      F16 const root = z + sqrt(f16(2.0f) * q.y);
+      F16 const x = gamma_attempt(shape, z_gamma, uniform_open(w.x[2]), ok) +
+                    select(noncentral, f16(0.5f) * root * root, f16(0.0f));
+      scatter(fresh, q.cell, x, q.used & lanes(ok));
+      gamma.push(q.used & ~lanes(ok), q.cell, q.x, q.y);
+    });
+  for (std::uint32_t attempt = 0; small.n > 0; ++attempt)
+    small.drain([&](Waiting const& q) {
+      Words const w = cells.words(small_stream, q.cell, attempt);
+      M16 ok;
+      F16 const x = small_gamma_attempt(q.x, uniform_open(w.x[0]), uniform_open(w.x[1]), ok);
+      scatter(fresh, q.cell, x, q.used & lanes(ok));
+      small.push(q.used & ~lanes(ok), q.cell, q.x);
+    });
+
+  Finish finish(task);
+  Rows again(g, task);
+  float const* from = fresh;
+  for (Row row; again.next(row); from += task.stride) {
+    if (!(row.take > 0.0)) continue;
+    finish.expect(row);
+    F16 const c = f16(static_cast<float>(row.take));
+    for (std::int64_t k = 0; k < task.stride; k += 16) store(row.g + k, c * load(from + k));
+    finish.written(row.g);
+  }
+  finish.flush();
 }
 
 }  // namespace sgmc::SGMC_ISA

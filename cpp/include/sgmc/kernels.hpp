@@ -110,9 +110,9 @@ struct RowsTask {
 
 /// Queues of a row kernel: kRowBlock * stride + kPad values each.
 struct RowsScratch {
-  std::int32_t* index[3];
-  float* value[3];
-  float* shape;  // by cell: shape of the cells that wait for a Poisson count
+  static constexpr int kQueues = 5;
+  std::int32_t* index[kQueues];
+  float* value[kQueues][3];
   float* fresh;  // by cell: the new rows, before they are scaled and go to their places
 };
 
