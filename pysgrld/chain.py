@@ -70,7 +70,7 @@ class Chain:
         self.sampler = SAMPLERS[options["algo"]]
         self.model = MODELS[options["model"]]
         self.seed, self.chain, self.threads = options["seed"], chain, threads
-        self.warm_up = options["warm-up"]
+        self.warm_up: int = options["warm-up"]
         step_size = options["step-size"]
         self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
         self.stream = Stream(source, train, options["minibatch"], self.seed, chain)
