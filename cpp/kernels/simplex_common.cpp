@@ -33,8 +33,8 @@ void simplex_start(float* g, float scale, RowsTask const& task) noexcept {
   Rows rows(g, task);
   for (Row row; rows.next(row);) {
     for (std::int64_t k = 0; k < task.stride; k += 16) {
-      Words const x = random_words(stream, static_cast<std::uint32_t>(k),
-                                   static_cast<std::uint64_t>(row.word));
+      Words const x =
+          random_words(stream, static_cast<std::uint32_t>(k), static_cast<std::uint64_t>(row.word));
       store(row.g + k, f16(-scale) * log(uniform_open(x.x[0])));  // Gamma(1) by inversion
     }
     finish.written(row.g);
@@ -121,6 +121,12 @@ void philox_blocks(std::uint32_t const* counter, std::uint32_t const* key, std::
       out[4 * i + q] = lane_values[i % 16];
     }
   }
+}
+
+void row_words(std::uint32_t const* state, std::int64_t n, std::uint32_t* out) noexcept {
+  RowWords words = RowWords::make(
+      Words{{load_u(state), load_u(state + 16), load_u(state + 32), load_u(state + 48)}});
+  for (std::int64_t i = 0; i < n; ++i) store(out + 16 * i, words.next());
 }
 
 }  // namespace sgmc::SGMC_ISA
