@@ -140,4 +140,10 @@ void philox_blocks(std::uint32_t const* counter, std::uint32_t const* key, std::
   }
 }
 
+void row_words(std::uint32_t const* state, std::int64_t n, std::uint32_t* out) noexcept {
+  RowWords words = RowWords::make(
+      Words{{load_u(state), load_u(state + 16), load_u(state + 32), load_u(state + 48)}});
+  for (std::int64_t i = 0; i < n; ++i) store(out + 16 * i, words.next());
+}
+
 }  // namespace sgmc::SGMC_ISA

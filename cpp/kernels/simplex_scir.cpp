@@ -23,7 +23,7 @@
 namespace sgmc::SGMC_ISA {
 namespace {
 
-constexpr float kInversion = 10.0f;   // Poisson rates up to here are inverted
+constexpr float kInversion = 10.0f;  // Poisson rates up to here are inverted
 constexpr float kNoncentral = 1.5f;  // shapes from here on are drawn without a count
 
 SGMC_INLINE std::uint32_t first_lanes(std::int64_t n) { return n >= 16 ? 0xffffu : (1u << n) - 1u; }
@@ -77,7 +77,8 @@ struct Queue {
 /// Cells are numbered through a block of listed rows: cell = row * stride + topic. A draw for topic
 /// k of word w takes blocks k, k + stride, k + 2 stride, ... of entity w: one per attempt.
 struct Cells {
-  std::int32_t const* word;  // of each row
+  std::int32_t const* word;  // of each row, ascending one by one where `in_order`
+  bool in_order;
   std::uint32_t stride;
   float inverse_stride;
 
@@ -89,22 +90,28 @@ struct Cells {
     row = add_where(rest < f16(0.0f), row, u16(~0u));
     row = add_where(f16(static_cast<float>(stride)) <= rest, row, u16(1));
     U16 const topic = cell - row * width;
-    alignas(64) std::int32_t at[16], w[16];
-    store(at, row);
-    for (int l = 0; l < 16; ++l) w[l] = word[at[l]];
-    return random_words(s, topic + u16(attempt) * width, load_u(w));
+    U16 words = row + u16(static_cast<std::uint32_t>(word[0]));
+    if (!in_order) {
+      alignas(64) std::int32_t at[16], w[16];
+      store(at, row);
+      for (int l = 0; l < 16; ++l) w[l] = word[at[l]];
+      words = load_u(w);
+    }
+    return random_words(s, topic + u16(attempt) * width, words);
   }
 };
 
-SGMC_INLINE void scatter(float* to, U16 where, F16 value, std::uint32_t m) {
+/// to[cell] = value for those used, accepted or not: who is not goes back to a queue and writes
+/// again.
+SGMC_INLINE void scatter(float* to, Waiting const& q, F16 value) {
   alignas(64) std::int32_t at[16];
   alignas(64) float x[16];
-  store(at, where);
+  store(at, q.cell);
   store(x, value);
-  for (; m; m &= m - 1) {
-    int const i = __builtin_ctz(m);
-    to[at[i]] = x[i];
-  }
+  if (q.used == 0xffffu)
+    for (int i = 0; i < 16; ++i) to[at[i]] = x[i];
+  else
+    for (int i = 0; i < popcount(q.used); ++i) to[at[i]] = x[i];
 }
 
 /// The first pass over a row: small gammas where N = 0 and the cheap test accepts; `busy` gets the
@@ -149,7 +156,7 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
                gamma_stream = stream(3);
   float* const fresh = scratch.fresh;  // by cell: Gamma(a + N)
   std::int32_t word[kRowBlock];
-  Cells const cells{word, static_cast<std::uint32_t>(task.stride),
+  Cells const cells{word, !task.rows, static_cast<std::uint32_t>(task.stride),
                     1.0f / static_cast<float>(task.stride)};
   Queue busy = Queue::make(scratch, 0), open = Queue::make(scratch, 1);
   Queue gamma = Queue::make(scratch, 2);  // shape >= 1, rate or 0
@@ -170,7 +177,7 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
   open.drain([&](Waiting const& q) {
     M16 ok;
     F16 const x = small_gamma_attempt(q.z, q.x, q.y, ok);
-    scatter(fresh, q.cell, x, q.used & lanes(ok));
+    scatter(fresh, q, x);
     small.push(q.used & ~lanes(ok), q.cell, q.z);
   });
 
@@ -188,9 +195,7 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
     many.push(large, q.cell, q.x, q.z);
     few.push(q.used & ~without & ~large, q.cell, q.x, q.y, q.z);
   });
-  few.drain([&](Waiting const& q) {
-    counted(q.used, q.cell, q.z + poisson_inversion(q.x, q.y));
-  });
+  few.drain([&](Waiting const& q) { counted(q.used, q.cell, q.z + poisson_inversion(q.x, q.y)); });
   for (std::uint32_t attempt = 0; many.n > 0; ++attempt)
     many.drain([&](Waiting const& q) {
       Words const w = cells.words(count_stream, q.cell, attempt);
@@ -211,7 +216,7 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
       F16 const root = z + sqrt(f16(2.0f) * q.y);
       F16 const x = gamma_attempt(shape, z_gamma, uniform_open(w.x[2]), ok) +
                     select(noncentral, f16(0.5f) * root * root, f16(0.0f));
-      scatter(fresh, q.cell, x, q.used & lanes(ok));
+      scatter(fresh, q, x);
       gamma.push(q.used & ~lanes(ok), q.cell, q.x, q.y);
     });
   for (std::uint32_t attempt = 0; small.n > 0; ++attempt)
@@ -219,7 +224,7 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
       Words const w = cells.words(small_stream, q.cell, attempt);
       M16 ok;
       F16 const x = small_gamma_attempt(q.x, uniform_open(w.x[0]), uniform_open(w.x[1]), ok);
-      scatter(fresh, q.cell, x, q.used & lanes(ok));
+      scatter(fresh, q, x);
       small.push(q.used & ~lanes(ok), q.cell, q.x);
     });
 

@@ -24,6 +24,7 @@ void uniforms(std::int64_t const*, std::int64_t const*, std::int64_t, Address co
 void draw(int, float const*, std::int64_t, Address const&, float*) noexcept;
 void philox_blocks(std::uint32_t const*, std::uint32_t const*, std::int64_t,
                    std::uint32_t*) noexcept;
+void row_words(std::uint32_t const*, std::int64_t, std::uint32_t*) noexcept;
 
 KernelTable const& table() noexcept {
   static constexpr KernelTable kernels{SGMC_STRING(SGMC_ISA),
@@ -39,7 +40,8 @@ KernelTable const& table() noexcept {
                                        permute,
                                        uniforms,
                                        draw,
-                                       philox_blocks};
+                                       philox_blocks,
+                                       row_words};
   return kernels;
 }
 

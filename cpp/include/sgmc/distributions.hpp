@@ -60,7 +60,7 @@ SGMC_INLINE F16 poisson_inversion(F16 mu, F16 v) {
     M16 const more = v < tail;
     if (!lanes(more)) break;
     n = add_where(more, n, f16(1.0f));
-    term = term * mu * f16(1.0f / static_cast<float>(k));
+    term = term * (mu * f16(1.0f / static_cast<float>(k)));
     tail = tail - term;
   }
   return n;

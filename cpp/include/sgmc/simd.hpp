@@ -33,9 +33,7 @@ typedef float NativeF __attribute__((vector_size(4 * kNative)));
 typedef std::int32_t NativeI __attribute__((vector_size(4 * kNative)));
 typedef std::uint32_t NativeU __attribute__((vector_size(4 * kNative)));
 typedef std::uint64_t NativeW __attribute__((vector_size(4 * kNative)));
-typedef std::int64_t WideI __attribute__((vector_size(8 * kNative)));
-typedef std::uint64_t WideW __attribute__((vector_size(8 * kNative)));
-typedef double WideD __attribute__((vector_size(8 * kNative)));
+typedef double NativeD __attribute__((vector_size(4 * kNative)));
 
 // ---- a native register of floats, and of 32-bit integers --------------------------------------
 
@@ -46,7 +44,7 @@ struct NU {
   NativeU v;
 };
 struct ND {  // the doubles of a register of floats
-  WideD v;
+  NativeD lo, hi;
 };
 #if defined(SGMC_AVX512)
 struct NM {
@@ -100,7 +98,7 @@ template <>
 struct Make<ND> {
   static SGMC_INLINE ND load(double const* p) {
     ND r;
-    std::memcpy(&r.v, p, sizeof r.v);
+    std::memcpy(&r, p, sizeof r);
     return r;
   }
 };
@@ -137,7 +135,7 @@ SGMC_INLINE U16 load_u(std::uint32_t const* p) { return Make<U16>::load(p); }
 SGMC_INLINE U16 load_u(std::int32_t const* p) { return Make<U16>::load(p); }
 
 SGMC_INLINE void store(float* p, NF a) { std::memcpy(p, &a.v, sizeof a.v); }
-SGMC_INLINE void store(double* p, ND a) { std::memcpy(p, &a.v, sizeof a.v); }
+SGMC_INLINE void store(double* p, ND a) { std::memcpy(p, &a, sizeof a); }
 SGMC_INLINE void store(std::uint32_t* p, NU a) { std::memcpy(p, &a.v, sizeof a.v); }
 SGMC_INLINE void store(std::int32_t* p, NU a) { std::memcpy(p, &a.v, sizeof a.v); }
 template <class X, class H>
@@ -176,7 +174,6 @@ SGMC_BINARY(operator+, NF, NF, a.v + b.v)
 SGMC_BINARY(operator-, NF, NF, a.v - b.v)
 SGMC_BINARY(operator*, NF, NF, a.v* b.v)
 SGMC_BINARY(operator/, NF, NF, a.v / b.v)
-SGMC_BINARY(operator+, ND, ND, a.v + b.v)
 SGMC_BINARY(operator+, NU, NU, a.v + b.v)
 SGMC_BINARY(operator-, NU, NU, a.v - b.v)
 SGMC_BINARY(operator*, NU, NU, a.v* b.v)
@@ -334,23 +331,60 @@ SGMC_INLINE U16 iota() {
   return load_u(k);
 }
 
-// ---- integers and doubles: twice a register -----------------------------------------------------
+// ---- integers and doubles: two registers for one of floats
+// ---------------------------------------
+
+SGMC_INLINE ND add(ND a, ND b) { return {a.lo + b.lo, a.hi + b.hi}; }
+SGMC_BINARY(operator+, ND, ND, add(a, b))
+
+SGMC_INLINE ND widen(NF a) {
+#if defined(SGMC_AVX512)
+  return {(NativeD)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)a.v)),
+          (NativeD)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)a.v, 1))};
+#elif defined(SGMC_AVX2)
+  return {(NativeD)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)a.v)),
+          (NativeD)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)a.v, 1))};
+#elif defined(__SSE2__)
+  return {(NativeD)_mm_cvtps_pd((__m128)a.v),
+          (NativeD)_mm_cvtps_pd(_mm_movehl_ps((__m128)a.v, (__m128)a.v))};
+#else
+  return {{a.v[0], a.v[1]}, {a.v[2], a.v[3]}};
+#endif
+}
+SGMC_UNARY(to_double, NF, ND, widen(a))
+
+SGMC_INLINE NF narrow(ND a) {
+#if defined(SGMC_AVX512)
+  return {(NativeF)_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps((__m512d)a.lo)),
+                                      _mm512_cvtpd_ps((__m512d)a.hi), 1)};
+#elif defined(SGMC_AVX2)
+  return {(NativeF)_mm256_set_m128(_mm256_cvtpd_ps((__m256d)a.hi), _mm256_cvtpd_ps((__m256d)a.lo))};
+#elif defined(__SSE2__)
+  return {(NativeF)_mm_movelh_ps(_mm_cvtpd_ps((__m128d)a.lo), _mm_cvtpd_ps((__m128d)a.hi))};
+#else
+  return {{static_cast<float>(a.lo[0]), static_cast<float>(a.lo[1]), static_cast<float>(a.hi[0]),
+           static_cast<float>(a.hi[1])}};
+#endif
+}
+
+SGMC_INLINE NativeD load_integers(std::int64_t const* p) {
+  NativeW x;
+  std::memcpy(&x, p, sizeof x);
+#if defined(SGMC_AVX512)
+  return (NativeD)_mm512_cvtepi64_pd((__m512i)x);
+#else
+  // 2^84 + 2^63 + the upper half and 2^52 + the lower half are doubles by their bits; the constants
+  // cancel exactly, and the last addition rounds as a conversion does.
+  NativeD const low = (NativeD)((x & 0xffffffffu) | 0x4330000000000000u);
+  NativeD const high = (NativeD)((x >> 32) ^ 0x4530000080000000u);
+  return (high - 0x1.00000801p84) + low;
+#endif
+}
 
 /// p[i] * factor in double, rounded to float.
 SGMC_INLINE void load_scaled(std::int64_t const* p, double factor, NF& r) {
-#if defined(SGMC_AVX512)
-  WideI x;
-  std::memcpy(&x, p, sizeof x);
-  r.v = __builtin_convertvector(__builtin_convertvector(x, WideD) * factor, NativeF);
-#else
-  // The others have no conversion. 2^84 + 2^63 + the upper half and 2^52 + the lower half are doubles
-  // by their bits; the constants cancel exactly and the last addition rounds as a conversion does.
-  WideI x;
-  std::memcpy(&x, p, sizeof x);
-  WideD const low = (WideD)((x & 0xffffffff) | 0x4330000000000000);
-  WideD const high = (WideD)(((WideW)x >> 32) ^ 0x4530000080000000u);
-  r.v = __builtin_convertvector(((high - 0x1.00000801p84) + low) * factor, NativeF);
-#endif
+  NativeD const f = factor - NativeD{};
+  r = narrow({load_integers(p) * f, load_integers(p + kNative / 2) * f});
 }
 template <class H>
 SGMC_INLINE void load_scaled(std::int64_t const* p, double factor, Pair<H>& r) {
@@ -362,8 +396,6 @@ SGMC_INLINE F16 load_scaled(std::int64_t const* p, double factor) {
   load_scaled(p, factor, r);
   return r;
 }
-
-SGMC_UNARY(to_double, NF, ND, __builtin_convertvector(a.v, WideD))
 
 // ---- crossing lanes
 // ------------------------------------------------------------------------------
@@ -411,11 +443,25 @@ SGMC_INLINE float lane(F16 a, int i) {
 #endif
 }
 
+#if defined(SGMC_AVX2)
+/// Eight lanes packed by a permutation that pext picks from 0, 1, ..., 7.
+SGMC_INLINE int compress8(void* p, std::uint32_t m, __m256i a) {
+  std::uint64_t const bytes = _pdep_u64(m, 0x0101010101010101u) * 0xffu;
+  auto const order = static_cast<long long>(_pext_u64(0x0706050403020100u, bytes));
+  __m256i const lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(order));
+  _mm256_storeu_si256(static_cast<__m256i*>(p), _mm256_permutevar8x32_epi32(a, lanes));
+  return popcount(m);
+}
+#endif
+
 /// Write the lanes of `a` that `m` has, packed; returns how many. `p` needs room for 16.
 SGMC_INLINE int compress(float* p, std::uint32_t m, F16 a) {
 #if defined(SGMC_AVX512)
   _mm512_storeu_ps(p, _mm512_maskz_compress_ps(static_cast<__mmask16>(m), (__m512)a.v));
   return popcount(m);
+#elif defined(SGMC_AVX2)
+  int const n = compress8(p, m & 0xffu, (__m256i)a.lo.v);
+  return n + compress8(p + n, m >> 8, (__m256i)a.hi.v);
 #else
   alignas(64) float x[16];
   store(x, a);
@@ -428,6 +474,9 @@ SGMC_INLINE int compress(std::int32_t* p, std::uint32_t m, U16 a) {
 #if defined(SGMC_AVX512)
   _mm512_storeu_si512(p, _mm512_maskz_compress_epi32(static_cast<__mmask16>(m), (__m512i)a.v));
   return popcount(m);
+#elif defined(SGMC_AVX2)
+  int const n = compress8(p, m & 0xffu, (__m256i)a.lo.v);
+  return n + compress8(p + n, m >> 8, (__m256i)a.hi.v);
 #else
   alignas(64) std::int32_t x[16];
   store(x, a);
