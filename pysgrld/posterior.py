@@ -95,7 +95,7 @@ class Posterior:
         """
         chain, key = self.chain, Key(self.chain.seed, self.chain.chain, self.chain.step)
         if self._sum is not None:
-            self._sum += chain.mean_phi()
+            chain.add_phi(self._sum)
         if self.completion is not None:
             phi = chain.phi(self.completion.words)
             self._history.append((chain.step, self.completion.update(key, phi)))

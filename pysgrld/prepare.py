@@ -24,6 +24,7 @@ from pysgrld.options import FREE
 from pysgrld.resources import allowed_memory
 from pysgrld.run import Candidate, RunDirectory, decide, find_run
 from pysgrld.run.files import replace_file, writing
+from pysgrld.samplers import FLOAT_ETA
 from pysgrld.settings import Facts, resolve
 from pysgrld.stream import Stream, choose_holdout
 from pysgrld.types import Int64s, Key
@@ -355,12 +356,14 @@ def _check_memory(
     options: Mapping[str, Any], facts: Facts, held_out: HeldOut | None, listener: Listener
 ) -> None:
     """Say what the run will need, and refuse it if that is more than allowed."""
-    cells = facts.words * padded(options["topics"])
+    lazy, k = options["lazy"] == "on", padded(options["topics"])
+    cells = facts.words * k
+    seen = facts.minibatch_words(options["minibatch"], options["seed"]) if lazy else facts.words
     scored = 0 if held_out is None else 24 * held_out.observed.tokens
     scored += 0 if held_out is None else len(held_out.observed) * padded(options["topics"]) * 8
     need = {
-        "topics": 4 * cells if options["eta"] >= 0.01 else 8 * cells,
-        "their counts and copies": (4 + 8 + 8) * cells,
+        "topics": (4 if options["eta"] >= FLOAT_ETA else 8) * cells + 8 * facts.words * lazy,
+        "their counts and copies": (4 + 8 + 8) * seen * k + 12 * cells * lazy,
         "posterior mean": (8 + 4) * cells if options["samples"] else 0,
         "held-out documents": scored,
         "topics of tokens": 8 * facts.tokens if options["algo"] == "gibbs" else 0,

@@ -70,7 +70,8 @@ def load(cls: type[LDA], path: Path) -> LDA:
         parameters = {
             "n_components": options["topics"], "algo": options["algo"], "alpha": options["alpha"],
             "eta": options["eta"], "minibatch": options["minibatch"], "sweeps": options["sweeps"],
-            "random_state": options["seed"], "total_samples": corpus["training_documents"],
+            "lazy": options["lazy"], "random_state": options["seed"],
+            "total_samples": corpus["training_documents"],
         }  # fmt: skip
     model = cls(**parameters)
     checkpoint = run.load_checkpoint(required=True)

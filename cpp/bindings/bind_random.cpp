@@ -64,6 +64,16 @@ void bind_random(py::module_& m) {
       },
       py::arg("counter"), py::arg("key"));
   m.def(
+      "row_words",
+      [](Array<std::uint32_t> const& state, std::int64_t n) {
+        check_shape(state, "state", {4, kPad});
+        if (n < 0) throw py::value_error("n: must be >= 0");
+        Array<std::uint32_t> out({n, std::int64_t{kPad}});
+        active_kernels()->row_words(state.data(), n, out.mutable_data());
+        return out;
+      },
+      py::arg("state"), py::arg("n"));
+  m.def(
       "draw",
       [](std::string const& kind, Array<float> const& parameter, std::uint64_t seed,
          std::uint64_t step) {

@@ -21,6 +21,12 @@ void check_rows(Array<std::int32_t> const& rows, std::int64_t v) {
       throw py::value_error("rows: must be strictly increasing rows of g");
 }
 
+void check_lengths(Array<double> const& lengths, std::int64_t n) {
+  check_shape(lengths, "lengths", {n});
+  for (std::int64_t i = 0; i < n; ++i)
+    if (!(lengths.data()[i] >= 0.0)) throw py::value_error("lengths: must be >= 0");
+}
+
 /// What every step of a row kernel says; `rows` are those with counts.
 RowsTask step_task(Array<float> const& g, std::int32_t topics, float eta,
                    Array<std::int32_t> const& rows, Array<std::int64_t> const* counts,
@@ -86,9 +92,7 @@ void def_step_of_rows(py::module_& m, char const* name) {
         std::int64_t const n = rows.shape(0);
         check_rows(rows, packed ? std::numeric_limits<std::int32_t>::max() : g.shape(0));
         if (packed) check_shape(g, "g", {n, -1});
-        check_shape(lengths, "lengths", {n});
-        for (std::int64_t i = 0; i < n; ++i)
-          if (!(lengths.data()[i] >= 0.0)) throw py::value_error("lengths: must be >= 0");
+        check_lengths(lengths, n);
         if (purpose != Purpose::scir_pass && purpose != Purpose::catch_up_pass &&
             purpose != Purpose::look_pass)
           throw py::value_error("purpose: wanted scir_pass, catch_up_pass or look_pass");
@@ -152,6 +156,23 @@ void bind_simplex(py::module_& m) {
       },
       py::kw_only(), py::arg("g"), py::arg("sums"), py::arg("topics"), py::arg("rows"),
       py::arg("threads"));
+  m.def(
+      "simplex_add_phi",
+      [](Array<double> total, Array<float> const& g, Array<double> const& sums, std::int32_t topics,
+         float eta, std::optional<Array<double>> lengths, int threads) {
+        check_state(g, sums, topics);
+        check_threads(threads);
+        std::int64_t const n = g.shape(0), stride = g.shape(1);
+        check_shape(total, "total", {n, stride});
+        if (lengths) check_lengths(*lengths, n);
+        double* const to = total.mutable_data();
+        double const* const from = lengths ? lengths->data() : nullptr;
+        py::gil_scoped_release release;
+        run_add_phi(*active_kernels(), g.data(), sums.data(), from, eta, n, stride, topics, to,
+                    threads);
+      },
+      py::kw_only(), py::arg("total").noconvert(), py::arg("g"), py::arg("sums"), py::arg("topics"),
+      py::arg("eta"), py::arg("lengths"), py::arg("threads"));
   m.def(
       "simplex_scir_log",
       [](Array<double> log_g, Array<double> const& shape, double h, std::uint64_t seed,

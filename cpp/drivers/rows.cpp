@@ -58,15 +58,36 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
     for (std::int64_t c = 0; c < stride; ++c) sums[c] += partial[block * stride + c];
 }
 
-void run_phi(KernelTable const& k, float const* g, double const* sums, std::int32_t const* rows,
-             std::int64_t n, std::int64_t stride, std::int32_t topics, float* out, int threads) {
+namespace {
+
+constexpr std::int64_t kPhiChunk = 256;
+
+std::vector<float> inverses(double const* sums, std::int64_t stride, std::int32_t topics) {
   std::vector<float> inverse(static_cast<std::size_t>(stride), 0.0f);
   for (std::int64_t c = 0; c < topics; ++c)
     inverse[static_cast<std::size_t>(c)] = static_cast<float>(1.0 / sums[c]);
+  return inverse;
+}
+
+}  // namespace
+
+void run_phi(KernelTable const& k, float const* g, double const* sums, std::int32_t const* rows,
+             std::int64_t n, std::int64_t stride, std::int32_t topics, float* out, int threads) {
+  auto const inverse = inverses(sums, stride, topics);
   PhiTask const task{stride, topics, inverse.data()};
-  constexpr std::int64_t kChunk = 256;
-  parallel_for((n + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
-    k.simplex_phi(g, rows, chunk * kChunk, std::min(n, (chunk + 1) * kChunk), out, task);
+  parallel_for((n + kPhiChunk - 1) / kPhiChunk, threads, [&](std::int64_t chunk, int) {
+    k.simplex_phi(g, rows, chunk * kPhiChunk, std::min(n, (chunk + 1) * kPhiChunk), out, task);
+  });
+}
+
+void run_add_phi(KernelTable const& k, float const* g, double const* sums, double const* lengths,
+                 float eta, std::int64_t n, std::int64_t stride, std::int32_t topics, double* total,
+                 int threads) {
+  auto const inverse = inverses(sums, stride, topics);
+  PhiTask const task{stride, topics, inverse.data()};
+  parallel_for((n + kPhiChunk - 1) / kPhiChunk, threads, [&](std::int64_t chunk, int) {
+    k.simplex_add_phi(g, lengths, eta, chunk * kPhiChunk, std::min(n, (chunk + 1) * kPhiChunk),
+                      total, task);
   });
 }
 

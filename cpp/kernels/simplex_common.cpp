@@ -33,8 +33,8 @@ void simplex_start(float* g, float scale, RowsTask const& task) noexcept {
   Rows rows(g, task);
   for (Row row; rows.next(row);) {
     for (std::int64_t k = 0; k < task.stride; k += 16) {
-      Words const x = random_words(stream, static_cast<std::uint32_t>(k),
-                                   static_cast<std::uint64_t>(row.word));
+      Words const x =
+          random_words(stream, static_cast<std::uint32_t>(k), static_cast<std::uint64_t>(row.word));
       store(row.g + k, f16(-scale) * log(uniform_open(x.x[0])));  // Gamma(1) by inversion
     }
     finish.written(row.g);
@@ -51,6 +51,23 @@ void simplex_phi(float const* g, std::int32_t const* rows, std::int64_t begin, s
     for (std::int64_t k = 0; k < stride; k += 16)
       store(to + k, max(load(row + k) * load(task.inverse_sums + k), f16(kPhiFloor)));
     for (std::int64_t k = task.topics; k < stride; ++k) to[k] = 0.0f;
+  }
+}
+
+void simplex_add_phi(float const* g, double const* lengths, float eta, std::int64_t begin,
+                     std::int64_t end, double* total, PhiTask const& task) noexcept {
+  std::int64_t const stride = task.stride;
+  for (std::int64_t w = begin; w < end; ++w) {
+    double const h = lengths ? lengths[w] : 0.0;
+    F16 const keep = f16(static_cast<float>(__builtin_exp(-h)));
+    F16 const arriving = f16(eta) * f16(static_cast<float>(-__builtin_expm1(-h)));
+    for (std::int64_t k = 0; k < stride; k += 16) {
+      F16 const now = load(g + w * stride + k) * keep + arriving;
+      F16 const phi = max(now * load(task.inverse_sums + k), f16(kPhiFloor));
+      M16 const real = iota() < u16(static_cast<std::uint32_t>(task.topics - k));  // signed
+      double* const to = total + w * stride + k;
+      store(to, load(to) + to_double(select(real, phi, f16(0.0f))));
+    }
   }
 }
 
@@ -121,6 +138,12 @@ void philox_blocks(std::uint32_t const* counter, std::uint32_t const* key, std::
       out[4 * i + q] = lane_values[i % 16];
     }
   }
+}
+
+void row_words(std::uint32_t const* state, std::int64_t n, std::uint32_t* out) noexcept {
+  RowWords words = RowWords::make(
+      Words{{load_u(state), load_u(state + 16), load_u(state + 32), load_u(state + 48)}});
+  for (std::int64_t i = 0; i < n; ++i) store(out + 16 * i, words.next());
 }
 
 }  // namespace sgmc::SGMC_ISA

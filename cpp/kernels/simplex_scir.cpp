@@ -23,7 +23,7 @@
 namespace sgmc::SGMC_ISA {
 namespace {
 
-constexpr float kInversion = 10.0f;   // Poisson rates up to here are inverted
+constexpr float kInversion = 10.0f;  // Poisson rates up to here are inverted
 constexpr float kNoncentral = 1.5f;  // shapes from here on are drawn without a count
 
 SGMC_INLINE std::uint32_t first_lanes(std::int64_t n) { return n >= 16 ? 0xffffu : (1u << n) - 1u; }
@@ -101,7 +101,8 @@ struct Cells {
   }
 };
 
-/// to[cell] = value for those used, accepted or not: who is not goes back to a queue and writes again.
+/// to[cell] = value for those used, accepted or not: who is not goes back to a queue and writes
+/// again.
 SGMC_INLINE void scatter(float* to, Waiting const& q, F16 value) {
   alignas(64) std::int32_t at[16];
   alignas(64) float x[16];
@@ -194,9 +195,7 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
     many.push(large, q.cell, q.x, q.z);
     few.push(q.used & ~without & ~large, q.cell, q.x, q.y, q.z);
   });
-  few.drain([&](Waiting const& q) {
-    counted(q.used, q.cell, q.z + poisson_inversion(q.x, q.y));
-  });
+  few.drain([&](Waiting const& q) { counted(q.used, q.cell, q.z + poisson_inversion(q.x, q.y)); });
   for (std::uint32_t attempt = 0; many.n > 0; ++attempt)
     many.drain([&](Waiting const& q) {
       Words const w = cells.words(count_stream, q.cell, attempt);

@@ -16,6 +16,8 @@ void simplex_relax(float*, RowsTask const&, RowsScratch const&) noexcept;
 void simplex_start(float*, float, RowsTask const&) noexcept;
 void simplex_phi(float const*, std::int32_t const*, std::int64_t, std::int64_t, float*,
                  PhiTask const&) noexcept;
+void simplex_add_phi(float const*, double const*, float, std::int64_t, std::int64_t, double*,
+                     PhiTask const&) noexcept;
 void predictive(PredictiveTask const&, std::int64_t, std::int64_t, double*) noexcept;
 void permute(std::int64_t const*, std::int64_t, std::int64_t, Address const&, Purpose,
              std::int64_t*) noexcept;
@@ -24,6 +26,7 @@ void uniforms(std::int64_t const*, std::int64_t const*, std::int64_t, Address co
 void draw(int, float const*, std::int64_t, Address const&, float*) noexcept;
 void philox_blocks(std::uint32_t const*, std::uint32_t const*, std::int64_t,
                    std::uint32_t*) noexcept;
+void row_words(std::uint32_t const*, std::int64_t, std::uint32_t*) noexcept;
 
 KernelTable const& table() noexcept {
   static constexpr KernelTable kernels{SGMC_STRING(SGMC_ISA),
@@ -36,11 +39,13 @@ KernelTable const& table() noexcept {
                                        simplex_relax,
                                        simplex_start,
                                        simplex_phi,
+                                       simplex_add_phi,
                                        predictive,
                                        permute,
                                        uniforms,
                                        draw,
-                                       philox_blocks};
+                                       philox_blocks,
+                                       row_words};
   return kernels;
 }
 

@@ -85,6 +85,22 @@ def shapes(stats: Statistics, block: Block) -> Doubles:
     return a
 
 
+def add_phi(total: Doubles, state: State, block: Block, threads: int) -> None:
+    """Add phi, (V, Kp), to ``total``: of lazy rows, what is expected of them now."""
+    if "g" not in state:
+        total += rows(state, None, block, threads)
+        return
+    core.simplex_add_phi(
+        total=total,
+        g=state["g"],
+        sums=state["sums"],
+        topics=block.shape[1],
+        eta=block.prior,
+        lengths=state["now"] - state["last"] if "last" in state else None,
+        threads=threads,
+    )
+
+
 def rows(state: State, words: Int32s | None, block: Block, threads: int) -> Floats:
     """Phi of ``words`` (all where None), (R, Kp) float32, floored so that no token lacks a topic."""
     k = block.shape[1]

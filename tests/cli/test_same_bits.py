@@ -3,6 +3,7 @@
 import signal
 import time
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.cli
@@ -43,6 +44,31 @@ def test_threads(sgmc, undisturbed, threads):
 def test_looking(sgmc, undisturbed, options):
     sgmc.train(*options.split())
     assert sgmc.topics_hash() == undisturbed
+
+
+def test_lazy_rows_stopped_looked_at_and_on_other_threads(sgmc):
+    """Red with: a look that keeps the rows it brought up to date."""
+    lazy = ("--lazy", "on", "--samples", "3")
+    sgmc.train(*lazy, out="whole")
+    sgmc.stop_midway(signal.SIGKILL, *lazy, "--checkpoint-every", "7")
+    assert "goes on from iteration" in sgmc.train(*lazy, "--threads", "2").stderr
+    assert sgmc.topics_hash() == sgmc.topics_hash("whole")
+    kept = [
+        sorted((p.name, p.read_bytes()) for p in (sgmc.folder / run / "samples").iterdir())
+        for run in ("run", "whole")
+    ]
+    assert kept[0] == kept[1]
+
+
+def test_current_topics_of_lazy_rows_are_brought_up_to_date(sgmc):
+    """A run without samples exports a copy of its rows as of now, the same at every export.
+
+    Red with: rows exported as they were last drawn.
+    """
+    sgmc.train("--lazy", "on", "--samples", "0")
+    assert sgmc.topics_hash() == sgmc.topics_hash()
+    sums = np.load(sgmc.folder / "run-export" / "topics.npy").sum(axis=1, dtype=float)
+    np.testing.assert_allclose(sums, 1.0, rtol=1e-5)
 
 
 def test_a_longer_budget_goes_on_from_a_shorter_one(sgmc, undisturbed):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from oracles.philox import Address, uniform_open
+from oracles.xoshiro import row_words
 from scipy import stats
 
 
@@ -26,27 +27,23 @@ def simplex_relax(g, counts, eta, h):
 
 
 def sgrld_normals(shape, seed, chain, step, stream):
-    """Box and Muller: 64 topics of a row share 16 blocks, two pairs of normals each."""
+    """Box and Muller: in a block of 64 rows, two vectors of words make 32 topics of a row."""
     address = Address(seed, chain, "sgrld_noise", step, stream)
-    z = np.zeros(shape)
-    for w in range(shape[0]):
-        for k in range(shape[1]):
-            words = address.block(k // 64 * 16 + k % 16, w)
-            quarter, pair = k % 64 // 16, 2 * (k % 64 // 32)
-            a, b = words[pair], words[pair + 1]
-            low = (b << 3) & 0xFFFFFFFF
-            angle = np.pi / 4 * (low - (1 << 32) * (low >> 31)) / 2.0**31
-            parts = (
-                (np.sin(angle), np.cos(angle)) if b >> 31 == 0 else (np.cos(angle), np.sin(angle))
-            )
-            which = quarter % 2
-            sign = 1 - 2 * ((b >> (30 - which)) & 1)
-            z[w, k] = (
-                np.sqrt(-2 * np.log(uniform_open(a)))
-                * sign
-                * (parts[0] if which == 0 else parts[1])
-            )
-    return z
+    v, k = shape
+    vectors = -(-k // 32)
+    z = np.zeros((v, vectors, 2, 16))
+    for w in range(v):
+        if w % 64 == 0:
+            words = row_words(address, w, 2 * vectors * 64).reshape(64, vectors, 2, 16)
+        a, b = words[w % 64, :, 0], words[w % 64, :, 1]
+        angle = np.pi / 4 * (b << np.uint32(3)).view(np.int32) / 2.0**31
+        parts = np.where(
+            b >> 31 == 0, (np.sin(angle), np.cos(angle)), (np.cos(angle), np.sin(angle))
+        )
+        for i in range(2):
+            sign = 1.0 - 2.0 * (b >> np.uint32(30 - i) & 1)
+            z[w, :, i] = np.sqrt(-2 * np.log(uniform_open(a.astype(int)))) * sign * parts[i]
+    return z.reshape(v, -1)[:, :k]
 
 
 def simplex_sgrld(g, counts, eta, h, z):

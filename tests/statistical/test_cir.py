@@ -39,7 +39,7 @@ def test_one_step_meets_the_cdf_fixtures(step, a, g, h, points):
         assert abs((x <= at).mean() - f) < Z * np.sqrt(f * (1 - f) / N), at
 
 
-@pytest.mark.parametrize("a", [0.05, 0.7, 1.0, 1.3])
+@pytest.mark.parametrize("a", [0.05, 0.7, 1.0, 1.3, 1.5, 2.2, 40.0])
 @pytest.mark.parametrize("rate", [0.01, 3.0, 9.5, 9.9999, 10.0001, 10.5, 30.0, 200.0])
 def test_one_step_has_the_noncentral_chi_square_law(step, a, rate):
     """Red with: c/2 for c; rate g e/(2c) for g e/c (noncentrality mu for 2 mu); shape eta/2;

@@ -82,3 +82,22 @@ def test_unadjusted_bias_is_that_of_the_table(h, iterations, total, rare):
             tail += (g[3:].sum(axis=0) / sums).mean()
     assert mass / (iterations - iterations // 2) == pytest.approx(total, rel=0.05)
     assert tail / (iterations - iterations // 2) == pytest.approx(rare, rel=0.05)
+
+
+@pytest.mark.parametrize("lag", [1, 15, 16, 17, 32, 112, 113, 64 * 112])
+def test_noise_of_neighbouring_cells_is_uncorrelated_and_so_are_its_squares(lag):
+    """Topics 1 to 32 apart share a vector or a radius; 112 apart are words, 64 of them a block.
+
+    Red with: one direction for both topics of a pair; the generator seeded anew in every row of a
+    block by the block; a radius of sqrt(-log u).
+    """
+    v, k, h = 4000, 112, 0.01
+    g = np.ones((v, k), np.float32)
+    core.simplex_sgrld(
+        g=g, sums=np.full(k, float(v)), topics=k, eta=1.0, rows=np.zeros(0, np.int32),
+        counts=np.zeros((0, k), np.int64), factor=1.0, h=h, seed=1, chain=0, step=0, stream=0,
+        work=WORK, threads=1,
+    )  # fmt: skip
+    z = (g.reshape(-1).astype(np.float64) - 1) / np.sqrt(2 * h)
+    assert abs(z_mean(z[lag:] * z[:-lag], 0.0)) < Z
+    assert abs(z_mean((z[lag:] ** 2 - 1) * (z[:-lag] ** 2 - 1), 0.0)) < Z

@@ -77,8 +77,9 @@ def test_a_saved_model_is_the_same_when_loaded(fitted, counts, tmp_path):
         fitted.save(tmp_path / "run")
 
 
-def test_partial_fit_after_load_goes_on_as_without_it(counts, tmp_path):
-    model = LDA(3, total_samples=180, burn_in=2)
+@pytest.mark.parametrize("lazy", ["on", "off"])
+def test_partial_fit_after_load_goes_on_as_without_it(lazy, counts, tmp_path):
+    model = LDA(3, total_samples=180, burn_in=2, lazy=lazy)
     for begin in range(0, 180, 30):
         model.partial_fit(counts[begin : begin + 30])
     model.save(tmp_path / "run")
@@ -116,6 +117,8 @@ def test_unfitted_model_says_so(counts):
     [
         ({"n_components": 0}, "n_components >= 1"),
         ({"algo": "vb"}, "algo in scir"),
+        ({"lazy": "yes"}, "lazy in auto"),
+        ({"lazy": "on", "algo": "sgrld"}, "--lazy has no meaning"),
         ({"alpha": -1.0}, "alpha > 0"),
         ({"eta": 0}, "eta > 0"),
         ({"minibatch": 1.5}, "minibatch >= 1"),

@@ -104,6 +104,15 @@ def test_exp_far_below_is_zero(isa):
     assert core.draw("exp", x, 1).tolist() == [0.0] * 4
 
 
+@pytest.mark.parametrize(
+    ("message", "state", "n"),
+    [("state has shape", (4, 15), 1), ("state has shape", (3, 16), 1), ("n: must be", (4, 16), -1)],
+)
+def test_row_words_names_the_bad_argument(message, state, n):
+    with pytest.raises(ValueError, match=message):
+        core.row_words(np.ones(state, np.uint32), n)
+
+
 def test_draw_refuses_an_unknown_kind():
     with pytest.raises(ValueError, match="kind: no sampler called 'cauchy'"):
         core.draw("cauchy", np.zeros(1, np.float32), 1)

@@ -63,6 +63,26 @@ def test_sgrld_is_the_oracle_s_with_the_same_normals(v, k):
     np.testing.assert_allclose(state["g"][:, :k], expected, rtol=1e-5, atol=3e-6)
 
 
+@pytest.mark.parametrize("isa", core.available_isas())
+@pytest.mark.parametrize("factor", [1.0, 2.0**-24, 0.3])
+def test_counts_of_every_size_become_floats_of_one_rounding(isa, factor):
+    """Up to 2^62, where a conversion in two halves has bits to lose.
+
+    Red with: the constant of the halves off by 2^52; the lower half read as a signed number.
+    """
+    counts = np.random.default_rng(1).integers(0, 2**62, (6, 16))
+    counts >>= np.random.default_rng(2).integers(0, 62, (6, 16))
+    counts[0, :4] = [0, 2**31, 2**32 - 1, 2**53 + 1]
+    g = core.zeros(6, 16, "float32")
+    before = core.isa()
+    core.use_isa(isa)
+    core.simplex_relax(g=g, sums=np.zeros(16), rows=np.arange(6, dtype=np.int32), counts=counts,
+                       **settings(16, h=np.inf, eta=1e-30, factor=factor))  # fmt: skip
+    core.use_isa(before)
+    expected = (counts.astype(np.float64) * factor).astype(np.float32)
+    assert (g == expected + np.float32(1e-30)).all()
+
+
 @pytest.mark.parametrize(("v", "k"), SIZES)
 def test_start_is_the_oracle_s(v, k):
     state = {"g": core.zeros(v, padded(k), "float32"), "sums": np.zeros(padded(k))}

@@ -153,3 +153,47 @@ def test_bad_argument_is_named(message):
     changes = {"rows": np.array([0, 2], np.int32), "lengths": np.ones(2)} | BAD[message]
     with pytest.raises(ValueError, match=message.strip()):
         step_of_rows("scir", make_g(), **changes)
+
+
+# ---- the sum of phi
+
+
+def add_phi(total, g, lengths=None, threads=1):
+    core.simplex_add_phi(total=total, g=g, sums=g.sum(axis=0, dtype=float), topics=K, eta=ETA,
+                         lengths=lengths, threads=threads)  # fmt: skip
+
+
+@pytest.mark.parametrize("isa", core.available_isas())
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_added_phi_is_phi_to_the_bit(isa, threads):
+    """Red with: the floor left out; pads of 1e-30."""
+    before = core.isa()
+    core.use_isa(isa)
+    g = make_g()
+    g[5] = 0.0
+    total = np.ones((V, padded(K)))
+    add_phi(total, g, threads=threads)
+    phi = core.simplex_phi(g=g, sums=g.sum(axis=0, dtype=float), topics=K, rows=None, threads=1)
+    core.use_isa(before)
+    assert total.tobytes() == (np.ones((V, padded(K))) + phi).tobytes()
+
+
+def test_added_phi_of_rows_left_behind_is_what_is_expected_of_them():
+    """Red with: eta left out; e^-2h."""
+    g, lengths = make_g(), np.linspace(0.0, 3.0, V)
+    total = np.zeros((V, padded(K)))
+    add_phi(total, g, lengths)
+    e = np.exp(-lengths)[:, None]
+    expected = (g * e + ETA * (1 - e)) / np.where(g.any(axis=0), g.sum(axis=0, dtype=float), 1.0)
+    np.testing.assert_allclose(total[:, :K], expected[:, :K], rtol=1e-6)
+    assert not total[:, K:].any()
+
+
+@pytest.mark.parametrize(
+    ("message", "changes"),
+    [("total has shape", {"total": np.zeros((V, 16))}), ("lengths", {"lengths": np.ones(3)}),
+     ("lengths: must be", {"lengths": np.full(V, -1.0)})],
+)  # fmt: skip
+def test_bad_argument_of_added_phi_is_named(message, changes):
+    with pytest.raises(ValueError, match=message):
+        add_phi(**{"total": np.zeros((V, padded(K))), "g": make_g()} | changes)

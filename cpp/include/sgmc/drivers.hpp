@@ -55,6 +55,11 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
 void run_phi(KernelTable const& k, float const* g, double const* sums, std::int32_t const* rows,
              std::int64_t n, std::int64_t stride, std::int32_t topics, float* out, int threads);
 
+/// total (n, stride) += phi of `n` rows, of what is expected of them where lengths is not null.
+void run_add_phi(KernelTable const& k, float const* g, double const* sums, double const* lengths,
+                 float eta, std::int64_t n, std::int64_t stride, std::int32_t topics, double* total,
+                 int threads);
+
 void run_predictive(KernelTable const& k, PredictiveTask const& task, std::int64_t documents,
                     int threads);
 

@@ -22,7 +22,8 @@ struct Address {
 inline constexpr int kPad = 16;
 /// Fixed-point unit of Rao-Blackwellised counts: a probability p adds round(p * 2^24).
 inline constexpr double kUnit = 16777216.0;
-/// Rows are updated in blocks of this many: the unit of scheduling and of ordered sums.
+/// Rows are updated in blocks of this many: the unit of scheduling, of ordered sums, and of the
+/// generator of Langevin noise. It is part of every result.
 inline constexpr std::int64_t kRowBlock = 64;
 /// phi as documents read it is never below this, so that no token is without a topic.
 inline constexpr float kPhiFloor = 1e-30f;
@@ -105,7 +106,8 @@ struct DocumentsScratch {
 /// counts * factor estimates N_kw. `sums` receives, over [begin, end) in order, the sum of the new
 /// values; for a list, of new value minus what was expected of it without counts,
 /// g e^-h + eta (1 - e^-h): the correction of a conditional mean (docs/design.md, "Lazy rows").
-/// Randomness: Purpose `purpose` and the three that follow it; other kernels have their own.
+/// Randomness: Purpose `purpose` and the three that follow it; other kernels have their own. Entity
+/// = word; for simplex_sgrld, the first word of the block.
 struct RowsTask {
   std::int64_t begin, end;
   std::int64_t stride;
@@ -187,6 +189,10 @@ struct KernelTable {
   /// out[i] = phi of word rows[i] (all words where rows is null), i in [begin, end).
   void (*simplex_phi)(float const* g, std::int32_t const* rows, std::int64_t begin,
                       std::int64_t end, float* out, PhiTask const&) noexcept;
+  /// total[w] += phi of word w, all words, w in [begin, end): of g as it is, or where lengths is
+  /// not null, of what is expected of row w after a transition of lengths[w] without counts.
+  void (*simplex_add_phi)(float const* g, double const* lengths, float eta, std::int64_t begin,
+                          std::int64_t end, double* total, PhiTask const&) noexcept;
   /// Documents [begin, end); theta is scratch of stride values.
   void (*predictive)(PredictiveTask const&, std::int64_t begin, std::int64_t end,
                      double* theta) noexcept;
@@ -202,6 +208,8 @@ struct KernelTable {
   void (*draw)(int kind, float const* a, std::int64_t n, Address const&, float* out) noexcept;
   void (*philox)(std::uint32_t const* counter, std::uint32_t const* key, std::int64_t n,
                  std::uint32_t* out) noexcept;
+  /// The first n words of each lane of `RowWords` from a state (4, 16), into (n, 16).
+  void (*row_words)(std::uint32_t const* state, std::int64_t n, std::uint32_t* out) noexcept;
 };
 
 namespace baseline {

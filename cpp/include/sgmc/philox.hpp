@@ -6,10 +6,10 @@
 //   subkey       = Philox(key = seed,   counter = (purpose, iteration lo, iteration hi, 0))[0..1]
 //   block j      = Philox(key = subkey, counter = (j, entity lo, entity hi, chain))
 //
-// Every draw is a pure function of these numbers: nothing is stored, shared, advanced or skipped.
+// Every draw is a pure function of these numbers: nothing is stored between calls or shared.
 //
-// Philox costs more than what is made of its words. Kernels that need many words for every row take
-// them from a generator seeded from such a key at row boundaries: `RowWords`.
+// Philox costs more than most of what is made of its words. A kernel that needs words for every
+// cell of a row takes them from a generator seeded from such a key at row boundaries: `RowWords`.
 #pragma once
 
 #include <cstdint>
@@ -141,9 +141,9 @@ SGMC_INLINE Words random_words(Stream const& s, std::uint32_t first, std::uint64
 
 // ---- sixteen generators -------------------------------------------------------------------------
 
-/// xoshiro128++ (Blackman and Vigna 2021) in each of sixteen lanes. Word s of the state of lane j is
-/// word s of block j of one entity; the state of zeros, which would stay zero, becomes (0, 0, 0, 1).
-/// The n-th call gives the n-th sixteen words of the entity, a lane each.
+/// xoshiro128++ (Blackman and Vigna 2021) in each of sixteen lanes. Word s of the state of lane j
+/// is word s of block j of one entity; the state of zeros, which would stay zero, becomes (0, 0, 0,
+/// 1). The n-th call gives the n-th sixteen words of the entity, a lane each.
 struct RowWords {
   U16 s[4];
 

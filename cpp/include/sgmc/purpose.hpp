@@ -13,7 +13,7 @@ enum class Purpose : std::uint32_t {
   scir_small_gamma = 4,   // ... small gammas that were not accepted at once
   scir_poisson = 5,       // ... Poisson counts
   scir_gamma = 6,         // ... gammas of shape >= 1
-  sgrld_noise = 7,        // Langevin noise
+  sgrld_noise = 7,        // Langevin noise; entity = first row of a block of 64
   scir_log = 8,           // CIR transition on log-space state
   epoch_order = 9,        // permutation of the training documents
   holdout_choice = 10,    // which documents are held out

@@ -42,7 +42,8 @@ class Rows {
   double keep_, take_;
 };
 
-/// Finishes row after row: pads become 0, and the task's sums are those of the rows, in their order.
+/// Finishes row after row: pads become 0, and the task's sums are those of the rows, in their
+/// order.
 class Finish {
  public:
   SGMC_INLINE explicit Finish(RowsTask const& task) : task_(task) {

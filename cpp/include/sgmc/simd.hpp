@@ -352,7 +352,8 @@ SGMC_INLINE U16 iota() {
   return load_u(k);
 }
 
-// ---- integers and doubles: two registers for one of floats ---------------------------------------
+// ---- integers and doubles: two registers for one of floats
+// ---------------------------------------
 
 SGMC_INLINE ND add(ND a, ND b) { return {a.lo + b.lo, a.hi + b.hi}; }
 SGMC_BINARY(operator+, ND, ND, add(a, b))
@@ -378,8 +379,7 @@ SGMC_INLINE NF narrow(ND a) {
   return {(NativeF)_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps((__m512d)a.lo)),
                                       _mm512_cvtpd_ps((__m512d)a.hi), 1)};
 #elif defined(SGMC_AVX2)
-  return {(NativeF)_mm256_set_m128(_mm256_cvtpd_ps((__m256d)a.hi),
-                                   _mm256_cvtpd_ps((__m256d)a.lo))};
+  return {(NativeF)_mm256_set_m128(_mm256_cvtpd_ps((__m256d)a.hi), _mm256_cvtpd_ps((__m256d)a.lo))};
 #elif defined(__SSE2__)
   return {(NativeF)_mm_movelh_ps(_mm_cvtpd_ps((__m128d)a.lo), _mm_cvtpd_ps((__m128d)a.hi))};
 #else

@@ -1,0 +1,52 @@
+"""Whether rows are lazy: a rule on counts of words, resolved once."""
+
+import pytest
+
+from pysgrld.errors import UsageError
+from pysgrld.options import PRESETS
+from pysgrld.settings import LAZY_FROM, Facts, resolve
+
+
+def lazy(given=None, *, words=10_000, seen=1000):
+    facts = Facts(5000, words, 500_000, 0, lambda size, seed: seen)
+    return resolve(given or {}, facts)[0]["lazy"]
+
+
+def test_auto_is_on_from_so_many_times_the_words_of_a_minibatch():
+    assert lazy(seen=int(10_000 / LAZY_FROM)) == "on"
+    assert lazy(seen=int(10_000 / LAZY_FROM) + 1) == "off"
+
+
+def test_the_first_minibatch_is_counted_as_it_will_be():
+    asked = []
+
+    def count(size, seed):
+        asked.append((size, seed))
+        return 1
+
+    resolve({"minibatch": 77, "seed": 5}, Facts(5000, 100, 5000, 0, count))
+    assert asked == [(77, 5)]
+
+
+def test_what_is_asked_for_is_done_without_counting():
+    assert lazy({"lazy": "on"}, seen=None) == "on"
+    assert lazy({"lazy": "off"}, seen=None) == "off"
+
+
+@pytest.mark.parametrize(
+    "given", [{"algo": "sgrld"}, {"algo": "gibbs"}, {"eta": 0.009}, {"preset": "scir-2018"},
+              {"preset": "sgrld-2013"}],
+)  # fmt: skip
+def test_auto_is_off_where_rows_cannot_be_lazy_and_in_reproductions(given):
+    assert lazy(given, seen=1) == "off"
+
+
+@pytest.mark.parametrize("given", [{"algo": "sgrld"}, {"algo": "gibbs"}, {"eta": 0.009}])
+def test_on_is_refused_where_rows_cannot_be_lazy(given):
+    with pytest.raises(UsageError, match="--lazy"):
+        lazy(given | {"lazy": "on"})
+
+
+def test_on_wins_over_a_preset():
+    assert lazy({"preset": "scir-2018", "lazy": "on"}) == "on"
+    assert PRESETS["scir-2018"]["lazy"] == "off"
