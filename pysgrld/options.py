@@ -190,7 +190,7 @@ OPTIONS: dict[str, Option] = {
     "preset": Option(choice(*PRESETS), "none",
                      "a paper's settings as defaults: " + ", ".join(PRESETS), "Model", metavar="NAME"),
     # sampling
-    "minibatch": Option(integer(1), "min(500, D/4); gibbs: all", "documents per minibatch",
+    "minibatch": Option(integer(1), "400, D/4 or 80,000 tokens; gibbs: all", "documents per minibatch",
                         "Sampling", metavar="N"),
     "sweeps": Option(integer(1, 100_000), "10; gibbs: 1",
                      "Gibbs sweeps per document and minibatch, the first half burn-in", "Sampling",

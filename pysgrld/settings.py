@@ -70,7 +70,7 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
             value[name] = rule
 
     default("alpha", min(0.1, 5.0 / k))
-    default("minibatch", d if full else min(500, -(-d // 4)))
+    default("minibatch", d if full else _minibatch(facts))
     value["minibatch"] = min(value["minibatch"], d)
     default("sweeps", 1 if full else 10)
     default("counts", "sampled" if full else "rao-blackwell")
@@ -96,6 +96,12 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
     return value, defaults
 
 
+def _minibatch(facts: Facts) -> int:
+    """400 documents, fewer where that is a quarter of the corpus or they hold 80,000 tokens."""
+    long_ones = 80_000 * facts.documents // max(1, facts.tokens)
+    return min(400, -(-facts.documents // 4), max(16, long_ones))
+
+
 def _lazy(value: Mapping[str, Any], facts: Facts) -> str:
     """Whether rows are lazy, on or off: a rule on counts of words, never on the clock."""
     wanted: str = value["lazy"]
@@ -117,5 +123,5 @@ def _lazy(value: Mapping[str, Any], facts: Facts) -> str:
 
 def _step_size(algo: str, d: int, b: int, warmed: bool) -> tuple[float, float, float]:
     if algo == "scir":
-        return (min(1.0, max(7.0 * b / d, 0.02)), 1.0, 0.0)
+        return (min(1.0, max(10.0 * b / d, 0.02)), 1.0, 0.0)
     return (0.002, 1.0, 0.0) if warmed else (0.01, 1000.0, 0.6)
