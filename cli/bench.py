@@ -18,7 +18,7 @@ from .options import Described, as_json, flag, plain, quiet, show_json
     cls=Described,
     epilog="""\b
 Examples:
-  sgmc bench                          a table, in about two minutes
+  sgmc bench                          a table, in about a minute
   sgmc bench -o before.json           and keep it
   sgmc bench --compare before.json    how many times as fast as then
   sgmc bench --isa avx2 --quick       does it work here?
@@ -88,12 +88,12 @@ def _show(found: dict[str, Any], ratios: dict[tuple[str, str], float] | None) ->
     m = found["machine"]
     click.echo(f"{m['cpu']}, {m['isa']}, {m['threads']} threads; sgmc {m['pysgrld']}, "
                f"{m['compiler']}")  # fmt: skip
-    group = None
+    group, width = None, max(len(row["name"]) for row in found["rows"])
     for row in found["rows"]:
         if row["group"] != group:
             group = row["group"]
             click.echo(f"\n{group}")
-        line = f"  {row['name']:<58} {figure(row['value'])} {row['unit']}"
+        line = f"  {row['name']:<{width}} {figure(row['value'])} {row['unit']}"
         if ratios is not None:
             ratio = ratios.get((row["group"], row["name"]))
             line += "  (new)" if ratio is None else f"  x {ratio:.2f}"
