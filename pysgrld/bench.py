@@ -9,6 +9,7 @@ results from the same machine.
 from __future__ import annotations
 
 import json
+import os
 import platform
 import tempfile
 import time
@@ -115,17 +116,18 @@ def use_isa(name: str) -> None:
     try:
         core.use_isa(name)
     except ValueError as error:
-        raise UsageError(f"isa: {error}") from None
+        raise UsageError(str(error)) from None
 
 
 def machine() -> dict[str, Any]:
-    """What a figure depends on: processor, instruction set, versions; and when it was measured."""
+    """What a figure depends on: processor, instruction set, versions, how busy it was, and when."""
     count = threads(None)
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "cpu": _cpu(),
         "isa": core.isa(),
         "threads": count.number,
+        "load": round(os.getloadavg()[0], 2),
         "system": f"{platform.system()} {platform.machine()}",
         "compiler": core.compiler,
         "pysgrld": pysgrld.__version__,

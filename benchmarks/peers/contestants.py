@@ -59,12 +59,19 @@ def sgmc(algo: str) -> Callable[[Task, Watch, bool], None]:
         chain = Chain(options, task.documents, np.arange(d), task.words, tokens, 1)
         # taking a sample and adding it to the mean topics is training; scoring it is not
         posterior = Posterior(chain, None, options["burn-in"], options["sample-every"], True)
+
+        def topics() -> Any:
+            return chain.phi()[:, : task.topics].T
+
+        def mean() -> Any:
+            return posterior.mean()[:, : task.topics].T
+
         while True:
             visit = chain.advance()
             chain.check()
             if draw := posterior.due:
                 posterior.observe()
-            watch.tick(lambda: chain.phi()[:, : task.topics].T, visit.tokens, draw=draw)
+            watch.tick(topics, visit.tokens, draw=draw, mean=mean)
 
     return run
 

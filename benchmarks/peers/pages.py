@@ -20,36 +20,38 @@ COLOURS = {
 }  # fmt: skip
 
 
+#: Figures of a point, and what they are called.
+FIGURES = {"averaged": "draws averaged", "mean": "mean topics", "point": "one draw"}
+
+
 class Series(NamedTuple):
     """Perplexity of one peer over seconds, of one kind of figure."""
 
     peer: dict[str, Any]
-    averaged: bool
+    figure: str
     points: list[tuple[float, float]]
 
     @property
     def label(self) -> str:
         """As it stands in the table and at the end of its line."""
         label = self.peer["peer"] + (", own priors" if self.peer["own"] else "")
-        if self.averaged:
-            return label + ", draws averaged"
-        return label + ", one draw" if self.is_one_draw else label
+        has_draws = any(point["averaged"] for point in self.peer["points"])
+        return f"{label}, {FIGURES[self.figure]}" if has_draws else label
 
     @property
     def is_one_draw(self) -> bool:
         """Whether its peer has another line, of averaged draws."""
-        return not self.averaged and any(point["averaged"] for point in self.peer["points"])
+        return self.label.endswith(FIGURES["point"])
 
 
 def all_series(corpus: dict[str, Any]) -> list[Series]:
     """Every line there is to draw, the lowest end first."""
     found = []
     for peer in corpus["peers"]:
-        for averaged in (True, False):
-            name = "averaged" if averaged else "point"
-            points = [(p["seconds"], p[name]) for p in peer["points"] if p[name] is not None]
+        for figure in FIGURES:
+            points = [(p["seconds"], p[figure]) for p in peer["points"] if p.get(figure)]
             if points:
-                found.append(Series(peer, averaged, points))
+                found.append(Series(peer, figure, points))
     return sorted(found, key=lambda series: series.points[-1][1])
 
 
@@ -62,7 +64,7 @@ def table(found: dict[str, Any], corpus: dict[str, Any]) -> str:
     for series in all_series(corpus):
         peer, last = series.peer, series.peer["points"][-1]
         cells = [cell(series.points, t) for t in columns]
-        best = "" if series.averaged else f"{min(peer['other_alphas'].values()):.0f}"
+        best = "" if series.figure != "point" else f"{min(peer['other_alphas'].values()):.0f}"
         speed = f"{last['tokens'] / last['seconds'] / 1e6:.2f}"
         name = f"**{series.label}**" if peer["kind"] == "sgmc" else series.label
         memory = f"{peer['peak_rss_bytes'] / 1e6:.0f}"
@@ -81,7 +83,7 @@ def cell(points: list[tuple[float, float]], t: float) -> str:
 
 def plot(found: dict[str, Any], corpus: dict[str, Any], path: Path) -> None:
     """Draw perplexity against training seconds, both on a log scale, lines named at their ends."""
-    series = [s for s in all_series(corpus) if not s.peer["own"]]
+    series = [s for s in all_series(corpus) if not s.peer["own"] and s.figure != "mean"]
     figure, axes = plt.subplots(figsize=(8.6, 4.9))
     figure.subplots_adjust(left=0.085, right=0.765, bottom=0.105, top=0.935)
     axes.set_xscale("log")
@@ -172,8 +174,8 @@ def middle(values: list[float]) -> float:
 PAGE = """\
 # Benchmarks
 
-Figures below are from {date}: {cpu}, instruction set {isa}, {system}, Python {python}.
-{versions}. This page and its plots are written by one command (at the end), from
+Measured on {date}: {cpu}, {isa}, {system}, Python {python}; load average before, {load}.
+This page and its plots are written by one command (at the end), from
 [peers.json](../benchmarks/results/peers.json) and
 [kernels.json](../benchmarks/results/kernels.json), which hold every point.
 
@@ -195,13 +197,14 @@ Figures below are from {date}: {cpu}, instruction set {isa}, {system}, Python {p
   draw". "Draws averaged" is the mean of p(w) over the draws of one chain, every fifth iteration or
   sweep after the burn-in: what sgmc reports by itself, and what was done for tomotopy by this
   benchmark, in a loop around it. topica and pyrmallet average five snapshots of their topics by
-  default; that is what was scored. Variational methods have one matrix of topics and no draws.
+  default; that is what was scored. "Mean topics" is the like of it for sgmc, the mean of all samples
+  as `sgmc export` writes it. Variational methods have one matrix of topics and no draws.
 - **Peers that cannot go on** (topica, pyrmallet, lda) were fitted from scratch, with the same seed,
   for each of their points; the time is that of the whole fit.
-- **Columns.** The last point within a column's time (10 % of grace). "Best of other priors": one
-  matrix of topics, the last, scored with theta's alpha at {others}; the lowest of these. "M
-  tokens/s": tokens visited, all sweeps of a visit counted once. "MB": peak memory of the process,
-  the corpus as the peer wants it and the held-out documents included.
+- **Columns.** The last point within a column's time (10 % of grace). "Best of other priors": the
+  last topics, scored with {others} for the alpha of theta; the lowest. "M tokens/s": tokens visited,
+  all sweeps of a visit counted once. "MB": peak memory of the process, the corpus as the peer wants
+  it and the held-out documents included.
 
 | peer | version | settings |
 |---|---|---|
@@ -209,15 +212,16 @@ Figures below are from {date}: {cpu}, instruction set {isa}, {system}, Python {p
 
 ### What favours whom
 
-- The priors are sgmc's defaults. They suit Gibbs samplers about as well; variational methods like a
-  larger alpha in the estimator: see "best of other priors".
+- The priors are sgmc's defaults, which were chosen for averaged draws. One draw of a Gibbs sampler,
+  and variational topics, do somewhat better with a larger alpha, in training (`--alpha 0.1`), in the
+  estimator ("best of other priors"), or in both.
 - Averaging draws is worth more than anything else here, and it is sgmc's own protocol. The line
   of tomotopy with its draws averaged shows what it gives to another sampler; the tools themselves do
   not offer it, apart from the five snapshots of topica and pyrmallet.
 - Scoring its draws costs sgmc time that is not on the clock, because it is evaluation and other
   tools would have to do it too: {judging}.
 - A constant step makes a single draw of SCIR worse than one of collapsed Gibbs, since noise of
-  minibatches widens what is sampled. Who needs one matrix of topics takes the mean of the draws.
+  minibatches widens what is sampled. Who needs one matrix of topics takes the mean topics.
 - Both corpora are small enough for memory, where the samplers that keep every token's topic are at
   home; sgmc and the variational methods need a minibatch only.
 - One machine, one seed, two corpora, one K. Gibbs samplers with sparse data structures gain on
@@ -272,8 +276,7 @@ def write_docs(found: dict[str, Any], kernels: dict[str, Any], docs: Path) -> No
     alphas = [float(a) for a in peers[0].get("other_alphas", {})]
     text = PAGE.format(
         **{**machine, "date": machine["date"][:10]}, **found["settings"],
-        versions="Versions: " + ", ".join(f"{name} {v}" for name, v in versions.items()),
-        corpora="".join(parts), others=" or ".join(f"{a:g}" for a in alphas), judging=judging,
+        corpora="".join(parts), others=", ".join(f"{a:g}" for a in alphas), judging=judging,
         settings="\n".join(settings), kernels=kernel_tables(kernels), command=found["command"],
     )  # fmt: skip
     (docs / "benchmarks.md").write_text(text)

@@ -86,8 +86,12 @@ class Watch:
         """Begin to train; reading and converting the corpus is over."""
         self.began = time.process_time()
 
-    def tick(self, topics: Topics, tokens: int, *, draw: bool = False) -> None:
+    def tick(
+        self, topics: Topics, tokens: int, *, draw: bool = False, mean: Topics | None = None
+    ) -> None:
         """Say that ``tokens`` more were visited; with ``draw``, that the topics are a sample.
+
+        ``mean`` gives the mean of the samples, where the peer keeps it itself.
 
         Raises
         ------
@@ -99,7 +103,7 @@ class Watch:
         if draw:
             self.judge.add_draw(topics())
         if self.seconds >= self.looks[0]:
-            self._look(topics())
+            self._look(topics(), mean)
             self.looks = [look for look in self.looks if look > self.seconds]
             if not self.looks:
                 raise Done
@@ -131,7 +135,7 @@ class Watch:
         topics = fit(n)
         return time.process_time() - began, topics
 
-    def _look(self, topics: Any) -> None:
+    def _look(self, topics: Any, mean: Topics | None = None) -> None:
         self.last = np.asarray(topics)
         draws = self.judge.completion.samples
         point = {
@@ -141,6 +145,8 @@ class Watch:
             "averaged": round(self.judge.completion.perplexity(), 2) if draws else None,
             "draws": draws,
         }
+        if draws and mean is not None:
+            point["mean"] = round(self.judge.point(mean()), 2)
         self.points.append(point)
         averaged = f", averaged {point['averaged']:.1f}" if draws else ""
         self.say(f"{self.seconds:6.1f} s  perplexity {point['point']:.1f}{averaged}")

@@ -97,6 +97,14 @@ def test_an_instruction_set_is_used_or_refused(sgmc, isa):
         assert sgmc("bench", "--isa", isa, code=2).stderr.count("\n") == 1
 
 
+def test_an_unknown_instruction_set_is_wrong_usage():
+    from pysgrld.bench import use_isa
+    from pysgrld.errors import UsageError
+
+    with pytest.raises(UsageError, match=r"there are: .*baseline"):
+        use_isa("mmx")
+
+
 def test_without_a_corpus_training_is_left_out_and_said(monkeypatch, tmp_path):
     from pysgrld import bench
 
