@@ -85,13 +85,13 @@ def plot(found: dict[str, Any], corpus: dict[str, Any], path: Path) -> None:
     """Draw perplexity against training seconds, both on a log scale, lines named at their ends."""
     series = [s for s in all_series(corpus) if not s.peer["own"] and s.figure != "mean"]
     figure, axes = plt.subplots(figsize=(8.6, 4.9))
-    figure.subplots_adjust(left=0.085, right=0.765, bottom=0.105, top=0.935)
+    figure.subplots_adjust(left=0.085, right=0.755, bottom=0.105, top=0.935)
     axes.set_xscale("log")
     axes.set_yscale("log")
     begin = 0.22
     end = 1.04 * max(t for s in series for t, _ in s.points)
     low = min(p for s in series for _, p in s.points) / 1.012
-    high = 1.025 * corpus["unigram"]
+    high = 1.04 * corpus["unigram"]
     axes.set_xlim(begin, end)
     axes.set_ylim(low, high)
     for s in series:
@@ -101,8 +101,8 @@ def plot(found: dict[str, Any], corpus: dict[str, Any], path: Path) -> None:
             zorder=2 + width(s),
         )  # fmt: skip
     axes.axhline(corpus["unigram"], color="#aaaaaa", lw=1, ls="--", zorder=1)
-    axes.text(begin * 1.06, corpus["unigram"] / 1.006, "unigram: word frequencies, no topics",
-              va="top", fontsize=8, color="#777777")  # fmt: skip
+    axes.text(begin * 1.06, corpus["unigram"] * 1.004, "unigram: word frequencies, no topics",
+              va="bottom", fontsize=8, color="#777777")  # fmt: skip
     seconds = [2.0**i for i in range(-2, 12) if begin <= 2.0**i <= end]
     axes.set_xticks(seconds, [f"{t:g}" for t in seconds])
     heights = [y for y in range(500, 10_000, 50) if low <= y <= high]

@@ -117,23 +117,26 @@ class Watch:
         ------
         Done
         """
-        spent = {n: self._time(fit, n)[0] for n in (2, 6)}
+        spent: dict[int, float] = {}
+        for n in (2, 6):  # tell what a sweep takes; and are points as good as any
+            spent[n] = self._fit(fit, n, tokens)
         for look in self.looks:
             (n1, s1), (n2, s2) = sorted(spent.items())[-2:]
-            n = n2 + round((look - s2) * (n2 - n1) / max(s2 - s1, 1e-3))
-            if n <= n2:  # even this is slower than the look wants
-                continue
-            self.seconds, topics = self._time(fit, n)
-            self.tokens = n * tokens
-            spent[n] = self.seconds
-            self._look(topics())
+            # sweeps get faster as topics become sparse; a slope of nearly nothing is the clock's noise
+            sweep = max((s2 - s1) / (n2 - n1), 0.2 * s2 / n2)
+            n = n2 + round((look - s2) / sweep)
+            if n > n2:  # otherwise even what there is takes longer than the look wants
+                spent[n] = self._fit(fit, n, tokens)
         raise Done
 
-    @staticmethod
-    def _time(fit: Callable[[int], Topics], n: int) -> tuple[float, Topics]:
+    def _fit(self, fit: Callable[[int], Topics], sweeps: int, tokens: int) -> float:
+        """Fit from scratch and score; returns the seconds of the whole fit."""
         began = time.process_time()
-        topics = fit(n)
-        return time.process_time() - began, topics
+        topics = fit(sweeps)
+        self.seconds = time.process_time() - began
+        self.tokens = sweeps * tokens
+        self._look(topics())
+        return self.seconds
 
     def _look(self, topics: Any, mean: Topics | None = None) -> None:
         self.last = np.asarray(topics)
