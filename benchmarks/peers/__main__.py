@@ -47,8 +47,9 @@ def main() -> None:
         compete(arguments)
     found = json.loads((arguments.output / "peers.json").read_text())
     for corpus in found["corpora"]:
-        pages.plot(found, corpus, arguments.output / f"peers-{corpus['name']}.png")
-        print(f"\n{pages.table(found, corpus)}")
+        print(f"\n{corpus['name']}\n\n{pages.table(found, corpus)}")
+        if not arguments.write_docs:
+            pages.plot(found, corpus, arguments.output / f"peers-{corpus['name']}.png")
     if arguments.write_docs:
         kernels = arguments.output / "kernels.json"
         if arguments.corpus or not kernels.exists():

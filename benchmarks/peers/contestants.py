@@ -103,27 +103,35 @@ def tomotopy(task: Task, watch: Watch, own: bool) -> None:
         watch.tick(topics, tokens, draw=sweeps > 50 and sweeps % 5 == 0)
 
 
-def topica(task: Task, watch: Watch, own: bool) -> None:
-    """SparseLDA; its topics are the mean of five snapshots, as it gives them by default."""
-    import topica
+def topica(sampler: str) -> Callable[[Task, Watch, bool], None]:
+    """MALLET's algorithm or WarpLDA; its topics are the mean of five snapshots, as by default."""
 
-    corpus = topica.Corpus.from_documents(
-        list(spelt(task)), vocabulary=[spell(w) for w in range(task.words)]
-    )
-    priors: dict[str, Any] = {}
-    if not own:
-        priors = {"alpha_sum": task.alpha * task.topics, "beta": task.eta, "optimize_interval": 0}
+    def run(task: Task, watch: Watch, own: bool) -> None:
+        import topica
 
-    def fit(sweeps: int) -> Any:
-        model = topica.LDA(task.topics, seed=task.seed, num_threads=1, **priors)
-        before, number, apart = snapshots(sweeps)
-        model.fit(
-            corpus, iters=before, num_samples=number, sample_interval=apart, progress=False,
-            keep_theta_draws=False,
-        )  # fmt: skip
-        return lambda: np.asarray(model.topic_word)
+        corpus = topica.Corpus.from_documents(
+            list(spelt(task)), vocabulary=[spell(w) for w in range(task.words)]
+        )
+        priors: dict[str, Any] = {}
+        if not own:
+            priors = {
+                "alpha_sum": task.alpha * task.topics, "beta": task.eta, "optimize_interval": 0,
+            }  # fmt: skip
 
-    watch.refits(fit, task.documents.tokens)
+        def fit(sweeps: int) -> Any:
+            model = topica.LDA(
+                task.topics, seed=task.seed, num_threads=1, sampler=sampler, **priors
+            )
+            before, number, apart = snapshots(sweeps)
+            model.fit(
+                corpus, iters=before, num_samples=number, sample_interval=apart, progress=False,
+                keep_theta_draws=False,
+            )  # fmt: skip
+            return lambda: np.asarray(model.topic_word)
+
+        watch.refits(fit, task.documents.tokens)
+
+    return run
 
 
 def pyrmallet(task: Task, watch: Watch, own: bool) -> None:
@@ -307,8 +315,13 @@ PEERS = {
         "alpha 0.1 optimised, eta 0.01",
     ),
     "topica": Peer(
-        "topica", "topica", "Gibbs", topica, True,
+        "topica", "topica", "Gibbs", topica("sparse"), True,
         "SparseLDA, alpha fixed, mean of 5 snapshots, at most 25 sweeps apart",
+        "alpha 1, eta 0.01, both optimised",
+    ),
+    "topica warp": Peer(
+        "topica", "topica", "Gibbs", topica("warp"), True,
+        "WarpLDA, alpha fixed, mean of 5 snapshots, at most 25 sweeps apart",
         "alpha 1, eta 0.01, both optimised",
     ),
     "pyrmallet": Peer(
