@@ -59,7 +59,7 @@ def test_one_command_gives_points_table_and_plot(tmp_path):
     done = subprocess.run(
         [sys.executable, PEERS, "--corpus", "bible", bible, "--budget", "0.3", "-k", "5",
          "--peers", "sgmc scir", "-o", tmp_path],
-        capture_output=True, text=True, check=True, cwd=tmp_path, timeout=100,
+        capture_output=True, text=True, check=True, cwd=tmp_path, timeout=300,
     )  # fmt: skip
     assert "| **sgmc scir" in done.stdout
     found = json.loads((tmp_path / "peers.json").read_text())
