@@ -25,6 +25,7 @@ COMMANDS = {
     "export": "write the topics as NumPy or safetensors files",
     "corpus": "build a corpus for training, or describe one",
     "checkpoint": "list, show or verify the checkpoints of a run",
+    "bench": "time the kernels and training on this machine",
 }
 
 REPORT = (

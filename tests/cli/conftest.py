@@ -75,5 +75,13 @@ def trained(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def benched(tmp_path_factory):
+    """A folder with the results of a quick bench in first.json, and what it printed."""
+    command = Sgmc(tmp_path_factory.mktemp("benched"))
+    done = command("bench", "--quick", "--json", "-o", "first.json", "--corpus", BIBLE)
+    return command, done
+
+
+@pytest.fixture(scope="session")
 def undisturbed(trained):
     return trained.topics_hash("sgmc-runs/bible-scir")

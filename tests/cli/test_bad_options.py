@@ -84,6 +84,7 @@ def test_contradiction_is_refused_before_the_corpus_is_read(args, folder):
         "export", "export --to npy", "export --to pickle -o a", "export --to npy -o a --draw best",
         "corpus", "corpus nothing", "corpus build a", "corpus build a -o b --max-df 2.5",
         "corpus info", "checkpoint show --step -1", "checkpoint", "nothing",
+        "bench a", "bench --isa mmx", "bench --isa", "bench --quick 3", "bench -o",
     ],
 )  # fmt: skip
 def test_other_commands_refuse_wrong_usage(args, folder):

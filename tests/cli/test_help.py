@@ -14,6 +14,7 @@ pytestmark = pytest.mark.cli
 LEAVES = [
     ["train"], ["eval"], ["topics"], ["infer"], ["export"], ["corpus", "build"],
     ["corpus", "info"], ["checkpoint", "list"], ["checkpoint", "show"], ["checkpoint", "verify"],
+    ["bench"],
 ]  # fmt: skip
 
 
@@ -62,7 +63,8 @@ def test_train_help_has_every_option_of_the_table(name):
 def test_help_imports_no_numpy_and_no_core(tmp_path):
     code = (
         "import sys\nfrom pysgrld.cli import main\n"
-        "for args in (['--help'], ['train', '--help'], ['eval', '--help'], ['corpus', '--help']):\n"
+        "for args in (['--help'], ['train', '--help'], ['eval', '--help'], ['corpus', '--help'],\n"
+        "             ['bench', '--help']):\n"
         "    try: main(args)\n"
         "    except SystemExit as end: assert end.code == 0\n"
         "print([m for m in sys.modules if m in ('numpy', 'tqdm', 'pysgrld.core')])"

@@ -1,0 +1,317 @@
+"""What the figures look like: a table, a plot, and the page docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+#: Of a series, the last point not later than a column's time, give or take this much.
+GRACE = 1.15
+#: After Okabe and Ito, whose colours colour-blind readers can tell apart; sgmc has the warm ones.
+COLOURS = {
+    "sgmc scir": "#D55E00", "sgmc sgrld": "#E69F00", "tomotopy": "#0072B2", "topica": "#009E73",
+    "topica warp": "#7FB98F", "pyrmallet": "#56B4E9", "lda": "#CC79A7", "gensim": "#555555",
+    "scikit-learn": "#999999",
+}  # fmt: skip
+
+
+#: Figures of a point, and what they are called.
+FIGURES = {"averaged": "draws averaged", "mean": "mean topics", "point": "one draw"}
+
+
+class Series(NamedTuple):
+    """Perplexity of one peer over seconds, of one kind of figure."""
+
+    peer: dict[str, Any]
+    figure: str
+    points: list[tuple[float, float]]
+
+    @property
+    def label(self) -> str:
+        """As it stands in the table and at the end of its line."""
+        label = self.peer["peer"] + (", own priors" if self.peer["own"] else "")
+        has_draws = any(point["averaged"] for point in self.peer["points"])
+        return f"{label}, {FIGURES[self.figure]}" if has_draws else label
+
+    @property
+    def is_one_draw(self) -> bool:
+        """Whether its peer has another line, of averaged draws."""
+        return self.label.endswith(FIGURES["point"])
+
+
+def all_series(corpus: dict[str, Any]) -> list[Series]:
+    """Every line there is to draw, the lowest end first."""
+    found = []
+    for peer in corpus["peers"]:
+        for figure in FIGURES:
+            points = [(p["seconds"], p[figure]) for p in peer["points"] if p.get(figure)]
+            if points:
+                found.append(Series(peer, figure, points))
+    return sorted(found, key=lambda series: series.points[-1][1])
+
+
+def table(found: dict[str, Any], corpus: dict[str, Any]) -> str:
+    """Perplexity after so many seconds, a row for each series, as Markdown."""
+    ends = [p["seconds"] for peer in corpus["peers"] for p in peer["points"]]
+    columns = [2.0**i for i in range(-1, 12) if 2.0**i <= GRACE * max(ends)]
+    head = ["", *(f"{t:g} s" for t in columns), "best of other priors", "M tokens/s", "MB"]
+    lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
+    for series in all_series(corpus):
+        peer, last = series.peer, series.peer["points"][-1]
+        cells = [cell(series.points, t) for t in columns]
+        best = "" if series.figure != "point" else f"{min(peer['other_alphas'].values()):.0f}"
+        speed = f"{last['tokens'] / last['seconds'] / 1e6:.2f}"
+        name = f"**{series.label}**" if peer["kind"] == "sgmc" else series.label
+        memory = f"{peer['peak_rss_bytes'] / 1e6:.0f}"
+        lines.append(f"| {' | '.join([name, *cells, best, speed, memory])} |")
+    return "\n".join(lines)
+
+
+def cell(points: list[tuple[float, float]], t: float) -> str:
+    """Figure of the last point that belongs to a column; empty where there is none."""
+    inside = [p for s, p in points if GRACE * t / 2 < s <= GRACE * t]
+    return f"{inside[-1]:.0f}" if inside else ""
+
+
+# ---- the plot
+
+
+def plot(found: dict[str, Any], corpus: dict[str, Any], path: Path) -> None:
+    """Draw perplexity against training seconds, both on a log scale, lines named at their ends."""
+    series = [s for s in all_series(corpus) if not s.peer["own"] and s.figure != "mean"]
+    figure, axes = plt.subplots(figsize=(8.6, 4.9))
+    figure.subplots_adjust(left=0.085, right=0.755, bottom=0.105, top=0.935)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    begin = 0.22
+    end = 1.04 * max(t for s in series for t, _ in s.points)
+    low = min(p for s in series for _, p in s.points) / 1.012
+    high = 1.04 * corpus["unigram"]
+    axes.set_xlim(begin, end)
+    axes.set_ylim(low, high)
+    for s in series:
+        axes.plot(
+            *zip(*s.points, strict=True), color=COLOURS[s.peer["peer"]], lw=width(s),
+            ls=":" if s.is_one_draw else "-", marker="o", ms=1.5 + 1.2 * width(s),
+            zorder=2 + width(s),
+        )  # fmt: skip
+    axes.axhline(corpus["unigram"], color="#aaaaaa", lw=1, ls="--", zorder=1)
+    axes.text(begin * 1.06, corpus["unigram"] * 1.004, "unigram: word frequencies, no topics",
+              va="bottom", fontsize=8, color="#777777")  # fmt: skip
+    seconds = [2.0**i for i in range(-2, 12) if begin <= 2.0**i <= end]
+    axes.set_xticks(seconds, [f"{t:g}" for t in seconds])
+    heights = [y for y in range(500, 10_000, 50) if low <= y <= high]
+    named = [y for y in heights if (y % 100 == 0 and (y < 1600 or y % 200 == 0)) or y < 1.2 * low]
+    axes.set_yticks(named, [f"{y:,}" for y in named])
+    axes.minorticks_off()
+    axes.grid(color="#e6e6e6", lw=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlabel("CPU seconds of training, one thread")
+    axes.set_ylabel("held-out perplexity (lower is better)")
+    axes.set_title(
+        f"{corpus['name']}: {corpus['documents']:,} documents, {corpus['words']:,} words, "
+        f"{found['settings']['topics']} topics, the same priors for all", fontsize=9.5, loc="left",
+    )  # fmt: skip
+    name_ends(axes, series)
+    figure.savefig(path, dpi=120, pil_kwargs={"optimize": True})
+    plt.close(figure)
+
+
+def width(series: Series) -> float:
+    """Thickness of a line: sgmc's own figure, its other ones, everybody else's."""
+    if series.peer["kind"] != "sgmc" or series.is_one_draw:
+        return 1.3
+    return 3.2 if series.peer["peer"] == "sgmc scir" else 2.0
+
+
+def name_ends(axes: Any, series: list[Series]) -> None:
+    """Write names to the right of the lines' ends, pushed apart where these are close."""
+    low, high = axes.get_ylim()
+    wanted = [math.log(s.points[-1][1] / low) / math.log(high / low) for s in series]
+    for s, y in zip(series, apart(wanted, 0.042), strict=True):
+        colour, ours = COLOURS[s.peer["peer"]], s.peer["kind"] == "sgmc" and not s.is_one_draw
+        axes.annotate(
+            s.label, s.points[-1], xytext=(1.035, y), textcoords="axes fraction", va="center",
+            fontsize=8.5, fontweight="bold" if ours else "normal", color=colour,
+            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.6, "shrinkA": 1, "shrinkB": 3,
+                        "relpos": (0.0, 0.5)},
+        )  # fmt: skip
+
+
+def apart(wanted: list[float], gap: float) -> list[float]:
+    """Heights in ascending order, at least ``gap`` apart, as near to what is wanted as crowds allow.
+
+    Neighbours that would touch are placed as one crowd around the mean of what they want.
+    """
+    crowds: list[list[float]] = []
+    for y in wanted:
+        crowds.append([y])
+        while len(crowds) > 1 and middle(crowds[-1]) - middle(crowds[-2]) < gap * (
+            len(crowds[-1]) + len(crowds[-2])
+        ) / 2:  # fmt: skip
+            last = crowds.pop()
+            crowds[-1] += last
+    return [
+        middle(crowd) + gap * (i - (len(crowd) - 1) / 2)
+        for crowd in crowds
+        for i in range(len(crowd))
+    ]
+
+
+def middle(values: list[float]) -> float:
+    """Mean."""
+    return sum(values) / len(values)
+
+
+# ---- docs/benchmarks.md
+
+PAGE = """\
+# Benchmarks
+
+Measured on {date}: {cpu}, {isa}, {system}, Python {python}; load average before, {load}.
+This page and its plots are written by one command (at the end), from
+[peers.json](../benchmarks/results/peers.json) and
+[kernels.json](../benchmarks/results/kernels.json), which hold every point.
+
+## Beside other topic modellers
+
+{corpora}
+### How it was measured
+
+- **The same work.** The same documents in the same (shuffled) order, K = {topics}, and the same
+  priors for everybody: alpha {alpha:g}, eta {eta:g} per topic and word. Each peer has the fastest of
+  its documented settings, in the table below.
+- **One thread, one core, CPU seconds.** Every peer trains in a process of its own that is pinned to
+  one core. The clock runs while it trains; reading and converting the corpus, taking the topics out
+  and scoring them are on nobody's clock. sgmc's own averaging of its topics is on its clock.
+- **One estimator.** Document completion, as [`sgmc eval`](evaluation.md) does it: topics fixed, theta
+  of a held-out document by Gibbs from its observed tokens (50 sweeps, the last 25 kept), its
+  held-out tokens scored by p(w) = sum_k theta_k phi_kw. Only the topics differ between peers.
+- **One draw and many.** A sampler's topics at one moment are one draw from the posterior: "one
+  draw". "Draws averaged" is the mean of p(w) over the draws of one chain, every fifth iteration or
+  sweep after the burn-in: what sgmc reports by itself, and what was done for tomotopy by this
+  benchmark, in a loop around it. topica and pyrmallet average five snapshots of their topics by
+  default; that is what was scored. "Mean topics" is the like of it for sgmc, the mean of all samples
+  as `sgmc export` writes it. Variational methods have one matrix of topics and no draws.
+- **Peers that cannot go on** (topica, pyrmallet, lda) were fitted from scratch, with the same seed,
+  for each of their points; the time is that of the whole fit.
+- **Columns.** The last point within a column's time (15 % of grace). "Best of other priors": the
+  last topics, scored with {others} for the alpha of theta; the lowest. "M tokens/s": tokens visited,
+  all sweeps of a visit counted once. "MB": peak memory of the process, the corpus as the peer wants
+  it and the held-out documents included.
+
+| peer | version | settings |
+|---|---|---|
+{settings}
+
+### What favours whom
+
+- The priors are sgmc's defaults. With `--alpha 0.1` for all, tried once on 20 Newsgroups, one draw of
+  tomotopy was 0.3 % better after 8 and 16 s, topica the same, and averaged draws of either sampler
+  1 to 3 % worse. Whether the estimator's alpha holds a peer back, "best of other priors" tells.
+- Averaging draws is worth more than anything else here, and it is sgmc's own protocol. The line
+  of tomotopy with its draws averaged shows what it gives to another sampler; the tools themselves do
+  not offer it, apart from the five snapshots of topica and pyrmallet.
+- Scoring its draws costs sgmc time that is not on the clock, because it is evaluation and other
+  tools would have to do it too: {judging}.
+- A constant step makes a single draw of SCIR worse than one of collapsed Gibbs, since noise of
+  minibatches widens what is sampled. Who needs one matrix of topics takes the mean topics.
+- Both corpora are small enough for memory, where the samplers that keep every token's topic are at
+  home; sgmc and the variational methods need a minibatch only.
+- One machine, one seed, two corpora, one K. Gibbs samplers with sparse data structures gain on
+  others as K grows; this page does not show it.
+
+## Kernels
+
+`sgmc bench` on the same machine: CPU time of one thread, the median of five repeats; training by the
+wall's clock.
+
+{kernels}
+
+## Run it again
+
+    python3 -m venv .venv && .venv/bin/pip install '.[bench]'
+    .venv/bin/{command}
+
+An idle machine, please; with two corpora and 64 s it takes half an hour. Without `--corpus` the
+page is written again from the results that are there. Kernels alone: `sgmc bench`.
+"""
+
+
+def write_docs(found: dict[str, Any], kernels: dict[str, Any], docs: Path) -> None:
+    """Write the page and its plots."""
+    parts = []
+    for corpus in found["corpora"]:
+        image = f"peers-{corpus['name']}.png"
+        plot(found, corpus, docs / "img" / image)
+        parts.append(
+            f"### {corpus['name']}\n\n"
+            f"{corpus['documents']:,} training documents, {corpus['tokens']:,} tokens, "
+            f"{corpus['words']:,} words; {corpus['held_out_tokens']:,} held-out tokens of "
+            f"{corpus['held_out_documents']:,} documents. The unigram model has "
+            f"{corpus['unigram']:,.0f}.\n\n"
+            f"![Held-out perplexity against training seconds, {corpus['name']}](img/{image})\n\n"
+            f"{table(found, corpus)}\n\n"
+        )
+    machine, peers = found["machine"], found["corpora"][0]["peers"]
+    versions = {**found["versions"], "pysgrld": machine["pysgrld"]}
+    settings = [
+        f"| {p['peer']}{', own priors' if p['own'] else ''} | {versions[package_of(p)]} | "
+        f"{p['settings']} |"
+        for p in peers
+    ]
+    judging = ", ".join(
+        f"{p['judging_seconds']:.0f} s beside {p['points'][-1]['seconds']:.0f} s of training "
+        f"({corpus['name']})"
+        for corpus in found["corpora"]
+        for p in corpus["peers"]
+        if p["peer"] == "sgmc scir" and p["points"]
+    )
+    alphas = [float(a) for a in peers[0].get("other_alphas", {})]
+    text = PAGE.format(
+        **{**machine, "date": machine["date"][:10]}, **found["settings"],
+        corpora="".join(parts).rstrip("\n") + "\n", judging=judging,
+        others=", ".join(f"{a:g}" for a in alphas),
+        settings="\n".join(settings), kernels=kernel_tables(kernels), command=found["command"],
+    )  # fmt: skip
+    (docs / "benchmarks.md").write_text(text)
+
+
+def package_of(peer: dict[str, Any]) -> str:
+    """Package of a peer, as in the versions."""
+    return "pysgrld" if peer["kind"] == "sgmc" else str(peer["peer"]).split()[0]
+
+
+def kernel_tables(kernels: dict[str, Any]) -> str:
+    """Documents as a table of K by how they are sampled; the other groups a row a figure."""
+    rows = kernels["rows"]
+    documents = [(row["name"].split(", ", 1), row["value"]) for row in rows
+                 if row["group"] == "documents"]  # fmt: skip
+    ways = list(dict.fromkeys(name[1] for name, _ in documents))
+    value = {tuple(name): v for name, v in documents}
+    lines = [
+        "Documents, ns per token and sweep:", "",
+        "| tokens, sweeps, counts | " + " | ".join(dict.fromkeys(n[0] for n, _ in documents)) + " |",
+        f"|---|{'---:|' * len({n[0] for n, _ in documents})}",
+    ]  # fmt: skip
+    for way in ways:
+        cells = [f"{value[k, way]:.1f}" for k in dict.fromkeys(n[0] for n, _ in documents)]
+        lines.append(f"| {way} | {' | '.join(cells)} |")
+    lines += ["", "The rest:", "", "| | | |", "|---|---:|---|"]
+    for row in rows:
+        if row["group"] != "documents":
+            name = f"{row['group']}: {row['name']}"
+            lines.append(f"| {name} | {figure(row['value'])} | {row['unit']} |")
+    return "\n".join(lines)
+
+
+def figure(value: float) -> str:
+    """Write a figure with as many digits as it deserves."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

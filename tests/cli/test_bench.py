@@ -1,0 +1,113 @@
+"""`sgmc bench`: its structure and its refusals. Never how fast anything is."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.cli
+
+GROUPS = ["documents", "rows", "draws", "reading", "training"]
+
+
+@pytest.fixture
+def measured(benched):
+    command, done = benched
+    return command, json.loads(done.stdout)
+
+
+def test_every_group_has_figures_and_the_machine_is_named(measured):
+    _, found = measured
+    assert list(dict.fromkeys(row["group"] for row in found["rows"])) == GROUPS
+    for row in found["rows"]:
+        assert 0 < row["low"] <= row["value"] <= row["high"], row
+    names = [(row["group"], row["name"]) for row in found["rows"]]
+    assert len(set(names)) == len(names)
+    assert found["quick"] is True
+    for name in ("date", "cpu", "isa", "threads", "compiler", "pysgrld", "python", "numpy"):
+        assert found["machine"][name]
+
+
+def test_the_file_holds_what_is_printed(measured):
+    command, found = measured
+    assert json.loads((command.folder / "first.json").read_text()) == found
+
+
+def test_a_file_that_is_there_is_not_replaced(measured):
+    command, _ = measured
+    done = command("bench", "--quick", "-o", "first.json", code=73)
+    assert done.stderr.count("\n") == 1
+
+
+def test_compare_gives_a_ratio_for_every_row_that_both_have(measured, bible):
+    command, found = measured
+    old = json.loads(json.dumps(found))
+    for row in old["rows"]:
+        row["value"] *= 2.0
+    gone = old["rows"].pop()
+    (command.folder / "old.json").write_text(json.dumps(old))
+    done = command("bench", "--quick", "--corpus", bible, "--compare", "old.json")
+    lines = [line for line in done.stdout.splitlines() if line.startswith("  ")]
+    assert len(lines) == len(found["rows"])
+    assert all(" x " in line for line in lines[:-1])
+    assert lines[-1].endswith("(new)")
+    assert gone["name"] in lines[-1]
+
+
+def test_speedups_know_that_less_time_and_more_tokens_are_faster():
+    from pysgrld.bench import speedups
+
+    def results(time, rate):
+        return {"rows": [
+            {"group": "a", "name": "time", "unit": "ns/draw", "value": time},
+            {"group": "a", "name": "rate", "unit": "tokens/s", "value": rate},
+        ]}  # fmt: skip
+
+    ratios = speedups(results(5.0, 30.0), results(10.0, 10.0))
+    assert ratios == {("a", "time"): 2.0, ("a", "rate"): 3.0}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "3", "{}", '{"schema": 1}', '{"schema": 1, "rows": [{}]}',
+     '{"schema": 99, "rows": []}', '{"schema": 1, "rows": 3}', "\0\xff",
+     '{"schema": 1, "rows": [{"group": "a", "name": "b", "unit": "c", "value": 0.0}]}'],
+)  # fmt: skip
+def test_a_file_that_is_no_bench_is_refused_before_anything_is_timed(sgmc, text):
+    (sgmc.folder / "old.json").write_text(text)
+    done = sgmc("bench", "--compare", "old.json", code=65)
+    assert done.stderr.startswith("sgmc: error: old.json: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--compare", "--corpus"])
+def test_a_missing_file_is_said(sgmc, option):
+    done = sgmc("bench", "--quick", option, "not-there", code=66)
+    assert done.stderr.startswith("sgmc: error: not-there: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])
+def test_an_instruction_set_is_used_or_refused(sgmc, isa):
+    from pysgrld.core import core
+
+    if isa in core.available_isas():
+        done = sgmc("bench", "--quick", "--isa", isa, "--json")
+        assert json.loads(done.stdout)["machine"]["isa"] == isa
+    else:
+        assert sgmc("bench", "--isa", isa, code=2).stderr.count("\n") == 1
+
+
+def test_an_unknown_instruction_set_is_wrong_usage():
+    from pysgrld.bench import use_isa
+    from pysgrld.errors import UsageError
+
+    with pytest.raises(UsageError, match=r"there are: .*baseline"):
+        use_isa("mmx")
+
+
+def test_without_a_corpus_training_is_left_out_and_said(monkeypatch, tmp_path):
+    from pysgrld import bench
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(bench, "__file__", str(tmp_path / "site" / "pysgrld" / "bench.py"))
+    assert bench.bundled_corpus() is None

@@ -1,0 +1,73 @@
+"""The comparison with other tools, on the little of it that can be wrong without being noticed."""
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PEERS = ROOT / "benchmarks" / "peers"
+
+
+@pytest.fixture
+def module(monkeypatch):
+    """A module of benchmarks/peers, found as when that folder is run."""
+    monkeypatch.syspath_prepend(str(PEERS))
+    return importlib.import_module
+
+
+def test_words_are_spelt_in_letters_and_read_back(module):
+    peers = module("contestants")
+    spelt = [peers.spell(word) for word in (0, 1, 25, 26, 7701, 26**5 - 1)]
+    assert [peers.unspell(word) for word in spelt] == [0, 1, 25, 26, 7701, 26**5 - 1]
+    assert all(word.isalpha() and len(word) == 5 for word in spelt)
+
+
+@pytest.mark.parametrize("sweeps", [2, 6, 9, 10, 11, 99, 250, 1000])
+def test_snapshots_never_add_sweeps(module, sweeps):
+    before, number, apart = module("contestants").snapshots(sweeps)
+    assert before >= 1
+    assert before + number * apart == sweeps
+
+
+def test_topics_are_put_in_the_order_of_our_words(module):
+    peers = module("contestants")
+    found = peers.spread(
+        SimpleNamespace(words=4), np.array([[0.7, 0.1, 0.2]]), [peers.spell(w) for w in (3, 0, 1)]
+    )
+    np.testing.assert_allclose(found, np.array([[0.1, 0.2, 0.1, 0.7]]) / 1.1)
+
+
+def test_names_of_lines_are_apart_and_near_their_lines(module):
+    pytest.importorskip("matplotlib")
+    apart = module("pages").apart
+    assert apart([0.1, 0.5, 0.9], 0.05) == [0.1, 0.5, 0.9]
+    placed = apart([0.3, 0.3, 0.31, 0.36, 0.8], 0.05)
+    assert np.diff(placed).min() > 0.05 - 1e-12
+    assert placed[4] == 0.8
+    assert np.mean(placed[:4]) == pytest.approx(np.mean([0.3, 0.3, 0.31, 0.36]))
+
+
+def test_one_command_gives_points_table_and_plot(tmp_path):
+    pytest.importorskip("matplotlib")
+    bible = ROOT / "data" / "docword.bible.txt.gz"
+    done = subprocess.run(
+        [sys.executable, PEERS, "--corpus", "bible", bible, "--budget", "0.3", "-k", "5",
+         "--peers", "sgmc scir", "-o", tmp_path],
+        capture_output=True, text=True, check=True, cwd=tmp_path, timeout=300,
+    )  # fmt: skip
+    assert "| **sgmc scir" in done.stdout
+    found = json.loads((tmp_path / "peers.json").read_text())
+    (corpus,) = found["corpora"]
+    assert (corpus["documents"], corpus["held_out_documents"]) == (1071, 118)
+    (peer,) = corpus["peers"]
+    seconds = [point["seconds"] for point in peer["points"]]
+    assert seconds == sorted(seconds)
+    assert peer["points"][-1]["point"] < corpus["unigram"]
+    assert str(ROOT) not in json.dumps(found)
+    assert (tmp_path / "peers-bible.png").read_bytes().startswith(b"\x89PNG")
