@@ -19,7 +19,7 @@ from pysgrld.posterior import Posterior
 from pysgrld.prepare import hold_out_size
 from pysgrld.resources import threads
 from pysgrld.settings import Facts, resolve
-from pysgrld.stream import Stream, choose_holdout, compact
+from pysgrld.stream import choose_holdout, compact, minibatch_words
 from pysgrld.types import UNIT, Documents, Doubles, Floats, Int64s, Key
 
 #: Documents that are inferred at a time: bounds the memory of `LDA.transform`.
@@ -219,14 +219,8 @@ class LDA:
             held_out = None
         tokens = int(documents.lengths[train].sum())
         visits = held_out.observed.tokens if held_out else 0
-        stream = Stream(documents, train, 1, seed, 0)
-        options, _ = resolve(
-            given,
-            Facts(
-                len(train), words, tokens, visits,
-                lambda size, _: len(stream._replace(size=size).minibatch(0).words),
-            ),
-        )  # fmt: skip
+        seen = minibatch_words(documents, train)
+        options, _ = resolve(given, Facts(len(train), words, tokens, visits, seen))
         count = threads(self.n_jobs).number
         chain = Chain(options, documents, train, words, tokens, count)
         completion = None

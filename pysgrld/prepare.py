@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -26,7 +25,7 @@ from pysgrld.run import Candidate, RunDirectory, decide, find_run
 from pysgrld.run.files import replace_file, writing
 from pysgrld.samplers import FLOAT_ETA
 from pysgrld.settings import Facts, resolve
-from pysgrld.stream import Stream, choose_holdout
+from pysgrld.stream import choose_holdout, minibatch_words
 from pysgrld.types import Int64s, Key
 
 #: Occurrences of each word in training: what the unigram's perplexity is made of, for readers.
@@ -121,7 +120,7 @@ def prepare(
         lengths = corpus.lengths()
         tokens = int(lengths[train].sum())
         facts = Facts(
-            len(train), corpus.words, tokens, _visits(held_out), _first_minibatch(corpus, train)
+            len(train), corpus.words, tokens, _visits(held_out), minibatch_words(corpus, train)
         )
         options, defaults = resolve(given, facts)
         if options["algo"] == "scir":
@@ -197,16 +196,6 @@ def resolve_algo(given: Mapping[str, Any]) -> str:
     """
     algo: str = resolve(given, Facts(1, 1, 1, 0, lambda *_: 1))[0]["algo"]
     return algo
-
-
-def _first_minibatch(corpus: Corpus, train: Int64s) -> Callable[[int, int], int]:
-    """Counter of the distinct words of the first minibatch, given its size and the seed."""
-
-    @functools.cache
-    def words(size: int, seed: int) -> int:
-        return len(Stream(corpus, train, size, seed, 0).minibatch(0).words)
-
-    return words
 
 
 def _about(n: int) -> str:

@@ -6,6 +6,8 @@ one of an epoch may be smaller and is scaled by its own size.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -66,6 +68,16 @@ class Stream(NamedTuple):
         """The documents of iteration ``t``, counted from 0."""
         ids = self.ids(t)
         return compact(self.source.take(ids), ids, len(self.train) / len(ids))
+
+
+def minibatch_words(source: Source, train: Int64s) -> Callable[[int, int], int]:
+    """Counter of the distinct words of the first minibatch, given its size and the seed."""
+
+    @functools.cache
+    def words(size: int, seed: int) -> int:
+        return len(Stream(source, train, size, seed, 0).minibatch(0).words)
+
+    return words
 
 
 def choose_holdout(documents: int, holdout: int, key: Key) -> Int64s:

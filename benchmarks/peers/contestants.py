@@ -50,11 +50,15 @@ def sgmc(algo: str) -> Callable[[Task, Watch, bool], None]:
         from pysgrld.chain import Chain
         from pysgrld.posterior import Posterior
         from pysgrld.settings import Facts, resolve
+        from pysgrld.stream import minibatch_words
 
         d, tokens = len(task.documents), task.documents.tokens
         given = {"algo": algo, "topics": task.topics, "alpha": task.alpha, "eta": task.eta,
                  "seed": task.seed}  # fmt: skip
-        options, _ = resolve(given, Facts(d, task.words, tokens, task.score_visits))
+
+        words = minibatch_words(task.documents, np.arange(d))
+        facts = Facts(d, task.words, tokens, task.score_visits, words)
+        options, _ = resolve(given, facts)
         watch.start()
         chain = Chain(options, task.documents, np.arange(d), task.words, tokens, 1)
         # taking a sample and adding it to the mean topics is training; scoring it is not
