@@ -20,7 +20,7 @@ from pysgrld.errors import CorpusError, MemoryLimitError, OutputError, UsageErro
 from pysgrld.evaluate import HeldOut, pair, split
 from pysgrld.evaluate.completion import FURTHER_SWEEPS
 from pysgrld.options import FREE
-from pysgrld.resources import allowed_memory
+from pysgrld.resources import allowed_memory, threads
 from pysgrld.run import Candidate, RunDirectory, decide, find_run
 from pysgrld.run.files import replace_file, writing
 from pysgrld.samplers import FLOAT_ETA
@@ -129,7 +129,10 @@ def prepare(
                 f"lazy: {options['lazy']}, minibatches hold about {_about(seen)} of "
                 f"{corpus.words:,} words"
             )
-        _check_memory(options, facts, held_out, listener)
+        widest = int(np.diff(corpus.indptr).max())
+        _check_memory(
+            options, facts, held_out, widest, threads(given.get("threads")).number, listener
+        )
         config = {
             "schema": 1,
             "options": options,
@@ -342,17 +345,22 @@ def _visits(held_out: HeldOut | None) -> int:
 
 
 def _check_memory(
-    options: Mapping[str, Any], facts: Facts, held_out: HeldOut | None, listener: Listener
-) -> None:
-    """Say what the run will need, and refuse it if that is more than allowed."""
+    options: Mapping[str, Any], facts: Facts, held_out: HeldOut | None, widest: int, number: int,
+    listener: Listener,
+) -> None:  # fmt: skip
+    """Say what the run will need, and refuse it if that is more than allowed.
+
+    ``widest`` is the largest number of distinct words of a document, ``number`` that of threads.
+    """
     lazy, k = options["lazy"] == "on", padded(options["topics"])
     cells = facts.words * k
-    seen = facts.minibatch_words(options["minibatch"], options["seed"]) if lazy else facts.words
+    seen = facts.minibatch_words(options["minibatch"], options["seed"])
     scored = 0 if held_out is None else 24 * held_out.observed.tokens
     scored += 0 if held_out is None else len(held_out.observed) * padded(options["topics"]) * 8
     need = {
         "topics": (4 if options["eta"] >= FLOAT_ETA else 8) * cells + 8 * facts.words * lazy,
-        "their counts and copies": (4 + 8 + 8) * seen * k + 12 * cells * lazy,
+        "a minibatch's topics and counts": (4 + 8 * number) * seen * k + 12 * cells * lazy,
+        "documents in hand": 4 * number * 4 * widest * k,
         "posterior mean": (8 + 4) * cells if options["samples"] else 0,
         "held-out documents": scored,
         "topics of tokens": 8 * facts.tokens if options["algo"] == "gibbs" else 0,
