@@ -210,13 +210,6 @@ def busy(monkeypatch):
     monkeypatch.setattr(_lazy, "RENEW", 5)
 
 
-@pytest.mark.parametrize("threads", [2, 7])
-def test_threads_give_the_same_bytes(threads, busy):
-    """Red with: corrections of the sums added in the order in which threads end."""
-    one, many = (advance(chain_of("on", k=40, warm_up=3, threads=n), 12) for n in (1, threads))
-    assert state_bytes(one) == state_bytes(many)
-
-
 @pytest.mark.parametrize("stop", range(1, 12))
 def test_stopped_anywhere_and_resumed_equals_undisturbed(stop, busy):
     """Red with: ``now`` kept as a plain number of the chain; renewal counted by the process."""
