@@ -8,28 +8,45 @@
 namespace sgmc::SGMC_ISA {
 namespace {
 
+/// N(0, 1) for vector after vector of a block, as squared radius and direction: two vectors share
+/// two of words.
+class Noise {
+ public:
+  SGMC_INLINE explicit Noise(RowWords const& words) : words_(words) {}
+  SGMC_INLINE F16 next(F16& squared) {
+    if ((first_ = !first_)) {
+      radius_ = squared_radius(words_.next());
+      F16 direction;
+      unit_circle(words_.next(), direction, second_);
+      squared = radius_;
+      return direction;
+    }
+    squared = radius_;
+    return second_;
+  }
+
+ private:
+  RowWords words_;
+  F16 radius_, second_;
+  bool first_ = false;
+};
+
 /// One row; where it was not seen, N = 0.
 template <bool Seen>
-SGMC_INLINE void step_row(Row const& row, float const* ratio, RowWords& words,
-                          RowsTask const& task) {
+SGMC_INLINE void step_row(Row const& row, float const* ratio, Noise& noise, RowsTask const& task) {
   float const h = static_cast<float>(task.h);
   F16 const step = f16(h), variance = f16(2.0f * h), eta = f16(task.eta), one = f16(1.0f);
-  for (std::int64_t k = 0; k < task.stride; k += 32) {
-    F16 direction[2];
-    F16 const radius = squared_radius(words.next());
-    unit_circle(words.next(), direction[0], direction[1]);
-    for (int half = 0; half < 2; ++half) {
-      std::int64_t const at = k + 16 * half;
-      if (at == task.stride) break;
-      F16 shape = eta;
-      if constexpr (Seen) shape = shape + load_scaled(row.counts + at, task.factor);
-      F16 const old = load(row.g + at);
-      // eta + N - g - phi N_k, the last two as g (1 + N_k / s_k): all from the old state
-      F16 const drift = shape - old * (one + load(ratio + at));
-      // sqrt(2 h g) z, where z is radius times direction: one square root for both
-      F16 const noise = sqrt(variance * old * radius) * direction[half];
-      store(row.g + at, abs(old + step * drift + noise));
-    }
+  for (std::int64_t k = 0; k < task.stride; k += 16) {
+    F16 squared;
+    F16 const direction = noise.next(squared);
+    F16 shape = eta;
+    if constexpr (Seen) shape = shape + load_scaled(row.counts + k, task.factor);
+    F16 const old = load(row.g + k);
+    // eta + N - g - phi N_k, the last two as g (1 + N_k / s_k): all from the old state
+    F16 const drift = shape - old * (one + load(ratio + k));
+    // sqrt(2 h g) z: one square root for both factors
+    F16 const moved = old + step * drift + sqrt(variance * old * squared) * direction;
+    store(row.g + k, abs(moved));
   }
 }
 
@@ -40,14 +57,14 @@ void simplex_sgrld(float* g, float const* ratio, RowsTask const& task,
   Stream const stream =
       Stream::make(task.address.seed, task.address.chain,
                    stream_purpose(Purpose::sgrld_noise, task.address.stream), task.address.step);
-  RowWords words = RowWords::make(stream, static_cast<std::uint64_t>(task.begin));
+  Noise noise(RowWords::make(stream, static_cast<std::uint64_t>(task.begin)));
   Finish finish(task);
   Rows rows(g, task);
   for (Row row; rows.next(row);) {
     if (row.counts)
-      step_row<true>(row, ratio, words, task);
+      step_row<true>(row, ratio, noise, task);
     else
-      step_row<false>(row, ratio, words, task);
+      step_row<false>(row, ratio, noise, task);
     finish.written(row.g);
   }
   finish.flush();

@@ -27,23 +27,23 @@ def simplex_relax(g, counts, eta, h):
 
 
 def sgrld_normals(shape, seed, chain, step, stream):
-    """Box and Muller: in a block of 64 rows, two vectors of words make 32 topics of a row."""
+    """Box and Muller: two vectors of words make two vectors of normals, through 64 padded rows."""
     address = Address(seed, chain, "sgrld_noise", step, stream)
     v, k = shape
-    vectors = -(-k // 32)
-    z = np.zeros((v, vectors, 2, 16))
-    for w in range(v):
-        if w % 64 == 0:
-            words = row_words(address, w, 2 * vectors * 64).reshape(64, vectors, 2, 16)
-        a, b = words[w % 64, :, 0], words[w % 64, :, 1]
+    stride = -(-k // 16) * 16
+    blocks = []
+    for first in range(0, v, 64):
+        words = row_words(address, first, 64 * stride // 16).reshape(-1, 2, 16)
+        a, b = words[:, 0], words[:, 1]
         angle = np.pi / 4 * (b << np.uint32(3)).view(np.int32) / 2.0**31
-        parts = np.where(
-            b >> 31 == 0, (np.sin(angle), np.cos(angle)), (np.cos(angle), np.sin(angle))
-        )
-        for i in range(2):
-            sign = 1.0 - 2.0 * (b >> np.uint32(30 - i) & 1)
-            z[w, :, i] = np.sqrt(-2 * np.log(uniform_open(a.astype(int)))) * sign * parts[i]
-    return z.reshape(v, -1)[:, :k]
+        sine, cosine = np.sin(angle), np.cos(angle)
+        z = np.stack(
+            [np.where(b >> 31, cosine, sine) * (1.0 - 2.0 * (b >> np.uint32(30) & 1)),
+             np.where(b >> 31, sine, cosine) * (1.0 - 2.0 * (b >> np.uint32(29) & 1))], axis=1
+        )  # fmt: skip
+        z *= np.sqrt(-2 * np.log(uniform_open(a.astype(int))))[:, None]
+        blocks.append(z.reshape(64, stride)[:, :k])
+    return np.concatenate(blocks)[:v]
 
 
 def simplex_sgrld(g, counts, eta, h, z):

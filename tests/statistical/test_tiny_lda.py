@@ -115,7 +115,7 @@ def test_blocked_gibbs_has_the_exact_posterior(form):
     """Red with: alpha doubled; a token not removed before it is drawn; topics of tokens not
     kept; alpha and eta exchanged; eta/2 (rows), 1.2 eta (log).
     """
-    judge(run(form, gibbs.step, 1.0, 550, 50, refresh=False))
+    judge(run(form, gibbs.step, 1.0, 2050, 50, refresh=False))
 
 
 @pytest.mark.parametrize("h", [0.1, 0.5, 2.0])

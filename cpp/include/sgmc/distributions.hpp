@@ -53,14 +53,27 @@ SGMC_INLINE F16 gamma_attempt(F16 shape, F16 z, F16 u, M16& ok) {
   return d * t * t * t;
 }
 
+/// 1/k, k = 0 .. 63 (0: never read).
+struct Reciprocals {
+  float of[64] = {};
+  constexpr Reciprocals() {
+    for (int k = 1; k < 64; ++k) of[k] = 1.0f / static_cast<float>(k);
+  }
+};
+inline constexpr Reciprocals kReciprocals;
+
 /// Poisson(mu), mu <= 10, by inversion from the upper tail: the count is #{n >= 1: v < P(N >= n)}.
 SGMC_INLINE F16 poisson_inversion(F16 mu, F16 v) {
+  F16 const one = f16(1.0f);
   F16 term = exp(-mu), tail = expm1m(mu), n = f16(0.0f);
-  for (int k = 1; k < 64; ++k) {
+  for (int k = 1; k < 64; k += 2) {  // two at a time: fewer branches on what sixteen lanes need
     M16 const more = v < tail;
     if (!lanes(more)) break;
-    n = add_where(more, n, f16(1.0f));
-    term = term * (mu * f16(1.0f / static_cast<float>(k)));
+    n = add_where(more, n, one);
+    term = term * (mu * f16(kReciprocals.of[k]));
+    tail = tail - term;
+    n = add_where(v < tail, n, one);
+    term = term * (mu * f16(kReciprocals.of[k + 1 < 64 ? k + 1 : 63]));
     tail = tail - term;
   }
   return n;
