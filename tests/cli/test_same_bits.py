@@ -47,7 +47,7 @@ def test_looking(sgmc, undisturbed, options):
 
 
 def test_lazy_rows_stopped_looked_at_and_on_other_threads(sgmc):
-    """Red with: a look that keeps the rows it brought up to date."""
+    """Red with: a look that corrects the sums of the chain itself."""
     lazy = ("--lazy", "on", "--samples", "3")
     sgmc.train(*lazy, out="whole")
     sgmc.stop_midway(signal.SIGKILL, *lazy, "--checkpoint-every", "7")
