@@ -1,0 +1,114 @@
+"""Search of the defaults: held-out perplexity of variations of them, on validation splits.
+
+    python benchmarks/defaults.py CORPUS... [--seconds 4,8,16] [--only NAME,...] [-k 100]
+
+Each corpus is a training file: 1,000 of its documents, or a tenth, are held out at random, so that
+no test file is ever looked at. One option at a time leaves the default. A cell is the perplexity
+averaged over posterior samples after so many seconds of training (evaluation is not counted), one
+thread. The table of docs/choosing-a-sampler.md comes from here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pysgrld.chain import Chain
+from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.evaluate import Completion, split
+from pysgrld.posterior import Posterior
+from pysgrld.settings import Facts, resolve
+from pysgrld.stream import choose_holdout, minibatch_words
+from pysgrld.types import Key
+
+#: What is changed, as multiples of the default or as options.
+VARIATIONS: dict[str, Mapping[str, Any]] = {
+    "the defaults": {},
+    "half the step size": {"x step-size": 0.5},
+    "twice the step size": {"x step-size": 2},
+    "half the minibatch, same step size": {"x minibatch": 0.5},
+    "half the minibatch, half the step size": {"x minibatch": 0.5, "x step-size": 0.5},
+    "twice the minibatch, twice the step size": {"x minibatch": 2, "x step-size": 2},
+    "6 sweeps": {"sweeps": 6},
+    "14 sweeps": {"sweeps": 14},
+    "half the warm-up": {"x warm-up": 0.5},
+    "twice the warm-up": {"x warm-up": 2},
+    "no warm-up": {"warm-up": 0},
+    "sampled counts": {"counts": "sampled"},
+    "alpha 0.03": {"alpha": 0.03},
+    "alpha 0.1": {"alpha": 0.1},
+    "eta 0.03": {"eta": 0.03},
+    "eta 0.1": {"eta": 0.1},
+    "a sample every 2 iterations": {"sample-every": 2},
+}
+
+
+def main() -> None:
+    """Run the search and print a table for each corpus."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("corpus", nargs="+")
+    parser.add_argument("--seconds", default="4,8,16")
+    parser.add_argument("--only", help="names of variations")
+    parser.add_argument("-k", "--topics", type=int, default=100)
+    given = parser.parse_args()
+    seconds = [float(s) for s in given.seconds.split(",")]
+    names = given.only.split(",") if given.only else list(VARIATIONS)
+    for source in given.corpus:
+        with tempfile.TemporaryDirectory() as scratch:
+            corpus = open_corpus([source], CorpusOptions(), store=Path(scratch) / "corpus")
+            print(f"\n{Path(source).name}\n")
+            print("| | " + " | ".join(f"{s:g} s" for s in seconds) + " |")
+            print("|---" * (len(seconds) + 1) + "|")
+            for name in names:
+                figures = run(corpus, VARIATIONS[name], given.topics, seconds)
+                cells = ("" if math.isnan(x) else f"{x:.0f}" for x in figures)
+                print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+def run(
+    corpus: Corpus, variation: Mapping[str, Any], topics: int, seconds: list[float]
+) -> list[float]:
+    """Averaged perplexity at each of these times; NaN where there is no sample yet."""
+    d = corpus.documents
+    ids = choose_holdout(d, min(1000, d // 10), Key(0, 0, 0))
+    train = np.setdiff1d(np.arange(d), ids)
+    tokens = int(corpus.lengths()[train].sum())
+    given = {"algo": "scir", "topics": topics}
+    facts = Facts(len(train), corpus.words, tokens, 0, minibatch_words(corpus, train))
+    options, _ = resolve(given, facts)
+    changes = {}
+    for name, value in variation.items():
+        if not name.startswith("x "):
+            changes[name] = value
+        elif name == "x step-size":
+            a, b, c = options["step-size"]
+            changes["step-size"] = (min(1.0, a * value), b, c)
+        else:
+            changes[name[2:]] = max(1, round(options[name[2:]] * value))
+    if "minibatch" in changes:  # what else follows from it stays as it is
+        changes = {n: options[n] for n in ("step-size", "warm-up")} | changes
+    options, _ = resolve(given | changes, facts)
+    completion = Completion(split(corpus.take(ids), ids, 0.8, 0), topics, options["alpha"], 1)
+    chain = Chain(options, corpus, train, corpus.words, tokens, 1)
+    posterior = Posterior(chain, completion, options["burn-in"], options["sample-every"], False)
+    spent, figures = 0.0, []
+    for limit in seconds:
+        while spent < limit:
+            began = time.perf_counter()
+            chain.advance()
+            spent += time.perf_counter() - began
+            if posterior.due:
+                posterior.observe()
+        figures.append(posterior.perplexity if posterior.samples else math.nan)
+    return figures
+
+
+if __name__ == "__main__":
+    main()
