@@ -16,7 +16,7 @@ from pysgrld.models import MODELS
 from pysgrld.models.lda import Local
 from pysgrld.samplers import SAMPLERS, add_phi, lazy, look, relax
 from pysgrld.schedule import WARM_UP, Schedule
-from pysgrld.stream import Source, Stream
+from pysgrld.stream import Ahead, Source, Stream
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Minibatch, State
 
 
@@ -94,6 +94,7 @@ class Chain:
             threads=threads,
             work=core.Workspace(),
         )
+        self._batches = Ahead(self.stream) if threads > 1 else self.stream
         self._whole: Minibatch | None = None
         if self.sampler.full_batch:
             self._keep_topics()
@@ -140,7 +141,7 @@ class Chain:
         """
         t, h = self.step, self.step_size
         key = self._key(t)
-        batch = batch or self._whole or self.stream.minibatch(t)
+        batch = batch or self._whole or self._batches.minibatch(t)
         move = relax if t < self.warm_up else self.sampler.step
         if self.catch_up:  # rows that were left behind, before they are read
             # no row takes noise-free steps along into sampling

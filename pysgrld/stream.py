@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -68,6 +69,25 @@ class Stream(NamedTuple):
         """The documents of iteration ``t``, counted from 0."""
         ids = self.ids(t)
         return compact(self.source.take(ids), ids, len(self.train) / len(ids))
+
+
+class Ahead:
+    """The minibatches of a stream, the next one prepared on another thread meanwhile.
+
+    Only when it is ready changes, never what it holds.
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self._thread = ThreadPoolExecutor(1, "minibatch")
+        self._next: tuple[int, Future[Minibatch]] | None = None
+
+    def minibatch(self, t: int) -> Minibatch:
+        """The documents of iteration ``t``; begins on those of the one after."""
+        expected, self._next = self._next, None
+        ready = expected[1].result() if expected and expected[0] == t else None
+        self._next = t + 1, self._thread.submit(self.stream.minibatch, t + 1)
+        return ready or self.stream.minibatch(t)
 
 
 def minibatch_words(source: Source, train: Int64s) -> Callable[[int, int], int]:

@@ -40,7 +40,13 @@ void bind_documents(py::module_& m) {
         for (std::int64_t i = 0; i < n; ++i)
           if (ids.data()[i] < 0) throw py::value_error("ids: must not be negative");
         Array<std::int32_t> places(n);
-        auto const distinct = renumber(ids.data(), n, places.mutable_data());
+        std::int32_t const* const from = ids.data();
+        std::int32_t* const to = places.mutable_data();
+        std::vector<std::int32_t> distinct;
+        {
+          py::gil_scoped_release release;
+          distinct = renumber(from, n, to);
+        }
         return py::make_tuple(
             Array<std::int32_t>(static_cast<py::ssize_t>(distinct.size()), distinct.data()), places);
       },

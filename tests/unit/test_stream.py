@@ -6,7 +6,7 @@ from oracles.judge import P
 from scipy import stats
 
 from pysgrld.core import core
-from pysgrld.stream import Stream, choose_holdout, compact
+from pysgrld.stream import Ahead, Stream, choose_holdout, compact
 from pysgrld.types import Documents, Key
 
 
@@ -170,3 +170,26 @@ def test_renumbering_many_ids_is_numpy_s_unique():
 def test_renumbering_refuses_negative_ids():
     with pytest.raises(ValueError, match="ids: must not be negative"):
         core.renumber(np.array([1, -1], np.int32))
+
+
+def test_minibatches_prepared_ahead_are_the_stream_s_in_any_order():
+    stream = Stream(Numbered(), np.arange(100), 7, 1, 0)
+    ahead = Ahead(stream)
+    for t in (0, 1, 2, 9, 10, 3, 3):
+        for part, wanted in zip(ahead.minibatch(t), stream.minibatch(t), strict=True):
+            np.testing.assert_array_equal(part, wanted)
+
+
+def test_error_while_preparing_ahead_is_raised_when_its_minibatch_is_wanted():
+    class Broken(Numbered):
+        def take(self, ids):
+            if 3 in ids:
+                raise OSError("gone")
+            return super().take(ids)
+
+    ahead = Ahead(Stream(Broken(), np.arange(8), 1, 1, 0))
+    at = [int(ahead.stream.ids(t)[0]) for t in range(8)].index(3)
+    for t in range(at):
+        ahead.minibatch(t)
+    with pytest.raises(OSError, match="gone"):
+        ahead.minibatch(at)
