@@ -27,8 +27,14 @@ command again: it goes on, bit for bit.""",
 @quiet
 @flag("-v/--verbose", "also print every option's value")
 @flag("--json-log", "JSON lines on standard error")
+@flag("--break-lock", "take over a run whose process on another host has died")
 def command(
-    corpus: tuple[str, ...], quiet: bool, verbose: bool, json_log: bool, **values: Any
+    corpus: tuple[str, ...],
+    quiet: bool,
+    verbose: bool,
+    json_log: bool,
+    break_lock: bool,
+    **values: Any,
 ) -> None:
     """Train a model on CORPUS: files or folders, or - for standard input.
 
@@ -50,4 +56,4 @@ def command(
         quiet=quiet, verbose=verbose, json_log=json_log, stamped=True,
         limit=limit if isinstance(limit, float) else None,
     ) as screen:  # fmt: skip
-        train(corpus, options, screen)
+        train(corpus, options, screen, break_lock=break_lock)

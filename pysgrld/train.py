@@ -84,6 +84,8 @@ def train(
     given: Mapping[str, Any],
     reporter: Reporter,
     root: Path = Path("sgmc-runs"),
+    *,
+    break_lock: bool = False,
 ) -> RunDirectory:
     """Train a model on a corpus; continue where an earlier start of the same run left off.
 
@@ -96,6 +98,8 @@ def train(
     reporter : Reporter
     root : Path
         Folder of runs that have no ``out``.
+    break_lock : bool
+        Take over a run that a process of another host has left locked.
 
     Returns
     -------
@@ -117,7 +121,7 @@ def train(
             set_latest(run.path, root)
             reporter.finished(run, "finished already: nothing to do")
             return run
-        with run.lock():
+        with run.lock(break_lock=break_lock):
             set_latest(run.path, root)
             return _Training(prepared, given, reporter, stop).go()
 

@@ -1,4 +1,5 @@
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -85,6 +86,14 @@ def test_a_run_that_is_locked_is_75(sgmc):
     sgmc.train("--iterations", "3")
     with RunDirectory.open(sgmc.folder / "run").lock():
         assert str(os.getpid()) in one_line(sgmc.train("--iterations", "6", code=75))
+
+
+def test_a_run_that_another_host_has_left_locked_is_75_until_the_lock_is_broken(sgmc):
+    sgmc.train("--iterations", "3")
+    lock = sgmc.folder / "run" / "lock"
+    lock.write_text(json.dumps({"host": "elsewhere", "pid": 1, "job": "7"}) + "\n")
+    assert "--break-lock" in one_line(sgmc.train("--iterations", "6", code=75))
+    sgmc.train("--iterations", "6", "--break-lock")
 
 
 def test_a_locked_run_can_be_read(sgmc):
