@@ -319,9 +319,9 @@ def _steps(
 
 def _draws() -> Iterator[Row]:
     for kind, name, values in (
-        ("normal", "normal", (0.0,)),
-        ("gamma", "gamma, shape {}", (0.05, 1.5, 40.0)),
-        ("poisson", "poisson, mean {}", (0.05, 1.5, 40.0)),
+        ("normal", "a Philox block and a normal", (0.0,)),
+        ("gamma", "a Philox block and a gamma, shape {}", (0.05, 1.5, 40.0)),
+        ("poisson", "a Philox block and a Poisson, mean {}", (0.05, 1.5, 40.0)),
     ):
         for value in values:
             yield Row("draws", name.format(f"{value:g}"), "ns/draw", _draw(kind, value))
