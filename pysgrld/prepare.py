@@ -359,7 +359,7 @@ def _check_memory(
     scored += 0 if held_out is None else len(held_out.observed) * padded(options["topics"]) * 8
     need = {
         "topics": (4 if options["eta"] >= FLOAT_ETA else 8) * cells + 8 * facts.words * lazy,
-        "a minibatch's topics and counts": (4 + 8 * number) * seen * k + 12 * cells * lazy,
+        "a minibatch's topics and counts": (4 + 8) * seen * k + 12 * cells * lazy,
         "documents in hand": 4 * number * 4 * widest * k,
         "posterior mean": (8 + 4) * cells if options["samples"] else 0,
         "held-out documents": scored,

@@ -9,7 +9,8 @@
 namespace sgmc {
 namespace {
 
-/// A size that keeps what follows on a cache line, with room for a whole vector after the last value.
+/// A size that keeps what follows on a cache line, with room for a whole vector after the last
+/// value.
 std::size_t padded(std::int64_t n) { return static_cast<std::size_t>((n + 31) / 16 * 16); }
 
 }  // namespace
@@ -52,54 +53,36 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
     });
     task.mass = mass;
   }
-  constexpr std::size_t kPools = 4;
-  std::vector<DocumentsTask> tasks(static_cast<std::size_t>(threads), task);
-  std::vector<DocumentsScratch> scratch(tasks.size());
-  for (std::size_t t = 0; t < tasks.size(); ++t) {
-    std::size_t const pool = 1 + kPools * t;
-    if (word_counts) {
-      DocumentsTask& mine = tasks[t];
-      mine.word_counts = t == 0 ? word_counts : work.get<std::int64_t>(pool, all * stride);
-      mine.touched = work.get<std::uint8_t>(pool + 1, all);
-      mine.bucket = work.get<std::int64_t>(pool + 2, all);
-      std::fill_n(mine.touched, rows, std::uint8_t{0});
-      std::fill_n(mine.bucket, rows, std::int64_t{0});
-    }
-    float* at = work.get<float>(pool + 3, kSlots * (per_slot + stride));
+  if (word_counts) {
+    task.word_counts = word_counts;
+    task.touched = work.get<std::uint8_t>(1, all);
+    task.bucket = work.get<std::int64_t>(2, all);
+    std::fill_n(task.touched, rows, std::uint8_t{0});
+    std::fill_n(task.bucket, rows, std::int64_t{0});
+  }
+  std::vector<DocumentsScratch> scratch(static_cast<std::size_t>(threads));
+  for (std::size_t t = 0; t < scratch.size(); ++t) {
+    float* at = work.get<float>(3 + t, kSlots * (per_slot + stride));
     auto const take = [&](std::size_t size) { return std::exchange(at, at + size); };
     auto const take_int = [&](std::size_t size) {
       return reinterpret_cast<std::int32_t*>(take(size));
     };
     for (DocumentScratch& slot : scratch[t].slot)
-      slot = {take_int(length), take_int(length), take(stride), take(collected), take(kUniforms),
+      slot = {take_int(length), take_int(length), take(stride),   take(collected), take(kUniforms),
               take(columns),    take(share),      take_int(maps), take_int(maps)};
     scratch[t].sums = at;
   }
   parallel_for(threads, threads, [&](std::int64_t item, int) {
-    auto const t = static_cast<std::size_t>(item);
-    k.documents_gibbs(tasks[t], scratch[t]);
+    k.documents_gibbs(task, scratch[static_cast<std::size_t>(item)]);
   });
   if (!word_counts) return;
-  // every thread's counts of a row are added here: integers, so who counted what cannot matter
   parallel_for((rows + kRowBlock - 1) / kRowBlock, threads, [&](std::int64_t block, int) {
     std::int64_t const end = std::min(rows, (block + 1) * kRowBlock);
     for (std::int64_t r = block * kRowBlock; r < end; ++r) {
       std::int64_t* const out = word_counts + r * task.stride;
-      bool filled = tasks[0].touched[r] != 0;
-      std::int64_t bucket = tasks[0].bucket[r];
-      for (std::size_t t = 1; t < tasks.size(); ++t) {
-        if (!tasks[t].touched[r]) continue;
-        std::int64_t const* const in = tasks[t].word_counts + r * task.stride;
-        if (filled)
-          for (std::int64_t i = 0; i < task.stride; ++i) out[i] += in[i];
-        else
-          std::copy_n(in, task.stride, out);
-        filled = true;
-        bucket += tasks[t].bucket[r];
-      }
-      if (!filled) std::fill_n(out, task.stride, std::int64_t{0});
-      if (bucket > 0)
-        k.spread_bucket(task.phi + r * task.stride, task.stride, task.mass[r], bucket, out);
+      if (!task.touched[r]) std::fill_n(out, task.stride, std::int64_t{0});
+      if (task.bucket[r] > 0)
+        k.spread_bucket(task.phi + r * task.stride, task.stride, task.mass[r], task.bucket[r], out);
     }
   });
 }

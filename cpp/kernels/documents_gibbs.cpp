@@ -2,9 +2,9 @@
 //
 // One token costs a chain of some hundred and fifty dependent cycles, so four documents advance
 // together, phase by phase, and their chains overlap. A token's weights are summed lane by lane
-// over blocks of 16; the inverse CDF runs first over the 16 lane totals, then over the blocks inside
-// the chosen lane: any fixed order of the topics is a valid one, and this one needs a single prefix
-// sum.
+// over blocks of 16; the inverse CDF runs first over the 16 lane totals, then over the blocks
+// inside the chosen lane: any fixed order of the topics is a valid one, and this one needs a single
+// prefix sum.
 //
 // The counts of the document are written back whole, with masked adds at fixed addresses: a
 // read-modify-write of the one vector that holds z stalls the next token's loads. The increment for
@@ -40,10 +40,10 @@ struct Slot {
   float* collected;
   std::int64_t block_step, entry_step;  // entry_step is 0 where only document counts are wanted
   // active documents only
-  float* columns;  // phi of the topics in use, (blocks, entries, 16)
-  float* share;    // by entry: expected draws from the bucket
-  std::int32_t* topic;    // by position
-  std::int32_t* where;    // by topic: its position, or -1
+  float* columns;       // phi of the topics in use, (blocks, entries, 16)
+  float* share;         // by entry: expected draws from the bucket
+  std::int32_t* topic;  // by position
+  std::int32_t* where;  // by topic: its position, or -1
   std::int64_t columns_step;
   std::int32_t used, blocks;
 };
@@ -308,6 +308,16 @@ SGMC_INLINE void add_counts(Slot const& s, int b, float const* x, double unit, b
   }
 }
 
+enum : std::uint8_t { kUntouched, kTouched, kTaken };
+
+/// Takes a row of counts from all other threads; false if nobody has touched it yet.
+SGMC_INLINE bool take_row(std::uint8_t* state) {
+  std::uint8_t was;
+  while ((was = __atomic_exchange_n(state, kTaken, __ATOMIC_ACQUIRE)) == kTaken) {
+  }
+  return was == kTouched;
+}
+
 template <bool Active>
 void finish_document(Slot& s, DocumentsTask const& task, float* sums) {
   double const unit = task.rao_blackwell ? kUnit : 1.0;
@@ -322,14 +332,14 @@ void finish_document(Slot& s, DocumentsTask const& task, float* sums) {
         std::int64_t const* const ahead = task.word_counts + s.rows[e + 2] * stride;
         for (std::int64_t k = 0; k < stride; k += 8) __builtin_prefetch(ahead + k, 1);
       }
-      if (!task.touched[row])
+      if (!take_row(task.touched + row))
         for (std::int64_t k = 0; k < stride; ++k) out[k] = 0;
-      task.touched[row] = 1;
       bool const small = std::int64_t{count[e]} * task.kept < 128;
       for (int b = 0; b < blocks; ++b)
         add_counts<Active>(s, b, s.collected + b * s.block_step + e * s.entry_step, unit, small,
                            out);
       if (Active && task.rao_blackwell) task.bucket[row] += fixed_point(s.share[e], kUnit);
+      __atomic_store_n(task.touched + row, kTouched, __ATOMIC_RELEASE);
     }
   }
   if (task.doc_counts) {
@@ -358,7 +368,8 @@ void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
   Stream const stream =
       Stream::make(task.address.seed, task.address.chain,
                    stream_purpose(task.purpose, task.address.stream), task.address.step);
-  Topics const topics{task.phi, task.mass, task.stride, task.topics, task.alpha, task.rao_blackwell};
+  Topics const topics{task.phi,    task.mass,  task.stride,
+                      task.topics, task.alpha, task.rao_blackwell};
   Slot slots[kSlots]{};
   int active = 0;
   for (int i = 0; i < kSlots; ++i) {

@@ -64,7 +64,8 @@ struct DocumentsTask {
   // topics of tokens, or null: document d owns z[token_ptr[d] .. token_ptr[d + 1])
   std::int32_t* z;
   std::int64_t const* token_ptr;
-  // results, or null; word_counts belongs to one thread, row r is valid where touched[r]
+  // results, or null, shared by all threads: a thread takes a row while it adds to it, and who adds
+  // when cannot matter, as all are integers. Row r is valid where touched[r], 0 on entry, is 1.
   std::int64_t* word_counts;  // (R, stride)
   std::uint8_t* touched;      // (R)
   // with mass and rao_blackwell: counts of row r that are yet to be spread in proportion to phi_r,
