@@ -38,7 +38,10 @@ class Purpose(enum.Enum):
     test = ...
 
 class Workspace:
-    """Scratch memory that outlives a call; one per caller, never shared between threads."""
+    """Scratch memory that outlives a call; one per caller, never shared between threads.
+
+    Word counts of `documents_gibbs` lie in it: they are valid until the next call that it is given to.
+    """
 
 def isa() -> str: ...
 def available_isas() -> list[str]: ...

@@ -48,7 +48,8 @@ void bind_documents(py::module_& m) {
           distinct = renumber(from, n, to);
         }
         return py::make_tuple(
-            Array<std::int32_t>(static_cast<py::ssize_t>(distinct.size()), distinct.data()), places);
+            Array<std::int32_t>(static_cast<py::ssize_t>(distinct.size()), distinct.data()),
+            places);
       },
       py::arg("ids"));
   m.def(
@@ -59,7 +60,8 @@ void bind_documents(py::module_& m) {
          bool rao_blackwell, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
          Purpose purpose, std::optional<Array<std::int32_t>> z,
          std::optional<Array<std::int64_t>> token_ptr, bool want_words, bool want_documents,
-         Workspace& work, int threads) -> py::tuple {
+         py::object const& workspace, int threads) -> py::tuple {
+        auto& work = workspace.cast<Workspace&>();
         check_shape(phi, "phi", {-1, -1});
         std::int64_t const rows = phi.shape(0), stride = phi.shape(1);
         check_documents(indptr, indices, counts, rows);
@@ -106,9 +108,10 @@ void bind_documents(py::module_& m) {
         py::object words = py::none(), documents = py::none();
         std::int64_t* word_counts = nullptr;
         if (want_words) {
-          auto a = aligned<std::int64_t>({rows, stride}, false);
-          word_counts = a.mutable_data();
-          words = a;
+          // in the workspace, which it keeps alive: new pages for every minibatch would cost more
+          // than the counting
+          word_counts = counts_in(work, rows * stride);
+          words = Array<std::int64_t>({rows, stride}, word_counts, workspace);
         }
         if (want_documents) {
           auto a = aligned<std::int64_t>({n, stride}, false);

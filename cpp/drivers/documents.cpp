@@ -15,6 +15,10 @@ std::size_t padded(std::int64_t n) { return static_cast<std::size_t>((n + 31) / 
 
 }  // namespace
 
+std::int64_t* counts_in(Workspace& work, std::int64_t n) {
+  return work.get<std::int64_t>(0, static_cast<std::size_t>(n));
+}
+
 void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
                    std::int64_t* word_counts, Workspace& work, int threads) {
   std::int64_t const n = task.documents;
@@ -46,7 +50,7 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
   std::size_t const per_slot =
       2 * length + stride + collected + kUniforms + columns + share + 2 * maps;
   if (active) {
-    float* const mass = work.get<float>(0, all);
+    float* const mass = work.get<float>(1, all);
     constexpr std::int64_t kChunk = 256;
     parallel_for((rows + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
       k.row_mass(task.phi, task.stride, chunk * kChunk, std::min(rows, (chunk + 1) * kChunk), mass);
@@ -55,14 +59,14 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
   }
   if (word_counts) {
     task.word_counts = word_counts;
-    task.touched = work.get<std::uint8_t>(1, all);
-    task.bucket = work.get<std::int64_t>(2, all);
+    task.touched = work.get<std::uint8_t>(2, all);
+    task.bucket = work.get<std::int64_t>(3, all);
     std::fill_n(task.touched, rows, std::uint8_t{0});
     std::fill_n(task.bucket, rows, std::int64_t{0});
   }
   std::vector<DocumentsScratch> scratch(static_cast<std::size_t>(threads));
   for (std::size_t t = 0; t < scratch.size(); ++t) {
-    float* at = work.get<float>(3 + t, kSlots * (per_slot + stride));
+    float* at = work.get<float>(4 + t, kSlots * (per_slot + stride));
     auto const take = [&](std::size_t size) { return std::exchange(at, at + size); };
     auto const take_int = [&](std::size_t size) {
       return reinterpret_cast<std::int32_t*>(take(size));

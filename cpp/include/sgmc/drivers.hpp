@@ -35,6 +35,9 @@ class Workspace {
   std::vector<Pool> pools_;
 };
 
+/// Room for n word counts that stays as it is until the next call with this workspace.
+std::int64_t* counts_in(Workspace& work, std::int64_t n);
+
 /// Runs the Gibbs kernel over all documents. `task` comes without order, cursor and per-thread
 /// results; word_counts (rows, stride) and doc_counts may be null. Longest documents first.
 void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
