@@ -29,23 +29,11 @@ void philox_blocks(std::uint32_t const*, std::uint32_t const*, std::int64_t,
 void row_words(std::uint32_t const*, std::int64_t, std::uint32_t*) noexcept;
 
 KernelTable const& table() noexcept {
-  static constexpr KernelTable kernels{SGMC_STRING(SGMC_ISA),
-                                       documents_gibbs,
-                                       row_mass,
-                                       spread_bucket,
-                                       simplex_scir,
-                                       simplex_scir_log,
-                                       simplex_sgrld,
-                                       simplex_relax,
-                                       simplex_start,
-                                       simplex_phi,
-                                       simplex_add_phi,
-                                       predictive,
-                                       permute,
-                                       uniforms,
-                                       draw,
-                                       philox_blocks,
-                                       row_words};
+  static constexpr KernelTable kernels{
+      SGMC_STRING(SGMC_ISA), documents_gibbs, row_mass,      spread_bucket, simplex_scir,
+      simplex_scir_log,      simplex_sgrld,   simplex_relax, simplex_start, simplex_phi,
+      simplex_add_phi,       predictive,      permute,       uniforms,      draw,
+      philox_blocks,         row_words};
   return kernels;
 }
 

@@ -70,14 +70,14 @@ struct DocumentsTask {
   std::uint8_t* touched;      // (R)
   // with mass and rao_blackwell: counts of row r that are yet to be spread in proportion to phi_r,
   // added to; zero on entry
-  std::int64_t* bucket;  // (R)
-  std::int64_t* doc_counts;   // (documents, stride)
-  std::int64_t* next;         // shared cursor into order[], advanced atomically
+  std::int64_t* bucket;      // (R)
+  std::int64_t* doc_counts;  // (documents, stride)
+  std::int64_t* next;        // shared cursor into order[], advanced atomically
 };
 
 /// Scratch of one document, for at most `max_tokens` tokens and `max_entries` distinct words: sizes
-/// in values. The last four are used, and their pages touched, only as far as a document needs them,
-/// and only where topics > kDenseTopics.
+/// in values. The last four are used, and their pages touched, only as far as a document needs
+/// them, and only where topics > kDenseTopics.
 struct DocumentScratch {
   std::int32_t* token;  // max_tokens: entry of each token
   std::int32_t* z;      // max_tokens: used where the task keeps no z
