@@ -86,7 +86,7 @@ def plot(found: dict[str, Any], corpus: dict[str, Any], path: Path) -> None:
     """Draw perplexity against training seconds, both on a log scale, lines named at their ends."""
     series = [s for s in all_series(corpus) if not s.peer["own"] and s.figure != "mean"]
     figure, axes = plt.subplots(figsize=(8.6, 4.9))
-    figure.subplots_adjust(left=0.085, right=0.755, bottom=0.105, top=0.935)
+    figure.subplots_adjust(left=0.085, right=0.745, bottom=0.105, top=0.935)
     axes.set_xscale("log")
     axes.set_yscale("log")
     begin = 0.22
@@ -145,29 +145,29 @@ def name_ends(axes: Any, series: list[Series]) -> None:
         )  # fmt: skip
 
 
-def apart(wanted: list[float], gap: float) -> list[float]:
+def apart(wanted: list[float], gap: float, floor: float = 0.0) -> list[float]:
     """Heights in ascending order, at least ``gap`` apart, as near to what is wanted as crowds allow.
 
-    Neighbours that would touch are placed as one crowd around the mean of what they want.
+    Neighbours that would touch are placed as one crowd around the mean of what they want, and no
+    name stands below ``floor``.
     """
+
+    def centre(crowd: list[float]) -> float:
+        return max(sum(crowd) / len(crowd), floor + gap * (len(crowd) - 1) / 2)
+
     crowds: list[list[float]] = []
     for y in wanted:
         crowds.append([y])
-        while len(crowds) > 1 and middle(crowds[-1]) - middle(crowds[-2]) < gap * (
+        while len(crowds) > 1 and centre(crowds[-1]) - centre(crowds[-2]) < gap * (
             len(crowds[-1]) + len(crowds[-2])
         ) / 2:  # fmt: skip
             last = crowds.pop()
             crowds[-1] += last
     return [
-        middle(crowd) + gap * (i - (len(crowd) - 1) / 2)
+        centre(crowd) + gap * (i - (len(crowd) - 1) / 2)
         for crowd in crowds
         for i in range(len(crowd))
     ]
-
-
-def middle(values: list[float]) -> float:
-    """Mean."""
-    return sum(values) / len(values)
 
 
 # ---- docs/benchmarks.md

@@ -47,6 +47,7 @@ def test_names_of_lines_are_apart_and_near_their_lines(module):
     pytest.importorskip("matplotlib")
     apart = module("pages").apart
     assert apart([0.1, 0.5, 0.9], 0.05) == [0.1, 0.5, 0.9]
+    np.testing.assert_allclose(apart([0.0, 0.01, 0.02, 0.9], 0.05), [0.0, 0.05, 0.1, 0.9])
     placed = apart([0.3, 0.3, 0.31, 0.36, 0.8], 0.05)
     assert np.diff(placed).min() > 0.05 - 1e-12
     assert placed[4] == 0.8
