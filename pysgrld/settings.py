@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 from pysgrld.errors import UsageError
 from pysgrld.options import OPTIONS, PRESETS
-from pysgrld.samplers import FLOAT_ETA, SAMPLERS
+from pysgrld.samplers import DENSE, FLOAT_ETA, SAMPLERS
 
 #: Rows are lazy where the vocabulary has this many times the distinct words of a minibatch.
 LAZY_FROM = 2.0
+#: And where a topic is expected to be so many times above the mass at which rows are lazy at all.
+LAZY_SCALE = 5.0
 
 
 class Facts(NamedTuple):
@@ -116,6 +118,10 @@ def _lazy(value: Mapping[str, Any], facts: Facts) -> str:
     if wanted != "auto":
         return wanted
     if not (composes and rows):
+        return "off"
+    # while a topic is small all rows are stepped: nothing would be saved
+    expected = facts.words * value["eta"] + facts.tokens / value["topics"]
+    if expected < LAZY_SCALE * DENSE:
         return "off"
     words = facts.minibatch_words(value["minibatch"], value["seed"])
     return "on" if facts.words >= LAZY_FROM * words else "off"

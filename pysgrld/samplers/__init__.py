@@ -6,12 +6,13 @@ Adding one is a kernel, a module beside this file with ``init`` and ``step``, an
 from __future__ import annotations
 
 from pysgrld.samplers import _lazy, _state, gibbs, scir, sgrld
+from pysgrld.samplers._lazy import DENSE
 from pysgrld.samplers._lazy import start as lazy
 from pysgrld.samplers._state import FLOAT_ETA, add_phi
 from pysgrld.samplers.warm_up import relax
 from pysgrld.types import Block, Floats, Int32s, Key, Sampler, State
 
-__all__ = ["FLOAT_ETA", "SAMPLERS", "add_phi", "lazy", "look", "relax"]
+__all__ = ["DENSE", "FLOAT_ETA", "SAMPLERS", "add_phi", "lazy", "look", "relax"]
 
 SAMPLERS: dict[str, Sampler] = {
     sampler.name: sampler

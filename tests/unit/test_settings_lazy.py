@@ -7,14 +7,20 @@ from pysgrld.options import PRESETS
 from pysgrld.settings import LAZY_FROM, Facts, resolve
 
 
-def lazy(given=None, *, words=10_000, seen=1000):
-    facts = Facts(5000, words, 500_000, 0, lambda size, seed: seen)
+def lazy(given=None, *, words=10_000, seen=1000, tokens=500_000):
+    facts = Facts(5000, words, tokens, 0, lambda size, seed: seen)
     return resolve(given or {}, facts)[0]["lazy"]
 
 
 def test_auto_is_on_from_so_many_times_the_words_of_a_minibatch():
     assert lazy(seen=int(10_000 / LAZY_FROM)) == "on"
     assert lazy(seen=int(10_000 / LAZY_FROM) + 1) == "off"
+
+
+def test_auto_is_off_where_topics_are_small_since_all_rows_are_stepped_then():
+    """V eta + tokens / K is 5,000 at 450,000 tokens: 500 + 4,500."""
+    assert lazy(tokens=450_000) == "on"
+    assert lazy(tokens=449_000) == "off"
 
 
 def test_the_first_minibatch_is_counted_as_it_will_be():
@@ -24,7 +30,7 @@ def test_the_first_minibatch_is_counted_as_it_will_be():
         asked.append((size, seed))
         return 1
 
-    resolve({"minibatch": 77, "seed": 5}, Facts(5000, 100, 5000, 0, count))
+    resolve({"minibatch": 77, "seed": 5}, Facts(5000, 100, 500_000, 0, count))
     assert asked == [(77, 5)]
 
 
