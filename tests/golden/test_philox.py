@@ -16,14 +16,6 @@ VECTORS = [
 ]
 
 
-@pytest.fixture(params=core.available_isas())
-def isa(request):
-    before = core.isa()
-    core.use_isa(request.param)
-    yield request.param
-    core.use_isa(before)
-
-
 @pytest.mark.parametrize("vector", VECTORS)
 def test_kernel_gives_the_known_answer(isa, vector):
     words = np.array(vector, np.uint32)

@@ -13,14 +13,6 @@ ANSWERS = [641, 1573767, 3222811527, 3517856514, 836907274, 4247214768, 38671147
            495546011, 621204420]  # fmt: skip
 
 
-@pytest.fixture(params=core.available_isas())
-def isa(request):
-    before = core.isa()
-    core.use_isa(request.param)
-    yield request.param
-    core.use_isa(before)
-
-
 def test_kernel_gives_the_known_answers_in_every_lane(isa):
     """Red with: a shift of 10 for 9; rotations by 8 or 12."""
     state = np.tile(np.array([[1], [2], [3], [4]], np.uint32), 16)

@@ -57,14 +57,6 @@ def token_ptr_of(docs):
 SIZES = [1, 2, 3, 15, 16, 17, 100, 128, 129, 300]
 
 
-@pytest.fixture(params=core.available_isas())
-def isa(request):
-    before = core.isa()
-    core.use_isa(request.param)
-    yield request.param
-    core.use_isa(before)
-
-
 @pytest.mark.parametrize("topics", SIZES)
 def test_topics_of_tokens_are_the_oracle_s(isa, topics):
     docs = make_documents([7, 0, 1, 65, 40, 2], 12)

@@ -8,14 +8,6 @@ from oracles.philox import PURPOSES, Address, uniform24, uniform_open
 from pysgrld.core import core, padded
 
 
-@pytest.fixture(params=core.available_isas())
-def isa(request):
-    before = core.isa()
-    core.use_isa(request.param)
-    yield request.param
-    core.use_isa(before)
-
-
 def test_purposes_have_the_numbers_of_the_table():
     assert {p.name: p.value for p in core.Purpose.__members__.values()} == PURPOSES
 
