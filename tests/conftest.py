@@ -12,3 +12,9 @@ def isa(request):
     core.use_isa(request.param)
     yield request.param
     core.use_isa(before)
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--fault-record", metavar="FILE", help="write what the tests of the fault matrix did there"
+    )

@@ -1,0 +1,77 @@
+"""What tests of the fault matrix share, and the record of what they did.
+
+A test names its row with ``@pytest.mark.row(17)`` and says how many trials it made with the fixture
+``trials``. With ``--fault-record FILE`` the outcome of every test is written there as JSON;
+``docs/reliability.py`` makes the table of docs/reliability.md of it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+_HERE = Path(__file__).parent
+_TRIALS = pytest.StashKey[int]()
+_RECORDS = pytest.StashKey[list]()
+
+
+def counts(ci, nightly):
+    """Parametrise ``n``: trials of one run of continuous integration, and of one night."""
+    return pytest.mark.parametrize(
+        "n",
+        [
+            pytest.param(ci, id=f"n{ci}"),
+            pytest.param(nightly, id=f"n{nightly}", marks=pytest.mark.nightly),
+        ],
+    )
+
+
+@pytest.fixture
+def trials(request):
+    """Say that so many trials were made and judged, each time so many more."""
+
+    def add(n=1):
+        request.node.stash[_TRIALS] = request.node.stash.get(_TRIALS, 0) + n
+
+    return add
+
+
+def pytest_configure(config):
+    config.stash[_RECORDS] = []
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if _HERE in item.path.parents and item.get_closest_marker("row") is None:
+            raise pytest.UsageError(f"{item.nodeid}: which row of the fault matrix? mark it row(n)")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    rows = [number for mark in item.iter_markers("row") for number in mark.args]
+    if not rows or (report.when != "call" and report.passed):
+        return
+    reason = str(report.longrepr[2]) if report.skipped and report.longrepr else ""
+    item.config.stash[_RECORDS].append(
+        {
+            "rows": rows,
+            "test": item.nodeid,
+            "outcome": report.outcome,
+            "reason": reason.removeprefix("Skipped: "),
+            "trials": item.stash.get(_TRIALS, 0),
+            "seconds": round(report.duration, 2),
+            "nightly": item.get_closest_marker("nightly") is not None,
+        }
+    )
+
+
+def pytest_sessionfinish(session):
+    place = session.config.getoption("--fault-record")
+    if place:
+        record = {"date": time.strftime("%Y-%m-%d", time.gmtime()),
+                  "tests": session.config.stash[_RECORDS]}  # fmt: skip
+        Path(place).write_text(json.dumps(record, indent=1) + "\n")
