@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus._tokenize import Tokenizer, tally
+from pysgrld.corpus._tokenize import Dictionary, count_words, tally
 from pysgrld.corpus.formats import Counts, Texts
 from pysgrld.corpus.options import CorpusOptions, compiled_pattern
 from pysgrld.corpus.store import cut
@@ -41,7 +41,8 @@ class Intake:
         self.kind: str | None = None
         self.label = ""  # what messages about all of it call it
         self.words: dict[str, int] = {}
-        self.tokenizer: Tokenizer | None = None
+        self.dictionary: Dictionary | None = None
+        self.pattern = compiled_pattern(options.token_pattern)
         self.numbers: bool | None = None
         self.documents = 0  # good ones, with or without words
         self.empty = 0
@@ -91,15 +92,16 @@ class Intake:
                     f"warning: {never} words of {self.options.vocab} can never occur, because "
                     "text is read in lower case (casefolded, NFC)"
                 )
-        self.tokenizer = Tokenizer(self.fixed, compiled_pattern(self.options.token_pattern))
+        self.dictionary = Dictionary(self.fixed)
         self.origin = self.origin or "built"
 
     # -- text ---------------------------------------------------------------------------------
 
     def add_text(self, texts: Texts) -> None:
         """Tokenise documents."""
-        assert self.tokenizer is not None
-        indptr, indices, counts, bad = self.tokenizer.add(texts.documents)
+        assert self.dictionary is not None
+        indptr, ids, counts, words, ends, bad = count_words(texts.documents, self.pattern)
+        indices = self.dictionary.place(words, ends)[ids]
         for position, reason in bad:
             label, line = texts.where(position)
             message = "a NUL" if reason == "NUL" else "not UTF-8"
@@ -107,7 +109,10 @@ class Intake:
         if bad and self.match is not None:  # they keep their rows
             at = [position - i for i, (position, _) in enumerate(bad)]
             indptr = np.insert(indptr, at, indptr[at])
-        self._write(Documents(indptr, indices, counts), len(self.tokenizer))
+        block = Documents(indptr, indices, counts)
+        if self.fixed is not None:
+            block = self._known_only(block)
+        self._write(block, len(self.dictionary))
 
     # -- counts -------------------------------------------------------------------------------
 
@@ -131,11 +136,13 @@ class Intake:
                 indices = self._places([str(i + 1) for i in found.tolist()])[inverse]
             block = Documents(block.indptr, indices, block.counts)
             if self.fixed is not None:
-                lost = indices < 0
-                self.unknown += int(block.counts[lost].sum(dtype=np.int64))
-                block = renumbered(block, None, drop_empty=False)
+                block = self._known_only(block)
             self._write(block, len(self.words))
             yield
+
+    def _known_only(self, block: Documents) -> Documents:
+        self.unknown += int(block.counts[block.indices < 0].sum(dtype=np.int64))
+        return renumbered(block, None, drop_empty=False)
 
     def _places(self, vocabulary: Sequence[str]) -> Int32s:
         """Ids of words in the dictionary: new ones if it grows, else -1 for unknown words."""
@@ -178,9 +185,7 @@ class Intake:
         CorpusError
             If no document or no word is left.
         """
-        words = self.tokenizer.words() if self.tokenizer is not None else list(self.words)
-        if self.tokenizer is not None:
-            self.unknown = self.tokenizer.unknown
+        words = list(self.words) if self.dictionary is None else self.dictionary.words()
         if self.writer.tokens == 0:
             raise CorpusError(self._nothing(), self.label)
         writer, removed = self.writer, dict[str, int]()
