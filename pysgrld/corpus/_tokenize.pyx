@@ -178,14 +178,14 @@ cdef class Dictionary:
     def __len__(self):
         return self.table.size()
 
-    def words(self):
-        """The words by id: list of str."""
+    def words(self, int32_t first=0):
+        """The words by id, from the given one on: list of str."""
         cdef const char* start = self.table.bytes().data()
-        cdef int64_t begin = 0
+        cdef int64_t begin = self.table.ends()[first - 1] if first > 0 else 0
         cdef int64_t end
         cdef int32_t i
         found = []
-        for i in range(self.table.size()):
+        for i in range(first, self.table.size()):
             end = self.table.ends()[i]
             found.append(start[begin:end].decode("utf-8"))
             begin = end
