@@ -131,7 +131,7 @@ def prepare(
             corpus = once.corpus
         else:
             corpus = _corpus(inputs, reading, candidate, scratch, number, listener)
-        train, held_out = _hold_out(corpus, given, reading, scratch, listener)
+        train, held_out = _hold_out(corpus, given, reading, scratch, number, listener)
         lengths = corpus.lengths()
         tokens = int(lengths[train].sum())
         documents = given.get("corpus-size", len(train))
@@ -162,6 +162,7 @@ def prepare(
                 "name": corpus_name(inputs), "fingerprint": corpus.fingerprint,
                 "documents": corpus.documents, "training_documents": documents,
                 "words": corpus.words, "tokens": corpus.tokens, "training_tokens": tokens,
+                "held_out": corpus.documents - len(train),
                 "held_out_dropped": held_out.dropped if held_out else 0,
             },
         }  # fmt: skip
@@ -272,8 +273,9 @@ def _plain(reading: CorpusOptions) -> dict[str, Any]:
 
 
 def read_matched(
-    path: str, words: Sequence[str], reading: CorpusOptions, store: Path, listener: Listener
-) -> Corpus:
+    path: str, words: Sequence[str], reading: CorpusOptions, store: Path, number: int,
+    listener: Listener,
+) -> Corpus:  # fmt: skip
     """Read another corpus over a run's vocabulary: matched by word, rows kept in order."""
     import dataclasses
 
@@ -281,12 +283,13 @@ def read_matched(
         reading, vocab=None, max_vocab=None, min_df=None, max_df=None, stop_words=None
     )
     return open_corpus(
-        [path], other, store=store, match=words, notify=listener.reading, log=listener.note
-    )
+        [path], other, store=store, match=words, threads=number, notify=listener.reading,
+        log=listener.note,
+    )  # fmt: skip
 
 
 def _hold_out(
-    corpus: Corpus, given: Mapping[str, Any], reading: CorpusOptions, scratch: Path,
+    corpus: Corpus, given: Mapping[str, Any], reading: CorpusOptions, scratch: Path, number: int,
     listener: Listener,
 ) -> tuple[Int64s, HeldOut | None]:  # fmt: skip
     """Set documents apart before anything is trained; the rest is for training."""
@@ -296,7 +299,9 @@ def _hold_out(
     if "observed-corpus" in given:
         parts = []
         for name in ("observed-corpus", "held-out-corpus"):
-            part = read_matched(given[name], corpus.vocabulary, reading, scratch / name, listener)
+            part = read_matched(
+                given[name], corpus.vocabulary, reading, scratch / name, number, listener
+            )
             parts.append(part.take(np.arange(part.documents)))
         held_out = pair(*parts)
         train = everything
@@ -306,6 +311,7 @@ def _hold_out(
             corpus.vocabulary,
             reading,
             scratch / "holdout-corpus",
+            number,
             listener,
         )
         ids = np.arange(other.documents)
