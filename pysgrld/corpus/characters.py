@@ -1,4 +1,4 @@
-"""What this Python's Unicode says of characters, as the tokeniser (cpp/text) wants it: in pages of 256."""
+"""What this Python's Unicode says of characters, in pages of 256, as cpp/text wants it."""
 
 from __future__ import annotations
 

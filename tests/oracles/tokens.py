@@ -1,4 +1,4 @@
-"""What a token is: the specification of docs/corpora.md, in Python's own Unicode and regular expressions."""
+"""What a token is: the specification of docs/corpora.md, by Python's own Unicode and `re`."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ import lzma
 import re
 import shutil
 import tempfile
-import unicodedata
 from collections import Counter
 from contextlib import contextmanager, suppress
 from itertools import pairwise
