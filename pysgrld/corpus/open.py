@@ -93,7 +93,12 @@ def open_corpus(
 def _read(path: str, intake: Intake, meter: _Meter) -> Generator[None, None, None]:
     """Read one input, block by block."""
     context = Context(
-        intake.options, intake.bad, intake.match is not None, intake.absent, intake.log
+        intake.options,
+        intake.bad,
+        intake.match is not None,
+        intake.absent,
+        intake.log,
+        intake.workshop.folder,
     )
     if path != "-" and Path(path).is_dir():
         if is_stored(Path(path)):
