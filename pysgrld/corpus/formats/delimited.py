@@ -153,11 +153,11 @@ def _header(lines: _Lines, field: str, stream: Stream) -> tuple[str, int, int]:
         record, number = next(_records(lines, delimiter), ([], 1))
         if isinstance(record, _BadRecordError):
             raise CorpusError(f"no header: {record or 'a line too long'}", stream.label, number)
-        lines.back(0)
         names = [name.strip() for name in record]
         if names.count(field) == 1:
             return delimiter, len(names), names.index(field)
         most = max(most, names, key=len)
+        lines.back(0)
     what = "more than one" if field in most else "no"
     has = ", ".join(map(repr, most[:8])) or "none"
     raise CorpusError(

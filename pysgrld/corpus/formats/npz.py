@@ -227,9 +227,9 @@ def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words
     for name, ids, size in (("document", rows, documents), ("word", columns, words)):
         if len(ids) and (ids.min() < 0 or ids.max() >= size):
             at = int(np.argmax((ids < 0) | (ids >= size)))
-            where = f" in document {rows[at] + 1}" if name == "word" else ""
+            where = f" in document {int(rows[at]) + 1}" if name == "word" else ""
             raise _WrongError(
-                f"{name} {ids[at] + 1}{where} is not in 1 to {size}, as shape.npy says"
+                f"{name} {int(ids[at]) + 1}{where} is not in 1 to {size}, as shape.npy says"
             )
     with np.errstate(invalid="ignore"):
         good = (values >= 0) & (values <= LARGEST)

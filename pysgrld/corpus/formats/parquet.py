@@ -42,7 +42,7 @@ def read(stream: Stream, context: Context) -> Iterator[Texts]:
     try:
         # With a buffer, a column of a row group is read page by page and not at once.
         with pq.ParquetFile(
-            stream.path, buffer_size=2**20, page_checksum_verification=True
+            stream.path, buffer_size=2**20, pre_buffer=False, page_checksum_verification=True
         ) as table:
             field = _column(table.schema_arrow, context.options.text_field, stream.label)
             yield from _texts(table, field, stream, context)

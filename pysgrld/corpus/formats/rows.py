@@ -87,7 +87,7 @@ def canonical(
         raise wrong(f"document {rows[at]} has {tokens[most]} tokens, more than {LARGEST}", at)
     if same.any():
         ones = np.flatnonzero(np.concatenate([[True], ~same]))
-        counts = np.add.reduceat(counts, ones)
+        counts = np.add.reduceat(counts, ones).astype(np.int32)
         rows, words = rows[ones], words[ones]
     return rows, words, counts
 

@@ -16,8 +16,8 @@ import numpy as np
 from pysgrld.corpus.formats.rows import Entries
 from pysgrld.types import Array
 
-#: Entries that are sorted in memory: 64 MiB of them.
-RUN = 2**22
+#: Entries that are sorted in memory: 32 MiB of them.
+RUN = 2**21
 
 _RECORD = np.dtype([("row", "<i8"), ("word", "<i4"), ("count", "<i4")])
 

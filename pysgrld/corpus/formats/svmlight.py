@@ -20,7 +20,7 @@ SUFFIXES = (".svmlight", ".libsvm", ".svm")
 _SAID = re.compile(
     rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*?[ \t]*#[ \t]*column indices are (zero|one)-based", re.I
 )
-_ZERO = re.compile(rb"(?:^|[ \t])0+:", re.M)
+_ZEROS = (b" 0:", b"\t0:", b"\n0:")
 _COMMENT = "# Column indices are zero-based"
 
 
@@ -42,12 +42,18 @@ def _first(stream: Stream) -> int:
     said = _SAID.match(stream.head)
     if said:
         return int(said[1].lower() == b"one")
-    if _ZERO.search(stream.head[: stream.head.rfind(b"\n") + 1] or stream.head):
+    if _has_zero(stream.head):
         return 0
     if stream.path is None or not stream.path.is_file():
         return 1  # it cannot be read twice; an id 0 further down ends it with what to do
     with Stream(stream.path, stream.max_line) as ahead:
-        return int(not any(_ZERO.search(block) for block in ahead.lines(refuse_line)))
+        return int(not any(map(_has_zero, ahead.lines(refuse_line))))
+
+
+def _has_zero(block: bytes) -> bool:
+    if b"#" in block:
+        block = re.sub(rb"#[^\n]*", b"", block)
+    return block.startswith(b"0:") or any(zero in block for zero in _ZEROS)
 
 
 def _explain(line: bytes, first: int, last: int) -> str:
