@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from pysgrld.corpus.options import CorpusOptions
@@ -73,6 +74,8 @@ class Context(NamedTuple):
     absent : callable (int) -> None
         Told of documents that a file counts but has no words of.
     log : callable (str) -> None
+    scratch : Path, optional
+        Folder where much may be written for a while; by default that of temporary files.
     """
 
     options: CorpusOptions
@@ -80,3 +83,4 @@ class Context(NamedTuple):
     keep_empty: bool
     absent: Callable[[int], None]
     log: Callable[[str], None]
+    scratch: Path | None = None
