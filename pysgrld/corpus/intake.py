@@ -99,7 +99,8 @@ class Intake:
     def add_text(self, texts: Texts) -> None:
         """Tokenise documents."""
         assert self.tokenizer is not None
-        indptr, indices, counts, bad = self.tokenizer.add(texts.documents)
+        documents = texts.documents if texts.clean is None else texts.clean(texts.documents)
+        indptr, indices, counts, bad = self.tokenizer.add(documents)
         for position, reason in bad:
             label, line = texts.where(position)
             message = "a NUL" if reason == "NUL" else "not UTF-8"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
-from pysgrld.corpus.formats import jsonl, later, plain, uci
+from pysgrld.corpus.formats import jsonl, later, mediawiki, plain, uci
 from pysgrld.corpus.formats.kinds import Context, Counts, Texts
 from pysgrld.corpus.stream import Stream
 
@@ -39,6 +39,7 @@ class Format(NamedTuple):
 
 #: First match wins: from the unmistakable to what any file could be.
 FORMATS = (
+    Format("MediaWiki XML", "text", mediawiki.sniff, mediawiki.read),
     Format("a format that is not read yet", "text", later.sniff, later.read),
     Format("UCI bag of words", "counts", uci.sniff, uci.read),
     Format("JSON lines", "text", jsonl.sniff, jsonl.read),

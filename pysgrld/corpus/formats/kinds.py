@@ -21,11 +21,15 @@ class Texts(NamedTuple):
         The file, or one file for each document where `lines` is None.
     lines : sequence of int or None
         Line of each document in the file.
+    clean : callable (list of bytes) -> list of bytes, optional
+        What has to be done to the documents before words are looked for: it takes markup out. Any
+        thread may call it.
     """
 
     documents: list[bytes]
     labels: list[str] | str
     lines: range | list[int] | None
+    clean: Callable[[list[bytes]], list[bytes]] | None = None
 
     def where(self, position: int) -> tuple[str, int | None]:
         """File and line of a document."""

@@ -15,7 +15,6 @@ _BY_CONTENT = (
     (re.compile(rb"PK\x03\x04"), "a zip archive (SciPy .npz?)"),
     (re.compile(rb"\x93NUMPY"), "a NumPy array"),
     (re.compile(rb"%%MatrixMarket"), "Matrix Market"),
-    (re.compile(rb"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)?<mediawiki[\s>]", re.S), "MediaWiki XML"),
     (_SPARSE, "LDA-C or SVMlight"),
     (re.compile(rb'\s*\[\s*\{\s*"'), "a JSON array (JSON lines have one object a line)"),
     (re.compile(rb"\xff\xfe|\xfe\xff"), "UTF-16 text"),
