@@ -33,7 +33,7 @@ from pysgrld.types import Int64s, Key
 WORD_COUNTS = "word-counts.npy"
 
 _READING = ("vocab", "max-vocab", "min-df", "max-df", "stop-words", "token-pattern", "text-field",
-            "on-bad-document", "max-line")  # fmt: skip
+            "on-bad-document", "max-line", "max-input")  # fmt: skip
 
 
 class Listener(Protocol):

@@ -36,7 +36,7 @@ INTERVAL_SAMPLES = 20
 #: Share of the posterior that lies within it.
 INTERVAL = 0.9
 
-_READING = ("token-pattern", "text-field", "on-bad-document", "max-line")
+_READING = ("token-pattern", "text-field", "on-bad-document", "max-line", "max-input")
 
 
 def find(name: str | None, root: Path = ROOT) -> Path:

@@ -215,7 +215,10 @@ class _Input:
             yield self._step(texts)
 
     def _file(self) -> Iterator[Step]:
-        with Stream(self.path, self.options.max_line, self._read, self.threads) as stream:
+        options = self.options
+        with Stream(
+            self.path, options.max_line, self._read, self.threads, options.max_input
+        ) as stream:
             self.label = stream.label
             if not stream.head:
                 raise CorpusError("an empty file; there is nothing to read", stream.label)

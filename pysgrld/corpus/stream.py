@@ -55,6 +55,8 @@ class Stream:
         Told how many bytes were taken from the file, each time.
     threads : int
         That may decompress.
+    max_input : int, optional
+        Most bytes that may come out.
 
     Attributes
     ----------
@@ -75,6 +77,7 @@ class Stream:
         max_line: int,
         on_read: Callable[[int], None] | None = None,
         threads: int = 1,
+        max_input: int | None = None,
     ) -> None:
         self.max_line, self.on_read, self.line = max_line, on_read, 0
         self.file: io.FileIO
@@ -89,7 +92,7 @@ class Stream:
             except OSError as error:
                 raise missing(path, error) from None
         try:
-            self._blocks = blocks(self._raw, threads)
+            self._blocks = blocks(self._raw, threads, max_input)
             if size_of(str(path)) is not None:
                 self._blocks = _even(self._blocks)
             self.head = self._first()
@@ -121,9 +124,7 @@ class Stream:
         try:
             return next(self._blocks, b"")
         except DamagedError as error:
-            raise CorpusError(
-                f"{error}; fetch or write it again", self.label, self.line + 1
-            ) from None
+            raise CorpusError(f"{error}; {error.advice}", self.label, self.line + 1) from None
 
     def _first(self) -> bytes:
         parts, size = [], 0

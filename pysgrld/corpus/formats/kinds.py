@@ -22,8 +22,9 @@ class Texts(NamedTuple):
         The file, or one file for each document where `lines` is None.
     lines : sequence of int or None
         Line of each document in the file.
-    clean : callable, optional
-        Makes plain text of the documents, one of each; called on any thread.
+    clean : callable (list of bytes) -> list of bytes, optional
+        What has to be done to the documents before words are looked for: it takes markup out. Any
+        thread may call it.
     """
 
     documents: list[bytes]
