@@ -120,11 +120,10 @@ def test_without_a_vocabulary_words_are_numbered_from_one(write, name):
 
 
 @pytest.mark.parametrize("name", SPELLINGS)
-def test_standard_input_and_a_given_vocabulary_do_as_well(write, monkeypatch, tmp_path, name):
+def test_standard_input_and_a_given_vocabulary_do_as_well(write, standard_input, tmp_path, name):
     data = SPELLINGS[name][0].encode()
     write(name, data)
-    file = io.TextIOWrapper(io.BytesIO(data))
-    monkeypatch.setattr(sys, "stdin", file)
+    standard_input(data)
     options = CorpusOptions(vocab=str(tmp_path / "in" / "vocab.x.txt"))
     assert found(open_corpus(["-"], options, store=tmp_path / "s")) == ROWS
 
@@ -323,7 +322,7 @@ def test_a_changed_byte_is_found_by_the_checksum(tmp_path):
     at = data.index(np.array([2, 1, 4]).tobytes())
     data[at] ^= 1
     path.write_bytes(data)
-    with pytest.raises(CorpusError, match="damaged .*CRC"):
+    with pytest.raises(CorpusError, match=r"damaged .*CRC"):
         read(path)
 
 
@@ -343,8 +342,8 @@ def test_what_is_no_zip_archive_is_refused(tmp_path, change, message):
         read(path)
 
 
-def test_a_matrix_on_standard_input_is_refused_with_advice(tmp_path, monkeypatch):
+def test_a_matrix_on_standard_input_is_refused_with_advice(tmp_path, standard_input):
     data = arrays(tmp_path / "in" / "x.npz", **CSR).read_bytes()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    with pytest.raises(CorpusError, match="<stdin>: .*name the file"):
+    standard_input(data)
+    with pytest.raises(CorpusError, match=r"<stdin>: .*name the file"):
         open_corpus(["-"], CorpusOptions(), store=tmp_path / "s")

@@ -78,8 +78,8 @@ def test_a_text_with_commas_is_no_table(write):
     assert texts(write("x.txt", "aa,text\nbb,cc\n")) == ["aa", "bb cc"]
 
 
-def test_commas_on_standard_input_are_text(monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"aa,text\nbb,cc\n")))
+def test_commas_on_standard_input_are_text(standard_input, tmp_path):
+    standard_input(b"aa,text\nbb,cc\n")
     options = CorpusOptions(**ALL)
     assert open_corpus(["-"], options, store=tmp_path / "s").documents == 2
 
@@ -209,10 +209,8 @@ def test_a_column_of_any_text_type_is_read_and_a_null_has_no_words(table, kind):
     pa = pytest.importorskip("pyarrow")
     values = ["aa bb", None, "café\ncc", ""] * 200
     column = pa.array(values)
-    if kind == "dictionary":
-        column = column.dictionary_encode()
-    else:
-        column = column.cast(getattr(pa, kind)())
+    encoded = kind == "dictionary"
+    column = column.dictionary_encode() if encoded else column.cast(getattr(pa, kind)())
     path = table(column, row_group_size=300)
     assert texts(path) == ["aa bb", "", "cc café", ""] * 200
     assert read(path).provenance["skipped"] == {"no known word": 400}
@@ -307,10 +305,10 @@ def test_compressed_parquet_is_refused_with_advice(table):
         read(packed)
 
 
-def test_parquet_on_standard_input_is_refused_with_advice(monkeypatch, tmp_path):
+def test_parquet_on_standard_input_is_refused_with_advice(standard_input, tmp_path):
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"PAR1....")))
-    with pytest.raises(CorpusError, match="<stdin>: .*name the file"):
+    standard_input(b"PAR1....")
+    with pytest.raises(CorpusError, match=r"<stdin>: .*name the file"):
         open_corpus(["-"], CorpusOptions(), store=tmp_path / "s")
 
 
