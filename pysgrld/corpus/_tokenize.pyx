@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Text to word counts, and lines of three integers to arrays: the two inner loops of reading.
+"""Text to word counts: the inner loop of reading text.
 
 A token is what ``re.findall(r"\w\w+", unicodedata.normalize("NFC", text).casefold())`` finds.
 The text is cut at ASCII characters that are no word characters. That cannot change a token: no
@@ -197,14 +197,14 @@ cdef class Dictionary:
     def __len__(self):
         return self.table.size()
 
-    def words(self):
-        """The words by id: list of str."""
+    def words(self, int32_t first=0):
+        """The words by id, from the given one on: list of str."""
         cdef const char* start = self.table.bytes().data()
-        cdef int64_t begin = 0
+        cdef int64_t begin = self.table.ends()[first - 1] if first > 0 else 0
         cdef int64_t end
         cdef int32_t i
         found = []
-        for i in range(self.table.size()):
+        for i in range(first, self.table.size()):
             end = self.table.ends()[i]
             found.append(start[begin:end].decode("utf-8"))
             begin = end
@@ -316,91 +316,3 @@ def tally(const int32_t[::1] indices, const int32_t[::1] counts,
     for i in range(indices.shape[0]):
         documents[indices[i]] += 1
         tokens[indices[i]] += counts[i]
-
-
-cdef inline const uint8_t* _number(const uint8_t* p, const uint8_t* end, int64_t* value) noexcept:
-    """Read one decimal number after blanks; NULL unless it is one of at most 18 digits."""
-    cdef int digits = 0
-    cdef int64_t total = 0
-    while p < end and (p[0] == 32 or p[0] == 9):
-        p += 1
-    while p < end and p[0] == 48:
-        p += 1
-        digits = 1
-    cdef const uint8_t* first = p
-    while p < end and 48 <= p[0] <= 57:
-        if p - first >= 18:
-            return NULL
-        total = 10 * total + (p[0] - 48)
-        p += 1
-    if digits == 0 and p == first:
-        return NULL
-    value[0] = total
-    return p
-
-
-def parse_triples(bytes block, int64_t last, int64_t documents, int64_t words):
-    """Parse lines "document word count" of a UCI bag-of-words file.
-
-    Parameters
-    ----------
-    block : bytes
-        Whole lines.
-    last : int
-        The smallest document id that may come now.
-    documents, words : int
-        The largest ids that may come at all.
-
-    Returns
-    -------
-    documents : (n,) int64
-        Never decreasing.
-    words : (n,) int32
-        Counted from 0.
-    counts : (n,) int32
-        At least 1.
-    wrong : int
-        Position in the block of the first line that is not three such numbers, where parsing
-        stopped; -1 if all are. A blank line counts as wrong.
-    """
-    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(block)
-    cdef const uint8_t* end = p + PyBytes_GET_SIZE(block)
-    cdef Py_ssize_t lines = block.count(b"\n") + 1
-    found_documents = np.empty(lines, dtype=np.int64)
-    found_words = np.empty(lines, dtype=np.int32)
-    found_counts = np.empty(lines, dtype=np.int32)
-    cdef int64_t[::1] d = found_documents
-    cdef int32_t[::1] w = found_words
-    cdef int32_t[::1] c = found_counts
-    cdef int64_t document = 0
-    cdef int64_t word = 0
-    cdef int64_t count = 0
-    cdef Py_ssize_t n = 0
-    cdef Py_ssize_t wrong = -1
-    while p < end:
-        p = _number(p, end, &document)
-        if p == NULL or p == end or (p[0] != 32 and p[0] != 9):
-            wrong = n
-            break
-        p = _number(p, end, &word)
-        if p == NULL or p == end or (p[0] != 32 and p[0] != 9):
-            wrong = n
-            break
-        p = _number(p, end, &count)
-        if p == NULL:
-            wrong = n
-            break
-        while p < end and (p[0] == 32 or p[0] == 9 or p[0] == 13):
-            p += 1
-        if ((p < end and p[0] != 10) or document < last or document < 1 or document > documents
-                or word < 1 or word > words or word > 2147483647
-                or count < 1 or count > 2147483647):
-            wrong = n
-            break
-        p += 1
-        d[n] = document
-        w[n] = <int32_t>(word - 1)
-        c[n] = <int32_t>count
-        last = document
-        n += 1
-    return found_documents[:n], found_words[:n], found_counts[:n], wrong

@@ -56,7 +56,7 @@ _LONGEST_MAGIC = max(map(len, _KINDS))
 
 def blocks(
     raw: Callable[[int], bytes], threads: int = 1, limit: int | None = None
-) -> Iterator[bytes]:
+) -> Generator[bytes, None, None]:
     """Decompress, by what the first bytes say; what is not compressed is passed on.
 
     Parameters

@@ -19,7 +19,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.tokens import folded, tokens
-from pysgrld.corpus._tokenize import Dictionary, WordCounts, count_words, parse_triples
+from pysgrld.corpus._sparse import COUNT, parse_entries
+from pysgrld.corpus._tokenize import Dictionary, WordCounts, count_words
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus import decompress as decompress_module
@@ -246,7 +247,7 @@ def test_renaming_words_keeps_counts_and_sorts_them(bag, data):
 @settings(max_examples=300, deadline=None)
 @given(st.text("0123456789 \t\n\r-.eN", max_size=60))
 def test_lines_of_numbers_are_parsed_exactly_as_far_as_they_are_right(text):
-    ids, words, counts, wrong = parse_triples(text.encode(), 1, 50, 40)
+    ids, words, counts, wrong = parse_entries(text.encode(), 1, 50, 40, COUNT)
     good, last = [], 1
     for line in text.removesuffix("\n").split("\n") if text else []:
         match = re.fullmatch(r"[ \t]*([0-9]+)[ \t]+([0-9]+)[ \t]+([0-9]+)[ \t\r]*", line)
