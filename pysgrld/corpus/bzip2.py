@@ -74,7 +74,7 @@ class Ahead:
         self._window = b""  # the last of them
         self._marks: dict[int, int] = {}  # kind by bit of the file, ascending
         self._searched = 0  # bytes of the file
-        self._jobs: dict[int, tuple[bytes, Future[_Block]]] = {}  # header, and block, by bit
+        self._jobs: dict[int, Future[_Block]] = {}  # by bit
         self._header = b""
 
     def __enter__(self) -> Ahead:
@@ -114,11 +114,10 @@ class Ahead:
             kind = self._marks.get(at)
             if kind == _END and self._bits(at + 48, 32) == checksum:
                 return Rest(self._from((at + 80 + 7) // 8), None)
-            used, job = self._jobs.pop(at, (b"", None))
-            block = job.result() if job is not None and used == header else None
-            if block is None:
+            job = self._jobs.pop(at, None)
+            if job is None:
                 break
-            given = 0
+            block = job.result()
             for piece in block.pieces(self._step):
                 given += len(piece)
                 yield piece
@@ -168,8 +167,9 @@ class Ahead:
                 continue
             piece = self._from(begin // 8)[: (end + 7) // 8 - begin // 8]
             header = self._header_before(begin)
-            job = self._pool.submit(_decompress, piece, header, begin, end, self._step)
-            self._jobs[begin] = header, job
+            self._jobs[begin] = self._pool.submit(
+                _decompress, piece, header, begin, end, self._step
+            )
 
     def _search(self) -> None:
         start = max(self._searched, self._read - len(self._window))

@@ -72,7 +72,7 @@ def blocks(
     Yields
     ------
     bytes
-        Never empty; at most about `STEP` bytes (zstd: some 64 times that in the worst case). The
+        Never empty; at most about `STEP` bytes (zstd: some 16 times that in the worst case). The
         same, cut elsewhere, for any number of threads.
 
     Raises
@@ -165,7 +165,7 @@ def _one(
 ) -> Generator[bytes, None, bytes]:
     """Decompress one member; returns the bytes after it."""
     # zstd has no limit on its output, and expands at most about 32,000 times
-    portion = 2048 if kind == "zstd" else STEP
+    portion = 512 if kind == "zstd" else STEP
     pending = memoryview(data)
     while not engine.eof:
         if not len(pending):
