@@ -323,7 +323,7 @@ def test_a_changed_byte_is_found_by_the_checksum(tmp_path):
     at = data.index(np.array([2, 1, 4]).tobytes())
     data[at] ^= 1
     path.write_bytes(data)
-    with pytest.raises(CorpusError, match="damaged .*CRC"):
+    with pytest.raises(CorpusError, match=r"damaged .*CRC"):
         read(path)
 
 
@@ -346,5 +346,5 @@ def test_what_is_no_zip_archive_is_refused(tmp_path, change, message):
 def test_a_matrix_on_standard_input_is_refused_with_advice(tmp_path, monkeypatch):
     data = arrays(tmp_path / "in" / "x.npz", **CSR).read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    with pytest.raises(CorpusError, match="<stdin>: .*name the file"):
+    with pytest.raises(CorpusError, match=r"<stdin>: .*name the file"):
         open_corpus(["-"], CorpusOptions(), store=tmp_path / "s")

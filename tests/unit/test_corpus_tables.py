@@ -201,18 +201,17 @@ def table(tmp_path):
     return table
 
 
-TYPES = ["string", "large_string", "binary", "large_binary", "dictionary"]
+TYPES = ["string", "large_string", "binary", "large_binary"]
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", [*TYPES, "dictionary"])
 def test_a_column_of_any_text_type_is_read_and_a_null_has_no_words(table, kind):
     pa = pytest.importorskip("pyarrow")
     values = ["aa bb", None, "café\ncc", ""] * 200
     column = pa.array(values)
-    if kind == "dictionary":
-        column = column.dictionary_encode()
-    else:
-        column = column.cast(getattr(pa, kind)())
+    types = {name: getattr(pa, name) for name in TYPES}
+    types["dictionary"] = lambda: pa.dictionary(pa.int8(), pa.string())
+    column = column.cast(types[kind]())
     path = table(column, row_group_size=300)
     assert texts(path) == ["aa bb", "", "cc café", ""] * 200
     assert read(path).provenance["skipped"] == {"no known word": 400}
@@ -310,7 +309,7 @@ def test_compressed_parquet_is_refused_with_advice(table):
 def test_parquet_on_standard_input_is_refused_with_advice(monkeypatch, tmp_path):
     pytest.importorskip("pyarrow")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"PAR1....")))
-    with pytest.raises(CorpusError, match="<stdin>: .*name the file"):
+    with pytest.raises(CorpusError, match=r"<stdin>: .*name the file"):
         open_corpus(["-"], CorpusOptions(), store=tmp_path / "s")
 
 
