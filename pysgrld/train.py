@@ -12,13 +12,15 @@ import numpy as np
 
 from pysgrld.chain import Chain, Visit
 from pysgrld.corpus import Progress
-from pysgrld.errors import Interrupted, NumericalError, WriteError
+from pysgrld.errors import Interrupted, MismatchError, NumericalError, WriteError
 from pysgrld.evaluate import Completion
 from pysgrld.options import check_usage, duration
 from pysgrld.posterior import Posterior, Settled, Thinning
 from pysgrld.prepare import Listener, Prepared, prepare
 from pysgrld.resources import rss_bytes, threads
-from pysgrld.run import RunDirectory, StopFlag, set_latest
+from pysgrld.run import Checkpoint, RunDirectory, StopFlag, set_latest
+from pysgrld.stream import Online
+from pysgrld.stream import Position as StreamPosition
 
 #: Checkpoints that may fail one after the other before the run gives up.
 FAILED_CHECKPOINTS = 3
@@ -123,7 +125,11 @@ def train(
             return run
         with run.lock(break_lock=break_lock):
             set_latest(run.path, root)
-            return _Training(prepared, given, reporter, stop).go()
+            try:
+                return _Training(prepared, given, reporter, stop).go()
+            finally:
+                if prepared.once:
+                    prepared.once.close()
 
 
 class _Stoppable:
@@ -151,8 +157,10 @@ class _Training:
         count = threads(given.get("threads"))
         reporter.note(f"{count.number} threads ({count.source})")
         self.given = given
-        self.train_documents = len(p.train)
-        self.chain = Chain(p.options, p.corpus, p.train, p.corpus.words, p.tokens, count.number)
+        self.stream, self.once = p.stream, p.once
+        self.chain = Chain(
+            p.options, p.stream, p.corpus.words, p.tokens, count.number, waiting=self._waiting
+        )
         if p.options["algo"] == "scir":
             inflation = self.chain.noise_inflation
             reporter.note(f"minibatch noise inflates posterior variances {inflation:.3g} times")
@@ -164,11 +172,13 @@ class _Training:
             )
             self.unigram = completion.unigram(p.word_counts)
         kept = p.options["samples"]
+        self.ended: str | None = None  # why, if the stream has no more
         self.posterior = Posterior(
             self.chain, completion, p.options["burn-in"], p.options["sample-every"], kept > 0
         )
         self.thinning = Thinning(kept) if kept else None
         self.train_seconds = 0.0
+        self.wait_seconds = 0.0
         self.documents = self.tokens = 0
         self.failed = 0
         self.action, self.required = p.action, p.checkpoint_required
@@ -204,6 +214,8 @@ class _Training:
         self._look()
         self._save(last=True)
         line = _settled_line(settled) if settled else str(ended)
+        if self.once:
+            self.once.tell(self.tokens)
         run.set_status("finished", step=chain.step, reason=line)
         run.log_event("finished", step=chain.step, reason=line)
         self.reporter.finished(run, line)
@@ -214,7 +226,16 @@ class _Training:
         step_seconds = 0.0
         while not self._budget_used() and not stop.should_stop(step_seconds):
             began = time.perf_counter()
-            visit = chain.advance()
+            try:
+                batch = chain.next_batch()
+            except _Stopped:
+                return
+            ready = time.perf_counter()
+            self.wait_seconds += ready - began
+            if batch is None:
+                self.ended = f"the stream ended after {self.documents:,} documents"
+                return
+            visit = chain.advance(batch)
             self.train_seconds += time.perf_counter() - began
             chain.check()
             self._count(visit)
@@ -246,7 +267,10 @@ class _Training:
             chain.restore(checkpoint.step, checkpoint.arrays)
             self.posterior.restore(checkpoint.arrays)
             self.train_seconds = checkpoint.meta["train_seconds"]
+            self.wait_seconds = checkpoint.meta["wait_seconds"]
             self.documents, self.tokens = checkpoint.meta["documents"], checkpoint.meta["tokens"]
+            if isinstance(self.stream, Online):
+                self._read_on(self.stream, checkpoint)
             line = f"goes on from iteration {checkpoint.step} of {checkpoint.path.name}"
         changed = {
             name: self.options[name]
@@ -259,6 +283,31 @@ class _Training:
         run.set_status("running", step=chain.step)
         run.log_event("started", step=chain.step, line=line)
         self.reporter.started(run, line)
+
+    def _read_on(self, stream: Online, checkpoint: Checkpoint) -> None:
+        """Read a stream again, to where it was, and refuse another one."""
+        had = StreamPosition(**checkpoint.meta["stream"])
+        self.reporter.note(f"reads {had.documents:,} documents of the stream again")
+        stream.go_to(checkpoint.step, self._patient)
+        found = stream.position(checkpoint.step)
+        if found != had:
+            raise MismatchError(
+                f"the stream gives other documents than those that {checkpoint.path.name} was "
+                f"trained on ({found.documents:,} where {had.documents:,} were read); give the same "
+                "ones from the first on, or start anew with another --out"
+            )
+
+    def _patient(self) -> None:
+        if self.stop.should_stop(0.0):
+            raise Interrupted(
+                f"{self.stop.reason}: stopped while the stream was read again; run the same "
+                "command again to continue"
+            )
+
+    def _waiting(self) -> None:
+        """Stop waiting for documents when there is a reason to stop."""
+        if self.stop.should_stop(0.0):
+            raise _Stopped
 
     def _count(self, visit: Visit) -> None:
         self.documents += visit.documents
@@ -294,6 +343,7 @@ class _Training:
             "documents": self.documents,
             "epoch": round(self.chain.step / self.chain.stream.per_epoch, 6),
             "train_seconds": round(self.train_seconds, 6),
+            "wait_seconds": round(self.wait_seconds, 6),
             "step_size": self.chain.step_size,
             "perplexity": _number(self.posterior.perplexity),
             "point_perplexity": _number(self.posterior.point()),
@@ -309,11 +359,14 @@ class _Training:
     def _save(self, *, last: bool) -> None:
         """Write a checkpoint; one that fails is said, and is fatal at the end or three in a row."""
         began = time.perf_counter()
-        meta = {
+        meta: dict[str, Any] = {
             "train_seconds": self.train_seconds,
+            "wait_seconds": self.wait_seconds,
             "documents": self.documents,
             "tokens": self.tokens,
         }
+        if isinstance(self.stream, Online):
+            meta["stream"] = self.stream.position(self.chain.step)._asdict()
         try:
             self.run.save_checkpoint(
                 self.chain.step,
@@ -353,6 +406,8 @@ class _Training:
         return min(budget, default=0)
 
     def _budget_used(self) -> str | None:
+        if self.ended:
+            return self.ended
         iterations = self._iterations()
         if iterations and self.chain.step >= iterations:
             return f"{self.chain.step} iterations done, the budget is used"
@@ -368,6 +423,10 @@ class _Training:
             self.posterior.perplexity,
             self.train_seconds,
         )
+
+
+class _Stopped(Exception):
+    """There is a reason to stop while the next minibatch is not there yet."""
 
 
 def _settled_line(settled: Settled) -> str:

@@ -14,6 +14,7 @@ from pysgrld.corpus.formats import (
     jsonl,
     ldac,
     matrix_market,
+    mediawiki,
     npz,
     parquet,
     plain,
@@ -50,6 +51,7 @@ class Format(NamedTuple):
 
 #: First match wins: from the unmistakable to what any file could be.
 FORMATS = (
+    Format("MediaWiki XML", "text", mediawiki.sniff, mediawiki.read),
     Format("SciPy .npz", "counts", npz.sniff, npz.read),
     Format("Parquet", "text", parquet.sniff, parquet.read),
     Format("a format that is not read", "text", refused.sniff, refused.read),

@@ -24,7 +24,7 @@ _BY_CONTENT = (
         "save counts with scipy.sparse.save_npz, or text as JSON lines",
     ),
     (
-        re.compile(rb"\s*<\?xml[^>]*>\s*|\s*(<!--.*?-->\s*)?<mediawiki[\s>]", re.S),
+        re.compile(rb"\s*<\?xml[^>]*>"),
         "XML",
         "take the text out and give plain text, one document a line",
     ),
