@@ -78,8 +78,8 @@ def test_a_text_with_commas_is_no_table(write):
     assert texts(write("x.txt", "aa,text\nbb,cc\n")) == ["aa", "bb cc"]
 
 
-def test_commas_on_standard_input_are_text(monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"aa,text\nbb,cc\n")))
+def test_commas_on_standard_input_are_text(standard_input, tmp_path):
+    standard_input(b"aa,text\nbb,cc\n")
     options = CorpusOptions(**ALL)
     assert open_corpus(["-"], options, store=tmp_path / "s").documents == 2
 
@@ -177,7 +177,8 @@ def test_a_quote_that_is_never_closed_takes_no_more_than_the_limit_in_memory(wri
         return line
 
     monkeypatch.setattr(delimited._Lines, "__next__", spy)
-    monkeypatch.setattr("pysgrld.corpus.decompress.STEP", 4096)
+    for name in ("decompress.STEP", "stream.STEP"):
+        monkeypatch.setattr(f"pysgrld.corpus.{name}", 4096)
     path = write("x.csv", 'text\n"aa\n' + "bb cc\n" * 200_000)
     corpus = read(path, max_line=10_000, on_bad_document="skip")
     assert corpus.documents == 200_000
@@ -306,11 +307,18 @@ def test_compressed_parquet_is_refused_with_advice(table):
         read(packed)
 
 
-def test_parquet_on_standard_input_is_refused_with_advice(monkeypatch, tmp_path):
+def test_parquet_on_standard_input_is_refused_with_advice(standard_input, tmp_path):
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"PAR1....")))
+    standard_input(b"PAR1....")
     with pytest.raises(CorpusError, match=r"<stdin>: .*name the file"):
         open_corpus(["-"], CorpusOptions(), store=tmp_path / "s")
+
+
+def test_texts_that_unpack_to_more_than_max_input_are_refused(table):
+    pa = pytest.importorskip("pyarrow")
+    path = table(pa.array([f"aa{i} " * 50 for i in range(10_000)]))
+    with pytest.raises(CorpusError, match="more than --max-input 1000000"):
+        read(path, max_input=10**6)
 
 
 def test_without_pyarrow_the_message_says_what_to_install(write, monkeypatch):

@@ -51,6 +51,14 @@ def read(stream: Stream, context: Context) -> Counts:
     """Check what the file says of itself, find the words, and leave the entries to be iterated."""
     with _opened(stream) as archive:
         form, documents, words = _form(archive)
+        size, limit = (
+            sum(member.file_size for member in archive.infolist()),
+            context.options.max_input,
+        )
+        if limit is not None and size > limit:
+            raise _WrongError(
+                f"it unpacks to {size} bytes, more than --max-input {limit}; allow more if it is no bomb"
+            )
     vocabulary, origin = find_words(stream, context, words, documents)
     entries = _entries(stream, form, documents, words)
     if form == "csr":
