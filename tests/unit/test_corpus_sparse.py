@@ -191,8 +191,8 @@ def test_a_matrix_by_columns_is_sorted_however_small_the_runs(write, monkeypatch
 
 def test_a_matrix_that_falls_out_of_order_late_says_where(write, monkeypatch):
     monkeypatch.setattr("pysgrld.corpus.formats.matrix_market.RUN", 4)
-    monkeypatch.setattr("pysgrld.corpus.decompress.STEP", 16)
-    monkeypatch.setattr("pysgrld.corpus.stream.HEAD", 16)
+    for name in ("decompress.STEP", "stream.STEP", "stream.HEAD"):
+        monkeypatch.setattr(f"pysgrld.corpus.{name}", 16)
     text = BANNER + "5 4 6\n1 2 1\n2 1 1\n3 1 1\n4 1 1\n5 1 1\n1 1 1\n"
     with pytest.raises(CorpusError, match=r"x.mtx:8: document 1 after document 5"):
         read(write("x.mtx", text))
@@ -343,7 +343,15 @@ def test_what_is_no_zip_archive_is_refused(tmp_path, change, message):
 
 
 def test_a_matrix_on_standard_input_is_refused_with_advice(tmp_path, standard_input):
-    data = arrays(tmp_path / "in" / "x.npz", **CSR).read_bytes()
-    standard_input(data)
+    standard_input(arrays(tmp_path / "in" / "x.npz", **CSR).read_bytes())
     with pytest.raises(CorpusError, match=r"<stdin>: .*name the file"):
         open_corpus(["-"], CorpusOptions(), store=tmp_path / "s")
+
+
+def test_what_unpacks_to_more_than_max_input_is_refused_before_it_is_read(tmp_path):
+    parts = CSR | {"data": np.ones(10**6, np.int8), "indices": np.zeros(10**6, np.int8)}
+    path = arrays(tmp_path / "in" / "x.npz", **parts)
+    with pytest.raises(
+        CorpusError, match=r"unpacks to 2000.* bytes, more than --max-input 1000000"
+    ):
+        read(path, max_input=10**6)

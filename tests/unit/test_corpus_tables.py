@@ -177,7 +177,8 @@ def test_a_quote_that_is_never_closed_takes_no_more_than_the_limit_in_memory(wri
         return line
 
     monkeypatch.setattr(delimited._Lines, "__next__", spy)
-    monkeypatch.setattr("pysgrld.corpus.decompress.STEP", 4096)
+    for name in ("decompress.STEP", "stream.STEP"):
+        monkeypatch.setattr(f"pysgrld.corpus.{name}", 4096)
     path = write("x.csv", 'text\n"aa\n' + "bb cc\n" * 200_000)
     corpus = read(path, max_line=10_000, on_bad_document="skip")
     assert corpus.documents == 200_000
@@ -201,16 +202,17 @@ def table(tmp_path):
     return table
 
 
-TYPES = ["string", "large_string", "binary", "large_binary", "dictionary"]
+TYPES = ["string", "large_string", "binary", "large_binary"]
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", [*TYPES, "dictionary"])
 def test_a_column_of_any_text_type_is_read_and_a_null_has_no_words(table, kind):
     pa = pytest.importorskip("pyarrow")
     values = ["aa bb", None, "café\ncc", ""] * 200
     column = pa.array(values)
-    encoded = kind == "dictionary"
-    column = column.dictionary_encode() if encoded else column.cast(getattr(pa, kind)())
+    types = {name: getattr(pa, name) for name in TYPES}
+    types["dictionary"] = lambda: pa.dictionary(pa.int8(), pa.string())
+    column = column.cast(types[kind]())
     path = table(column, row_group_size=300)
     assert texts(path) == ["aa bb", "", "cc café", ""] * 200
     assert read(path).provenance["skipped"] == {"no known word": 400}
@@ -310,6 +312,13 @@ def test_parquet_on_standard_input_is_refused_with_advice(standard_input, tmp_pa
     standard_input(b"PAR1....")
     with pytest.raises(CorpusError, match=r"<stdin>: .*name the file"):
         open_corpus(["-"], CorpusOptions(), store=tmp_path / "s")
+
+
+def test_texts_that_unpack_to_more_than_max_input_are_refused(table):
+    pa = pytest.importorskip("pyarrow")
+    path = table(pa.array([f"aa{i} " * 50 for i in range(10_000)]))
+    with pytest.raises(CorpusError, match="more than --max-input 1000000"):
+        read(path, max_input=10**6)
 
 
 def test_without_pyarrow_the_message_says_what_to_install(write, monkeypatch):

@@ -45,6 +45,13 @@ def read(stream: Stream, context: Context) -> Iterator[Texts]:
             stream.path, buffer_size=2**20, pre_buffer=False, page_checksum_verification=True
         ) as table:
             field = _column(table.schema_arrow, context.options.text_field, stream.label)
+            size, limit = _unpacked(table.metadata, field), context.options.max_input
+            if limit is not None and size > limit:
+                raise CorpusError(
+                    f"its texts unpack to {size} bytes, more than --max-input {limit}; allow more "
+                    "if it is no bomb",
+                    stream.label,
+                )
             yield from _texts(table, field, stream, context)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, CorpusError | MissingInputError):
@@ -77,6 +84,13 @@ def _column(schema: Any, field: str, label: str) -> str:
             f"column {field!r} is not text but {given}; choose another with --text-field", label
         )
     return field
+
+
+def _unpacked(metadata: Any, field: str) -> int:
+    """Bytes of a column, decompressed."""
+    groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
+    columns = (group.column(i) for group in groups for i in range(group.num_columns))
+    return sum(c.total_uncompressed_size for c in columns if c.path_in_schema == field)
 
 
 def _texts(table: Any, field: str, stream: Stream, context: Context) -> Iterator[Texts]:
