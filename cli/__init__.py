@@ -185,3 +185,5 @@ def main() -> None:
     # On a shared machine threads that spin at a barrier take the cores from those they wait for;
     # the OpenMP library reads this when the core is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    # NumPy's library of matrices would start a thread for every core, for nothing that is done here.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

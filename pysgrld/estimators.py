@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.chain import Chain
-from pysgrld.core import core
+from pysgrld.core import check_lengths, core
 from pysgrld.errors import NotFittedError, UsageError
 from pysgrld.evaluate import Completion, split
 from pysgrld.matrices import as_documents
@@ -393,6 +393,7 @@ def proportions(
     """
     batch = compact(documents, ids, 1.0)
     kept = INFER_SWEEPS // 2
+    check_lengths(documents.lengths, kept, "document", ids)
     _, counts = core.documents_gibbs(
         phi=phi[batch.words] if len(batch.words) else phi[:1],
         topics=k,

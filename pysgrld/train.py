@@ -12,13 +12,15 @@ import numpy as np
 
 from pysgrld.chain import Chain, Visit
 from pysgrld.corpus import Progress
-from pysgrld.errors import Interrupted, NumericalError, WriteError
+from pysgrld.errors import CheckpointError, Interrupted, NumericalError, WriteError
 from pysgrld.evaluate import Completion
 from pysgrld.options import check_usage, duration
 from pysgrld.posterior import Posterior, Settled, Thinning
 from pysgrld.prepare import Listener, Prepared, prepare
 from pysgrld.resources import rss_bytes, threads
-from pysgrld.run import RunDirectory, StopFlag, set_latest
+from pysgrld.restore import counted
+from pysgrld.run import Checkpoint, RunDirectory, StopFlag, set_latest
+from pysgrld.run.failure import keep_failure
 
 #: Checkpoints that may fail one after the other before the run gives up.
 FAILED_CHECKPOINTS = 3
@@ -181,15 +183,22 @@ class _Training:
         if ended := self._budget_used():
             self.reporter.finished(self.run, f"nothing to do: {ended}")
             return self.run
-        run, chain, posterior = self.run, self.chain, self.posterior
+        chain = self.chain
         looks = _Every(self._free("eval-every"), chain.step, self.train_seconds)
         saves = _Every(self._free("checkpoint-every"), chain.step, self.train_seconds)
         try:
             self._loop(looks, saves)
+            return self._end()
         except NumericalError as error:
-            run.log_event("failed", step=chain.step, error=str(error))
-            run.set_status("failed", step=chain.step, error=str(error))
-            raise
+            arrays = chain.arrays() | self.posterior.arrays()
+            told = f"{error}; {keep_failure(self.run.path, chain.step, arrays)}"
+            self.run.log_event("failed", step=chain.step, error=told)
+            self.run.set_status("failed", step=chain.step, error=told)
+            raise NumericalError(told) from error
+
+    def _end(self) -> RunDirectory:
+        """Look and save for the last time, and say why it ended."""
+        run, chain, posterior = self.run, self.chain, self.posterior
         ended = self._budget_used()
         settled = posterior.settled() if not ended and self._open_ended() else None
         if self.stop.reason and not ended and not settled:
@@ -243,10 +252,7 @@ class _Training:
             if self.action == "continue":
                 line += " (no checkpoint was written yet)"
         else:
-            chain.restore(checkpoint.step, checkpoint.arrays)
-            self.posterior.restore(checkpoint.arrays)
-            self.train_seconds = checkpoint.meta["train_seconds"]
-            self.documents, self.tokens = checkpoint.meta["documents"], checkpoint.meta["tokens"]
+            self._restore(checkpoint)
             line = f"goes on from iteration {checkpoint.step} of {checkpoint.path.name}"
         changed = {
             name: self.options[name]
@@ -259,6 +265,19 @@ class _Training:
         run.set_status("running", step=chain.step)
         run.log_event("started", step=chain.step, line=line)
         self.reporter.started(run, line)
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint that verifies."""
+        try:
+            self.chain.restore(checkpoint.step, checkpoint.arrays)
+            self.posterior.restore(checkpoint.arrays)
+            self.train_seconds, self.documents, self.tokens = counted(
+                checkpoint.meta, "train_seconds", "documents", "tokens"
+            )
+        except CheckpointError as error:
+            raise CheckpointError(
+                f"{checkpoint.path}: {error}; remove that folder to go on from the one before"
+            ) from None
 
     def _count(self, visit: Visit) -> None:
         self.documents += visit.documents

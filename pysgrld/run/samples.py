@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.errors import CheckpointError, MissingInputError
+from pysgrld.errors import CheckpointError, MissingInputError, NumericalError
 from pysgrld.run.files import (
     Written,
     digest_of,
@@ -26,7 +26,7 @@ from pysgrld.run.files import (
     write_new,
 )
 from pysgrld.run.manifest import damage
-from pysgrld.run.tensors import Array, DamagedError, encode, view_one
+from pysgrld.run.tensors import Array, DamagedError, encode, first_bad, view_one
 
 logger = logging.getLogger(__name__)
 
@@ -68,12 +68,16 @@ class Samples:
             If it could not be written; nothing of it is then left.
         ValueError
             If it is no (K, V) matrix of rows that sum to 1, or that step has another sample.
+        NumericalError
+            If it is not finite.
         """
         phi = np.ascontiguousarray(phi, dtype=np.float32)
         if phi.ndim != 2:
             raise ValueError(f"a sample is a (K, V) matrix, not of {phi.ndim} axes")
-        # Written so that NaN fails too.
-        if not (np.abs(phi.sum(axis=1, dtype=np.float64) - 1) < 1e-3).all():
+        sums = phi.sum(axis=1, dtype=np.float64)
+        if not np.isfinite(sums).all():
+            raise NumericalError(f"step {step}: {first_bad(TENSOR, phi)}")
+        if not (np.abs(sums - 1) < 1e-3).all():
             raise ValueError("the rows of a sample, topics over words, must sum to 1")
         path = self.path(step)
         temporary = path.with_name(temporary_name(path.name))
