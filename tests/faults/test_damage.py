@@ -50,7 +50,7 @@ def the_one_before_is_used(folder):
 def test_cut_at_any_length(copied, trials, name):
     """Every per cent of the file, and the first 64 lengths, near the header.
 
-    Red with: a state that may be shorter than the manifest says.
+    Size, header and digest each refuse what is cut: it is red only without all three.
     """
     path = checkpoints(copied)[0] / name
     data = path.read_bytes()
