@@ -20,6 +20,7 @@ int start_and_join(int wanted) {
   bool ended = false;
   std::vector<std::thread> started;
   try {
+    reserve_for_team(wanted);
     started.reserve(static_cast<std::size_t>(wanted));
     while (static_cast<int>(started.size()) + 1 < wanted)
       started.emplace_back([&] {

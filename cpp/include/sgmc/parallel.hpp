@@ -32,7 +32,7 @@ class FlushSubnormals {
 int startable_threads(int wanted);
 
 /// Throws std::bad_alloc unless there is memory for a team of threads: the OpenMP library ends the
-/// process when it gets none.
+/// process when it gets none, and so does the C library when a thread starts.
 void reserve_for_team(int threads);
 
 /// Calls fn(item, thread) for item = 0 .. n - 1, on fewer threads than asked for where no more can be
