@@ -207,8 +207,17 @@ def test_a_corpus_of_more_than_2_to_the_31_tokens(folder, trials):
     assert lines[-1]["documents"] == 2
     sums = np.abs(opened(folder).load_checkpoint(required=True).arrays["phi.sums"][:2])
     assert sums.sum() == pytest.approx(3.2e9, rel=0.5)
-    weights = json.loads(sgmc(folder, "topics", "run", "--json").stdout)["topics"]
-    assert sum(topic["weight"] for topic in weights) == pytest.approx(1.0)
+    trials()
+
+
+@pytest.mark.row(63)
+def test_a_long_document_has_proportions_and_changes_no_other(trials):
+    """Too long for 25 sweeps to be counted together, it is counted in one. Red with: 25 for all."""
+    model = LDA(n_components=3, random_state=0)
+    model.partial_fit(np.array([[30, 1, 2], [1, 20, 2]]))
+    both = model.transform(np.array([[3, 4, 1], [900_000, 5, 1]]))
+    assert both.sum(axis=1) == pytest.approx([1.0, 1.0])
+    assert np.array_equal(both[0], model.transform(np.array([[3, 4, 1]]))[0])
     trials()
 
 
