@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.core import check_lengths, core
+from pysgrld.errors import NumericalError
 from pysgrld.evaluate.split import HeldOut
 from pysgrld.restore import check_topics, put_back
 from pysgrld.types import UNIT, Array, Doubles, Floats, Int32s, Int64s, Key
@@ -159,6 +160,8 @@ class Completion:
 
     def _perplexity(self, p: Doubles) -> float:
         counts = self.held_out.held_out.counts
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             total = float(np.dot(counts, np.log(p)))
+        if math.isnan(total):
+            raise NumericalError("the probabilities of the held-out documents are no numbers")
         return math.exp(-total / self.tokens)

@@ -222,7 +222,9 @@ def test_a_reader_who_leaves_and_a_full_disk_behind_standard_output(copied, tria
     ("step", "good"), [(22, 20), (24, 20), (40, 35)], ids=["loop", "sample", "end"]
 )
 def test_numbers_that_are_none_end_it_with_86(step, good, folder, whole, trials, monkeypatch):
-    """NaN or infinity forced in g, in mid-run, at a sample, at the last checkpoint: the state is saved and named, the last good checkpoint kept and gone on from.
+    """NaN or infinity forced in g, in mid-run, at a sample, or before the last checkpoint.
+
+    The state is saved and named, the last good checkpoint kept and gone on from.
 
     Red with: no state saved; a sample with NaN that is no numerical failure (70); a failure in the
     last checkpoint that is not recorded.

@@ -261,7 +261,7 @@ def test_topics_that_are_no_matrix_are_refused(bad: np.ndarray, run: RunDirector
 def test_topics_that_do_not_sum_to_one_are_a_numerical_failure(
     bad: np.ndarray, run: RunDirectory
 ) -> None:
-    with pytest.raises(NumericalError, match="step 1: topic . sums to .* and not to 1"):
+    with pytest.raises(NumericalError, match=r"step 1: topic . sums to .* and not to 1"):
         run.write_sample(1, bad)
     assert not list((run.path / "samples").iterdir())
 
