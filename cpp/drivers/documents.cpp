@@ -31,8 +31,7 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
     for (std::int64_t i = task.indptr[d]; i < task.indptr[d + 1]; ++i) sum += task.counts[i];
     if (sum > kMaxCollected / task.kept)
       throw std::invalid_argument("document " + std::to_string(d) + " has " + std::to_string(sum) +
-                                  " tokens: at most " +
-                                  std::to_string(kMaxCollected / task.kept) +
+                                  " tokens: at most " + std::to_string(kMaxCollected / task.kept) +
                                   " can be counted in " + std::to_string(task.kept) +
                                   " kept sweeps");
     tokens[static_cast<std::size_t>(d)] = sum;

@@ -1,6 +1,6 @@
-// Preloaded by short_of_memory.py: operator new fails at the nth call of some size after fail_at(n).
-// Smaller ones are left alone: pybind11 and the C++ library end the process when they get no few
-// bytes, and so does everybody else.
+// Preloaded by short_of_memory.py: operator new fails at the nth call of some size after
+// fail_at(n). Smaller ones are left alone: pybind11 and the C++ library end the process when they
+// get no few bytes, and so does everybody else.
 #include <atomic>
 #include <cstdlib>
 #include <new>

@@ -35,8 +35,8 @@ int startable_threads(int wanted);
 /// process when it gets none, and so does the C library when a thread starts.
 void reserve_for_team(int threads);
 
-/// Calls fn(item, thread) for item = 0 .. n - 1, on fewer threads than asked for where no more can be
-/// started. The first exception is rethrown after the join.
+/// Calls fn(item, thread) for item = 0 .. n - 1, on fewer threads than asked for where no more can
+/// be started. The first exception is rethrown after the join.
 template <class F>
 void parallel_for(std::int64_t n, int threads, F&& fn) {
   if (n > 1 && threads > 1) threads = startable_threads(threads);
