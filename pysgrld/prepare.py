@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 import pysgrld
-from pysgrld.core import core, padded
+from pysgrld.core import check_lengths, core, padded
 from pysgrld.corpus import Corpus, CorpusOptions, Progress, corpus_name, inputs_record, open_corpus
 from pysgrld.corpus.documents import store_documents
 from pysgrld.corpus.once import Once
@@ -146,8 +146,10 @@ def prepare(
                 f"lazy: {options['lazy']}, minibatches hold about {_about(seen)} of "
                 f"{corpus.words:,} words"
             )
-        widest = int(np.diff(corpus.indptr).max())
-        _check_memory(options, facts, held_out, widest, number, listener)
+        sweeps = options["sweeps"]
+        check_lengths(lengths[train], sweeps - sweeps // 2, "document", train)
+        extent = int(np.diff(corpus.indptr).max()), int(lengths.max())
+        _check_memory(options, facts, held_out, extent, number, listener)
         config = {
             "schema": 1,
             "options": options,
@@ -366,13 +368,15 @@ def _visits(held_out: HeldOut | None) -> int:
 
 
 def _check_memory(
-    options: Mapping[str, Any], facts: Facts, held_out: HeldOut | None, widest: int, number: int,
-    listener: Listener,
+    options: Mapping[str, Any], facts: Facts, held_out: HeldOut | None, extent: tuple[int, int],
+    number: int, listener: Listener,
 ) -> None:  # fmt: skip
     """Say what the run will need, and refuse it if that is more than allowed.
 
-    ``widest`` is the largest number of distinct words of a document, ``number`` that of threads.
+    ``extent`` has the largest numbers of distinct words and of tokens that a document has, ``number``
+    is that of threads.
     """
+    widest, longest = extent
     lazy, k = options["lazy"] == "on", padded(options["topics"])
     cells = facts.words * k
     seen = facts.minibatch_words(options["minibatch"], options["seed"])
@@ -381,7 +385,7 @@ def _check_memory(
     need = {
         "topics": (4 if options["eta"] >= FLOAT_ETA else 8) * cells + 8 * facts.words * lazy,
         "a minibatch's topics and counts": (4 + 8) * seen * k + 12 * cells * lazy,
-        "documents in hand": 4 * number * 4 * widest * k,
+        "documents in hand": 4 * number * (4 * widest * k + 8 * longest),
         "posterior mean": (8 + 4) * cells if options["samples"] else 0,
         "held-out documents": scored,
         "topics of tokens": 8 * facts.tokens if options["algo"] == "gibbs" else 0,

@@ -12,13 +12,21 @@ import numpy as np
 
 from pysgrld.chain import Chain, Visit
 from pysgrld.corpus import Progress
-from pysgrld.errors import Interrupted, MismatchError, NumericalError, WriteError
+from pysgrld.errors import (
+    CheckpointError,
+    Interrupted,
+    MismatchError,
+    NumericalError,
+    WriteError,
+)
 from pysgrld.evaluate import Completion
 from pysgrld.options import check_usage, duration
 from pysgrld.posterior import Posterior, Settled, Thinning
 from pysgrld.prepare import Listener, Prepared, prepare
 from pysgrld.resources import rss_bytes, threads
+from pysgrld.restore import counted
 from pysgrld.run import Checkpoint, RunDirectory, StopFlag, set_latest
+from pysgrld.run.failure import keep_failure
 from pysgrld.stream import Online
 from pysgrld.stream import Position as StreamPosition
 
@@ -191,15 +199,22 @@ class _Training:
         if ended := self._budget_used():
             self.reporter.finished(self.run, f"nothing to do: {ended}")
             return self.run
-        run, chain, posterior = self.run, self.chain, self.posterior
+        chain = self.chain
         looks = _Every(self._free("eval-every"), chain.step, self.train_seconds)
         saves = _Every(self._free("checkpoint-every"), chain.step, self.train_seconds)
         try:
             self._loop(looks, saves)
+            return self._end()
         except NumericalError as error:
-            run.log_event("failed", step=chain.step, error=str(error))
-            run.set_status("failed", step=chain.step, error=str(error))
-            raise
+            arrays = chain.arrays() | self.posterior.arrays()
+            told = f"{error}; {keep_failure(self.run.path, chain.step, arrays)}"
+            self.run.log_event("failed", step=chain.step, error=told)
+            self.run.set_status("failed", step=chain.step, error=told)
+            raise NumericalError(told) from error
+
+    def _end(self) -> RunDirectory:
+        """Look and save for the last time, and say why it ended."""
+        run, chain, posterior = self.run, self.chain, self.posterior
         ended = self._budget_used()
         settled = posterior.settled() if not ended and self._open_ended() else None
         if self.stop.reason and not ended and not settled:
@@ -264,11 +279,7 @@ class _Training:
             if self.action == "continue":
                 line += " (no checkpoint was written yet)"
         else:
-            chain.restore(checkpoint.step, checkpoint.arrays)
-            self.posterior.restore(checkpoint.arrays)
-            self.train_seconds = checkpoint.meta["train_seconds"]
-            self.wait_seconds = checkpoint.meta["wait_seconds"]
-            self.documents, self.tokens = checkpoint.meta["documents"], checkpoint.meta["tokens"]
+            self._restore(checkpoint)
             if isinstance(self.stream, Online):
                 self._read_on(self.stream, checkpoint)
             line = f"goes on from iteration {checkpoint.step} of {checkpoint.path.name}"
@@ -283,6 +294,19 @@ class _Training:
         run.set_status("running", step=chain.step)
         run.log_event("started", step=chain.step, line=line)
         self.reporter.started(run, line)
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint that verifies."""
+        try:
+            self.chain.restore(checkpoint.step, checkpoint.arrays)
+            self.posterior.restore(checkpoint.arrays)
+            (self.train_seconds, self.wait_seconds, self.documents, self.tokens) = counted(
+                checkpoint.meta, "train_seconds", "wait_seconds", "documents", "tokens"
+            )
+        except CheckpointError as error:
+            raise CheckpointError(
+                f"{checkpoint.path}: {error}; remove that folder to go on from the one before"
+            ) from None
 
     def _read_on(self, stream: Online, checkpoint: Checkpoint) -> None:
         """Read a stream again, to where it was, and refuse another one."""

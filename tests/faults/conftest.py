@@ -8,25 +8,31 @@ A test names its row with ``@pytest.mark.row(17)`` and says how many trials it m
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from pathlib import Path
 
 import pytest
+from faults_runs import train_here, write_corpus
 
 _HERE = Path(__file__).parent
 _TRIALS = pytest.StashKey[int]()
 _RECORDS = pytest.StashKey[list]()
 
 
-def counts(ci, nightly):
-    """Parametrise ``n``: trials of one run of continuous integration, and of one night."""
-    return pytest.mark.parametrize(
-        "n",
-        [
-            pytest.param(ci, id=f"n{ci}"),
-            pytest.param(nightly, id=f"n{nightly}", marks=pytest.mark.nightly),
-        ],
-    )
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory):
+    """A folder with corpus.txt and a finished run of it, never to be changed: copy it."""
+    folder = tmp_path_factory.mktemp("whole")
+    write_corpus(folder / "corpus.txt")
+    train_here(folder)
+    return folder
+
+
+@pytest.fixture
+def copied(whole, tmp_path):
+    """A copy of `whole` for the test alone."""
+    return Path(shutil.copytree(whole, tmp_path / "copy"))
 
 
 @pytest.fixture
