@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pysgrld.errors import CheckpointError, CorpusError, MissingInputError, OutputError
+from pysgrld.errors import (
+    CheckpointError,
+    CorpusError,
+    GoneError,
+    MissingInputError,
+    OutputError,
+)
 from pysgrld.run import jsonio
-from pysgrld.run.files import fsync_folder, read_small, rename, temporary_name, write_new
+from pysgrld.run.files import (
+    fsync_folder,
+    make_folder,
+    read_small,
+    rename,
+    temporary_name,
+    write_new,
+)
 from pysgrld.run.identity import long_name
+from pysgrld.run.lock import Lock
 
 CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "lock"
 METRICS, LOG = "metrics.jsonl", "log.jsonl"
 CHECKPOINTS, SAMPLES = "checkpoints", "samples"
+
+
+class TakenError(OutputError):
+    """A name is taken that was free a moment ago."""
+
 
 #: A vocabulary beyond this is not what was written.
 MAX_VOCABULARY = 4 << 30
@@ -43,11 +64,15 @@ def _vocabulary_bytes(vocabulary: Sequence[str]) -> bytes:
 
 def make(
     path: Path, config: Mapping[str, Any], vocabulary: Sequence[str], free: Iterable[str]
-) -> tuple[Path, dict[str, Any]]:
-    """Make a run directory, whole or not at all; return its path and its configuration.
+) -> tuple[Path, dict[str, Any], Lock]:
+    """Make a run directory, whole or not at all; return its path, its configuration and its lock.
+
+    It is locked before it has its name: nobody can come between.
 
     Raises
     ------
+    TakenError
+        If another process has made one there meanwhile.
     OutputError
         If it cannot be made.
     CorpusError
@@ -64,9 +89,11 @@ def make(
     path = path.resolve() if path.is_symlink() else path
     temporary = path.with_name(temporary_name(path.name))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent, "create")
         temporary.mkdir()
+        lock = None
         try:
+            lock = Lock(temporary / LOCK)
             for folder in (CHECKPOINTS, SAMPLES):
                 (temporary / folder).mkdir()
             for name, data in (
@@ -78,15 +105,24 @@ def make(
                 write_new(temporary / name, [data], "create")
             fsync_folder(temporary, "create")
             rename(temporary, path, "create")
+            lock.moved(path / LOCK)
         except BaseException:
+            if lock is not None and not temporary.exists():  # it has its name, not durably
+                lock.moved(path / LOCK)
+                with contextlib.suppress(GoneError):
+                    lock.check()
+                    shutil.rmtree(path, ignore_errors=True)
+            if lock is not None:
+                lock.release()
             shutil.rmtree(temporary, ignore_errors=True)
             raise
     except OSError as error:
         reason = error.strerror or str(error)
-        raise OutputError(
+        taken = error.errno == errno.ENOTEMPTY or (error.errno == errno.EEXIST and path.is_dir())
+        raise (TakenError if taken else OutputError)(
             f"{path}: cannot be created: {reason}; name another folder with --out"
         ) from error
-    return path, record
+    return path, record, lock
 
 
 def read_config(path: Path) -> dict[str, Any]:
