@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -24,6 +23,7 @@ from pysgrld.options import FREE
 from pysgrld.resources import allowed_memory, threads
 from pysgrld.run import Candidate, RunDirectory, claim, find_run
 from pysgrld.run.files import make_folder, rename, replace_file, writing
+from pysgrld.run.scratch import scratch_folder
 from pysgrld.samplers import FLOAT_ETA
 from pysgrld.settings import Facts, resolve
 from pysgrld.stream import choose_holdout, minibatch_words
@@ -117,7 +117,7 @@ def prepare(
     made = not parent.exists()
     try:
         make_folder(parent, "parent")
-        scratch = Path(tempfile.mkdtemp(prefix=".sgmc-", dir=parent))
+        scratch = locks.enter_context(scratch_folder(parent))
     except OSError as error:
         raise OutputError(f"{parent}: cannot be written: {error.strerror}") from None
     try:

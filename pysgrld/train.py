@@ -210,15 +210,16 @@ class _Training:
     def _go(self) -> RunDirectory:
         chain, backlog = self.chain, self.backlog
         settled = None
-        if ended := self._budget_used():
-            ended = f"nothing to do: {ended}"
-        else:
+        done = self._budget_used()
+        ended = done and f"nothing to do: {done}"
+        if not done:
             self._loop(
                 _Every(self._free("eval-every"), chain.step, self.train_seconds),
                 _Every(self._free("checkpoint-every"), chain.step, self.train_seconds),
             )
             ended = self._budget_used()
             settled = self.posterior.settled() if not ended and self._open_ended() else None
+        if not done or self.looked != chain.step:  # killed just before its last line
             self._look()
             self._save(last=True)
         stopped = self.stop.reason if not ended and not settled else None

@@ -6,7 +6,6 @@ import contextlib
 import logging
 import os
 import re
-import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +22,8 @@ from pysgrld.run import jsonio
 from pysgrld.run.checkpoint import checkpoint_folders, set_aside
 from pysgrld.run.create import LOG, TakenError, is_run
 from pysgrld.run.directory import RunDirectory
-from pysgrld.run.files import replace_file
+from pysgrld.run.files import rename, temporary_name, write_new
+from pysgrld.run.scratch import PREFIX, scratch_name
 from pysgrld.run.identity import BUDGET, FREE_OPTIONS, identity, long_name, mismatch
 
 logger = logging.getLogger(__name__)
@@ -33,9 +33,6 @@ ROOT = Path("sgmc-runs")
 
 LATEST = "latest"
 
-
-#: Prefix of a folder that is made and removed at once, to see whether that can be done.
-_PROBE = ".sgmc-probe-"
 
 #: Starts at the same moment may meet each other's probes in an empty folder: they try again.
 _TRIES = 20
@@ -119,7 +116,9 @@ def set_latest(path: Path, root: Path = ROOT) -> None:
     try:
         if path.parent.resolve() != root.resolve():
             return
-        replace_file(root / LATEST, f"{path.name}\n".encode(), "latest")
+        temporary = path / temporary_name(LATEST)  # where the next start would remove it
+        write_new(temporary, [f"{path.name}\n".encode()], "latest")
+        rename(temporary, root / LATEST, "latest")
     except OSError as error:
         logger.warning("%s: cannot be written: %s", root / LATEST, error.strerror or error)
 
@@ -138,10 +137,11 @@ def _check_writable(path: Path) -> None:
     place = path
     while not os.path.lexists(place) and place != place.parent:
         place = place.parent
-    probe = place / f"{_PROBE}{secrets.token_hex(4)}"
+    probe = place / scratch_name()
     try:
         probe.mkdir()
-        probe.rmdir()
+        with contextlib.suppress(FileNotFoundError):  # swept by another start
+            probe.rmdir()
     except OSError as error:
         raise OutputError(
             f"{path}: cannot be written: {place}: {error.strerror or error}; name another folder "
@@ -209,7 +209,7 @@ def find_run(*, out: Path | None, root: Path = ROOT, name: str, resume: str) -> 
         if resume == "never":
             raise _holds_run(out)
         return Candidate(out, (out,), named=True)
-    if out.is_dir() and any(not path.name.startswith(_PROBE) for path in out.iterdir()):
+    if out.is_dir() and any(not path.name.startswith(PREFIX) for path in out.iterdir()):
         raise OutputError(f"{out}: is not empty and holds no run; name another folder with --out")
     return Candidate(out, (), named=True)
 

@@ -16,18 +16,20 @@ from pysgrld.errors import (
     GoneError,
     MissingInputError,
     OutputError,
+    SgmcError,
 )
 from pysgrld.run import jsonio
 from pysgrld.run.files import (
+    fail_point,
     fsync_folder,
     make_folder,
     read_small,
     rename,
-    temporary_name,
     write_new,
 )
 from pysgrld.run.identity import long_name
 from pysgrld.run.lock import Lock
+from pysgrld.run.scratch import scratch_folder
 
 CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "lock"
 METRICS, LOG = "metrics.jsonl", "log.jsonl"
@@ -87,12 +89,13 @@ def make(
     }
     # A rename would replace a symbolic link; the folder behind it is meant.
     path = path.resolve() if path.is_symlink() else path
-    temporary = path.with_name(temporary_name(path.name))
+    lock = None
     try:
         make_folder(path.parent, "create")
-        temporary.mkdir()
-        lock = None
-        try:
+        with scratch_folder(path.parent) as scratch:
+            temporary = scratch / path.name
+            fail_point("create.mkdir")
+            temporary.mkdir()
             lock = Lock(temporary / LOCK)
             for folder in (CHECKPOINTS, SAMPLES):
                 (temporary / folder).mkdir()
@@ -106,23 +109,21 @@ def make(
             fsync_folder(temporary, "create")
             rename(temporary, path, "create")
             lock.moved(path / LOCK)
-        except BaseException:
-            if lock is not None and not temporary.exists():  # it has its name, not durably
-                lock.moved(path / LOCK)
-                with contextlib.suppress(GoneError):
-                    lock.check()
-                    shutil.rmtree(path, ignore_errors=True)
-            if lock is not None:
-                lock.release()
-            shutil.rmtree(temporary, ignore_errors=True)
+            return path, record, lock
+    except BaseException as error:
+        if lock is not None:
+            lock.moved(path / LOCK)
+            with contextlib.suppress(GoneError):  # it has its name, not durably
+                lock.check()
+                shutil.rmtree(path, ignore_errors=True)
+            lock.release()
+        if not isinstance(error, OSError) or isinstance(error, SgmcError):
             raise
-    except OSError as error:
         reason = error.strerror or str(error)
         taken = error.errno == errno.ENOTEMPTY or (error.errno == errno.EEXIST and path.is_dir())
         raise (TakenError if taken else OutputError)(
             f"{path}: cannot be created: {reason}; name another folder with --out"
         ) from error
-    return path, record, lock
 
 
 def read_config(path: Path) -> dict[str, Any]:

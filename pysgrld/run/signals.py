@@ -111,9 +111,10 @@ class StopFlag:
         if self._deadline is None:
             logger.warning("--time-limit auto: the batch system names no end of this job")
         else:
-            # Before the first checkpoint nobody knows how long one takes, nor how long it takes
-            # to leave Python.
-            self._margin = min(0.5, 0.05 * max(0.0, self._deadline - self._start))
+            # The first checkpoint tells how long they take; nobody tells how long it takes to leave
+            # Python.
+            self._checkpoint_wanted = True
+            self._margin = min(0.5, 0.1 * max(0.0, self._deadline - self._start))
 
     @property
     def deadline(self) -> float | None:
@@ -134,7 +135,10 @@ class StopFlag:
         return self.reason is not None
 
     def take_checkpoint_request(self) -> bool:
-        """Whether a checkpoint was asked for since the last call (SIGUSR2)."""
+        """Whether a checkpoint was asked for since the last call (SIGUSR2).
+
+        A time limit asks for one too, at the beginning: its end must be known to leave time enough.
+        """
         wanted, self._checkpoint_wanted = self._checkpoint_wanted, False
         return wanted
 

@@ -12,21 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
+from faults.forks import Forks, Server
 
 _HERE = Path(__file__).parent
 _TRIALS = pytest.StashKey[int]()
 _RECORDS = pytest.StashKey[list]()
-
-
-def counts(ci, nightly):
-    """Parametrise ``n``: trials of one run of continuous integration, and of one night."""
-    return pytest.mark.parametrize(
-        "n",
-        [
-            pytest.param(ci, id=f"n{ci}"),
-            pytest.param(nightly, id=f"n{nightly}", marks=pytest.mark.nightly),
-        ],
-    )
 
 
 @pytest.fixture
@@ -37,6 +27,19 @@ def trials(request):
         request.node.stash[_TRIALS] = request.node.stash.get(_TRIALS, 0) + n
 
     return add
+
+
+@pytest.fixture(scope="session")
+def fork_server():
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def forks(fork_server, tmp_path):
+    """Starts of ``sgmc`` in a folder of its own, each a fork of one process."""
+    return Forks(fork_server, tmp_path)
 
 
 def pytest_configure(config):

@@ -53,32 +53,38 @@ class Child:
         return Path(self.said).read_text()
 
 
-class Forks:
-    """The server, from the side of the tests. Starts have ``folder`` as their current one."""
+class Server:
+    """The process that forks."""
 
-    def __init__(self, folder):
-        self.folder = folder
-        self.corpus = folder / "docword.small.txt"
-        write_corpus(self.corpus)
-        self._number = 0
+    def __init__(self):
         environment = {
             **os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1",
             "SGMC_TEST": "1",
         }  # fmt: skip
-        self.server = subprocess.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, "-P", __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True, env=environment,
         )  # fmt: skip
 
     def close(self):
-        self.server.communicate()
+        self.process.communicate()
 
     def ask(self, **request):
-        self.server.stdin.write(json.dumps(request) + "\n")
-        self.server.stdin.flush()
-        answer = self.server.stdout.readline()
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
         assert answer, "the server of forks has ended"
         return json.loads(answer)
+
+
+class Forks:
+    """The server, from the side of a test. Starts have ``folder`` as their current one."""
+
+    def __init__(self, server, folder):
+        self.ask, self.folder = server.ask, folder
+        self.corpus = folder / "docword.small.txt"
+        write_corpus(self.corpus)
+        self._number = 0
 
     def start(self, *args, fail=None, env=(), call=None, limits=()):
         """Start ``sgmc`` with arguments, or a function of children.py.
@@ -89,7 +95,7 @@ class Forks:
         self._number += 1
         said = str(self.folder / f"stderr-{self._number}")
         pid = self.ask(
-            args=[str(a) for a in args], folder=str(self.folder), said=said, fail=fail,
+            args=[a if isinstance(a, int | float | list) else str(a) for a in args], folder=str(self.folder), said=said, fail=fail,
             env=dict(env), call=call, limits=list(limits),
         )  # fmt: skip
         return Child(self, pid, said)
@@ -140,7 +146,7 @@ def _child(request):
         return 0
     from pysgrld.cli import main
 
-    main(request["args"])
+    main([str(a) for a in request["args"]])
     return 0
 
 
