@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import re
@@ -134,19 +135,23 @@ def _check_writable(path: Path) -> None:
     OutputError
         If that fails.
     """
-    place = path
-    while not os.path.lexists(place) and place != place.parent:
-        place = place.parent
-    probe = place / scratch_name()
-    try:
-        probe.mkdir()
-        with contextlib.suppress(FileNotFoundError):  # swept by another start
+    for attempt in range(_TRIES):
+        place = path
+        while not os.path.lexists(place) and place != place.parent:
+            place = place.parent
+        probe = place / scratch_name()
+        try:
+            probe.mkdir()
+        except OSError as error:
+            if error.errno == errno.ENOENT and attempt < _TRIES - 1:
+                continue  # replaced just now by the run of another start
+            raise OutputError(
+                f"{path}: cannot be written: {place}: {error.strerror or error}; name another "
+                "folder with --out"
+            ) from error
+        with contextlib.suppress(OSError):  # swept by another start, or moved with the folder
             probe.rmdir()
-    except OSError as error:
-        raise OutputError(
-            f"{path}: cannot be written: {place}: {error.strerror or error}; name another folder "
-            "with --out"
-        ) from error
+        return
 
 
 def _numbered(root: Path, name: str) -> tuple[Path, list[Path]]:

@@ -1,6 +1,6 @@
 """Noticing that the process stood still: stopped by a signal, frozen, or with the whole machine.
 
-A thread wakes every second and looks at the clock. Where it wakes much later, nothing of the process
+A thread wakes four times a second and looks at the clock. Where it wakes much later, nothing of the process
 has run; a long step, a slow disk or a busy machine let it wake in time.
 """
 
@@ -13,7 +13,7 @@ from types import TracebackType
 from pysgrld.run.signals import boot_clock
 
 #: Seconds between two looks, and how much later than that one must come to be a gap.
-BEAT, GAP = 1.0, 5.0
+BEAT, GAP = 0.25, 5.0
 
 
 class Pulse:

@@ -108,17 +108,9 @@ def as_nobody(*args):
 
 
 def no_flock(*args):
-    """Run where the file system knows no locks, and a lock that beats often."""
-    import errno
-    import fcntl
+    """Run where the file system knows no locks, with one that beats often."""
+    from pysgrld.run import _failpoints, beat
 
-    from pysgrld.run import beat
-
-    def flock(fd, how):
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-    fcntl.flock = flock
+    _failpoints.arm("lock.flock:ENOLCK:1+")
     beat.INTERVAL = 0.05
     _sgmc(args)
-
-

@@ -39,7 +39,9 @@ def fork_server():
 @pytest.fixture
 def forks(fork_server, tmp_path):
     """Starts of ``sgmc`` in a folder of its own, each a fork of one process."""
-    return Forks(fork_server, tmp_path)
+    forks = Forks(fork_server, tmp_path)
+    yield forks
+    forks.close()
 
 
 def pytest_configure(config):

@@ -38,15 +38,17 @@ def write_corpus(path, documents=80, words=40, seed=0):
 class Child:
     """A start that goes on while the test does."""
 
-    def __init__(self, forks, pid, said):
-        self.forks, self.pid, self.said = forks, pid, said
+    def __init__(self, ask, pid, said):
+        self.ask, self.pid, self.said, self.code = ask, pid, said, None
 
     def kill(self, number=signal.SIGKILL):
         os.kill(self.pid, number)
 
     def wait(self):
         """Exit code, or minus the number of the signal that ended it."""
-        return self.forks.ask(wait=self.pid)
+        if self.code is None:
+            self.code = self.ask(wait=self.pid)
+        return self.code
 
     @property
     def stderr(self):
@@ -84,7 +86,14 @@ class Forks:
         self.ask, self.folder = server.ask, folder
         self.corpus = folder / "docword.small.txt"
         write_corpus(self.corpus)
-        self._number = 0
+        self._children = []
+
+    def close(self):
+        """End what a failed test has left running."""
+        for child in self._children:
+            if child.code is None:
+                child.kill()
+                child.wait()
 
     def start(self, *args, fail=None, env=(), call=None, limits=()):
         """Start ``sgmc`` with arguments, or a function of children.py.
@@ -92,13 +101,13 @@ class Forks:
         ``fail`` arms a fail point, ``env`` are more environment variables, ``limits`` are pairs of
         an ``RLIMIT_`` name and a soft limit.
         """
-        self._number += 1
-        said = str(self.folder / f"stderr-{self._number}")
+        said = str(self.folder / f"stderr-{len(self._children)}")
         pid = self.ask(
             args=[a if isinstance(a, int | float | list) else str(a) for a in args], folder=str(self.folder), said=said, fail=fail,
             env=dict(env), call=call, limits=list(limits),
         )  # fmt: skip
-        return Child(self, pid, said)
+        self._children.append(Child(self.ask, pid, said))
+        return self._children[-1]
 
     def __call__(self, *args, code=0, **kwargs):
         child = self.start(*args, **kwargs)

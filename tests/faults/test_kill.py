@@ -130,9 +130,7 @@ def test_a_kill_while_old_checkpoints_are_deleted_leaves_a_good_one(forks, undis
 
 @pytest.mark.row(4)
 @counts(10, 100)
-def test_a_kill_while_a_run_goes_back_is_made_good_by_the_next_start(
-    forks, undisturbed, trials, n
-):
+def test_a_kill_while_a_run_goes_back_is_made_good_by_the_next_start(forks, undisturbed, trials, n):
     """The run is killed with lines and samples after its last checkpoint, then while these go.
 
     Red with: samples removed before anything was verified and metrics not cut; a truncation that

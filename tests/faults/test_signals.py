@@ -141,9 +141,7 @@ def test_asking_for_checkpoints_all_the_time_changes_nothing(forks, undisturbed,
 
     Red with: a checkpoint that draws the rows of lazy topics; SIGUSR2 left to the system.
     """
-    child = forks.start(
-        0.02, *forks.train("run", "--checkpoint-every", "1h"), call="slow_steps"
-    )
+    child = forks.start(0.02, *forks.train("run", "--checkpoint-every", "1h"), call="slow_steps")
     run = forks.folder / "run"
     wait_until(lambda: RunDirectory.open(run).status if (run / "config.json").exists() else {})
     while Path(f"/proc/{child.pid}/stat").read_text().split()[2] not in "ZX":
@@ -190,7 +188,7 @@ def test_a_run_that_was_suspended_keeps_its_limit_and_says_so(forks, trials):
     began = time.monotonic()
     child = forks.start(*args)
     run = forks.folder / "run"
-    wait_until(lambda: RunDirectory.open(run).status if (run / "config.json").exists() else {})
+    wait_until(lambda: (run / "config.json").exists() and events(run, "checkpoint"))
     child.kill(signal.SIGSTOP)
     time.sleep(10.0)
     child.kill(signal.SIGCONT)
