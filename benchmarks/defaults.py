@@ -26,7 +26,7 @@ from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.evaluate import Completion, split
 from pysgrld.posterior import Posterior
 from pysgrld.settings import Facts, resolve
-from pysgrld.stream import choose_holdout, minibatch_words
+from pysgrld.stream import Stream, choose_holdout, minibatch_words
 from pysgrld.types import Key
 
 #: What is changed, as multiples of the default or as options.
@@ -101,7 +101,7 @@ def run(
         changes = {n: options[n] for n in ("step-size", "warm-up")} | changes
     options, _ = resolve(given | changes, facts)
     completion = Completion(split(corpus.take(ids), ids, 0.8, 0), topics, options["alpha"], 1)
-    chain = Chain(options, corpus, train, corpus.words, tokens, 1)
+    chain = Chain(options, Stream.of(options, corpus, train), corpus.words, tokens, 1)
     posterior = Posterior(chain, completion, options["burn-in"], options["sample-every"], False)
     spent, figures = 0.0, []
     for limit in seconds:

@@ -16,6 +16,7 @@ import time
 import numpy as np
 
 from pysgrld.chain import Chain
+from pysgrld.stream import Stream
 from pysgrld.types import Documents
 
 DOCUMENTS, LENGTH, ETA = 4000, 150, 0.05
@@ -53,7 +54,7 @@ def measure(corpus: Documents, words: int, topics: int, size: int, lazy: str) ->
                "minibatch": size, "topics": topics, "alpha": 0.05, "eta": ETA, "sweeps": 10,
                "counts": "rao-blackwell", "lazy": lazy}  # fmt: skip
     tokens = LARGER * DOCUMENTS * LENGTH
-    chain = Chain(options, corpus, np.arange(DOCUMENTS), words, tokens, 1)
+    chain = Chain(options, Stream.of(options, corpus, np.arange(DOCUMENTS)), words, tokens, 1)
     sparse_start(chain, corpus)
     sample, spent, seen = chain.model.local_step, [], []
 

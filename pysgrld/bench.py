@@ -31,7 +31,7 @@ from pysgrld.models.lda import Local, local_step
 from pysgrld.resources import threads
 from pysgrld.samplers import SAMPLERS, relax
 from pysgrld.settings import Facts, resolve
-from pysgrld.stream import compact, minibatch_words
+from pysgrld.stream import Stream, compact, minibatch_words
 from pysgrld.types import UNIT, Block, Documents, Floats, Key, Minibatch, State, Statistics
 
 #: The layout of the results; files of another one are not compared.
@@ -400,7 +400,8 @@ def _training(quick: bool, source: Path, scratch: Path) -> list[Row]:
             options, _ = resolve({"algo": algo, "topics": k}, facts)
             # from the first iteration on as if warmed up: the sampler is what is timed
             options["warm-up"] = 10 if not quick else 1
-            chain = Chain(options, corpus, everything, corpus.words, corpus.tokens, number)
+            stream = Stream.of(options, corpus, everything)
+            chain = Chain(options, stream, corpus.words, corpus.tokens, number)
             for _ in range(options["warm-up"]):
                 chain.advance()
             values = []

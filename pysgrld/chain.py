@@ -5,7 +5,7 @@ Knows nothing of files, clocks or evaluation; looking at it (``phi``) never chan
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +16,8 @@ from pysgrld.models import MODELS
 from pysgrld.models.lda import Local
 from pysgrld.samplers import SAMPLERS, add_phi, lazy, look, relax
 from pysgrld.schedule import WARM_UP, Schedule
-from pysgrld.stream import Ahead, Source, Stream
-from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Minibatch, State
+from pysgrld.stream import Ahead, Minibatches, Online
+from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Minibatch, State
 
 
 class Visit(NamedTuple):
@@ -41,15 +41,13 @@ class Chain:
     ----------
     options : mapping
         Resolved options (`pysgrld.settings.resolve`).
-    source : Source
-        The corpus.
-    train : (D,) int64
-        Its training documents.
+    stream : Minibatches
+        Has the number of the chain, which is part of every random key.
     words, tokens : int
         Vocabulary size, and training tokens.
     threads : int
-    chain : int
-        Number of the chain; part of every random key.
+    waiting : callable, optional
+        Called now and then while there is no minibatch yet; may raise, to stop.
 
     Attributes
     ----------
@@ -60,20 +58,19 @@ class Chain:
     def __init__(
         self,
         options: Mapping[str, Any],
-        source: Source,
-        train: Int64s,
+        stream: Minibatches,
         words: int,
         tokens: int,
         threads: int,
-        chain: int = 0,
+        waiting: Callable[[], None] = lambda: None,
     ) -> None:
         self.sampler = SAMPLERS[options["algo"]]
         self.model = MODELS[options["model"]]
-        self.seed, self.chain, self.threads = options["seed"], chain, threads
+        self.stream, self.threads = stream, threads
+        self.seed, self.chain = stream.seed, stream.chain
         self.warm_up: int = options["warm-up"]
         step_size = options["step-size"]
         self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
-        self.stream = Stream(source, train, options["minibatch"], self.seed, chain)
         # published settings start where the papers do, at Gamma(1), not at the corpus's scale
         mass = 0 if options.get("preset") else tokens
         self.blocks = self.model.blocks(options, words, mass)
@@ -94,7 +91,9 @@ class Chain:
             threads=threads,
             work=core.Workspace(),
         )
-        self._batches = Ahead(self.stream) if threads > 1 else self.stream
+        # what is read while it is used may keep one waiting, whatever the number of threads
+        beside = threads > 1 or isinstance(stream, Online)
+        self._batches = Ahead(stream, waiting) if beside else stream
         self._whole: Minibatch | None = None
         if self.sampler.full_batch:
             self._keep_topics()
@@ -102,6 +101,7 @@ class Chain:
     def _keep_topics(self) -> None:
         """Hold the whole corpus and the topic of each of its tokens, for full-batch samplers."""
         batch = self.stream.minibatch(0)
+        assert batch is not None
         lengths = Documents(batch.indptr, batch.indices, batch.counts).lengths
         token_ptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         z = np.full(token_ptr[-1], -1, np.int32)
@@ -126,7 +126,7 @@ class Chain:
         if self.sampler.full_batch:
             return 1.0
         h = self.schedule(0)
-        return 1.0 + float(np.tanh(h / 2)) * len(self.stream.train) / self.stream.size
+        return 1.0 + float(np.tanh(h / 2)) * self.stream.documents / self.stream.size
 
     @property
     def step_size(self) -> float:
@@ -134,14 +134,25 @@ class Chain:
         t = self.step
         return WARM_UP(t) if t < self.warm_up else self.schedule(t - self.warm_up)
 
+    def next_batch(self) -> Minibatch | None:
+        """Documents of the next iteration; None where the stream has no more."""
+        return self._whole or self._batches.minibatch(self.step)
+
     def advance(self, batch: Minibatch | None = None) -> Visit:
         """Do one iteration: documents given topics, then topics given documents.
 
-        ``batch`` replaces the stream's minibatch, for those who bring their own.
+        ``batch`` is `next_batch`, unless somebody brings their own.
+
+        Raises
+        ------
+        EOFError
+            If the stream has no more.
         """
         t, h = self.step, self.step_size
         key = self._key(t)
-        batch = batch or self._whole or self._batches.minibatch(t)
+        batch = batch or self.next_batch()
+        if batch is None:
+            raise EOFError(f"no documents are left for iteration {t}")
         move = relax if t < self.warm_up else self.sampler.step
         if self.catch_up:  # rows that were left behind, before they are read
             # no row takes noise-free steps along into sampling

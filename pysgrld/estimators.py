@@ -19,7 +19,7 @@ from pysgrld.posterior import Posterior
 from pysgrld.prepare import hold_out_size
 from pysgrld.resources import threads
 from pysgrld.settings import Facts, resolve
-from pysgrld.stream import choose_holdout, compact, minibatch_words
+from pysgrld.stream import Stream, choose_holdout, compact, minibatch_words
 from pysgrld.types import UNIT, Documents, Doubles, Floats, Int64s, Key
 
 #: Documents that are inferred at a time: bounds the memory of `LDA.transform`.
@@ -222,7 +222,7 @@ class LDA:
         seen = minibatch_words(documents, train)
         options, _ = resolve(given, Facts(len(train), words, tokens, visits, seen))
         count = threads(self.n_jobs).number
-        chain = Chain(options, documents, train, words, tokens, count)
+        chain = Chain(options, Stream.of(options, documents, train), words, tokens, count)
         completion = None
         if held_out:
             completion = Completion(held_out, options["topics"], options["alpha"], count)
@@ -260,8 +260,8 @@ class LDA:
                 given, Facts(total, words, int(mean_length * total), 0, lambda *_: seen)
             )
             chain = Chain(
-                options, documents, np.arange(total), words, int(mean_length * total),
-                threads(self.n_jobs).number,
+                options, Stream.of(options, documents, np.arange(total)), words,
+                int(mean_length * total), threads(self.n_jobs).number,
             )  # fmt: skip
             self._options = options
             self._posterior = Posterior(

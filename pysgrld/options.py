@@ -246,6 +246,12 @@ OPTIONS: dict[str, Option] = {
                               metavar="stop|skip", default="stop"),
     "max-line": Option(size, "64M", "longest line of a text corpus", "Corpus", metavar="SIZE",
                        default=64 << 20),
+    "corpus-size": Option(integer(1, 2**53), "it is stored first, and counted",
+                          "read the corpus once, as a stream, while training: documents it has",
+                          "Stream", metavar="D"),
+    "shuffle-buffer": Option(integer(2, 2**31), "10000",
+                             "documents of a stream to draw from; the first ones give held-out "
+                             "documents and, without --vocab, the words", "Stream", metavar="N"),
     # held-out documents
     "holdout": Option(share_or_count, "min(1000, 10 %)",
                       "documents held out: number, or share; 0: none", "Held-out documents",
@@ -292,6 +298,7 @@ _UNUSED = {
     "minibatch": ("gibbs",),
     "warm-up": ("gibbs",),
     "counts": ("gibbs",),
+    "corpus-size": ("gibbs",),
 }
 
 
@@ -314,6 +321,10 @@ def check_usage(given: Mapping[str, Any]) -> None:
     fewest, most = given.get("min-df"), given.get("max-df")
     if fewest is not None and most is not None and type(fewest) is type(most) and fewest > most:
         raise UsageError(f"--min-df {fewest} is above --max-df {most}: no word would be left")
+    if "corpus-size" in given and "epochs" in given:
+        raise UsageError("--epochs has no meaning for --corpus-size: the corpus is read once")
+    if "shuffle-buffer" in given and "corpus-size" not in given:
+        raise UsageError("--shuffle-buffer has a meaning with --corpus-size only: leave it out")
     preset = given.get("preset")
     if preset and algo != PRESETS[preset]["algo"]:
         raise UsageError(f"--preset {preset} is for --algo {PRESETS[preset]['algo']}, not {algo}")

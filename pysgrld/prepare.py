@@ -16,6 +16,7 @@ import pysgrld
 from pysgrld.core import core, padded
 from pysgrld.corpus import Corpus, CorpusOptions, Progress, corpus_name, inputs_record, open_corpus
 from pysgrld.corpus.documents import store_documents
+from pysgrld.corpus.once import Once
 from pysgrld.errors import CorpusError, MemoryLimitError, OutputError, UsageError
 from pysgrld.evaluate import HeldOut, pair, split
 from pysgrld.evaluate.completion import FURTHER_SWEEPS
@@ -25,8 +26,8 @@ from pysgrld.run import Candidate, RunDirectory, claim, find_run
 from pysgrld.run.files import make_folder, rename, replace_file, writing
 from pysgrld.run.scratch import scratch_folder
 from pysgrld.samplers import FLOAT_ETA
-from pysgrld.settings import Facts, resolve
-from pysgrld.stream import choose_holdout, minibatch_words
+from pysgrld.settings import SHUFFLE_BUFFER, Facts, resolve
+from pysgrld.stream import Online, Stream, choose_holdout, minibatch_words
 from pysgrld.types import Int64s, Key
 
 #: Occurrences of each word in training: what the unigram's perplexity is made of, for readers.
@@ -55,10 +56,13 @@ class Prepared(NamedTuple):
     options : dict
         Resolved.
     corpus : Corpus
-    train : (D,) int64
-        Training documents.
+        The first documents of it, where it is read once.
+    stream : Stream or Online
+        Of the training documents.
     tokens : int
-        Their tokens.
+        Their tokens, as far as is known.
+    once : Once or None
+        The rest of a corpus that is read once; to be closed.
     held_out : HeldOut or None
     word_counts : (V,) int64
         Of the training documents.
@@ -71,8 +75,9 @@ class Prepared(NamedTuple):
     run: RunDirectory
     options: dict[str, Any]
     corpus: Corpus
-    train: Int64s
+    stream: Stream | Online
     tokens: int
+    once: Once | None
     held_out: HeldOut | None
     word_counts: Int64s
     action: str
@@ -121,12 +126,24 @@ def prepare(
     except OSError as error:
         raise OutputError(f"{parent}: cannot be written: {error.strerror}") from None
     try:
-        corpus = _corpus(inputs, reading, candidate, scratch, listener)
+        number = threads(given.get("threads")).number
+        once = None
+        if "corpus-size" in given:
+            once = Once(
+                inputs, reading, given.get("shuffle-buffer", SHUFFLE_BUFFER),
+                store=scratch / "corpus", threads=number, notify=listener.reading,
+                log=listener.note,
+            )  # fmt: skip
+            corpus = once.corpus
+        else:
+            corpus = _corpus(inputs, reading, candidate, scratch, number, listener)
         train, held_out = _hold_out(corpus, given, reading, scratch, listener)
         lengths = corpus.lengths()
         tokens = int(lengths[train].sum())
+        documents = given.get("corpus-size", len(train))
+        tokens = tokens * documents // len(train)
         facts = Facts(
-            len(train), corpus.words, tokens, _visits(held_out), minibatch_words(corpus, train)
+            documents, corpus.words, tokens, _visits(held_out), minibatch_words(corpus, train)
         )
         options, defaults = resolve(given, facts)
         if options["algo"] == "scir":
@@ -136,9 +153,7 @@ def prepare(
                 f"{corpus.words:,} words"
             )
         widest = int(np.diff(corpus.indptr).max())
-        _check_memory(
-            options, facts, held_out, widest, threads(given.get("threads")).number, listener
-        )
+        _check_memory(options, facts, held_out, widest, number, listener)
         config = {
             "schema": 1,
             "options": options,
@@ -151,7 +166,7 @@ def prepare(
             "isa": core.isa(),
             "corpus": {
                 "name": corpus_name(inputs), "fingerprint": corpus.fingerprint,
-                "documents": corpus.documents, "training_documents": len(train),
+                "documents": corpus.documents, "training_documents": documents,
                 "words": corpus.words, "tokens": corpus.tokens, "training_tokens": tokens,
                 "held_out_dropped": held_out.dropped if held_out else 0,
             },
@@ -175,17 +190,16 @@ def prepare(
                 held.indices, weights=held.counts, minlength=corpus.words
             ).astype(np.int64)
         _store_counts(run, counts)
+        stream: Stream | Online = Stream.of(options, corpus, train)
+        if once:
+            stream = Online(
+                corpus, train, corpus.documents, once, documents, options["minibatch"],
+                options["seed"],
+            )  # fmt: skip
         return Prepared(
-            run,
-            options,
-            corpus,
-            train,
-            tokens,
-            held_out,
-            counts,
-            decision.action,
+            run, options, corpus, stream, tokens, once, held_out, counts, decision.action,
             decision.required,
-        )
+        )  # fmt: skip
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
         if made:
@@ -212,7 +226,7 @@ def _about(n: int) -> str:
 
 def _corpus(
     inputs: Sequence[str], reading: CorpusOptions, candidate: Candidate, scratch: Path,
-    listener: Listener,
+    number: int, listener: Listener,
 ) -> Corpus:  # fmt: skip
     """Open the corpus: a run's own stored one if the inputs are still the same, else by reading."""
     if "-" not in inputs:
@@ -224,8 +238,9 @@ def _corpus(
                 if {n: corpus.provenance.get(n) for n in record} == record:
                     return corpus
     corpus = open_corpus(
-        inputs, reading, store=scratch / "corpus", notify=listener.reading, log=listener.note
-    )
+        inputs, reading, store=scratch / "corpus", threads=number, notify=listener.reading,
+        log=listener.note,
+    )  # fmt: skip
     if corpus.documents < 1 or corpus.tokens < 1:
         raise CorpusError("there is no document with a known word", inputs[0])
     return corpus

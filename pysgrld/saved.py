@@ -16,6 +16,7 @@ from pysgrld.options import FREE
 from pysgrld.posterior import Posterior
 from pysgrld.resources import threads
 from pysgrld.run import RunDirectory
+from pysgrld.stream import Stream
 from pysgrld.types import Documents
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def save(path: Path, model: LDA, vocabulary: Sequence[str] | None) -> None:
         "isa": core.isa(),
         "corpus": {
             "name": "matrix", "fingerprint": None,
-            "training_documents": len(posterior.chain.stream.train), "words": v,
+            "training_documents": posterior.chain.stream.documents, "words": v,
             "training_tokens": int(posterior.chain.blocks[0].mass),
         },
     }  # fmt: skip
@@ -79,7 +80,8 @@ def load(cls: type[LDA], path: Path) -> LDA:
         raise CheckpointError(f"{path}: has no checkpoint")
     nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
     chain = Chain(
-        options, nobody, np.arange(corpus["training_documents"]), len(run.vocabulary),
+        options, Stream.of(options, nobody, np.arange(corpus["training_documents"])),
+        len(run.vocabulary),
         corpus["training_tokens"], threads(model.n_jobs).number,
     )  # fmt: skip
     chain.restore(checkpoint.step, checkpoint.arrays)

@@ -13,6 +13,8 @@ from pysgrld.errors import UsageError
 from pysgrld.options import OPTIONS, PRESETS
 from pysgrld.samplers import DENSE, FLOAT_ETA, SAMPLERS
 
+#: Documents of a stream that are held for shuffling: a few megabytes, some seconds of reading.
+SHUFFLE_BUFFER = 10_000
 #: Rows are lazy where the vocabulary has this many times the distinct words of a minibatch.
 LAZY_FROM = 2.0
 #: And where a topic is expected to be so many times above the mass at which rows are lazy at all.
@@ -75,6 +77,7 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
     default("minibatch", d if full else _minibatch(facts))
     value["minibatch"] = min(value["minibatch"], d)
     default("sweeps", 1 if full else 10)
+    default("shuffle-buffer", SHUFFLE_BUFFER if value["corpus-size"] else None)
     default("counts", "sampled" if full else "rao-blackwell")
     default("warm-up", "auto")
     per_epoch = -(-d // value["minibatch"])

@@ -1,20 +1,26 @@
 """Which documents an iteration sees: a pure function of its number, so nothing to store or resume.
 
-Each epoch is a fresh keyed permutation of the training documents, cut into minibatches; the last
-one of an epoch may be smaller and is scaled by its own size.
+Of a stored corpus each epoch is a fresh keyed permutation of the training documents, cut into
+minibatches; the last one of an epoch may be smaller and is scaled by its own size. A corpus that is
+read once passes through a shuffle buffer, from which keyed choices are made.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple, Protocol
+import hashlib
+import itertools
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from pysgrld.core import core
-from pysgrld.types import Documents, Int64s, Key, Minibatch
+from pysgrld.types import Documents, Int32s, Int64s, Key, Minibatch
+
+#: Seconds after which one who waits for documents looks whether to go on waiting.
+PATIENCE = 0.1
 
 
 class Source(Protocol):
@@ -49,6 +55,18 @@ class Stream(NamedTuple):
     seed: int
     chain: int
 
+    @classmethod
+    def of(
+        cls, options: Mapping[str, Any], source: Source, train: Int64s, chain: int = 0
+    ) -> Stream:
+        """Minibatches as resolved options want them."""
+        return cls(source, train, options["minibatch"], options["seed"], chain)
+
+    @property
+    def documents(self) -> int:
+        """Training documents D."""
+        return len(self.train)
+
     @property
     def per_epoch(self) -> int:
         """Minibatches in an epoch."""
@@ -71,23 +89,163 @@ class Stream(NamedTuple):
         return compact(self.source.take(ids), ids, len(self.train) / len(ids))
 
 
+class Feed(Protocol):
+    """Documents that come once, in order."""
+
+    def take(self, n: int) -> Documents:
+        """The next documents: ``n``, or fewer at the end."""
+
+
+class Position(NamedTuple):
+    """What of a feed was taken until the end of an iteration.
+
+    Attributes
+    ----------
+    documents : int
+    digest : str
+        Of all of them, in hexadecimal.
+    """
+
+    documents: int
+    digest: str
+
+
+class Online:
+    """Minibatches of a corpus that is read once.
+
+    A buffer holds some documents, at first those of the head. Each iteration draws a minibatch from
+    it, and the next documents of the feed take the places of those that were drawn; at the end of
+    the feed the buffer empties. Iterations come in order. A run is resumed by going to a later one,
+    for which the feed must give the same documents again.
+
+    Parameters
+    ----------
+    head : Source
+        The first documents of the corpus, stored.
+    train : (n,) int64
+        Positions in it of training documents: what the buffer holds at first.
+    first : int
+        Number of the feed's first document; those of the head are below.
+    feed : Feed
+    documents : int
+        Training documents D of the whole corpus, as far as is known.
+    size : int
+        Documents per minibatch.
+    seed, chain : int
+    """
+
+    def __init__(
+        self, head: Source, train: Int64s, first: int, feed: Feed, documents: int, size: int,
+        seed: int, chain: int = 0,
+    ) -> None:  # fmt: skip
+        self.documents, self.size, self.seed, self.chain = documents, size, seed, chain
+        self.feed, self._first, self._taken = feed, first, 0
+        self._digest = hashlib.blake2b(digest_size=16)
+        self._buffer = [
+            (int(i), *pair) for i, pair in zip(train, _rows(head.take(train)), strict=True)
+        ]
+        self._next = 0
+        self._positions = {0: Position(0, self._digest.hexdigest())}
+
+    @property
+    def per_epoch(self) -> int:
+        """Minibatches in a pass over D documents."""
+        return -(-self.documents // self.size)
+
+    def minibatch(self, t: int) -> Minibatch | None:
+        """The documents of iteration ``t``, none at the end of the corpus.
+
+        Raises
+        ------
+        ValueError
+            If another iteration comes next.
+        """
+        if t != self._next:
+            raise ValueError(f"iteration {t} of a stream: {self._next} comes next")
+        drawn = self._draw()
+        if not drawn:
+            return None
+        ids = np.array([i for i, _, _ in drawn], np.int64)
+        indptr = np.zeros(len(drawn) + 1, np.int64)
+        np.cumsum([len(indices) for _, indices, _ in drawn], out=indptr[1:])
+        indices = np.concatenate([indices for _, indices, _ in drawn])
+        counts = np.concatenate([counts for _, _, counts in drawn])
+        return compact(Documents(indptr, indices, counts), ids, self.documents / len(drawn))
+
+    def go_to(self, t: int, waiting: Callable[[], None]) -> None:
+        """Read on to iteration ``t``; ``waiting`` is called now and then and may raise, to stop."""
+        while self._next < t:
+            waiting()
+            self._draw()
+
+    def position(self, t: int) -> Position:
+        """What had been taken from the feed when ``t`` minibatches were drawn; of the last few t."""
+        return self._positions[t]
+
+    def _draw(self) -> list[tuple[int, Int32s, Int32s]]:
+        """Draw the next minibatch, and fill its places."""
+        buffer, t = self._buffer, self._next
+        size = min(self.size, len(buffer))
+        at = core.permute(
+            np.arange(size), len(buffer), self.seed, self.chain, core.Purpose.stream_order, t
+        ).tolist()
+        drawn = [buffer[i] for i in at]
+        more = self.feed.take(size) if size else None
+        if more is not None:
+            for part in (more.indptr, more.indices, more.counts):
+                self._digest.update(np.ascontiguousarray(part).data)
+            for i, pair in zip(at, _rows(more), strict=False):
+                buffer[i] = (self._first + self._taken, *pair)
+                self._taken += 1
+            for i in sorted(at[len(more) :], reverse=True):
+                buffer[i] = buffer[-1]
+                buffer.pop()
+        self._next = t + 1
+        self._positions[t + 1] = Position(self._taken, self._digest.hexdigest())
+        self._positions.pop(t - 3, None)
+        return drawn
+
+
+def _rows(documents: Documents) -> list[tuple[Int32s, Int32s]]:
+    """Words and counts of each document, in memory of its own."""
+    return [
+        (documents.indices[a:b].copy(), documents.counts[a:b].copy())
+        for a, b in itertools.pairwise(documents.indptr.tolist())
+    ]
+
+
+#: What a chain takes its minibatches from.
+Minibatches = Stream | Online
+
+
 class Ahead:
     """The minibatches of a stream, the next one prepared on another thread meanwhile.
 
     Only when it is ready changes, never what it holds.
+
+    Parameters
+    ----------
+    stream : Minibatches
+    waiting : callable, optional
+        Called now and then while the next one is not ready; may raise, to stop.
     """
 
-    def __init__(self, stream: Stream) -> None:
-        self.stream = stream
+    def __init__(self, stream: Minibatches, waiting: Callable[[], None] = lambda: None) -> None:
+        self.stream, self.waiting = stream, waiting
         self._thread = ThreadPoolExecutor(1, "minibatch")
-        self._next: tuple[int, Future[Minibatch]] | None = None
+        self._next: tuple[int, Future[Minibatch | None]] | None = None
 
-    def minibatch(self, t: int) -> Minibatch:
+    def minibatch(self, t: int) -> Minibatch | None:
         """The documents of iteration ``t``; begins on those of the one after."""
-        expected, self._next = self._next, None
-        ready = expected[1].result() if expected and expected[0] == t else None
-        self._next = t + 1, self._thread.submit(self.stream.minibatch, t + 1)
-        return ready or self.stream.minibatch(t)
+        if self._next is None or self._next[0] != t:
+            self._next = t, self._thread.submit(self.stream.minibatch, t)
+        ready = self._next[1]
+        while not ready.done():
+            wait([ready], timeout=PATIENCE)
+            self.waiting()
+        batch = ready.result()
+        self._next = (t + 1, self._thread.submit(self.stream.minibatch, t + 1)) if batch else None
+        return batch
 
 
 def minibatch_words(source: Source, train: Int64s) -> Callable[[int, int], int]:

@@ -12,16 +12,18 @@ import numpy as np
 
 from pysgrld.chain import Chain, Visit
 from pysgrld.corpus import Progress
-from pysgrld.errors import GoneError, Interrupted, WriteError
+from pysgrld.errors import GoneError, Interrupted, MismatchError, WriteError
 from pysgrld.evaluate import Completion
 from pysgrld.options import check_usage, duration
 from pysgrld.posterior import Posterior, Settled, Thinning
 from pysgrld.prepare import Listener, Prepared, prepare
 from pysgrld.resources import rss_bytes, threads
-from pysgrld.run import RunDirectory, SecondInterrupt, StopFlag, set_latest
+from pysgrld.run import Checkpoint, RunDirectory, SecondInterrupt, StopFlag, set_latest
 from pysgrld.run.backlog import Backlog
 from pysgrld.run.progress import refuse_endless_starts
 from pysgrld.run.pulse import Pulse
+from pysgrld.stream import Online
+from pysgrld.stream import Position as StreamPosition
 
 #: Checkpoints that may fail one after the other before the run gives up.
 FAILED_CHECKPOINTS = 3
@@ -126,6 +128,8 @@ def train(
         if prepared.action == "finished":
             reporter.finished(run, "finished already: nothing to do")
             return run
+        if prepared.once:
+            locks.callback(prepared.once.close)
         return _Training(prepared, given, reporter, stop).go()
 
 
@@ -164,8 +168,10 @@ class _Training:
         count = threads(given.get("threads"))
         reporter.note(f"{count.number} threads ({count.source})")
         self.given = given
-        self.train_documents = len(p.train)
-        self.chain = Chain(p.options, p.corpus, p.train, p.corpus.words, p.tokens, count.number)
+        self.stream, self.once = p.stream, p.once
+        self.chain = Chain(
+            p.options, p.stream, p.corpus.words, p.tokens, count.number, waiting=self._waiting
+        )
         if p.options["algo"] == "scir":
             inflation = self.chain.noise_inflation
             reporter.note(f"minibatch noise inflates posterior variances {inflation:.3g} times")
@@ -177,11 +183,13 @@ class _Training:
             )
             self.unigram = completion.unigram(p.word_counts)
         kept = p.options["samples"]
+        self.ended: str | None = None  # why, if the stream has no more
         self.posterior = Posterior(
             self.chain, completion, p.options["burn-in"], p.options["sample-every"], kept > 0
         )
         self.thinning = Thinning(kept) if kept else None
         self.train_seconds = 0.0
+        self.wait_seconds = 0.0
         self.documents = self.tokens = 0
         self.failed = 0
         self.looked = -1
@@ -233,6 +241,8 @@ class _Training:
                 f"{stopped}: stopped after iteration {chain.step}, checkpoint written to "
                 f"{self.run.path}; run the same command again to continue"
             )
+        if self.once:
+            self.once.tell(self.tokens)
         self.reporter.finished(self.run, line)
         return self.run
 
@@ -241,7 +251,16 @@ class _Training:
         step_seconds = 0.0
         while not self._budget_used() and not stop.should_stop(step_seconds):
             began = self.pulse.awake()
-            visit = chain.advance()
+            try:
+                batch = chain.next_batch()
+            except _Stopped:
+                return
+            ready = self.pulse.awake()
+            self.wait_seconds += ready - began
+            if batch is None:
+                self.ended = f"the stream ended after {self.documents:,} documents"
+                return
+            visit = chain.advance(batch)
             self.train_seconds += self.pulse.awake() - began
             chain.check()
             self._count(visit)
@@ -277,7 +296,10 @@ class _Training:
             chain.restore(checkpoint.step, checkpoint.arrays)
             self.posterior.restore(checkpoint.arrays)
             self.train_seconds = checkpoint.meta["train_seconds"]
+            self.wait_seconds = checkpoint.meta["wait_seconds"]
             self.documents, self.tokens = checkpoint.meta["documents"], checkpoint.meta["tokens"]
+            if isinstance(self.stream, Online):
+                self._read_on(self.stream, checkpoint)
             line = f"goes on from iteration {checkpoint.step} of {checkpoint.path.name}"
         metrics = run.read_metrics()
         self.looked = metrics[-1]["iteration"] if metrics else -1
@@ -292,6 +314,31 @@ class _Training:
         run.set_status("running", step=chain.step)
         run.log_event("started", step=chain.step, line=line)
         self.reporter.started(run, line)
+
+    def _read_on(self, stream: Online, checkpoint: Checkpoint) -> None:
+        """Read a stream again, to where it was, and refuse another one."""
+        had = StreamPosition(**checkpoint.meta["stream"])
+        self.reporter.note(f"reads {had.documents:,} documents of the stream again")
+        stream.go_to(checkpoint.step, self._patient)
+        found = stream.position(checkpoint.step)
+        if found != had:
+            raise MismatchError(
+                f"the stream gives other documents than those that {checkpoint.path.name} was "
+                f"trained on ({found.documents:,} where {had.documents:,} were read); give the same "
+                "ones from the first on, or start anew with another --out"
+            )
+
+    def _patient(self) -> None:
+        if self.stop.should_stop(0.0):
+            raise Interrupted(
+                f"{self.stop.reason}: stopped while the stream was read again; run the same "
+                "command again to continue"
+            )
+
+    def _waiting(self) -> None:
+        """Stop waiting for documents when there is a reason to stop."""
+        if self.stop.should_stop(0.0):
+            raise _Stopped
 
     def _count(self, visit: Visit) -> None:
         self.documents += visit.documents
@@ -327,6 +374,7 @@ class _Training:
             "documents": self.documents,
             "epoch": round(self.chain.step / self.chain.stream.per_epoch, 6),
             "train_seconds": round(self.train_seconds, 6),
+            "wait_seconds": round(self.wait_seconds, 6),
             "step_size": self.chain.step_size,
             "perplexity": _number(self.posterior.perplexity),
             "point_perplexity": _number(self.posterior.point()),
@@ -342,11 +390,14 @@ class _Training:
     def _save(self, *, last: bool) -> None:
         """Write a checkpoint; one that fails is said, and is fatal at the end or three in a row."""
         began = self.pulse.awake()
-        meta = {
+        meta: dict[str, Any] = {
             "train_seconds": self.train_seconds,
+            "wait_seconds": self.wait_seconds,
             "documents": self.documents,
             "tokens": self.tokens,
         }
+        if isinstance(self.stream, Online):
+            meta["stream"] = self.stream.position(self.chain.step)._asdict()
         try:
             self.backlog.save_checkpoint(
                 self.chain.step,
@@ -388,6 +439,8 @@ class _Training:
         return min(budget, default=0)
 
     def _budget_used(self) -> str | None:
+        if self.ended:
+            return self.ended
         iterations = self._iterations()
         if iterations and self.chain.step >= iterations:
             return f"{self.chain.step} iterations done, the budget is used"
@@ -403,6 +456,10 @@ class _Training:
             self.posterior.perplexity,
             self.train_seconds,
         )
+
+
+class _Stopped(Exception):
+    """There is a reason to stop while the next minibatch is not there yet."""
 
 
 def _settled_line(settled: Settled) -> str:

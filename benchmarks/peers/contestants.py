@@ -50,7 +50,7 @@ def sgmc(algo: str) -> Callable[[Task, Watch, bool], None]:
         from pysgrld.chain import Chain
         from pysgrld.posterior import Posterior
         from pysgrld.settings import Facts, resolve
-        from pysgrld.stream import minibatch_words
+        from pysgrld.stream import Stream, minibatch_words
 
         d, tokens = len(task.documents), task.documents.tokens
         given = {"algo": algo, "topics": task.topics, "alpha": task.alpha, "eta": task.eta,
@@ -60,7 +60,8 @@ def sgmc(algo: str) -> Callable[[Task, Watch, bool], None]:
         facts = Facts(d, task.words, tokens, task.score_visits, words)
         options, _ = resolve(given, facts)
         watch.start()
-        chain = Chain(options, task.documents, np.arange(d), task.words, tokens, 1)
+        stream = Stream.of(options, task.documents, np.arange(d))
+        chain = Chain(options, stream, task.words, tokens, 1)
         # taking a sample and adding it to the mean topics is training; scoring it is not
         posterior = Posterior(chain, None, options["burn-in"], options["sample-every"], True)
 

@@ -45,6 +45,7 @@ void bind_random(py::module_& m) {
       .value("look_small_gamma", Purpose::look_small_gamma)
       .value("look_poisson", Purpose::look_poisson)
       .value("look_gamma", Purpose::look_gamma)
+      .value("stream_order", Purpose::stream_order)
       .value("test", Purpose::test);
   m.def("isa", [] { return std::string(active_kernels()->name); });
   m.def("available_isas", &available_isas);

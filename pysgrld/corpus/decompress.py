@@ -45,7 +45,7 @@ _KINDS: dict[bytes, tuple[str, Callable[[], Any]]] = {
 _LONGEST_MAGIC = max(map(len, _KINDS))
 
 
-def blocks(raw: Callable[[int], bytes]) -> Iterator[bytes]:
+def blocks(raw: Callable[[int], bytes], threads: int = 1) -> Generator[bytes, None, None]:
     """Decompress, by what the first bytes say; what is not compressed is passed on.
 
     Parameters

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+import stat
+import time
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
-from pysgrld.corpus.formats import Context, Counts, recognise
-from pysgrld.corpus.formats.plain import read_folder
 from pysgrld.corpus.inputs import inputs_record, missing, texts_of_folder
 from pysgrld.corpus.intake import Intake
+from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.options import CorpusOptions, Progress
+from pysgrld.corpus.reader import Step, read
 from pysgrld.corpus.store import Corpus, is_stored
-from pysgrld.corpus.stream import Stream, size_of
+from pysgrld.corpus.stream import size_of
 from pysgrld.corpus.write import Workshop
-from pysgrld.errors import CorpusError, UsageError
+from pysgrld.errors import Interrupted, UsageError
+
+#: Seconds of reading between two notes of how far it is.
+NOTE_EVERY = 30.0
 
 
 def open_corpus(
@@ -24,6 +29,8 @@ def open_corpus(
     *,
     store: Path,
     match: Sequence[str] | None = None,
+    threads: int = 1,
+    resumable: bool = False,
     notify: Callable[[Progress], None] | None = None,
     log: Callable[[str], None] | None = None,
 ) -> Corpus:
@@ -43,8 +50,13 @@ def open_corpus(
     match : sequence of str, optional
         The vocabulary of a trained run: the corpus gets exactly these words, unknown ones are
         dropped and counted, and documents without a known word stay as empty rows.
+    threads : int
+        That decompress, clean and count words; the result does not depend on it.
+    resumable : bool
+        When `notify` raises `Interrupted`, or the process is killed, keep what was read beside
+        ``store``: the same call goes on from there. Not where an input is a pipe.
     notify : callable, optional
-        Told now and then how far the reading is.
+        Told now and then how far the reading is; may raise, to stop.
     log : callable, optional
         Told, a line at a time, what a person should know.
 
@@ -64,69 +76,80 @@ def open_corpus(
         If the store cannot be made, or the disk is full.
     """
     say = log if log is not None else _nobody
+    untouched = match is None and options.vocab is None and not options.prunes
+    if untouched and len(inputs) == 1 and is_stored(Path(inputs[0])):
+        return Corpus.open(inputs[0])
+    check_inputs(inputs)
+    provenance = {"inputs": inputs_record(inputs), "options": asdict(options)}
+    resumable = resumable and all(_is_regular(path) for path in inputs)
+    with Workshop(Path(store), provenance if resumable else None) as workshop:
+        lexicon = Lexicon(options, match, match is not None, say)
+        lexicon.label = inputs[0] if len(inputs) == 1 else f"{inputs[0]} and {len(inputs) - 1} more"
+        intake = Intake(lexicon, workshop)
+        if intake.done != (0, 0):
+            say(f"goes on after {lexicon.documents:,} documents that were read before")
+        meter = Meter(inputs, notify)
+        steps = read(
+            inputs, options, keep_empty=lexicon.keep_empty, threads=threads,
+            waiting=lambda: meter.tell(lexicon), done=intake.done,
+        )  # fmt: skip
+        with closing(steps):
+            _fill(intake, steps, meter)
+        intake.finish(provenance)
+    return Corpus.open(store)
+
+
+def _fill(intake: Intake, steps: Iterable[Step], meter: Meter) -> None:
+    noted = time.monotonic()
+    try:
+        for step in steps:
+            intake.add(step)
+            meter.read += step.size
+            meter.tell(intake.lexicon)
+            if time.monotonic() - noted > NOTE_EVERY:
+                intake.note()
+                noted = time.monotonic()
+    except Interrupted:
+        intake.note()
+        raise
+
+
+def check_inputs(inputs: Sequence[str]) -> None:
+    """Say what is missing before anything is read.
+
+    Raises
+    ------
+    UsageError
+        If nothing is given, or standard input twice.
+    MissingInputError
+        If a file is missing or cannot be looked at.
+    """
     if not inputs:
         raise UsageError("no corpus was given")
     if list(inputs).count("-") > 1:
         raise UsageError("standard input (-) can be read only once")
-    untouched = match is None and options.vocab is None and not options.prunes
-    if untouched and len(inputs) == 1 and is_stored(Path(inputs[0])):
-        return Corpus.open(inputs[0])
-    for path in inputs:  # what is missing is said before anything is read
+    for path in inputs:
         if path != "-":
             try:
                 Path(path).stat()
             except OSError as error:
                 raise missing(path, error) from None
-    provenance = {"inputs": inputs_record(inputs), "options": asdict(options)}
-    with Workshop(Path(store)) as workshop:
-        intake = Intake(options, match, workshop, say)
-        intake.label = inputs[0] if len(inputs) == 1 else f"{inputs[0]} and {len(inputs) - 1} more"
-        meter = _Meter(inputs, notify)
-        for path in inputs:
-            with closing(_read(path, intake, meter)) as steps:  # a file is closed on any error
-                for _ in steps:
-                    meter.tell(intake.documents + intake.bad.skipped.total())
-        intake.finish(provenance)
-    return Corpus.open(store)
 
 
-def _read(path: str, intake: Intake, meter: _Meter) -> Generator[None, None, None]:
-    """Read one input, block by block."""
-    context = Context(
-        intake.options, intake.bad, intake.match is not None, intake.absent, intake.log
-    )
-    if path != "-" and Path(path).is_dir():
-        if is_stored(Path(path)):
-            intake.expect("counts", path)
-            stored = Corpus.open(path)
-            yield from intake.add_counts(
-                Counts(stored.vocabulary, "stored corpus", stored.blocks()), path
-            )
-            return
-        files = texts_of_folder(Path(path))
-        if any(file.name.startswith("docword.") for file in files):
-            raise CorpusError("a folder with files of counts (docword.*); name the files", path)
-        intake.expect("text", path)
-        for texts in read_folder(files, context, meter.add):
-            intake.add_text(texts)
-            yield
-        return
-    with Stream(path, intake.options.max_line, meter.add) as stream:
-        if not stream.head:
-            raise CorpusError("an empty file; there is nothing to read", stream.label)
-        format = recognise(stream.head, stream.name)
-        found = format.read(stream, context)
-        intake.expect(format.kind, stream.label)
-        if isinstance(found, Counts):
-            yield from intake.add_counts(found, stream.label)
-        else:
-            for texts in found:
-                intake.add_text(texts)
-                yield
+def _is_regular(path: str) -> bool:
+    """Whether an input gives the same when it is read again."""
+    return path != "-" and stat.S_IFMT(Path(path).stat().st_mode) in (stat.S_IFREG, stat.S_IFDIR)
 
 
-class _Meter:
-    """Bytes taken from files so far."""
+class Meter:
+    """Bytes taken from files so far.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+    notify : callable or None
+        To be told.
+    """
 
     def __init__(self, inputs: Sequence[str], notify: Callable[[Progress], None] | None) -> None:
         self.notify, self.read = notify, 0
@@ -142,11 +165,10 @@ class _Meter:
                     size = size_of(file)
                     self.total = None if size is None or self.total is None else self.total + size
 
-    def add(self, size: int) -> None:
-        self.read += size
-
-    def tell(self, documents: int) -> None:
+    def tell(self, lexicon: Lexicon) -> None:
+        """Say how far it is."""
         if self.notify is not None:
+            documents = lexicon.documents + (0 if lexicon.keep_empty else lexicon.skipped.total())
             self.notify(Progress(self.read, self.total, documents))
 
 

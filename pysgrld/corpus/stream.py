@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import BinaryIO
 
-from pysgrld.corpus.decompress import DamagedError, blocks
+from pysgrld.corpus.decompress import STEP, DamagedError, blocks
 from pysgrld.corpus.inputs import STDIN, missing, plain_name
 from pysgrld.errors import CorpusError
 
@@ -53,6 +53,8 @@ class Stream:
         Longest line in bytes.
     on_read : callable, optional
         Told how many bytes were taken from the file, each time.
+    threads : int
+        That may decompress.
 
     Attributes
     ----------
@@ -72,20 +74,24 @@ class Stream:
         path: str | Path,
         max_line: int,
         on_read: Callable[[int], None] | None = None,
+        threads: int = 1,
     ) -> None:
         self.max_line, self.on_read, self.line = max_line, on_read, 0
-        self.file: BinaryIO
+        self.file: io.FileIO
         if str(path) == "-":
             self.label, self.name, self.path = STDIN, "", None
-            self.file = sys.stdin.buffer
+            # not sys.stdin, whose lock a thread that waits for input would hold at our end
+            self.file = io.FileIO(0, closefd=False)
         else:
             self.label, self.name, self.path = str(path), plain_name(path), Path(path)
             try:
-                self.file = self.path.open("rb", buffering=0)
+                self.file = io.FileIO(path)
             except OSError as error:
                 raise missing(path, error) from None
         try:
-            self._blocks = blocks(self._raw)
+            self._blocks = blocks(self._raw, threads)
+            if size_of(str(path)) is not None:
+                self._blocks = _even(self._blocks)
             self.head = self._first()
         except BaseException:
             self.close()
@@ -99,8 +105,8 @@ class Stream:
 
     def close(self) -> None:
         """Close the file (never standard input)."""
-        if self.path is not None:
-            self.file.close()
+        self._blocks.close()
+        self.file.close()
 
     def _raw(self, size: int) -> bytes:
         try:
@@ -196,6 +202,24 @@ class Stream:
             else:
                 yield line
                 self.line += 1
+
+
+def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
+    """The same bytes in blocks of `STEP`: so what is made of a file's blocks is always the same."""
+    rest = b""
+    with closing(blocks):
+        try:
+            for block in blocks:
+                rest = rest + block if rest else block
+                while len(rest) >= STEP:
+                    yield rest[:STEP]
+                    rest = rest[STEP:]
+        except DamagedError:
+            if rest:
+                yield rest  # what was good comes before the fault
+            raise
+    if rest:
+        yield rest
 
 
 def _cut(whole: bytes) -> Iterator[bytes]:

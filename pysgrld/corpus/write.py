@@ -5,30 +5,41 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import itertools
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from pysgrld.corpus.store import ARRAYS, FORMAT, VERSION
-from pysgrld.errors import LockedError, OutputError, SgmcError, WriteError
+from pysgrld.corpus.store import ARRAYS, FORMAT, VERSION, cut
+from pysgrld.errors import Interrupted, LockedError, OutputError, SgmcError, WriteError
 from pysgrld.types import Array, Documents, Int32s, Int64s
 
 _HEADER = 128
+_NOTE, _WORDS = "progress.json", "words.txt"
 
 
 class ArrayFile:
     """A vector that grows at its end, as a ``.npy`` file: its header is written last."""
 
-    def __init__(self, path: Path, dtype: np.dtype[Any]) -> None:
-        self.dtype, self.size = dtype, 0
+    def __init__(self, path: Path, dtype: np.dtype[Any], size: int | None = None) -> None:
+        """Begin a file, or go on with one after its first ``size`` values."""
+        self.dtype, self.size = dtype, size or 0
         self.digest = hashlib.sha256()
-        self.file = path.open("wb")
-        self.file.write(bytes(_HEADER))
+        self.file: BinaryIO
+        if size is None:
+            self.file = path.open("wb")
+            self.file.write(bytes(_HEADER))
+            return
+        self.file = path.open("r+b")
+        self.file.truncate(_HEADER + size * dtype.itemsize)
+        self.file.seek(_HEADER)
+        while block := self.file.read(2**20):
+            self.digest.update(block)
 
     def append(self, values: Array) -> None:
         """Write values after those that are there."""
@@ -36,6 +47,12 @@ class ArrayFile:
         self.digest.update(data)
         self.file.write(data)
         self.size += len(values)
+
+    def flush(self) -> int:
+        """Force all values to disk; gives their number."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        return self.size
 
     def finish(self) -> str:
         """Write the header, force all of it to disk, and give the digest of the values."""
@@ -52,11 +69,16 @@ class ArrayFile:
 class Writer:
     """Documents on their way to disk."""
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True)
+    def __init__(self, folder: Path, record: dict[str, Any] | None = None) -> None:
+        """Begin in a new folder, or go on as `flush` has recorded it."""
+        sizes: dict[str, int] = {} if record is None else record["sizes"]
+        if record is None:
+            folder.mkdir(parents=True)
         self.folder = folder
-        self.files = {n: ArrayFile(folder / f"{n}.npy", d) for n, d in ARRAYS.items()}
-        self.documents = self.nnz = self.tokens = 0
+        self.files = {n: ArrayFile(folder / f"{n}.npy", d, sizes.get(n)) for n, d in ARRAYS.items()}
+        self.documents = sizes["indptr"] - 1 if sizes else 0
+        self.nnz = sizes.get("indices", 0)
+        self.tokens: int = record["tokens"] if record else 0
 
     def append(self, block: Documents) -> None:
         """Write documents after those that are there."""
@@ -66,6 +88,21 @@ class Writer:
         self.documents += len(block)
         self.nnz += len(block.indices)
         self.tokens += block.tokens
+
+    def flush(self) -> dict[str, Any]:
+        """Force all to disk; gives what is needed to go on from here."""
+        return {"tokens": self.tokens, "sizes": {n: f.flush() for n, f in self.files.items()}}
+
+    def blocks(self) -> Iterator[Documents]:
+        """Read back what was written, some documents at a time."""
+        parts = []
+        for name, file in self.files.items():
+            file.file.flush()
+            path = self.folder / f"{name}.npy"
+            parts.append(np.memmap(path, file.dtype, "r", _HEADER, (file.size,)) if file.size
+                         else np.zeros(0, file.dtype))  # fmt: skip
+        indptr, indices, counts = (part.view(np.ndarray) for part in parts)
+        return cut(indptr, indices, counts)
 
     def finish(self) -> list[str]:
         """Close the arrays; gives their digests."""
@@ -96,13 +133,30 @@ class Writer:
 
 
 class Workshop:
-    """A temporary folder beside the place where a corpus shall lie; removed on any error."""
+    """A temporary folder beside the place where a corpus shall lie.
 
-    def __init__(self, store: Path) -> None:
-        self.store = store
+    It is removed on any error. Where `identity` is given it stays when the reading is interrupted,
+    or its process killed, and whoever comes with the same identity goes on from the last `note`.
+
+    Parameters
+    ----------
+    store : Path
+        Where the corpus shall lie.
+    identity : dict, optional
+        Plain values that tell whether a reading that was interrupted is the same one.
+
+    Attributes
+    ----------
+    record : dict or None
+        What `note` has recorded last; None at the beginning.
+    """
+
+    def __init__(self, store: Path, identity: dict[str, Any] | None = None) -> None:
+        self.store, self.identity = store, identity
         self.folder = store.with_name(f".{store.name}.tmp")
         self.lock: int | None = None
         self.writers: list[Writer] = []
+        self.record: dict[str, Any] | None = None
 
     def __enter__(self) -> Workshop:
         if self.store.exists() and not (self.store.is_dir() and not any(self.store.iterdir())):
@@ -112,8 +166,10 @@ class Workshop:
             self.folder.mkdir(exist_ok=True)
             self.lock = os.open(self.folder, os.O_RDONLY)
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            for left in self.folder.iterdir():  # by a process that was killed
-                shutil.rmtree(left)
+            self.record = self._recorded()
+            if self.record is None:
+                for left in self.folder.iterdir():  # by a process that was killed
+                    shutil.rmtree(left) if left.is_dir() else left.unlink()
         except BlockingIOError:
             self._unlock()
             raise LockedError(f"{self.store}: another process is writing it") from None
@@ -122,14 +178,51 @@ class Workshop:
             raise OutputError(f"{self.store}: cannot be created: {error.strerror}") from None
         return self
 
+    def _recorded(self) -> dict[str, Any] | None:
+        """The last record of a reading of the same identity."""
+        if self.identity is None:
+            return None
+        try:
+            found = json.loads((self.folder / _NOTE).read_bytes())
+        except (FileNotFoundError, ValueError):
+            return None
+        same = isinstance(found, dict) and found.get("identity") == self.identity
+        return found["record"] if same else None
+
+    def note(self, words: Sequence[str], record: dict[str, Any]) -> None:
+        """Record how far the reading is; ``words`` are those that are new since the last time."""
+        if self.identity is None:
+            return
+        with (self.folder / _WORDS).open("ab") as file:
+            if self.record is None:
+                file.truncate(0)
+            elif file.tell() != self.record["bytes"]:  # of a note that was never finished
+                file.truncate(self.record["bytes"])
+            file.write("".join(f"{word}\n" for word in words).encode())
+            file.flush()
+            os.fsync(file.fileno())
+            self.record = record | {"bytes": file.tell()}
+        new = self.folder / f"{_NOTE}.new"
+        _write(new, json.dumps({"identity": self.identity, "record": self.record}).encode())
+        new.replace(self.folder / _NOTE)
+        _sync_folder(self.folder)
+
+    def words(self, number: int) -> list[str]:
+        """The first words that were noted."""
+        with (self.folder / _WORDS).open(encoding="utf-8", newline="\n") as file:
+            return [line.removesuffix("\n") for line in itertools.islice(file, number)]
+
     def _unlock(self) -> None:
         if self.lock is not None:
             os.close(self.lock)
 
-    def writer(self, name: str) -> Writer:
-        """Begin a set of arrays."""
-        self.writers.append(Writer(self.folder / name))
-        self.writers[-1].files["indptr"].append(np.zeros(1, np.int64))
+    def writer(self, name: str, record: dict[str, Any] | None = None) -> Writer:
+        """Begin a set of arrays, or go on with one as its `Writer.flush` has recorded it."""
+        if record is None and (self.folder / name).exists():
+            shutil.rmtree(self.folder / name)  # a second pass that was interrupted
+        self.writers.append(Writer(self.folder / name, record))
+        if record is None:
+            self.writers[-1].files["indptr"].append(np.zeros(1, np.int64))
         return self.writers[-1]
 
     def discard(self, writer: Writer) -> None:
@@ -149,7 +242,9 @@ class Workshop:
         for writer in self.writers:
             with contextlib.suppress(OSError):  # a full disk, said below
                 writer.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        stays = self.record is not None and isinstance(error, Interrupted | KeyboardInterrupt)
+        if not stays:
+            shutil.rmtree(self.folder, ignore_errors=True)
         self._unlock()
         if isinstance(error, OSError) and not isinstance(error, SgmcError):
             raise WriteError(

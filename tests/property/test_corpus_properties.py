@@ -11,6 +11,7 @@ import tempfile
 import unicodedata
 from collections import Counter
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pysgrld.corpus._tokenize import Tokenizer, parse_triples
+from pysgrld.corpus._tokenize import Dictionary, WordCounts, count_words, parse_triples
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus import decompress as decompress_module
@@ -55,13 +56,18 @@ def tokens(text: str) -> list[str]:
     return re.findall(r"\w\w+", unicodedata.normalize("NFC", text).casefold())
 
 
-def counted(tokenizer: Tokenizer, documents: list[bytes]) -> list[Counter[str]]:
-    indptr, indices, counts, bad = tokenizer.add(documents)
-    assert bad == []
-    words = tokenizer.words()
+def counted(documents: list[bytes], pattern: re.Pattern[str] | None = None) -> list[Counter[str]]:
+    found = count_words(documents, pattern)
+    assert found.bad == []
+    return bags(found, Dictionary())
+
+
+def bags(found: WordCounts, dictionary: Dictionary) -> list[Counter[str]]:
+    ids = dictionary.place(found.words, found.ends)[found.ids]
+    words = dictionary.words()
     return [
-        Counter({words[indices[e]]: int(counts[e]) for e in range(indptr[d], indptr[d + 1])})
-        for d in range(len(documents))
+        Counter({words[ids[e]]: int(found.counts[e]) for e in range(*span) if ids[e] >= 0})
+        for span in pairwise(found.indptr.tolist())
     ]
 
 
@@ -90,18 +96,16 @@ def entries(corpus: Corpus) -> list[Counter[str]]:
 @settings(max_examples=500, deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=6))
 def test_the_tokeniser_equals_the_regular_expression_for_any_unicode(texts):
-    found = counted(Tokenizer(), [text.encode() for text in texts])
+    found = counted([text.encode() for text in texts])
     assert found == [Counter(tokens(text)) for text in texts]
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=4), st.sets(st.sampled_from(["aa", "éa", "ss", "中한"])))
-def test_a_closed_dictionary_counts_its_words_and_the_others_together(texts, words):
-    tokenizer = Tokenizer(sorted(words))
-    found = counted(tokenizer, [text.encode() for text in texts])
+def test_a_closed_dictionary_knows_its_words_and_no_others(texts, words):
+    found = bags(count_words([text.encode() for text in texts]), Dictionary(sorted(words)))
     every = [Counter(tokens(text)) for text in texts]
     assert found == [Counter({w: n for w, n in c.items() if w in words}) for c in every]
-    assert tokenizer.unknown == sum(c.total() for c in every) - sum(c.total() for c in found)
 
 
 @settings(max_examples=200, deadline=None)
@@ -109,47 +113,64 @@ def test_a_closed_dictionary_counts_its_words_and_the_others_together(texts, wor
 def test_on_ascii_the_tokens_are_those_of_scikit_learn(text):
     analyse = pytest.importorskip("sklearn.feature_extraction.text").CountVectorizer()
     expected = Counter(analyse.build_analyzer()(text))
-    assert counted(Tokenizer(), [text.encode()]) == [expected]
+    assert counted([text.encode()]) == [expected]
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(TEXT, max_size=5))
 def test_another_pattern_equals_its_regular_expression(texts):
     pattern = re.compile(r"[^\W_]")
-    found = counted(Tokenizer(None, pattern), [text.encode() for text in texts])
+    found = counted([text.encode() for text in texts], pattern)
     normal = [unicodedata.normalize("NFC", text).casefold() for text in texts]
     assert found == [Counter(pattern.findall(text)) for text in normal]
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.lists(st.binary(max_size=30), max_size=6))
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.binary(max_size=30),
+            st.lists(st.sampled_from([b"aa ", b"bb ", b"cc ", "éé ".encode(), b"\xff", b"\0"])).map(
+                b"".join
+            ),
+        ),
+        max_size=8,
+    )
+)
 def test_any_bytes_are_documents_or_bad_and_never_leave_a_trace_if_bad(documents):
-    tokenizer = Tokenizer()
-    indptr, indices, counts, bad = tokenizer.add(documents)
-    good = []
-    for document in documents:
-        try:
-            text = document.decode()
-        except UnicodeDecodeError:
-            continue
-        if "\0" not in text:
-            good.append(Counter(tokens(text)))
-    words = tokenizer.words()
-    assert len(indptr) - 1 == len(good)
-    assert len(bad) == len(documents) - len(good)
-    for d, expected in enumerate(good):
-        span = range(indptr[d], indptr[d + 1])
-        assert {words[indices[e]]: counts[e] for e in span} == expected
+    """Red with: words, entries, or last places of a bad document kept."""
+    good, reasons = [], []
+    for position, document in enumerate(documents):
+        if b"\0" in document or not is_utf8(document):
+            reasons.append(position)
+        else:
+            good.append(document)
+    found, expected = count_words(documents), count_words(good)
+    assert [position for position, _ in found.bad] == reasons
+    for name in ("indptr", "ids", "counts", "ends"):
+        assert getattr(found, name).tolist() == getattr(expected, name).tolist()
+    assert found.words == expected.words
+    assert bags(found, Dictionary()) == [Counter(tokens(document.decode())) for document in good]
+
+
+def is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.text("abc é", max_size=12), min_size=1, max_size=40), st.integers(1, 40))
-def test_counting_does_not_depend_on_how_documents_are_batched(texts, size):
+def test_words_and_counts_do_not_depend_on_how_documents_are_batched(texts, size):
     documents = [text.encode() for text in texts]
-    whole, parts = Tokenizer(), Tokenizer()
-    together = counted(whole, documents)
+    whole, parts = Dictionary(), Dictionary()
+    together = bags(count_words(documents), whole)
     apart = [
-        c for i in range(0, len(documents), size) for c in counted(parts, documents[i : i + size])
+        bag
+        for i in range(0, len(documents), size)
+        for bag in bags(count_words(documents[i : i + size]), parts)
     ]
     assert apart == together
     assert parts.words() == whole.words()

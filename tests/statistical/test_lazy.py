@@ -13,6 +13,7 @@ from pysgrld import LDA
 from pysgrld.chain import Chain
 from pysgrld.core import padded
 from pysgrld.samplers import _lazy
+from pysgrld.stream import Stream
 from pysgrld.types import Documents, Minibatch, Statistics
 
 pytestmark = pytest.mark.statistical
@@ -38,7 +39,7 @@ def chain_of(lazy, *, seed=1, warm_up=0, k=K, threads=1):
                "step-size": (0.25, 5.0, 0.5), "minibatch": 1, "alpha": 0.1, "eta": ETA,
                "sweeps": 1, "counts": "sampled", "lazy": lazy}  # fmt: skip
     nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
-    chain = Chain(options, nobody, np.arange(1), V, V * k, threads)
+    chain = Chain(options, Stream.of(options, nobody, np.arange(1)), V, V * k, threads)
     chain.read, chain.dense = {}, []
 
     def documents(key, phis, batch, local):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
+import os
 from pathlib import Path
 
 import pytest
@@ -179,11 +178,16 @@ def test_a_folder_of_counts_is_refused(tmp_path):
         read(tmp_path, tmp_path / "out" / "s")
 
 
-def test_standard_input_is_read_like_a_file(tmp_path, monkeypatch):
-    text = (DATA / "tiny.txt").read_bytes()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text), encoding="utf-8"))
+def test_standard_input_is_read_like_a_file(tmp_path):
     file = read(DATA / "tiny.txt", tmp_path / "a")
-    assert read("-", tmp_path / "b").fingerprint == file.fingerprint
+    before = os.dup(0)
+    try:
+        with (DATA / "tiny.txt").open("rb") as text:
+            os.dup2(text.fileno(), 0)
+        assert read("-", tmp_path / "b").fingerprint == file.fingerprint
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ enum class Purpose : std::uint32_t {
   look_small_gamma = 22,
   look_poisson = 23,
   look_gamma = 24,
+  stream_order = 25,  // which documents of a shuffle buffer make a minibatch
   test = 255,
 };
 

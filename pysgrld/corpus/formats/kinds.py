@@ -21,16 +21,25 @@ class Texts(NamedTuple):
         The file, or one file for each document where `lines` is None.
     lines : sequence of int or None
         Line of each document in the file.
+    clean : callable, optional
+        Makes plain text of the documents, one of each; called on any thread.
     """
 
     documents: list[bytes]
     labels: list[str] | str
     lines: range | list[int] | None
+    clean: Callable[[list[bytes]], list[bytes]] | None = None
 
     def where(self, position: int) -> tuple[str, int | None]:
         """File and line of a document."""
         label = self.labels if isinstance(self.labels, str) else self.labels[position]
         return label, None if self.lines is None else self.lines[position]
+
+    def part(self, start: int, stop: int) -> Texts:
+        """Some of the documents."""
+        labels = self.labels if isinstance(self.labels, str) else self.labels[start:stop]
+        lines = None if self.lines is None else self.lines[start:stop]
+        return Texts(self.documents[start:stop], labels, lines, self.clean)
 
 
 class Counts(NamedTuple):

@@ -1,0 +1,115 @@
+"""Work that runs ahead of whoever needs it: in order, in bounded queues, on threads.
+
+Only when a result is ready changes, never what it is: whatever the number of threads, results come
+in the order of their items, and an error comes after all results before it.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+#: Seconds after which one who waits looks whether to go on waiting.
+PATIENCE = 0.1
+
+
+def ahead(
+    items: Iterator[Item], depth: int, waiting: Callable[[], None]
+) -> Generator[Item, None, None]:
+    """Take items from an iterator that runs on a thread of its own, at most ``depth`` ahead.
+
+    Parameters
+    ----------
+    items : iterator
+        Closed, if it can be, on its own thread when it is at its end or no longer wanted.
+    depth : int
+        Items that may lie ready.
+    waiting : callable
+        Called now and then while there is nothing to take; may raise, to stop.
+
+    Raises
+    ------
+    BaseException
+        What the iterator raised, after the items before it.
+    """
+    ready: queue.Queue[tuple[str, Any]] = queue.Queue(depth)
+    unwanted = threading.Event()
+
+    def put(kind: str, value: Any) -> bool:
+        while not unwanted.is_set():
+            with suppress(queue.Full):
+                ready.put((kind, value), timeout=PATIENCE)
+                return True
+        return False
+
+    def work() -> None:
+        try:
+            for item in items:
+                if not put("item", item):
+                    break
+            else:
+                put("end", None)
+        except BaseException as error:
+            put("error", error)
+        finally:
+            if close := getattr(items, "close", None):
+                close()
+
+    # A daemon, because it may wait for ever in a read of a pipe that nobody writes to.
+    thread = threading.Thread(target=work, name="reading", daemon=True)
+    thread.start()
+    try:
+        while True:
+            try:
+                kind, value = ready.get(timeout=PATIENCE)
+            except queue.Empty:
+                waiting()
+                continue
+            if kind == "item":
+                yield value
+            elif kind == "error":
+                raise value
+            else:
+                return
+    finally:
+        unwanted.set()
+        thread.join(timeout=2 * PATIENCE)  # files are closed then, unless it waits for a pipe
+
+
+def mapped(
+    function: Callable[[Item], Result], items: Iterable[Item], workers: int
+) -> Iterator[Result]:
+    """Apply a function to items on several threads; results come in the order of the items.
+
+    Parameters
+    ----------
+    function : callable
+        Must let go of the interpreter's lock to gain from threads.
+    items : iterable
+        Taken on the caller's thread, at most ``workers + 2`` ahead of the result given.
+    workers : int
+        With one, it runs on the caller's thread.
+    """
+    if workers == 1:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(workers, "reading") as pool:
+        under_way: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                under_way.append(pool.submit(function, item))
+                if len(under_way) >= workers + 2:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()
+        finally:
+            for future in under_way:
+                future.cancel()

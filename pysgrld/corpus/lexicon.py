@@ -1,0 +1,207 @@
+"""The dictionary of a corpus under way: steps of reading become documents over it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pysgrld.corpus._tokenize import Dictionary
+from pysgrld.corpus.formats import Texts
+from pysgrld.corpus.options import CorpusOptions
+from pysgrld.corpus.reader import Heading, Step
+from pysgrld.corpus.stream import Bad
+from pysgrld.corpus.vocabulary import folded, read_vocabulary
+from pysgrld.corpus.write import renumbered
+from pysgrld.errors import CorpusError, UsageError
+from pysgrld.types import Documents, Int32s
+
+#: What of a lexicon is a plain number or name, for the record of an unfinished reading.
+_PLAIN = ("kind", "numbers", "origin", "label", "documents", "empty", "unknown")
+
+
+class Lexicon:
+    """Words, and what was left out because of them.
+
+    Three situations: the words of a trained run (`match`), a given vocabulary of text, or a
+    dictionary that grows: with each word of a text (``built``), or each vocabulary of counts.
+
+    Parameters
+    ----------
+    options : CorpusOptions
+    match : sequence of str or None
+        The only words, by id.
+    keep_empty : bool
+        Whether documents without words, and bad ones, keep their place as empty rows.
+    log : callable
+        Told, a line at a time, what a person should know.
+
+    Attributes
+    ----------
+    documents, empty : int
+        Good documents so far, and those of them without a known word.
+    unknown : int
+        Tokens that are not among the given words.
+    skipped : Counter
+        Bad documents by reason.
+    origin : str
+        Where the words are from: "run", "built", a file, ...
+    numbers : bool or None
+        Whether words are called by their number; None as long as there were no counts.
+    """
+
+    def __init__(
+        self, options: CorpusOptions, match: Sequence[str] | None, keep_empty: bool,
+        log: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self.options, self.match, self.keep_empty, self.log = options, match, keep_empty, log
+        self.bad = Bad(options.on_bad_document == "skip")
+        self.kind: str | None = None
+        self.numbers: bool | None = None
+        self.label = ""
+        self.documents = self.empty = self.unknown = 0
+        given = (
+            None if options.vocab is None or match is not None else read_vocabulary(options.vocab)
+        )
+        self.given = given
+        self.fixed = match if match is not None else given
+        self.origin = "" if self.fixed is None else "run" if match is not None else options.vocab
+        self.dictionary = Dictionary(self.fixed)
+        self._places: Int32s | None = None  # of the words of the input under way
+
+    @property
+    def skipped(self) -> Counter[str]:
+        """Bad documents that were left out."""
+        return self.bad.skipped
+
+    @property
+    def final(self) -> bool:
+        """Whether ids will stay as they are."""
+        return self.match is not None or not (
+            self.origin == "built" or self.numbers or self.options.prunes
+        )
+
+    def take(self, step: Step) -> Documents | None:
+        """Bring a step over the dictionary, and account for it.
+
+        Returns
+        -------
+        Documents or None
+            Ids as they are now: sorted within documents if they are `final`.
+
+        Raises
+        ------
+        CorpusError
+            If a document is bad and bad ones are not skipped, or text and counts are mixed.
+        """
+        for note in step.notes:
+            self.log(note)
+        self.bad.skipped.update(step.skipped)
+        self.documents += step.absent
+        self.empty += step.absent
+        if step.content is None:
+            return None
+        if isinstance(step.content, Heading):
+            self._begin(step.content, step.label)
+            return None
+        if isinstance(step.content, Texts):
+            block = self._text(step.content, step)
+        else:
+            block = self._counts(step.content)
+        if self.fixed is not None:
+            lost = block.indices < 0
+            self.unknown += int(block.counts[lost].sum(dtype=np.int64))
+        if self.final or self.fixed is not None:
+            block = renumbered(block, None, drop_empty=False)
+        self.documents += len(block)
+        lengths = np.diff(block.indptr)
+        if not lengths.all():
+            self.empty += int((lengths == 0).sum())
+            if not self.keep_empty:
+                ends = block.indptr[1:][lengths > 0]
+                block = Documents(np.append(np.int64(0), ends), block.indices, block.counts)
+        return block
+
+    def _begin(self, heading: Heading, label: str) -> None:
+        """Go on to another input.
+
+        Text and counts do not mix: their words are different things.
+        """
+        if self.kind not in (None, heading.kind):
+            raise CorpusError(
+                f"this is {heading.kind}, but inputs before it are {self.kind}; one corpus is "
+                "either text or counts",
+                label,
+            )
+        if heading.kind == "text":
+            if self.kind is None:
+                self._check_words()
+            self.origin = self.origin or "built"
+        else:
+            numbers = heading.vocabulary is None
+            if self.fixed is None and self.numbers not in (None, numbers):
+                raise CorpusError(
+                    "the words of some inputs are known and those of others are only numbers; "
+                    "name them with --vocab FILE",
+                    label,
+                )
+            self.numbers = numbers
+            self.origin = self.origin or heading.origin
+            self._places = None if numbers else self.places(heading.vocabulary or ())
+        self.kind = heading.kind
+
+    def _check_words(self) -> None:
+        if self.match is not None and self.options.vocab is not None:
+            raise UsageError(
+                "--vocab: these documents are matched to the words of a trained run, "
+                "so there is no vocabulary to choose"
+            )
+        if self.given is not None and self.options.token_pattern is None:
+            never = sum(word != folded(word) for word in self.given)
+            if never:
+                self.log(
+                    f"warning: {never} words of {self.options.vocab} can never occur, because "
+                    "text is read in lower case (casefolded, NFC)"
+                )
+
+    def places(self, words: Sequence[str]) -> Int32s:
+        """Ids of words in the dictionary: new ones if it grows, else -1 for unknown words."""
+        encoded = [word.encode() for word in words]
+        ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
+        placed: Int32s = self.dictionary.place(b"".join(encoded), ends)
+        return placed
+
+    def _text(self, texts: Texts, step: Step) -> Documents:
+        assert step.words is not None
+        indptr, indices, counts, words, ends, bad = step.words
+        for position, reason in bad:
+            label, line = texts.where(position)
+            message = "a NUL" if reason == "NUL" else "not UTF-8"
+            self.bad(reason, message, label, line)
+        if bad and self.keep_empty:
+            at = [position - i for i, (position, _) in enumerate(bad)]
+            indptr = np.insert(indptr, at, indptr[at])
+        return Documents(indptr, self.dictionary.place(words, ends)[indices], counts)
+
+    def _counts(self, block: Documents) -> Documents:
+        if self._places is not None:
+            return Documents(block.indptr, self._places[block.indices], block.counts)
+        found, inverse = np.unique(block.indices, return_inverse=True)
+        indices = self.places([str(i + 1) for i in found.tolist()])[inverse]
+        return Documents(block.indptr, indices, block.counts)
+
+    # ---- a reading that was interrupted
+
+    def record(self) -> dict[str, Any]:
+        """Plain values from which, with the words, `restore` makes the same lexicon."""
+        return {name: getattr(self, name) for name in _PLAIN} | {"skipped": dict(self.skipped)}
+
+    def restore(self, record: dict[str, Any], words: Sequence[str]) -> None:
+        """Go on where another lexicon of the same options was."""
+        for name in _PLAIN:
+            setattr(self, name, record[name])
+        self.bad.skipped = Counter(record["skipped"])
+        if self.fixed is None:
+            self.places(words)

@@ -1,0 +1,243 @@
+"""Inputs of any kind as one sequence of steps, read ahead of whoever takes them.
+
+One thread decompresses and parses, several clean and count words, and the caller gets the results in
+order. A step holds all that its part of an input gave, messages and counts of bad documents too, so
+what is done with the steps up to one of them does not depend on how far ahead the reading was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from pysgrld.corpus._tokenize import WordCounts, count_words
+from pysgrld.corpus.ahead import ahead, mapped
+from pysgrld.corpus.formats import Context, Counts, Texts, recognise
+from pysgrld.corpus.formats.plain import read_folder
+from pysgrld.corpus.inputs import texts_of_folder
+from pysgrld.corpus.options import CorpusOptions, compiled_pattern
+from pysgrld.corpus.store import Corpus, is_stored
+from pysgrld.corpus.stream import Bad, Stream
+from pysgrld.errors import CorpusError
+from pysgrld.types import Documents
+
+#: Steps that lie ready, parsed, for those who count words.
+DEPTH = 4
+
+
+@dataclass(slots=True)
+class Heading:
+    """An input begins.
+
+    Attributes
+    ----------
+    kind : {"text", "counts"}
+    vocabulary : tuple of str or None
+        Of counts: the word of each id; None: words are called by their number.
+    origin : str
+        Where the vocabulary was found, for the record.
+    """
+
+    kind: str
+    vocabulary: tuple[str, ...] | None = None
+    origin: str = ""
+
+
+@dataclass(slots=True)
+class Step:
+    """What a part of an input gave.
+
+    Attributes
+    ----------
+    label : str
+        What messages call the input.
+    input, number : int
+        Which input, and which step of it, both from 0.
+    content : Heading, Texts, Documents or None
+        None: nothing but what follows.
+    words : WordCounts or None
+        Of a `Texts`, when it has been counted.
+    absent : int
+        Documents that the input counts but has no words of.
+    skipped : Counter
+        Bad documents that were left out, by reason.
+    notes : list of str
+        To be said to a person.
+    size : int
+        Bytes taken from files since the step before.
+    """
+
+    label: str
+    input: int
+    number: int
+    content: Heading | Texts | Documents | None = None
+    words: WordCounts | None = None
+    absent: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    size: int = 0
+
+    @property
+    def documents(self) -> int:
+        """Documents in it, good or bad."""
+        if isinstance(self.content, Texts):
+            return len(self.content.documents)
+        return len(self.content) if isinstance(self.content, Documents) else 0
+
+
+def read(
+    inputs: Sequence[str],
+    options: CorpusOptions,
+    *,
+    keep_empty: bool,
+    threads: int,
+    waiting: Callable[[], None],
+    done: tuple[int, int] = (0, 0),
+    head: int | None = None,
+) -> Generator[Step, None, None]:
+    """Read inputs, one after the other.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        Files or folders; "-" is standard input.
+    options : CorpusOptions
+    keep_empty : bool
+        Whether documents without words keep their place.
+    threads : int
+        That clean and count words.
+    waiting : callable
+        Called now and then while nothing is ready; may raise, to stop.
+    done : (int, int)
+        Begin after this step: input and number. Steps of a file are always the same, whatever the
+        number of threads; those of a pipe are not.
+    head : int, optional
+        Cut the steps so that one of them ends with this document.
+
+    Raises
+    ------
+    MissingInputError, CorpusError
+        After the steps before the fault.
+    """
+    steps = _steps(inputs, options, keep_empty, done, head, threads)
+    pattern = compiled_pattern(options.token_pattern)
+
+    def count(step: Step) -> Step:
+        texts = step.content
+        if isinstance(texts, Texts):
+            documents = texts.clean(texts.documents) if texts.clean else texts.documents
+            step.words = count_words(documents, pattern)
+        return step
+
+    with closing(ahead(steps, DEPTH, waiting)) as parsed:
+        yield from mapped(count, parsed, threads)
+
+
+def _steps(
+    inputs: Sequence[str], options: CorpusOptions, keep_empty: bool, done: tuple[int, int],
+    head: int | None, threads: int,
+) -> Generator[Step, None, None]:  # fmt: skip
+    """Steps of all inputs, not yet counted."""
+    for number, path in enumerate(inputs):
+        if number < done[0]:
+            continue
+        with closing(_Input(path, number, options, keep_empty, threads).steps()) as steps:
+            for step in steps:
+                if (number, step.number) < done and not isinstance(step.content, Heading):
+                    continue
+                if head is not None and 0 < head < step.documents:
+                    yield from _cut(step, head)
+                else:
+                    yield step
+                if head is not None:
+                    head -= step.documents
+
+
+class _Input:
+    """One input under way."""
+
+    def __init__(
+        self, path: str, number: int, options: CorpusOptions, keep_empty: bool, threads: int
+    ) -> None:
+        self.path, self.number, self.options, self.threads = path, number, options, threads
+        self.bad = Bad(options.on_bad_document == "skip")
+        self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
+        self.notes: list[str] = []
+        self.context = Context(options, self.bad, keep_empty, self._absent, self.notes.append)
+
+    def _absent(self, documents: int) -> None:
+        self.absent += documents
+
+    def _read(self, size: int) -> None:
+        self.size += size
+
+    def _step(self, content: Heading | Texts | Documents | None) -> Step:
+        step = Step(
+            self.label, self.number, self.steps_given, content, None, self.absent,
+            Counter(self.bad.skipped), list(self.notes), self.size,
+        )  # fmt: skip
+        self.steps_given += 1
+        self.absent = self.size = 0
+        self.bad.skipped.clear()
+        self.notes.clear()
+        return step
+
+    def steps(self) -> Generator[Step, None, None]:
+        if self.path != "-" and Path(self.path).is_dir():
+            yield from self._folder(Path(self.path))
+        else:
+            yield from self._file()
+        yield self._step(None)  # what was noticed after the last document
+
+    def _folder(self, path: Path) -> Iterator[Step]:
+        if is_stored(path):
+            stored = Corpus.open(path)
+            yield from self._counts(Counts(stored.vocabulary, "stored corpus", stored.blocks()))
+            return
+        files = texts_of_folder(path)
+        if any(file.name.startswith("docword.") for file in files):
+            raise CorpusError("a folder with files of counts (docword.*); name the files", path)
+        yield self._step(Heading("text"))
+        for texts in read_folder(files, self.context, self._read):
+            yield self._step(texts)
+
+    def _file(self) -> Iterator[Step]:
+        with Stream(self.path, self.options.max_line, self._read, self.threads) as stream:
+            self.label = stream.label
+            if not stream.head:
+                raise CorpusError("an empty file; there is nothing to read", stream.label)
+            format = recognise(stream.head, stream.name)
+            found = format.read(stream, self.context)
+            if isinstance(found, Counts):
+                yield from self._counts(found)
+                return
+            yield self._step(Heading("text"))
+            for texts in found:
+                yield self._step(texts)
+
+    def _counts(self, counts: Counts) -> Iterator[Step]:
+        yield self._step(Heading("counts", counts.vocabulary, counts.origin))
+        for block in counts.blocks:
+            yield self._step(block)
+
+
+def _cut(step: Step, at: int) -> Iterator[Step]:
+    """The first ``at`` documents of a step, and the others."""
+    content, size = step.content, step.documents
+    for begin, end in ((0, at), (at, size)):
+        part: Texts | Documents
+        if isinstance(content, Texts):
+            part = content.part(begin, end)
+        else:
+            assert isinstance(content, Documents)
+            part = content.take(np.arange(begin, end))
+        yield (
+            replace(step, content=part)
+            if end == size
+            else Step(step.label, step.input, step.number, part)
+        )
