@@ -24,8 +24,8 @@ from pysgrld.run.checkpoint import checkpoint_folders, set_aside
 from pysgrld.run.create import LOG, TakenError, is_run
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.files import rename, temporary_name, write_new
-from pysgrld.run.scratch import PREFIX, scratch_name
 from pysgrld.run.identity import BUDGET, FREE_OPTIONS, identity, long_name, mismatch
+from pysgrld.run.scratch import PREFIX, scratch_name
 
 logger = logging.getLogger(__name__)
 

@@ -52,6 +52,7 @@ class RunDirectory:
         self.config = config
         self._samples = Samples(path / SAMPLES)
         self._lock: Lock | None = None
+        self._unsaid: list[dict[str, Any]] = []  # events that could not be logged yet
         self._doubtful = False  # whether an fsync of the metrics has failed
 
     # ---- making and opening
@@ -245,14 +246,19 @@ class RunDirectory:
         WriteError
             If it could not be written; nothing of the line is then left.
         """
+        line = {"time": jsonio.now(), "event": event, **fields}
         with self._writing(self.path / LOG):
-            journal.append(self.path / LOG, {"time": jsonio.now(), "event": event, **fields}, "log")
+            while self._unsaid:
+                journal.append(self.path / LOG, self._unsaid[0], "log")
+                del self._unsaid[0]
+            journal.append(self.path / LOG, line, "log")
 
     def _note(self, event: str, **fields: Any) -> None:
-        """Log an event of what is done already: a full disk must not make it undone."""
+        """Log an event of what is done already, later if need be: that must not make it undone."""
         try:
             self.log_event(event, **fields)
         except WriteError as error:
+            self._unsaid.append({"time": jsonio.now(), "event": event, **fields})
             logger.warning("%s", error)
 
     def set_status(self, state: str, **fields: Any) -> None:

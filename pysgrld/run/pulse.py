@@ -1,7 +1,7 @@
 """Noticing that the process stood still: stopped by a signal, frozen, or with the whole machine.
 
-A thread wakes four times a second and looks at the clock. Where it wakes much later, nothing of the process
-has run; a long step, a slow disk or a busy machine let it wake in time.
+A thread wakes four times a second and looks at the clock. Where it wakes much later, nothing of the
+process has run; a long step, a slow disk or a busy machine let it wake in time.
 """
 
 from __future__ import annotations

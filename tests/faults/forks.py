@@ -8,8 +8,10 @@ and forking is safe.
 
 from __future__ import annotations
 
+import faulthandler
 import importlib
 import json
+import math
 import os
 import random
 import signal
@@ -33,6 +35,10 @@ def write_corpus(path, documents=80, words=40, seed=0):
         seen = {first + 1 + min(rng.randrange(words // 4), rng.randrange(words)) for _ in range(12)}
         lines += [f"{document} {word} {rng.randint(1, 3)}" for word in sorted(seen)]
     path.write_text("\n".join([str(documents), str(words), str(len(lines)), *lines]) + "\n")
+
+
+#: Seconds after which a start hangs.
+HANGS = 20.0
 
 
 class Child:
@@ -95,17 +101,16 @@ class Forks:
                 child.kill()
                 child.wait()
 
-    def start(self, *args, fail=None, env=(), call=None, limits=()):
+    def start(self, *args, fail=None, env=(), call=None):
         """Start ``sgmc`` with arguments, or a function of children.py.
 
-        ``fail`` arms a fail point, ``env`` are more environment variables, ``limits`` are pairs of
-        an ``RLIMIT_`` name and a soft limit.
+        ``fail`` arms a fail point, ``env`` are more environment variables.
         """
         said = str(self.folder / f"stderr-{len(self._children)}")
+        plain = [a if isinstance(a, int | float | list) else str(a) for a in args]
         pid = self.ask(
-            args=[a if isinstance(a, int | float | list) else str(a) for a in args], folder=str(self.folder), said=said, fail=fail,
-            env=dict(env), call=call, limits=list(limits),
-        )  # fmt: skip
+            args=plain, folder=str(self.folder), said=said, fail=fail, env=dict(env), call=call
+        )
         self._children.append(Child(self.ask, pid, said))
         return self._children[-1]
 
@@ -133,8 +138,6 @@ def wait_until(true, seconds=60.0):
 
 
 def _child(request):
-    import resource
-
     from pysgrld.run import _failpoints
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -144,9 +147,6 @@ def _child(request):
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     os.dup2(said, 1)
     os.dup2(said, 2)
-    for name, soft in request["limits"]:
-        hard = resource.getrlimit(getattr(resource, name))[1]
-        resource.setrlimit(getattr(resource, name), (soft, hard))
     _failpoints.arm(request["fail"])
     if request["call"]:
         import children
@@ -159,14 +159,29 @@ def _child(request):
     return 0
 
 
+def _wait(pid):
+    """Exit code of a child; one that hangs is ended, and its stack shown."""
+    end = time.monotonic() + HANGS
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > end:
+            os.kill(pid, signal.SIGCONT)
+            os.kill(pid, signal.SIGABRT)
+            end = math.inf
+        time.sleep(0.001)
+
+
 def _serve():
+    faulthandler.enable()  # shows the stacks of a child that hangs
     for module in ("cli.progress", "cli.train", "train"):
         importlib.import_module(f"pysgrld.{module}")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for line in sys.stdin:
         request = json.loads(line)
         if "wait" in request:
-            answer = os.waitstatus_to_exitcode(os.waitpid(request["wait"], 0)[1])
+            answer = _wait(request["wait"])
         else:
             answer = os.fork()
             if answer == 0:

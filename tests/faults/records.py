@@ -9,7 +9,7 @@ import pytest
 from pysgrld.run import RunDirectory, list_checkpoints, verify_checkpoint
 
 #: Keys of a line of metrics that a clock or the system writes.
-TIMES = ("train_seconds", "tokens_per_second", "rss_bytes")
+TIMES = ("train_seconds", "wait_seconds", "tokens_per_second", "rss_bytes")
 
 
 def counts(ci, nightly):
