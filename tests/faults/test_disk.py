@@ -5,7 +5,6 @@ import random
 import shutil
 
 import pytest
-from faults.forks import Forks
 from faults.records import check_intact, events, left_behind, metrics, record
 
 from pysgrld.run import RunDirectory
@@ -15,8 +14,8 @@ SHORT = ("--iterations", "14")
 
 
 @pytest.fixture(scope="module")
-def undisturbed(fork_server, tmp_path_factory):
-    forks = Forks(fork_server, tmp_path_factory.mktemp("undisturbed"))
+def undisturbed(forks_of_module):
+    forks = forks_of_module
 
     def give(*args):
         run = forks.folder / "run"

@@ -36,11 +36,9 @@ POINTS = {
 
 
 @pytest.fixture(scope="module")
-def undisturbed(fork_server, tmp_path_factory):
+def undisturbed(forks_of_module):
     """Give the record, metrics and topics of runs that nobody disturbs, by their arguments."""
-    from faults.forks import Forks
-
-    forks = Forks(fork_server, tmp_path_factory.mktemp("undisturbed"))
+    forks = forks_of_module
     known = {}
 
     def give(*args):

@@ -21,10 +21,8 @@ ENDLESS = ("--iterations", "1000000", "--eval-every", "1h", "--checkpoint-every"
 
 
 @pytest.fixture(scope="module")
-def undisturbed(fork_server, tmp_path_factory):
-    from faults.forks import Forks
-
-    forks = Forks(fork_server, tmp_path_factory.mktemp("undisturbed"))
+def undisturbed(forks_of_module):
+    forks = forks_of_module
     forks(*forks.train())
     return record(forks.folder / "run"), metrics(forks.folder / "run")
 
