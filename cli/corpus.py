@@ -1,26 +1,38 @@
-"""``sgmc corpus build`` and ``sgmc corpus info``."""
+"""``sgmc corpus build``, ``info`` and ``sample``."""
 
 from __future__ import annotations
 
-import shutil
+import contextlib
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import OutputError
-from pysgrld.options import text
+from pysgrld.errors import UsageError
+from pysgrld.options import integer, share_or_count, text
 
-from .options import Described, as_json, given, options_of_training, plain, quiet, show_json
+from .options import (
+    Described,
+    as_json,
+    given,
+    options_of_training,
+    plain,
+    quiet,
+    show_json,
+    threads,
+)
 
 if TYPE_CHECKING:
     from pysgrld.corpus import Corpus, CorpusOptions
 
+    from .progress import Screen
+
 
 @click.group("corpus")
 def command() -> None:
-    """Build a corpus for training, or describe one."""
+    """Build a corpus for training, describe one, or cut a sample."""
 
 
 @command.command(
@@ -36,25 +48,63 @@ Examples:
 @click.argument("corpus", nargs=-1, required=True)
 @plain("-o/--out", "", "folder to write", parse=text, metavar="DIR", required=True)
 @options_of_training("Corpus")
+@threads
 @quiet
 def build(corpus: tuple[str, ...], out: str, quiet: bool, **values: Any) -> None:
-    """Turn CORPUS, of any kind, into a folder that trains at once and is shared by processes."""
+    """Turn CORPUS, of any kind, into a folder that trains at once and is shared by processes.
+
+    Stopped by Ctrl-C or SIGTERM (exit code 85), or killed? Run the same command again: it goes on.
+    """
     options = _reading(values)
 
-    from pysgrld.corpus import open_corpus
+    from pysgrld.build import build as make
+    from pysgrld.resources import threads as count
 
     from .progress import Screen
 
-    place = Path(out)
-    if place.exists() and not (place.is_dir() and next(place.iterdir(), None) is None):
-        raise OutputError(f"{place}: is there already; name another folder with -o")
     with Screen(quiet=quiet) as screen:
-        made = open_corpus(corpus, options, store=place, notify=screen.reading, log=screen.note)
-        if made.path.resolve() != place.resolve():  # a stored corpus, opened where it lies
-            _copy(made.path, place)
-        screen.note(
-            f"{place}: {made.documents:,} documents, {made.words:,} words, {made.tokens:,} tokens"
-        )
+        made = make(corpus, options, Path(out), count(values["threads"]).number, screen)
+        _said(screen, out, made)
+
+
+@command.command(
+    "sample",
+    cls=Described,
+    short_help="cut a random sample of the documents",
+    epilog="""\b
+Examples:
+  sgmc corpus sample news -n 1000 -o news-1000
+  sgmc corpus sample enwiki -n 0.01 -o enwiki-small --seed 7""",
+)
+@click.argument("corpus", nargs=-1, required=True)
+@plain("-o/--out", "", "folder to write", parse=text, metavar="DIR", required=True)
+@plain(
+    "-n/--size",
+    "",
+    "documents: number, or share",
+    parse=share_or_count,
+    metavar="N|SHARE",
+    required=True,
+)
+@plain("--seed", "0", "seed of the choice", parse=integer(0, 2**63 - 1), metavar="N")
+@options_of_training("Corpus")
+@threads
+@quiet
+def sample(
+    corpus: tuple[str, ...], out: str, size: int | float, seed: int | None, quiet: bool,
+    **values: Any,
+) -> None:  # fmt: skip
+    """Cut a random sample of the documents of CORPUS; words keep their ids."""
+    options = _reading(values)
+    if not size:
+        raise UsageError("-n 0: give a number of documents of at least 1, or a share")
+
+    from pysgrld.build import refuse_existing
+    from pysgrld.build import sample as cut
+
+    refuse_existing(Path(out))
+    with _opened(corpus, options, quiet, values["threads"]) as (screen, opened):
+        _said(screen, out, cut(opened, size, seed or 0, Path(out)))
 
 
 @command.command(
@@ -68,25 +118,17 @@ Examples:
 )
 @click.argument("corpus", nargs=-1, required=True)
 @options_of_training("Corpus")
+@threads
 @as_json
 @quiet
 def info(corpus: tuple[str, ...], json: bool, quiet: bool, **values: Any) -> None:
     """Describe CORPUS: documents, words, lengths, the most frequent words."""
     options = _reading(values)
 
-    from pysgrld.corpus import describe, open_corpus
+    from pysgrld.corpus import describe
 
-    from .progress import Screen
-
-    with (
-        Screen(quiet=quiet) as screen,
-        tempfile.TemporaryDirectory(prefix="sgmc-") as scratch,
-    ):
-        opened: Corpus = open_corpus(
-            corpus, options, store=Path(scratch) / "corpus", notify=screen.reading,
-            log=screen.note,
-        )  # fmt: skip
-        stored = not opened.path.is_relative_to(scratch)
+    with _opened(corpus, options, quiet, values["threads"]) as (_, opened):
+        stored = str(opened.path) in corpus
         figures = describe(opened)
         if not stored:
             figures["path"] = corpus[0] if len(corpus) == 1 else list(corpus)
@@ -96,21 +138,41 @@ def info(corpus: tuple[str, ...], json: bool, quiet: bool, **values: Any) -> Non
         _show(figures, stored)
 
 
+@contextlib.contextmanager
+def _opened(
+    corpus: tuple[str, ...], options: CorpusOptions, quiet: bool, number: int | None
+) -> Iterator[tuple[Screen, Corpus]]:
+    """A stored corpus where it lies, or another one read into a folder that is gone afterwards."""
+    from pysgrld.corpus import open_corpus
+    from pysgrld.resources import threads as count
+
+    from .progress import Screen
+
+    with (
+        Screen(quiet=quiet) as screen,
+        tempfile.TemporaryDirectory(prefix="sgmc-") as scratch,
+    ):
+        yield (
+            screen,
+            open_corpus(
+                corpus, options, store=Path(scratch) / "corpus", threads=count(number).number,
+                notify=screen.reading, log=screen.note,
+            ),
+        )  # fmt: skip
+
+
+def _said(screen: Screen, out: str, made: Corpus) -> None:
+    screen.note(
+        f"{out}: {made.documents:,} documents, {made.words:,} words, {made.tokens:,} tokens"
+    )
+
+
 def _reading(values: dict[str, Any]) -> CorpusOptions:
     from pysgrld.corpus import CorpusOptions
 
-    return CorpusOptions(**{name.replace("-", "_"): v for name, v in given(values).items()})
-
-
-def _copy(source: Path, place: Path) -> None:
-    temporary = place.with_name(f".{place.name}.tmp")
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, temporary)
-        temporary.replace(place)
-    except OSError as error:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise OutputError(f"{place}: cannot be written: {error.strerror or error}") from error
+    return CorpusOptions(
+        **{name.replace("-", "_"): v for name, v in given(values).items() if name != "threads"}
+    )
 
 
 def _show(figures: dict[str, Any], stored: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -60,16 +59,12 @@ def command(run_and_corpus: tuple[str, ...], out: str | None, force: bool, **val
         results = Results(find(run[0] if run else None), count(values["threads"]).number)
         if results.mean.samples == 0:
             screen.note("no posterior sample is kept yet: under the current topics")
-        with tempfile.TemporaryDirectory(prefix="sgmc-") as scratch:
-            corpus = results.read(path, Path(scratch) / "corpus", screen)
-            with screen.counting("documents", corpus.documents) as tell:
-                if out == "-":
-                    stream = sys.stdout.buffer
-                    done = write_proportions(results, corpus, stream, suffix, tell)
-                    stream.flush()
-                else:
-                    with whole_file(Path(out)) as file:
-                        done = write_proportions(results, corpus, file, suffix, tell)
+        documents = results.documents(path, screen)
+        if out == "-":
+            done = write_proportions(results, documents, sys.stdout.buffer, suffix)
+        else:
+            with whole_file(Path(out)) as file:
+                done = write_proportions(results, documents, file, suffix)
         empty = f", {done.empty:,} of them without a known word" if done.empty else ""
         where = "" if out == "-" else f"{out}: "
         screen.note(f"{where}{done.documents:,} documents{empty}")

@@ -96,7 +96,7 @@ class Screen:
         """Say where a run starts or goes on from."""
         self._close()
         options, corpus = run.config["options"], run.config["corpus"]
-        held = corpus["documents"] - corpus["training_documents"]
+        held = corpus["held_out"]
         self._line(
             "corpus",
             f"{corpus['name']}: {corpus['training_documents']:,} documents to train on, "
@@ -129,6 +129,8 @@ class Screen:
         """Show a line of ``metrics.jsonl``."""
         self.last = time.monotonic()
         self._line("evaluation", evaluation_line(record), **record)
+        share = 100 * record["wait_seconds"] / max(record["train_seconds"], 1e-9)
+        self.detail(f"waited for documents for {share:.1f} % of the training time")
 
     def finished(self, run: RunDirectory, line: str) -> None:
         """Say how a run ended, and what to type next."""

@@ -1,22 +1,21 @@
-"""Topic proportions of new documents, streamed: a block of documents in memory at a time."""
+"""Topic proportions of new documents, as a stream: some documents in memory at a time."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
 import numpy as np
 
-from pysgrld.corpus import Corpus
 from pysgrld.errors import UsageError
 from pysgrld.estimators import proportions
 from pysgrld.results import Results
-from pysgrld.types import Doubles, Int64s
+from pysgrld.types import Documents, Doubles, Int64s
 
-#: Documents, and about how many of their entries, that are looked at together.
-DOCUMENTS, ENTRIES = 4096, 1 << 18
+#: Documents that are looked at together, at most.
+DOCUMENTS = 4096
 
 
 class Block(NamedTuple):
@@ -44,8 +43,8 @@ class Inferred(NamedTuple):
     empty: int
 
 
-def infer(results: Results, corpus: Corpus, tell: Callable[[int], None]) -> Iterator[Block]:
-    """Topic proportions under the posterior-mean topics, in the order of the corpus.
+def infer(results: Results, blocks: Iterable[Documents]) -> Iterator[Block]:
+    """Topic proportions under the posterior-mean topics, in the order of the documents.
 
     theta = (alpha + E[n_dk]) / (K alpha + N_d); a document without a known word gets the prior's
     mean, 1/K. A document's result depends on its counts, its row and the seed alone.
@@ -53,13 +52,11 @@ def infer(results: Results, corpus: Corpus, tell: Callable[[int], None]) -> Iter
     Parameters
     ----------
     results : Results
-    corpus : Corpus
-        Over the run's words (`Results.read`).
-    tell : callable
-        Told how many documents are done.
+    blocks : iterable of Documents
+        Over the run's words (`Results.documents`).
     """
     first = 0
-    for whole in corpus.blocks(ENTRIES):
+    for whole in blocks:
         for begin in range(0, len(whole), DOCUMENTS):
             documents = whole.take(np.arange(begin, min(begin + DOCUMENTS, len(whole))))
             ids = np.arange(first, first + len(documents))
@@ -69,7 +66,6 @@ def infer(results: Results, corpus: Corpus, tell: Callable[[int], None]) -> Iter
             )  # fmt: skip
             yield Block(first, theta, documents.lengths)
             first += len(documents)
-            tell(first)
 
 
 # ---- how it is written
@@ -113,18 +109,30 @@ def check_suffix(path: str) -> str:
 
 
 def write_proportions(
-    results: Results, corpus: Corpus, file: IO[bytes], suffix: str, tell: Callable[[int], None]
+    results: Results, blocks: Iterable[Documents], file: IO[bytes], suffix: str
 ) -> Inferred:
-    """Infer the documents of a corpus and write them, one row each, in their order."""
+    """Infer documents and write their proportions, one row each, in their order.
+
+    A ``.npy`` file must be seekable: its header says how many rows there are.
+    """
     if suffix == ".npy":
-        shape = (corpus.documents, results.k)
-        np.lib.format.write_array_header_1_0(
-            file, {"descr": "<f4", "fortran_order": False, "shape": shape}
-        )
+        _npy_header(file, 0, results.k)
     elif suffix == ".csv":
         file.write((",".join(f"topic{k}" for k in range(results.k)) + "\n").encode())
-    empty = 0
-    for block in infer(results, corpus, tell):
+    documents = empty = 0
+    for block in infer(results, blocks):
         _WRITERS[suffix](file, block)
+        file.flush()  # whoever reads a pipe need not wait for the next documents
+        documents += len(block.lengths)
         empty += int((block.lengths == 0).sum())
-    return Inferred(corpus.documents, empty)
+    if suffix == ".npy":
+        file.seek(0)
+        _npy_header(file, documents, results.k)
+    return Inferred(documents, empty)
+
+
+def _npy_header(file: IO[bytes], rows: int, topics: int) -> None:
+    """Write the header of a matrix, as long for any number of rows (NumPy leaves room for it)."""
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": "<f4", "fortran_order": False, "shape": (rows, topics)}
+    )

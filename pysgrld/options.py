@@ -246,6 +246,8 @@ OPTIONS: dict[str, Option] = {
                               metavar="stop|skip", default="stop"),
     "max-line": Option(size, "64M", "longest line of a text corpus", "Corpus", metavar="SIZE",
                        default=64 << 20),
+    "max-input": Option(size, "none", "refuse an input that is larger, decompressed", "Corpus",
+                        metavar="SIZE"),
     "corpus-size": Option(integer(1, 2**53), "it is stored first, and counted",
                           "read the corpus once, as a stream, while training: documents it has",
                           "Stream", metavar="D"),

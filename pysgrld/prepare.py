@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 import pysgrld
-from pysgrld.core import core, padded
+from pysgrld.core import check_lengths, core, padded
 from pysgrld.corpus import Corpus, CorpusOptions, Progress, corpus_name, inputs_record, open_corpus
 from pysgrld.corpus.documents import store_documents
 from pysgrld.corpus.once import Once
@@ -34,7 +34,7 @@ from pysgrld.types import Int64s, Key
 WORD_COUNTS = "word-counts.npy"
 
 _READING = ("vocab", "max-vocab", "min-df", "max-df", "stop-words", "token-pattern", "text-field",
-            "on-bad-document", "max-line")  # fmt: skip
+            "on-bad-document", "max-line", "max-input")  # fmt: skip
 
 
 class Listener(Protocol):
@@ -137,7 +137,7 @@ def prepare(
             corpus = once.corpus
         else:
             corpus = _corpus(inputs, reading, candidate, scratch, number, listener)
-        train, held_out = _hold_out(corpus, given, reading, scratch, listener)
+        train, held_out = _hold_out(corpus, given, reading, scratch, number, listener)
         lengths = corpus.lengths()
         tokens = int(lengths[train].sum())
         documents = given.get("corpus-size", len(train))
@@ -152,8 +152,10 @@ def prepare(
                 f"lazy: {options['lazy']}, minibatches hold about {_about(seen)} of "
                 f"{corpus.words:,} words"
             )
-        widest = int(np.diff(corpus.indptr).max())
-        _check_memory(options, facts, held_out, widest, number, listener)
+        sweeps = options["sweeps"]
+        check_lengths(lengths[train], sweeps - sweeps // 2, "document", train)
+        extent = int(np.diff(corpus.indptr).max()), int(lengths.max())
+        _check_memory(options, facts, held_out, extent, number, listener)
         config = {
             "schema": 1,
             "options": options,
@@ -168,6 +170,7 @@ def prepare(
                 "name": corpus_name(inputs), "fingerprint": corpus.fingerprint,
                 "documents": corpus.documents, "training_documents": documents,
                 "words": corpus.words, "tokens": corpus.tokens, "training_tokens": tokens,
+                "held_out": corpus.documents - len(train),
                 "held_out_dropped": held_out.dropped if held_out else 0,
             },
         }  # fmt: skip
@@ -277,8 +280,9 @@ def _plain(reading: CorpusOptions) -> dict[str, Any]:
 
 
 def read_matched(
-    path: str, words: Sequence[str], reading: CorpusOptions, store: Path, listener: Listener
-) -> Corpus:
+    path: str, words: Sequence[str], reading: CorpusOptions, store: Path, number: int,
+    listener: Listener,
+) -> Corpus:  # fmt: skip
     """Read another corpus over a run's vocabulary: matched by word, rows kept in order."""
     import dataclasses
 
@@ -286,12 +290,13 @@ def read_matched(
         reading, vocab=None, max_vocab=None, min_df=None, max_df=None, stop_words=None
     )
     return open_corpus(
-        [path], other, store=store, match=words, notify=listener.reading, log=listener.note
-    )
+        [path], other, store=store, match=words, threads=number, notify=listener.reading,
+        log=listener.note,
+    )  # fmt: skip
 
 
 def _hold_out(
-    corpus: Corpus, given: Mapping[str, Any], reading: CorpusOptions, scratch: Path,
+    corpus: Corpus, given: Mapping[str, Any], reading: CorpusOptions, scratch: Path, number: int,
     listener: Listener,
 ) -> tuple[Int64s, HeldOut | None]:  # fmt: skip
     """Set documents apart before anything is trained; the rest is for training."""
@@ -301,7 +306,9 @@ def _hold_out(
     if "observed-corpus" in given:
         parts = []
         for name in ("observed-corpus", "held-out-corpus"):
-            part = read_matched(given[name], corpus.vocabulary, reading, scratch / name, listener)
+            part = read_matched(
+                given[name], corpus.vocabulary, reading, scratch / name, number, listener
+            )
             parts.append(part.take(np.arange(part.documents)))
         held_out = pair(*parts)
         train = everything
@@ -311,6 +318,7 @@ def _hold_out(
             corpus.vocabulary,
             reading,
             scratch / "holdout-corpus",
+            number,
             listener,
         )
         ids = np.arange(other.documents)
@@ -365,13 +373,15 @@ def _visits(held_out: HeldOut | None) -> int:
 
 
 def _check_memory(
-    options: Mapping[str, Any], facts: Facts, held_out: HeldOut | None, widest: int, number: int,
-    listener: Listener,
+    options: Mapping[str, Any], facts: Facts, held_out: HeldOut | None, extent: tuple[int, int],
+    number: int, listener: Listener,
 ) -> None:  # fmt: skip
     """Say what the run will need, and refuse it if that is more than allowed.
 
-    ``widest`` is the largest number of distinct words of a document, ``number`` that of threads.
+    ``extent`` has the largest numbers of distinct words and of tokens that a document has, ``number``
+    is that of threads.
     """
+    widest, longest = extent
     lazy, k = options["lazy"] == "on", padded(options["topics"])
     cells = facts.words * k
     seen = facts.minibatch_words(options["minibatch"], options["seed"])
@@ -380,7 +390,7 @@ def _check_memory(
     need = {
         "topics": (4 if options["eta"] >= FLOAT_ETA else 8) * cells + 8 * facts.words * lazy,
         "a minibatch's topics and counts": (4 + 8) * seen * k + 12 * cells * lazy,
-        "documents in hand": 4 * number * 4 * widest * k,
+        "documents in hand": 4 * number * (4 * widest * k + 8 * longest),
         "posterior mean": (8 + 4) * cells if options["samples"] else 0,
         "held-out documents": scored,
         "topics of tokens": 8 * facts.tokens if options["algo"] == "gibbs" else 0,

@@ -15,6 +15,7 @@ import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.corpus import Corpus, CorpusOptions
+from pysgrld.corpus.matched import matched_documents
 from pysgrld.errors import CheckpointError, MissingInputError, SgmcError, UsageError
 from pysgrld.estimators import INFER_BLOCK, proportions
 from pysgrld.evaluate import Completion, HeldOut, pair, split
@@ -26,7 +27,7 @@ from pysgrld.run.choose import ROOT
 from pysgrld.run.create import is_run
 from pysgrld.samplers import SAMPLERS, look
 from pysgrld.stream import choose_holdout
-from pysgrld.types import Array, Doubles, Floats, Int64s, Key
+from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
 
 #: Documents that coherence looks at, and topic weights: more change no digit that is shown.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
@@ -35,7 +36,7 @@ INTERVAL_SAMPLES = 20
 #: Share of the posterior that lies within it.
 INTERVAL = 0.9
 
-_READING = ("token-pattern", "text-field", "on-bad-document", "max-line")
+_READING = ("token-pattern", "text-field", "on-bad-document", "max-line", "max-input")
 
 
 def find(name: str | None, root: Path = ROOT) -> Path:
@@ -257,9 +258,18 @@ class Results:
 
     def read(self, path: str, store: Path, listener: Listener) -> Corpus:
         """Read a corpus over the run's words; rows stay in order, unknown words are counted."""
+        return read_matched(path, self.vocabulary, self._reading(), store, self.threads, listener)
+
+    def documents(self, path: str, listener: Listener) -> Iterator[Documents]:
+        """The same as a stream, of which nothing is stored."""
+        return matched_documents(
+            [path], self._reading(), self.vocabulary, threads=self.threads,
+            notify=listener.reading, log=listener.note,
+        )  # fmt: skip
+
+    def _reading(self) -> CorpusOptions:
         given = {n.replace("-", "_"): self.options[n] for n in _READING}
-        reading = CorpusOptions(**{name: v for name, v in given.items() if v is not None})
-        return read_matched(path, self.vocabulary, reading, store, listener)
+        return CorpusOptions(**{name: v for name, v in given.items() if v is not None})
 
     def training_corpus(self) -> Corpus | None:
         """The stored corpus that the run was trained on; None if it is not where it was."""
@@ -297,8 +307,9 @@ class Results:
         held_out, arrays = self.held_out(), self.checkpoint.arrays
         scorer = self._scorer(held_out)
         if "completion.mean" in arrays:
-            kept = {n: arrays[f"completion.{n}"] for n in scorer.state()}
-            if any(kept[n].shape != a.shape for n, a in scorer.state().items()):
+            own = scorer.state()
+            kept = {n: arrays[f"completion.{n}"] for n in own if f"completion.{n}" in arrays}
+            if any(a.shape != own[n].shape for n, a in kept.items()):
                 raise CheckpointError(
                     f"{self.path / 'holdout'}: not the documents of the checkpoint's average; "
                     "restore the folder"

@@ -12,14 +12,23 @@ import numpy as np
 
 from pysgrld.chain import Chain, Visit
 from pysgrld.corpus import Progress
-from pysgrld.errors import GoneError, Interrupted, MismatchError, WriteError
+from pysgrld.errors import (
+    CheckpointError,
+    GoneError,
+    Interrupted,
+    MismatchError,
+    NumericalError,
+    WriteError,
+)
 from pysgrld.evaluate import Completion
 from pysgrld.options import check_usage, duration
 from pysgrld.posterior import Posterior, Settled, Thinning
 from pysgrld.prepare import Listener, Prepared, prepare
 from pysgrld.resources import rss_bytes, threads
+from pysgrld.restore import counted
 from pysgrld.run import Checkpoint, RunDirectory, SecondInterrupt, StopFlag, set_latest
 from pysgrld.run.backlog import Backlog
+from pysgrld.run.failure import keep_failure
 from pysgrld.run.progress import refuse_endless_starts
 from pysgrld.run.pulse import Pulse
 from pysgrld.stream import Online
@@ -207,13 +216,23 @@ class _Training:
                 return self._go()
         except Interrupted:
             raise
-        except BaseException as error:
-            by_hand = isinstance(error, SecondInterrupt)
-            state, why = ("interrupted", "SIGINT") if by_hand else ("failed", str(error))
-            with contextlib.suppress(WriteError):
-                self.run.log_event(state, step=self.chain.step, reason=why)
-                self.run.set_status(state, step=self.chain.step, reason=why)
+        except NumericalError as error:
+            arrays = self.chain.arrays() | self.posterior.arrays()
+            told = f"{error}; {keep_failure(self.run.path, self.chain.step, arrays)}"
+            self._record("failed", error=told)
+            raise NumericalError(told) from error
+        except SecondInterrupt:
+            self._record("interrupted", reason="SIGINT")
             raise
+        except BaseException as error:
+            self._record("failed", error=str(error))
+            raise
+
+    def _record(self, state: str, **fields: str) -> None:
+        """Say how a start ended that did not end in order, as far as the disk lets it."""
+        with contextlib.suppress(WriteError):
+            self.run.log_event(state, step=self.chain.step, **fields)
+            self.run.set_status(state, step=self.chain.step, **fields)
 
     def _go(self) -> RunDirectory:
         chain, backlog = self.chain, self.backlog
@@ -293,11 +312,7 @@ class _Training:
             if self.action == "continue":
                 line += " (no checkpoint was written yet)"
         else:
-            chain.restore(checkpoint.step, checkpoint.arrays)
-            self.posterior.restore(checkpoint.arrays)
-            self.train_seconds = checkpoint.meta["train_seconds"]
-            self.wait_seconds = checkpoint.meta["wait_seconds"]
-            self.documents, self.tokens = checkpoint.meta["documents"], checkpoint.meta["tokens"]
+            self._restore(checkpoint)
             if isinstance(self.stream, Online):
                 self._read_on(self.stream, checkpoint)
             line = f"goes on from iteration {checkpoint.step} of {checkpoint.path.name}"
@@ -314,6 +329,19 @@ class _Training:
         run.set_status("running", step=chain.step)
         run.log_event("started", step=chain.step, line=line)
         self.reporter.started(run, line)
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint that verifies."""
+        try:
+            self.chain.restore(checkpoint.step, checkpoint.arrays)
+            self.posterior.restore(checkpoint.arrays)
+            (self.train_seconds, self.wait_seconds, self.documents, self.tokens) = counted(
+                checkpoint.meta, "train_seconds", "wait_seconds", "documents", "tokens"
+            )
+        except CheckpointError as error:
+            raise CheckpointError(
+                f"{checkpoint.path}: {error}; remove that folder to go on from the one before"
+            ) from None
 
     def _read_on(self, stream: Online, checkpoint: Checkpoint) -> None:
         """Read a stream again, to where it was, and refuse another one."""

@@ -1,5 +1,7 @@
 """What tests of kernels share."""
 
+import os
+
 import pytest
 
 from pysgrld.core import core
@@ -12,6 +14,22 @@ def isa(request):
     core.use_isa(request.param)
     yield request.param
     core.use_isa(before)
+
+
+@pytest.fixture
+def standard_input(tmp_path):
+    """Give some bytes to whatever reads standard input."""
+    before = os.dup(0)
+
+    def give(data):
+        path = tmp_path / ".standard-input"
+        path.write_bytes(data)
+        with path.open("rb") as file:
+            os.dup2(file.fileno(), 0)
+
+    yield give
+    os.dup2(before, 0)
+    os.close(before)
 
 
 def pytest_addoption(parser):

@@ -1,85 +1,208 @@
 #include "word_counter.hpp"
 
-#include <array>
-#include <new>
+#include <atomic>
+#include <bit>
+#include <memory>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace sgmc::text {
 namespace {
 
-enum Kind : std::uint8_t { kSeparator, kWord, kHigh, kNul };
+/// What a byte is: a folded word character, or one of these.
+constexpr std::uint8_t kSeparator = 0, kNul = 1, kHigh = 2, kFirstWord = 3;
 
-constexpr auto kKind = [] {
-  std::array<std::uint8_t, 256> kind{};
-  for (int c = 0; c < 256; ++c) {
-    bool const word = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    kind[static_cast<std::size_t>(c)] = c >= 128 ? kHigh : word || c == '_' ? kWord : kSeparator;
+constexpr auto kFold = [] {
+  std::array<std::uint8_t, 256> fold{};
+  for (std::size_t c = 0; c < 256; ++c) {
+    bool const upper = c >= 'A' && c <= 'Z';
+    bool const word = upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    auto const lower = static_cast<std::uint8_t>(upper ? c + 32 : c);
+    fold[c] = c >= 128 ? kHigh : word ? lower : kSeparator;
   }
-  kind[0] = kNul;
-  return kind;
+  fold[0] = kNul;
+  return fold;
 }();
 
-constexpr auto kLower = [] {
-  std::array<std::uint8_t, 256> lower{};
-  for (int c = 0; c < 256; ++c)
-    lower[static_cast<std::size_t>(c)] =
-        static_cast<std::uint8_t>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-  return lower;
-}();
+/// Fold the word characters that 16 bytes begin with, all at once where that is possible; returns
+/// how many. Words are short, and a loop over their bytes would guess wrong at the end of each.
+constexpr int kLanes = 16;
+#ifdef __SSE2__
+std::size_t fold_lanes(std::uint8_t const* p, char* out) {
+  auto const in = [](__m128i x, char first, int size) {
+    __m128i const from_first = _mm_sub_epi8(x, _mm_set1_epi8(first));
+    __m128i const most = _mm_set1_epi8(static_cast<char>(size - 1));
+    return _mm_cmpeq_epi8(_mm_min_epu8(from_first, most), from_first);
+  };
+  __m128i const x = _mm_loadu_si128(reinterpret_cast<__m128i const*>(p));
+  __m128i const bit = _mm_set1_epi8(0x20);
+  __m128i const letter = in(_mm_or_si128(x, bit), 'a', 26);
+  __m128i const other = _mm_or_si128(in(x, '0', 10), _mm_cmpeq_epi8(x, _mm_set1_epi8('_')));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_or_si128(x, _mm_and_si128(letter, bit)));
+  int const words = _mm_movemask_epi8(_mm_or_si128(letter, other));
+  return static_cast<std::size_t>(std::countr_one(static_cast<std::uint32_t>(words)));
+}
+#else
+std::size_t fold_lanes(std::uint8_t const*, char*) { return 0; }
+#endif
+
+/// Decode one character at `p`, which is before a NUL; returns its size, 0 if it is not UTF-8.
+int decode(std::uint8_t const* p, std::uint32_t& character) {
+  auto const tail = [&](int i) { return (p[i] & 0xc0u) == 0x80u; };
+  auto const bits = [&](int i) { return p[i] & 0x3fu; };
+  if (p[0] < 0xc2) return 0;
+  if (p[0] < 0xe0) {
+    if (!tail(1)) return 0;
+    character = (p[0] & 0x1fu) << 6 | bits(1);
+    return 2;
+  }
+  if (p[0] < 0xf0) {
+    if (!tail(1) || !tail(2)) return 0;
+    character = (p[0] & 0x0fu) << 12 | bits(1) << 6 | bits(2);
+    return character >= 0x800 && (character < 0xd800 || character > 0xdfff) ? 3 : 0;
+  }
+  if (p[0] > 0xf4 || !tail(1) || !tail(2) || !tail(3)) return 0;
+  character = (p[0] & 0x07u) << 18 | bits(1) << 12 | bits(2) << 6 | bits(3);
+  return character >= 0x10000 && character < 0x110000 ? 4 : 0;
+}
+
+/// Pages that somebody needed, for all threads; they stay.
+std::array<std::atomic<Page const*>, kPages> pages{};
+
+Character const* describe(std::uint32_t character, Unicode const& unicode) {
+  std::uint32_t const number = character / kPageSize;
+  Page const* page = pages[number].load(std::memory_order_acquire);
+  if (page == nullptr) {
+    auto mine = std::make_unique<Page>();
+    if (!unicode.page(unicode.self, number, *mine)) return nullptr;
+    if (pages[number].compare_exchange_strong(page, mine.get(), std::memory_order_acq_rel))
+      page = mine.release();
+  }
+  return &(*page)[character % kPageSize];
+}
 
 }  // namespace
 
-Verdict WordCounter::add(std::string_view document, Fold fold) {
+Verdict WordCounter::add(std::string_view document, Unicode const& unicode) {
   std::int32_t const known = words_.size();
-  Verdict const verdict = scan(document, fold);
-  if (verdict == Verdict::good) {
+  Verdict const verdict = scan(document, unicode);
+  if (verdict == Verdict::good)
     commit();
-  } else {
-    auto const entries = static_cast<std::size_t>(indptr_.back());
-    for (std::size_t e = entries; e < ids_.size(); ++e)
-      last_[static_cast<std::size_t>(ids_[e])] = -1;
-    ids_.resize(entries);
-    counts_.resize(entries);
-    words_.forget_from(known);
-    last_.resize(static_cast<std::size_t>(known));
-  }
+  else
+    roll_back(known);
   return verdict;
 }
 
-Verdict WordCounter::scan(std::string_view document, Fold fold) {
+Verdict WordCounter::scan(std::string_view document, Unicode const& unicode) {
   auto const* p = reinterpret_cast<std::uint8_t const*>(document.data());
   auto const* const end = p + document.size();
-  if (scratch_.size() < document.size()) scratch_.resize(document.size());
+  if (folded_.size() < document.size() + kLanes) folded_.resize(document.size() + kLanes);
+  for (;;) {
+    while (kFold[*p] == kSeparator) ++p;
+    auto const* const start = p;
+    char* low = folded_.data();
+    if (end - p >= kLanes) {
+      std::size_t const folded = fold_lanes(p, low);
+      p += folded;
+      low += folded;
+    }
+    std::uint8_t c;
+    for (; (c = kFold[*p]) >= kFirstWord; ++p) *low++ = static_cast<char>(c);
+    auto const size = static_cast<std::size_t>(p - start);
+    if (c == kHigh) {
+      while (kFold[*p] >= kHigh) ++p;
+      Verdict const verdict = add_stretch(
+          {reinterpret_cast<char const*>(start), static_cast<std::size_t>(p - start)}, unicode);
+      if (verdict != Verdict::good) return verdict;
+    } else if (size > 1) {
+      std::string_view const word(folded_.data(), size);
+      count(words_.insert(word, Key(word)));
+    }
+    if (*p == 0) return p == end ? Verdict::good : Verdict::has_nul;
+  }
+}
+
+/// A stretch is what lies between two ASCII characters that are no word characters. Nothing in it
+/// depends on what is outside, see _tokenize.pyx.
+Verdict WordCounter::add_stretch(std::string_view stretch, Unicode const& unicode) {
+  Split split = this->split(stretch, false, unicode);
+  if (split == Split::not_normal) {
+    if (!unicode.normalise(unicode.self, stretch, normal_)) return Verdict::failed;
+    split = this->split(normal_, true, unicode);
+  }
+  if (split == Split::failed) return Verdict::failed;
+  if (split == Split::not_utf8) return Verdict::not_utf8;
+  for (Token const token : tokens_)
+    count(std::string_view(token.begin, static_cast<std::size_t>(token.end - token.begin)));
+  return Verdict::good;
+}
+
+/// Fold a stretch and find the words in it. Unless it is known to be in normal form C, that is made
+/// sure of on the way: no character composes, and marks are in order.
+WordCounter::Split WordCounter::split(std::string_view stretch, bool normal,
+                                      Unicode const& unicode) {
+  // A character of two bytes or more becomes six at most.
+  if (folded_.size() < 3 * stretch.size()) folded_.resize(3 * stretch.size());
+  tokens_.clear();
+  char* out = folded_.data();
+  char const* run = out;   // where the run under way begins
+  char const* last = out;  // its last character
+  Role role = Role::separator;
+  int order = 0;
+  auto const close = [&] {
+    bool const several = last > run;
+    if (role == Role::ideograph ? !several && out > run : several) tokens_.push_back({run, out});
+    role = Role::separator;
+    run = last = out;
+  };
+  auto const append = [&](char const* text, int size, Role its) {
+    if (its != role) close();
+    if (its == Role::separator) return;
+    bool const first = out == run;
+    char const* const here = out;
+    for (int i = 0; i < size; ++i) *out++ = text[i];
+    if (its == Role::ideograph && !first) tokens_.push_back({last, out});
+    role = its;
+    last = here;
+  };
+
+  auto const* p = reinterpret_cast<std::uint8_t const*>(stretch.data());
+  auto const* const end = p + stretch.size();
   while (p < end) {
-    std::uint8_t const kind = kKind[*p];
-    if (kind == kSeparator) {
+    std::uint8_t const c = kFold[*p];
+    if (c != kHigh) {
+      char const folded = static_cast<char>(c);
+      append(&folded, 1, c >= kFirstWord ? Role::letter : Role::separator);
+      order = 0;
       ++p;
       continue;
     }
-    if (kind == kNul) return Verdict::has_nul;
-    auto const* const start = p;
-    char* low = scratch_.data();
-    std::uint32_t h = kHashStart;
-    for (; p < end && kKind[*p] == kWord; ++p) {
-      std::uint8_t const c = kLower[*p];
-      h = hash_byte(h, c);
-      *low++ = static_cast<char>(c);
+    std::uint32_t number;
+    int const size = decode(p, number);
+    if (size == 0) return Split::not_utf8;
+    Character const* const it = describe(number, unicode);
+    if (it == nullptr) return Split::failed;
+    if (!normal && (it->composes || (it->order != 0 && it->order < order))) {
+      for (; p < end; p += *p < 128 ? 1 : decode(p, number))
+        if (*p >= 128 && decode(p, number) == 0) return Split::not_utf8;
+      return Split::not_normal;
     }
-    if (p < end && kKind[*p] == kHigh) {
-      while (p < end && (kKind[*p] == kWord || kKind[*p] == kHigh)) ++p;
-      tokens_.clear();
-      Verdict const folded = fold(
-          {reinterpret_cast<char const*>(start), static_cast<std::size_t>(p - start)}, tokens_);
-      if (folded == Verdict::no_memory) throw std::bad_alloc();
-      if (folded != Verdict::good) return folded;
-      for (std::size_t from = 0, to; from < tokens_.size(); from = to + 1) {
-        to = tokens_.find('\n', from);
-        count(std::string_view(tokens_).substr(from, to - from));
-      }
-    } else if (p - start > 1) {
-      count(words_.insert({scratch_.data(), static_cast<std::size_t>(p - start)}, h));
+    order = it->order;
+    p += size;
+    if (it->role != Role::several) {
+      append(it->folded.data(), it->size, it->role);
+      continue;
+    }
+    for (int i = 0, n; i < it->size; i += n) {
+      auto const lead = static_cast<std::uint8_t>(it->folded[static_cast<std::size_t>(i)]);
+      n = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+      append(it->folded.data() + i, n, lead == ' ' ? Role::separator : Role::letter);
     }
   }
-  return Verdict::good;
+  close();
+  return Split::done;
 }
 
 void WordCounter::count(std::int32_t id) {
@@ -95,9 +218,18 @@ void WordCounter::count(std::int32_t id) {
   counts_.push_back(1);
 }
 
+void WordCounter::roll_back(std::int32_t known) {
+  auto const entries = static_cast<std::size_t>(indptr_.back());
+  for (std::size_t e = entries; e < ids_.size(); ++e) last_[static_cast<std::size_t>(ids_[e])] = -1;
+  ids_.resize(entries);
+  counts_.resize(entries);
+  words_.forget_from(known);
+  last_.resize(static_cast<std::size_t>(known));
+}
+
 void WordCounter::clear() {
-  if (words_.capacity() > std::size_t{1} << 20 || ids_.capacity() > std::size_t{1} << 22 ||
-      scratch_.capacity() > std::size_t{1} << 22) {
+  constexpr std::size_t kKeep = std::size_t{1} << 22;
+  if (words_.capacity() > kKeep / 16 || ids_.capacity() > kKeep || folded_.capacity() > kKeep) {
     *this = WordCounter();
     return;
   }

@@ -1,29 +1,36 @@
 // Text to word counts: the inner loop of reading. Knows nothing of Python.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "characters.hpp"
 #include "word_table.hpp"
 
 namespace sgmc::text {
 
-enum class Verdict { good, has_nul, not_utf8, no_memory };
+enum class Verdict { good, has_nul, not_utf8, failed };
 
-/// Folds what this file cannot: appends the tokens of a stretch of text, each followed by '\n'.
-/// Returns good, not_utf8 or no_memory.
-using Fold = Verdict (*)(std::string_view stretch, std::string& tokens);
+/// Who has the tables of Unicode. Both return false if they cannot, which ends the counting.
+struct Unicode {
+  void* self;
+  /// Describe the 256 characters from 256 * number on.
+  bool (*page)(void* self, std::uint32_t number, Page& page);
+  /// Bring valid UTF-8 into normal form C.
+  bool (*normalise)(void* self, std::string_view text, std::string& normal);
+};
 
 /// Counts the words of some documents over a dictionary of their own.
 class WordCounter {
  public:
-  /// Count a document; a bad one leaves no trace. Throws std::bad_alloc.
-  Verdict add(std::string_view document, Fold fold);
+  /// Count a document, which must have a NUL behind its end; a bad one leaves no trace.
+  Verdict add(std::string_view document, Unicode const& unicode);
 
   /// The same in two steps, for documents that somebody else takes apart.
-  void count(std::string_view word) { count(words_.insert(word, hash_word(word))); }
+  void count(std::string_view word) { count(words_.insert(word, Key(word))); }
   void commit() { indptr_.push_back(static_cast<std::int64_t>(ids_.size())); }
 
   /// Forget everything; memory is kept unless there is a lot of it.
@@ -35,15 +42,25 @@ class WordCounter {
   [[nodiscard]] std::vector<std::int32_t> const& counts() const { return counts_; }
 
  private:
-  Verdict scan(std::string_view document, Fold fold);
+  enum class Split { done, not_normal, not_utf8, failed };
+  struct Token {
+    char const* begin;
+    char const* end;
+  };
+
+  Verdict scan(std::string_view document, Unicode const& unicode);
+  Verdict add_stretch(std::string_view stretch, Unicode const& unicode);
+  Split split(std::string_view stretch, bool normal, Unicode const& unicode);
   void count(std::int32_t id);
+  void roll_back(std::int32_t known);
 
   WordTable words_;
   std::vector<std::int64_t> indptr_{0};
   std::vector<std::int32_t> ids_, counts_;
   std::vector<std::int64_t> last_;  // by word: the entry where it was last counted
-  std::vector<char> scratch_;
-  std::string tokens_;
+  std::vector<char> folded_;        // of a word or stretch
+  std::vector<Token> tokens_;       // of a stretch, in folded_
+  std::string normal_;
 };
 
 }  // namespace sgmc::text

@@ -1,23 +1,29 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Text to word counts, and lines of three integers to arrays: the two inner loops of reading.
+"""Text to word counts: the inner loop of reading text.
 
 A token is what ``re.findall(r"\w\w+", unicodedata.normalize("NFC", text).casefold())`` finds.
 The text is cut at ASCII characters that are no word characters. That cannot change a token: no
 composition reaches across them (only ``<``, ``=`` and ``>`` compose with a mark at all, and neither
 they nor what they become are word characters), and casefolding looks at one character at a time.
-So a stretch of pure ASCII is folded and hashed byte by byte (cpp/text/word_counter.cpp), and only
-stretches that hold other characters, words like ``café``, go through Python's Unicode tables.
+Between two such cuts characters are folded one by one, by tables made of Python's, for as long as it
+is plain that normalisation would change nothing; else Python's normalisation comes first. All that is
+in cpp/text and needs the interpreter's lock only for a page of the tables, or to normalise.
+
+Chinese and Japanese have no blanks between words. There, and nowhere else, the default differs: a run
+of ideographs gives its pairs of neighbours, or itself if it is one; a run of one syllabary (Hiragana or
+Katakana) ends where another script begins.
 """
 
-import re
-import unicodedata
 from typing import NamedTuple
 
 import numpy as np
 
+from pysgrld.corpus import characters
+
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
+from libcpp cimport bool
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
@@ -30,15 +36,21 @@ cdef extern from * nogil:
         size_t size()
 
 
+cdef extern from "characters.hpp" namespace "sgmc::text" nogil:
+    cppclass Page:
+        pass
+
+
 cdef extern from "word_table.hpp" namespace "sgmc::text" nogil:
-    uint32_t hash_word(string_view)
+    cppclass Key:
+        Key(string_view)
     cppclass WordTable:
         int32_t size()
         const vector[char]& bytes()
         const vector[int64_t]& ends()
-        int32_t find(string_view, uint32_t)
-        int32_t insert(string_view, uint32_t) except +
-        void prefetch(uint32_t)
+        int32_t find(string_view, Key)
+        int32_t insert(string_view, Key) except +
+        void prefetch(Key)
 
 
 cdef extern from "word_counter.hpp" namespace "sgmc::text" nogil:
@@ -46,9 +58,13 @@ cdef extern from "word_counter.hpp" namespace "sgmc::text" nogil:
         good
         has_nul
         not_utf8
-        no_memory
+        failed
+    cppclass Unicode:
+        void* self
+        bool (*page)(void*, uint32_t, Page&) noexcept
+        bool (*normalise)(void*, string_view, string&) noexcept
     cppclass WordCounter:
-        Verdict add(string_view, Verdict (*)(string_view, string&) noexcept) except +
+        Verdict add(string_view, const Unicode&) except +
         void count(string_view) except +
         void commit() except +
         void clear() except +
@@ -58,13 +74,7 @@ cdef extern from "word_counter.hpp" namespace "sgmc::text" nogil:
         const vector[int32_t]& counts()
 
 
-_WORDS = re.compile(r"\w\w+")
 _BREAKS = str.maketrans("\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " " * 10)
-
-#: Folded stretches. Longer ones hardly ever come twice (a paragraph without spaces).
-cdef dict _CACHE = {}
-cdef size_t CACHED_BYTES = 64
-cdef Py_ssize_t CACHED_ENTRIES = 1 << 16
 
 #: Counters that nobody uses; their memory is worth keeping. One for each thread at most.
 cdef list _SPARE = []
@@ -98,6 +108,7 @@ class WordCounts(NamedTuple):
 
 cdef class _Counter:
     cdef WordCounter it
+    cdef object error  # what stopped it
 
 
 def count_words(documents, pattern=None):
@@ -126,15 +137,23 @@ def count_words(documents, pattern=None):
     cdef tuple held = tuple(documents)  # nobody else can let go of them
     cdef vector[string_view] views
     cdef vector[Verdict] verdicts
+    cdef Unicode unicode
     cdef Py_ssize_t i
     cdef bytes document
     verdicts.resize(len(held))
     if pattern is None:
         for document in held:
             views.push_back(_view(document))
+        unicode.self = <void*>counter
+        unicode.page = _page
+        unicode.normalise = _normalise
         with nogil:
             for i in range(<Py_ssize_t>views.size()):
-                verdicts[i] = counter.it.add(views[i], _fold)
+                verdicts[i] = counter.it.add(views[i], unicode)
+                if verdicts[i] == Verdict.failed:
+                    break
+        if counter.error is not None:
+            raise counter.error
     else:
         for i, document in enumerate(held):
             verdicts[i] = _search(counter, document, pattern)
@@ -172,7 +191,7 @@ cdef class Dictionary:
         if words is not None:
             for word in words:
                 spelled = word.encode("utf-8")
-                self.table.insert(_view(spelled), hash_word(_view(spelled)))
+                self.table.insert(_view(spelled), Key(_view(spelled)))
             self.closed = True
 
     def __len__(self):
@@ -209,23 +228,21 @@ cdef class Dictionary:
         cdef const char* start = PyBytes_AS_STRING(words)
         cdef Py_ssize_t n = ends.shape[0]
         cdef Py_ssize_t i
+        cdef int64_t begin
         cdef vector[string_view] views
-        cdef vector[uint32_t] hashes
         ids = np.empty(n, dtype=np.int32)
         cdef int32_t[::1] out = ids
         views.reserve(n)
-        hashes.reserve(n)
         for i in range(n):
-            views.push_back(string_view(start + (ends[i - 1] if i else 0),
-                                        ends[i] - (ends[i - 1] if i else 0)))
-            hashes.push_back(hash_word(views[i]))
+            begin = ends[i - 1] if i else 0
+            views.push_back(string_view(start + begin, ends[i] - begin))
         for i in range(n):
             if i + 8 < n:
-                self.table.prefetch(hashes[i + 8])
+                self.table.prefetch(Key(views[i + 8]))
             if self.closed:
-                out[i] = self.table.find(views[i], hashes[i])
+                out[i] = self.table.find(views[i], Key(views[i]))
             else:
-                out[i] = self.table.insert(views[i], hashes[i])
+                out[i] = self.table.insert(views[i], Key(views[i]))
         return ids
 
 
@@ -251,23 +268,29 @@ cdef _int32s(const vector[int32_t]& values):
     return array
 
 
-cdef Verdict _fold(string_view stretch, string& tokens) noexcept with gil:
+cdef bool _page(void* self, uint32_t number, Page& page) noexcept with gil:
+    cdef bytes rows
     try:
-        raw = stretch.data()[:stretch.size()]
-        found = _CACHE.get(raw)
-        if found is None:
-            text = unicodedata.normalize("NFC", raw.decode("utf-8")).casefold()
-            found = "".join([word + "\n" for word in _WORDS.findall(text)]).encode("utf-8")
-            if len(raw) <= CACHED_BYTES:
-                if len(_CACHE) >= CACHED_ENTRIES:
-                    _CACHE.clear()
-                _CACHE[raw] = found
-        tokens.append(PyBytes_AS_STRING(found), PyBytes_GET_SIZE(found))
-    except UnicodeDecodeError:
-        return Verdict.not_utf8
-    except MemoryError:
-        return Verdict.no_memory
-    return Verdict.good
+        rows = characters.page(number)
+        if PyBytes_GET_SIZE(rows) != sizeof(Page):
+            raise AssertionError("a page of characters is not what cpp/text takes it for")
+        memcpy(&page, PyBytes_AS_STRING(rows), sizeof(Page))
+    except BaseException as error:  # Control-C too: C++ only knows yes and no
+        (<_Counter>self).error = error
+        return False
+    return True
+
+
+cdef bool _normalise(void* self, string_view text, string& normal) noexcept with gil:
+    cdef bytes spelled
+    try:
+        decoded = text.data()[:text.size()].decode("utf-8")
+        spelled = characters.normal(decoded).encode("utf-8")
+        normal.assign(PyBytes_AS_STRING(spelled), PyBytes_GET_SIZE(spelled))
+    except BaseException as error:
+        (<_Counter>self).error = error
+        return False
+    return True
 
 
 cdef Verdict _search(_Counter counter, bytes document, pattern) except *:
@@ -277,7 +300,7 @@ cdef Verdict _search(_Counter counter, bytes document, pattern) except *:
         text = document.decode("utf-8")
     except UnicodeDecodeError:
         return Verdict.not_utf8
-    text = unicodedata.normalize("NFC", text).casefold().translate(_BREAKS)
+    text = characters.normal(text).casefold().translate(_BREAKS)
     for word in pattern.findall(text):
         if word:
             spelled = word.encode("utf-8")
@@ -293,91 +316,3 @@ def tally(const int32_t[::1] indices, const int32_t[::1] counts,
     for i in range(indices.shape[0]):
         documents[indices[i]] += 1
         tokens[indices[i]] += counts[i]
-
-
-cdef inline const uint8_t* _number(const uint8_t* p, const uint8_t* end, int64_t* value) noexcept:
-    """Read one decimal number after blanks; NULL unless it is one of at most 18 digits."""
-    cdef int digits = 0
-    cdef int64_t total = 0
-    while p < end and (p[0] == 32 or p[0] == 9):
-        p += 1
-    while p < end and p[0] == 48:
-        p += 1
-        digits = 1
-    cdef const uint8_t* first = p
-    while p < end and 48 <= p[0] <= 57:
-        if p - first >= 18:
-            return NULL
-        total = 10 * total + (p[0] - 48)
-        p += 1
-    if digits == 0 and p == first:
-        return NULL
-    value[0] = total
-    return p
-
-
-def parse_triples(bytes block, int64_t last, int64_t documents, int64_t words):
-    """Parse lines "document word count" of a UCI bag-of-words file.
-
-    Parameters
-    ----------
-    block : bytes
-        Whole lines.
-    last : int
-        The smallest document id that may come now.
-    documents, words : int
-        The largest ids that may come at all.
-
-    Returns
-    -------
-    documents : (n,) int64
-        Never decreasing.
-    words : (n,) int32
-        Counted from 0.
-    counts : (n,) int32
-        At least 1.
-    wrong : int
-        Position in the block of the first line that is not three such numbers, where parsing
-        stopped; -1 if all are. A blank line counts as wrong.
-    """
-    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(block)
-    cdef const uint8_t* end = p + PyBytes_GET_SIZE(block)
-    cdef Py_ssize_t lines = block.count(b"\n") + 1
-    found_documents = np.empty(lines, dtype=np.int64)
-    found_words = np.empty(lines, dtype=np.int32)
-    found_counts = np.empty(lines, dtype=np.int32)
-    cdef int64_t[::1] d = found_documents
-    cdef int32_t[::1] w = found_words
-    cdef int32_t[::1] c = found_counts
-    cdef int64_t document = 0
-    cdef int64_t word = 0
-    cdef int64_t count = 0
-    cdef Py_ssize_t n = 0
-    cdef Py_ssize_t wrong = -1
-    while p < end:
-        p = _number(p, end, &document)
-        if p == NULL or p == end or (p[0] != 32 and p[0] != 9):
-            wrong = n
-            break
-        p = _number(p, end, &word)
-        if p == NULL or p == end or (p[0] != 32 and p[0] != 9):
-            wrong = n
-            break
-        p = _number(p, end, &count)
-        if p == NULL:
-            wrong = n
-            break
-        while p < end and (p[0] == 32 or p[0] == 9 or p[0] == 13):
-            p += 1
-        if ((p < end and p[0] != 10) or document < last or document < 1 or document > documents
-                or word < 1 or word > words or word > 2147483647
-                or count < 1 or count > 2147483647):
-            wrong = n
-            break
-        p += 1
-        d[n] = document
-        w[n] = <int32_t>(word - 1)
-        c[n] = <int32_t>count
-        last = document
-        n += 1
-    return found_documents[:n], found_words[:n], found_counts[:n], wrong

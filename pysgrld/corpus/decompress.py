@@ -14,6 +14,7 @@ from typing import Any
 
 import zstandard
 
+from pysgrld.corpus.bzip2 import Ahead
 from pysgrld.errors import SgmcError
 
 #: Most bytes that one step may give, however much a bomb would.
@@ -24,7 +25,15 @@ WINDOW = 2**27
 
 
 class DamagedError(Exception):
-    """A compressed stream that is damaged; the message says how."""
+    """A compressed stream that is damaged; the message says how, `advice` what to do."""
+
+    advice = "fetch or write it again"
+
+
+class TooLargeError(DamagedError):
+    """A stream that holds more than was allowed."""
+
+    advice = "allow more with --max-input if it is no bomb"
 
 
 def _xz() -> Any:
@@ -45,43 +54,71 @@ _KINDS: dict[bytes, tuple[str, Callable[[], Any]]] = {
 _LONGEST_MAGIC = max(map(len, _KINDS))
 
 
-def blocks(raw: Callable[[int], bytes], threads: int = 1) -> Generator[bytes, None, None]:
+def blocks(
+    raw: Callable[[int], bytes], threads: int = 1, limit: int | None = None
+) -> Generator[bytes, None, None]:
     """Decompress, by what the first bytes say; what is not compressed is passed on.
 
     Parameters
     ----------
     raw : callable
         ``raw(n)`` reads at most n bytes of the file, none at its end.
+    threads : int
+        Threads that decompress bzip2, at least 1. Everything else has to be read in order, and so
+        by one; whoever reads may do that on a thread of its own.
+    limit : int, optional
+        Most bytes that may come out.
 
     Yields
     ------
     bytes
-        Never empty; at most about `STEP` bytes (zstd: some 64 times that in the worst case).
+        Never empty; at most about `STEP` bytes (zstd: some 16 times that in the worst case). The
+        same, cut elsewhere, for any number of threads.
 
     Raises
     ------
     DamagedError
         If a stream is damaged, ends early, or is followed by something else.
+    TooLargeError
+        If more than `limit` bytes would come out.
     """
+    size = 0
+    for block in _decompressed(raw, threads):
+        size += len(block)
+        if limit is not None and size > limit:
+            raise TooLargeError(f"the data expands to more than {limit} bytes")
+        yield block
+
+
+def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
     head = raw(STEP)
     while head and len(head) < _LONGEST_MAGIC and (more := raw(STEP)):
         head += more  # a pipe gives what it has
     for magic, (kind, new) in _KINDS.items():
-        if head.startswith(magic):
+        if not head.startswith(magic):
+            continue
+        if kind == "bzip2":
+            with Ahead(raw, threads, STEP) as ahead:
+                yield from _members(kind, magic, new, ahead.begun(head), ahead.raw, ahead)
+        else:
             yield from _members(kind, magic, new, head, raw)
-            return
+        return
     while head:
         yield head
         head = raw(STEP)
 
 
 def _members(
-    kind: str, magic: bytes, new: Callable[[], Any], data: bytes, raw: Callable[[int], bytes]
+    kind: str,
+    magic: bytes,
+    new: Callable[[], Any],
+    data: bytes,
+    raw: Callable[[int], bytes],
+    ahead: Ahead | None = None,
 ) -> Iterator[bytes]:
     while True:
-        engine = new()
         try:
-            rest = yield from _one(kind, engine, data, raw)
+            rest = yield from _member(kind, new, data, raw, ahead)
         except SgmcError:
             raise  # of the file itself, not of what is in it
         except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError) as error:
@@ -96,12 +133,39 @@ def _members(
             raise DamagedError(f"something that is not {kind} follows the {kind} data")
 
 
+def _member(
+    kind: str,
+    new: Callable[[], Any],
+    data: bytes,
+    raw: Callable[[int], bytes],
+    ahead: Ahead | None,
+) -> Generator[bytes, None, bytes]:
+    """Decompress one member; returns the bytes after it."""
+    given = 0  # bytes that another way has given already
+    if ahead is not None:
+        data, rest = yield from ahead.member(data)
+        if rest is None:
+            return data
+        given = rest
+    one = _one(kind, new(), data, raw)
+    while True:
+        try:
+            block = next(one)
+        except StopIteration as end:
+            after: bytes = end.value
+            return after
+        lost = min(given, len(block))
+        given -= lost
+        if lost < len(block):
+            yield block[lost:]
+
+
 def _one(
     kind: str, engine: Any, data: bytes, raw: Callable[[int], bytes]
 ) -> Generator[bytes, None, bytes]:
     """Decompress one member; returns the bytes after it."""
     # zstd has no limit on its output, and expands at most about 32,000 times
-    portion = 2048 if kind == "zstd" else STEP
+    portion = 512 if kind == "zstd" else STEP
     pending = memoryview(data)
     while not engine.eof:
         if not len(pending):

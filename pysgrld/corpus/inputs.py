@@ -23,16 +23,21 @@ _FORMATS = tuple(
         ".csv",
         ".tsv",
         ".parquet",
+        ".pq",
         ".xml",
         ".mm",
         ".mtx",
         ".npz",
         ".svmlight",
         ".libsvm",
+        ".svm",
         ".ldac",
+        ".lda-c",
         ".dat",
     ]
 )
+#: Names of files of counts, which may have a vocabulary beside them.
+_COUNTS = (".mm", ".mtx", ".npz", ".svmlight", ".libsvm", ".svm", ".ldac", ".lda-c", ".dat")
 _MIB = 2**20
 
 
@@ -124,7 +129,7 @@ def inputs_record(inputs: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _record(path: str) -> dict[str, Any]:
-    from pysgrld.corpus.formats.uci import vocabulary_beside
+    from pysgrld.corpus.formats.words import vocabulary_beside
 
     if path == "-":
         return {"name": "-"}
@@ -134,7 +139,8 @@ def _record(path: str) -> dict[str, Any]:
         records = [_file_record(p, p.relative_to(root).as_posix()) for p in files]
         return {"name": root.resolve().name, "files": records}
     record = _file_record(Path(path), Path(path).name)
-    if Path(path).name.startswith("docword."):
+    name = plain_name(path)
+    if name.startswith("docword.") or name.lower().endswith(_COUNTS):
         beside = vocabulary_beside(Path(path))
         if beside is not None:
             record["vocabulary"] = _file_record(beside, beside.name)

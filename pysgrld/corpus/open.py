@@ -91,7 +91,7 @@ def open_corpus(
         meter = Meter(inputs, notify)
         steps = read(
             inputs, options, keep_empty=lexicon.keep_empty, threads=threads,
-            waiting=lambda: meter.tell(lexicon), done=intake.done,
+            waiting=lambda: meter.tell(lexicon), done=intake.done, scratch=workshop.folder,
         )  # fmt: skip
         with closing(steps):
             _fill(intake, steps, meter)

@@ -55,7 +55,10 @@ class CorpusOptions:
     on_bad_document : {"stop", "skip"}
         Whether a document that cannot be read ends the reading or is skipped and counted.
     max_line : int
-        Longest line, and longest file of a folder of texts, in bytes.
+        Longest line, longest file of a folder of texts and longest page, in bytes.
+
+    max_input : int, optional
+        Most bytes that an input may have, decompressed.
 
     Raises
     ------
@@ -72,6 +75,7 @@ class CorpusOptions:
     text_field: str = "text"
     on_bad_document: str = "stop"
     max_line: int = 64 * 2**20
+    max_input: int | None = None
 
     def __post_init__(self) -> None:
         if self.max_vocab is not None and self.max_vocab < 1:

@@ -8,7 +8,7 @@ what is done with the steps up to one of them does not depend on how far ahead t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from pysgrld.corpus._tokenize import WordCounts, count_words
-from pysgrld.corpus.ahead import ahead, mapped
+from pysgrld.corpus.ahead import mapped
 from pysgrld.corpus.formats import Context, Counts, Texts, recognise
 from pysgrld.corpus.formats.plain import read_folder
 from pysgrld.corpus.inputs import texts_of_folder
@@ -25,9 +25,6 @@ from pysgrld.corpus.store import Corpus, is_stored
 from pysgrld.corpus.stream import Bad, Stream
 from pysgrld.errors import CorpusError
 from pysgrld.types import Documents
-
-#: Steps that lie ready, parsed, for those who count words.
-DEPTH = 4
 
 
 @dataclass(slots=True)
@@ -99,6 +96,7 @@ def read(
     waiting: Callable[[], None],
     done: tuple[int, int] = (0, 0),
     head: int | None = None,
+    scratch: Path | None = None,
 ) -> Generator[Step, None, None]:
     """Read inputs, one after the other.
 
@@ -118,13 +116,20 @@ def read(
         number of threads; those of a pipe are not.
     head : int, optional
         Cut the steps so that one of them ends with this document.
+    scratch : Path, optional
+        Folder with room for entries that have to be sorted; by default that of temporary files.
 
     Raises
     ------
     MissingInputError, CorpusError
         After the steps before the fault.
     """
-    steps = _steps(inputs, options, keep_empty, done, head, threads)
+    files = (
+        _Input(path, number, options, keep_empty, threads, scratch)
+        for number, path in enumerate(inputs)
+        if number >= done[0]
+    )
+    steps = _steps(files, done, head)
     pattern = compiled_pattern(options.token_pattern)
 
     def count(step: Step) -> Step:
@@ -134,21 +139,18 @@ def read(
             step.words = count_words(documents, pattern)
         return step
 
-    with closing(ahead(steps, DEPTH, waiting)) as parsed:
-        yield from mapped(count, parsed, threads)
+    with closing(mapped(count, steps, threads, waiting)) as counted:
+        yield from counted
 
 
 def _steps(
-    inputs: Sequence[str], options: CorpusOptions, keep_empty: bool, done: tuple[int, int],
-    head: int | None, threads: int,
-) -> Generator[Step, None, None]:  # fmt: skip
+    files: Iterable[_Input], done: tuple[int, int], head: int | None
+) -> Generator[Step, None, None]:
     """Steps of all inputs, not yet counted."""
-    for number, path in enumerate(inputs):
-        if number < done[0]:
-            continue
-        with closing(_Input(path, number, options, keep_empty, threads).steps()) as steps:
+    for file in files:
+        with closing(file.steps()) as steps:
             for step in steps:
-                if (number, step.number) < done and not isinstance(step.content, Heading):
+                if (step.input, step.number) < done and not isinstance(step.content, Heading):
                     continue
                 if head is not None and 0 < head < step.documents:
                     yield from _cut(step, head)
@@ -162,13 +164,16 @@ class _Input:
     """One input under way."""
 
     def __init__(
-        self, path: str, number: int, options: CorpusOptions, keep_empty: bool, threads: int
-    ) -> None:
+        self, path: str, number: int, options: CorpusOptions, keep_empty: bool, threads: int,
+        scratch: Path | None,
+    ) -> None:  # fmt: skip
         self.path, self.number, self.options, self.threads = path, number, options, threads
         self.bad = Bad(options.on_bad_document == "skip")
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
         self.notes: list[str] = []
-        self.context = Context(options, self.bad, keep_empty, self._absent, self.notes.append)
+        self.context = Context(
+            options, self.bad, keep_empty, self._absent, self.notes.append, scratch
+        )
 
     def _absent(self, documents: int) -> None:
         self.absent += documents
@@ -207,7 +212,10 @@ class _Input:
             yield self._step(texts)
 
     def _file(self) -> Iterator[Step]:
-        with Stream(self.path, self.options.max_line, self._read, self.threads) as stream:
+        options = self.options
+        with Stream(
+            self.path, options.max_line, self._read, self.threads, options.max_input
+        ) as stream:
             self.label = stream.label
             if not stream.head:
                 raise CorpusError("an empty file; there is nothing to read", stream.label)

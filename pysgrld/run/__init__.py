@@ -7,6 +7,7 @@ from pysgrld.run.checkpoint import (
     CheckpointReport,
     list_checkpoints,
     verify_checkpoint,
+    verify_checkpoints,
 )
 from pysgrld.run.choose import Candidate, Decision, claim, decide, find_run, latest_run, set_latest
 from pysgrld.run.directory import RunDirectory
@@ -32,4 +33,5 @@ __all__ = [
     "process_start",
     "set_latest",
     "verify_checkpoint",
+    "verify_checkpoints",
 ]

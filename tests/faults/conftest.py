@@ -16,10 +16,26 @@ from pathlib import Path
 
 import pytest
 from faults.forks import Forks, Server
+from faults_runs import train_here, write_corpus
 
 _HERE = Path(__file__).parent
 _TRIALS = pytest.StashKey[int]()
 _RECORDS = pytest.StashKey[list]()
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory):
+    """A folder with corpus.txt and a finished run of it, never to be changed: copy it."""
+    folder = tmp_path_factory.mktemp("whole")
+    write_corpus(folder / "corpus.txt")
+    train_here(folder)
+    return folder
+
+
+@pytest.fixture
+def copied(whole, tmp_path):
+    """A copy of `whole` for the test alone."""
+    return Path(shutil.copytree(whole, tmp_path / "copy"))
 
 
 @pytest.fixture

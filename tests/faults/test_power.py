@@ -93,7 +93,9 @@ class Recorder:
         (a, first), (b, second) = os.path.split(old), os.path.split(new)
         ident = self.names[new]
         if a == b:
-            self.trace.append(("names", self.names[a], ((first, None), (second, ident)), self.point))
+            self.trace.append(
+                ("names", self.names[a], ((first, None), (second, ident)), self.point)
+            )
         else:
             self.trace.append(("names", self.names[b], ((second, ident),), self.point))
             self.trace.append(("names", self.names[a], ((first, None),), self.point))
@@ -147,9 +149,7 @@ class Disk:
     def do(self, kind, ident, what):
         if kind == "make":
             self.kind[ident] = what
-            (self.data if what == "file" else self.entries)[ident] = (
-                b"" if what == "file" else {}
-            )
+            (self.data if what == "file" else self.entries)[ident] = b"" if what == "file" else {}
         elif kind == "fsync":
             self.apply(self.pending.pop(ident, []), ident, self)
         else:

@@ -8,7 +8,6 @@ import lzma
 import re
 import shutil
 import tempfile
-import unicodedata
 from collections import Counter
 from contextlib import contextmanager, suppress
 from itertools import pairwise
@@ -19,7 +18,9 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pysgrld.corpus._tokenize import Dictionary, WordCounts, count_words, parse_triples
+from oracles.tokens import folded, tokens
+from pysgrld.corpus._sparse import COUNT, parse_entries
+from pysgrld.corpus._tokenize import Dictionary, WordCounts, count_words
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus import decompress as decompress_module
@@ -44,16 +45,14 @@ PIECES = st.sampled_from(
         *("é", "e\u0301", "\u0301", "\u0338", "\u0345", "ß", "İ", "ſ", "ﬁ", "K", "Å", "Σ", "ς"),
         *("中", "한", "\u1112\u1161\u11ab", "٣", "²", "½", "–", "’", "\u200d", "\u2028", "\u0085"),
         *("\U0001d400", "\U0001f600", "\u037e", "\u1fef", "\u0344", "\ud7a3", "\uffff", "ͅ"),
+        *("国", "々", "〇", "か", "が", "か\u3099", "カ", "ー", "ｶ", "ﾞ", "・", "\U00020000"),
+        *("\u1100", "\u1161", "\u11a8", "\u0323", "\u0f71", "\u0f72", "ี", "่", "्", "া", "ে"),
     ]
 )
 TEXT = st.one_of(
     st.text(st.characters(exclude_characters="\0\n", exclude_categories=["Cs"])),
     st.lists(PIECES).map("".join),
 )
-
-
-def tokens(text: str) -> list[str]:
-    return re.findall(r"\w\w+", unicodedata.normalize("NFC", text).casefold())
 
 
 def counted(documents: list[bytes], pattern: re.Pattern[str] | None = None) -> list[Counter[str]]:
@@ -95,7 +94,9 @@ def entries(corpus: Corpus) -> list[Counter[str]]:
 
 @settings(max_examples=500, deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=6))
-def test_the_tokeniser_equals_the_regular_expression_for_any_unicode(texts):
+def test_the_tokeniser_equals_its_specification_for_any_unicode(texts):
+    """Red with: marks out of order taken for normal; a stretch folded from its second character on;
+    a run of one ideograph dropped, or of one letter kept."""
     found = counted([text.encode() for text in texts])
     assert found == [Counter(tokens(text)) for text in texts]
 
@@ -121,7 +122,7 @@ def test_on_ascii_the_tokens_are_those_of_scikit_learn(text):
 def test_another_pattern_equals_its_regular_expression(texts):
     pattern = re.compile(r"[^\W_]")
     found = counted([text.encode() for text in texts], pattern)
-    normal = [unicodedata.normalize("NFC", text).casefold() for text in texts]
+    normal = [folded(text) for text in texts]
     assert found == [Counter(pattern.findall(text)) for text in normal]
 
 
@@ -246,7 +247,7 @@ def test_renaming_words_keeps_counts_and_sorts_them(bag, data):
 @settings(max_examples=300, deadline=None)
 @given(st.text("0123456789 \t\n\r-.eN", max_size=60))
 def test_lines_of_numbers_are_parsed_exactly_as_far_as_they_are_right(text):
-    ids, words, counts, wrong = parse_triples(text.encode(), 1, 50, 40)
+    ids, words, counts, wrong = parse_entries(text.encode(), 1, 50, 40, COUNT)
     good, last = [], 1
     for line in text.removesuffix("\n").split("\n") if text else []:
         match = re.fullmatch(r"[ \t]*([0-9]+)[ \t]+([0-9]+)[ \t]+([0-9]+)[ \t\r]*", line)

@@ -121,7 +121,7 @@ def test_a_bomb_is_given_out_in_small_pieces(kind):
 
     sizes = [len(block) for block in blocks(raw)]
     assert sum(sizes) == 2**27
-    assert max(sizes) <= 64 * STEP
+    assert max(sizes) <= 16 * STEP
 
 
 @ANY

@@ -10,7 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysgrld.errors import CheckpointError, CorpusError, MissingInputError, OutputError, WriteError
+from pysgrld.errors import (
+    CheckpointError,
+    CorpusError,
+    MissingInputError,
+    NumericalError,
+    OutputError,
+    WriteError,
+)
 from pysgrld.run import RunDirectory, _failpoints
 
 CONFIG = {
@@ -243,11 +250,18 @@ def test_samples_come_back_mapped_and_sorted(run: RunDirectory) -> None:
     assert run.read_sample(20).dtype == np.float32
 
 
-@pytest.mark.parametrize("bad", [phi(1).T, phi(1)[0], phi(1) * np.nan, np.zeros((2, 4))])
-def test_topics_whose_rows_do_not_sum_to_one_are_refused(
+@pytest.mark.parametrize("bad", [phi(1)[0], phi(1)[None]])
+def test_topics_that_are_no_matrix_are_refused(bad: np.ndarray, run: RunDirectory) -> None:
+    with pytest.raises(ValueError, match="matrix"):
+        run.write_sample(1, bad)
+    assert not list((run.path / "samples").iterdir())
+
+
+@pytest.mark.parametrize("bad", [phi(1).T, phi(1) * np.nan, np.zeros((2, 4))])
+def test_topics_that_do_not_sum_to_one_are_a_numerical_failure(
     bad: np.ndarray, run: RunDirectory
 ) -> None:
-    with pytest.raises(ValueError, match=r"sum to 1|matrix"):
+    with pytest.raises(NumericalError, match=r"step 1: topic . sums to .* and not to 1"):
         run.write_sample(1, bad)
     assert not list((run.path / "samples").iterdir())
 

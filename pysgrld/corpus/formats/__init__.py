@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
-from pysgrld.corpus.formats import jsonl, later, plain, uci
+from pysgrld.corpus.formats import (
+    delimited,
+    jsonl,
+    ldac,
+    matrix_market,
+    mediawiki,
+    npz,
+    parquet,
+    plain,
+    refused,
+    svmlight,
+    uci,
+)
 from pysgrld.corpus.formats.kinds import Context, Counts, Texts
 from pysgrld.corpus.stream import Stream
 
@@ -39,9 +51,16 @@ class Format(NamedTuple):
 
 #: First match wins: from the unmistakable to what any file could be.
 FORMATS = (
-    Format("a format that is not read yet", "text", later.sniff, later.read),
+    Format("MediaWiki XML", "text", mediawiki.sniff, mediawiki.read),
+    Format("SciPy .npz", "counts", npz.sniff, npz.read),
+    Format("Parquet", "text", parquet.sniff, parquet.read),
+    Format("a format that is not read", "text", refused.sniff, refused.read),
+    Format("Matrix Market", "counts", matrix_market.sniff, matrix_market.read),
     Format("UCI bag of words", "counts", uci.sniff, uci.read),
+    Format("LDA-C", "counts", ldac.sniff, ldac.read),
+    Format("SVMlight", "counts", svmlight.sniff, svmlight.read),
     Format("JSON lines", "text", jsonl.sniff, jsonl.read),
+    Format("CSV or TSV", "text", delimited.sniff, delimited.read),
     Format("plain text", "text", plain.sniff, plain.read),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from pysgrld.corpus.options import CorpusOptions
@@ -21,8 +22,9 @@ class Texts(NamedTuple):
         The file, or one file for each document where `lines` is None.
     lines : sequence of int or None
         Line of each document in the file.
-    clean : callable, optional
-        Makes plain text of the documents, one of each; called on any thread.
+    clean : callable (list of bytes) -> list of bytes, optional
+        What has to be done to the documents before words are looked for: it takes markup out. Any
+        thread may call it.
     """
 
     documents: list[bytes]
@@ -73,6 +75,8 @@ class Context(NamedTuple):
     absent : callable (int) -> None
         Told of documents that a file counts but has no words of.
     log : callable (str) -> None
+    scratch : Path, optional
+        Folder where much may be written for a while; by default that of temporary files.
     """
 
     options: CorpusOptions
@@ -80,3 +84,4 @@ class Context(NamedTuple):
     keep_empty: bool
     absent: Callable[[int], None]
     log: Callable[[str], None]
+    scratch: Path | None = None

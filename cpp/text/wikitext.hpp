@@ -1,0 +1,35 @@
+// MediaWiki markup out, prose left: strings in, strings out.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace sgmc::text {
+
+/// Lets maps of strings be asked with a view, without a copy.
+struct StringHash : std::hash<std::string_view> {
+  using is_transparent = void;
+};
+using Names = std::unordered_set<std::string, StringHash, std::equal_to<>>;
+using Entities = std::unordered_map<std::string, std::string, StringHash, std::equal_to<>>;
+
+/// What differs from wiki to wiki. Names are in lower case where they are ASCII.
+struct Wiki {
+  Names files;       ///< namespaces whose links are pictures: "file", "image", "datei", ...
+  Names categories;  ///< namespaces whose links are not shown in the text
+  Entities entities; ///< name -> UTF-8; none may be longer than "&name;"
+};
+
+/// Writes the prose of a page to `out`, which has room for `source.size()` bytes, and returns how
+/// many were written; the bytes that were looked at, those looked at twice counted twice, are added
+/// to `work`: at most 32 times `source.size()`. Any bytes are legal; valid UTF-8 stays valid.
+///
+/// One pass. What is written under an open construct is taken back when that construct turns out to
+/// be a template, a table or a picture: its closing mark moves the end of `out` back to where it
+/// began. So nothing is ever parsed twice, nothing recurs, and what is never closed never disappears.
+std::size_t strip(Wiki const& wiki, std::string_view source, char* out, std::size_t& work);
+
+}  // namespace sgmc::text

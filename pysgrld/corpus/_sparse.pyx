@@ -1,0 +1,325 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Lines of numbers to arrays: the inner loops of reading counts.
+
+Parsing stops at the first line that is not as it should be. Which way it is wrong is found out by
+whoever called, in Python, from that one line.
+"""
+
+import numpy as np
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+#: Forms of a count: a whole number of at least 1; a number in any decimal notation whose value is
+#: whole, 0 included; or none at all, which stands for 1.
+COUNT, REAL, PATTERN = 0, 1, 2
+
+cdef enum:
+    LARGEST = 2147483647
+    EXPONENT = 10000  # no more can matter: an exponent is cut here while it is read
+
+cdef bint[256] LABEL
+
+
+cdef void _fill_table() noexcept:
+    cdef int c
+    for c in range(256):
+        LABEL[c] = 48 <= c <= 57 or c == 43 or c == 44 or c == 45 or c == 46 or c == 69 or c == 101
+
+
+_fill_table()
+
+
+cdef inline bint _blank(uint8_t c) noexcept nogil:
+    return c == 32 or c == 9
+
+
+cdef inline const uint8_t* _digits(
+    const uint8_t* p, const uint8_t* end, int64_t* value
+) noexcept nogil:
+    """Read a decimal number without a sign; NULL unless there is one of at most 18 digits."""
+    cdef const uint8_t* start = p
+    cdef const uint8_t* first
+    cdef int64_t total = 0
+    while p < end and p[0] == 48:
+        p += 1
+    first = p
+    while p < end and 48 <= p[0] <= 57:
+        if p - first >= 18:
+            return NULL
+        total = 10 * total + (p[0] - 48)
+        p += 1
+    if p == start:
+        return NULL
+    value[0] = total
+    return p
+
+
+cdef const uint8_t* _real(const uint8_t* p, const uint8_t* end, int64_t* value) noexcept nogil:
+    """Read a number like 3, 3.0 or 30e-1; NULL unless it is whole, not negative and in range."""
+    cdef const uint8_t* start = p
+    cdef int64_t digits = 0     # those up to the last one that is not zero
+    cdef int64_t zeros = 0      # after it
+    cdef int64_t exponent = 0
+    cdef int64_t written = 0
+    cdef bint point = False
+    cdef bint negative = False
+    cdef bint some = False
+    while p < end and (48 <= p[0] <= 57 or (p[0] == 46 and not point)):
+        if p[0] == 46:
+            point = True
+            p += 1
+            continue
+        some = True
+        exponent -= point
+        if p[0] == 48:
+            zeros += digits > 0
+        else:
+            while zeros > 0:
+                if digits > LARGEST:
+                    return NULL
+                digits *= 10
+                zeros -= 1
+            if digits > LARGEST:
+                return NULL
+            digits = 10 * digits + (p[0] - 48)
+        p += 1
+    if not some:
+        return NULL
+    if p < end and (p[0] == 101 or p[0] == 69):
+        p += 1
+        if p < end and (p[0] == 43 or p[0] == 45):
+            negative = p[0] == 45
+            p += 1
+        start = p
+        while p < end and 48 <= p[0] <= 57:
+            if written < EXPONENT:
+                written = 10 * written + (p[0] - 48)
+            p += 1
+        if p == start:
+            return NULL
+        exponent += -written if negative else written
+    if digits == 0:
+        value[0] = 0
+        return p
+    exponent += zeros
+    if exponent < 0:
+        return NULL
+    while exponent > 0:
+        if digits > LARGEST:
+            return NULL
+        digits *= 10
+        exponent -= 1
+    if digits > LARGEST:
+        return NULL
+    value[0] = digits
+    return p
+
+
+def parse_entries(bytes block, int64_t last, int64_t documents, int64_t words, int form):
+    """Parse lines "document word count".
+
+    Parameters
+    ----------
+    block : bytes
+        Whole lines.
+    last : int
+        The smallest document id that may come now, and after it none smaller than the one before;
+        0 if they may come in any order.
+    documents, words : int
+        The largest ids that may come at all.
+    form : {COUNT, REAL, PATTERN}
+        How counts are written.
+
+    Returns
+    -------
+    documents : (n,) int64
+    words : (n,) int32
+        Counted from 0.
+    counts : (n,) int32
+    wrong : int
+        Position in the block of the first line that is not such an entry, where parsing stopped;
+        -1 if all are. A blank line counts as wrong.
+    """
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(block)
+    cdef const uint8_t* end = p + PyBytes_GET_SIZE(block)
+    cdef Py_ssize_t lines = block.count(b"\n") + 1
+    found_documents = np.empty(lines, dtype=np.int64)
+    found_words = np.empty(lines, dtype=np.int32)
+    found_counts = np.empty(lines, dtype=np.int32)
+    cdef int64_t[::1] d = found_documents
+    cdef int32_t[::1] w = found_words
+    cdef int32_t[::1] c = found_counts
+    cdef bint ordered = last > 0
+    cdef int64_t document = 0
+    cdef int64_t word = 0
+    cdef int64_t count = 1
+    cdef int64_t least = 0 if form == REAL else 1
+    cdef bint bare = form == PATTERN
+    cdef bint real = form == REAL
+    cdef Py_ssize_t n = 0
+    cdef Py_ssize_t wrong = -1
+    with nogil:
+        while p < end:
+            while p < end and _blank(p[0]):
+                p += 1
+            p = _digits(p, end, &document)
+            if p == NULL or p == end or not _blank(p[0]):
+                wrong = n
+                break
+            while p < end and _blank(p[0]):
+                p += 1
+            p = _digits(p, end, &word)
+            if p == NULL:
+                wrong = n
+                break
+            if not bare:
+                if p == end or not _blank(p[0]):
+                    wrong = n
+                    break
+                while p < end and _blank(p[0]):
+                    p += 1
+                p = _real(p, end, &count) if real else _digits(p, end, &count)
+                if p == NULL:
+                    wrong = n
+                    break
+            while p < end and (_blank(p[0]) or p[0] == 13):
+                p += 1
+            if ((p < end and p[0] != 10) or document < last or document < 1
+                    or document > documents or word < 1 or word > words or word > LARGEST
+                    or count < least or count > LARGEST):
+                wrong = n
+                break
+            p += 1
+            d[n] = document
+            w[n] = <int32_t>(word - 1)
+            c[n] = <int32_t>count
+            if ordered:
+                last = document
+            n += 1
+    return found_documents[:n], found_words[:n], found_counts[:n], wrong
+
+
+def parse_pairs(bytes block, int64_t first, int64_t last, bint labelled):
+    """Parse lines "N id:count ..." (LDA-C) or "label id:count ..." (SVMlight).
+
+    Parameters
+    ----------
+    block : bytes
+        Whole lines.
+    first, last : int
+        The smallest and the largest id that may come.
+    labelled : bool
+        SVMlight: the first number is a label or missing, ``qid:`` and comments are passed over, a
+        line without anything else is none, counts are whole numbers in any notation, and those of
+        0 are left out. Else LDA-C: the first number is that of the pairs, counts are at least 1.
+
+    Returns
+    -------
+    lengths : (n,) int64
+        Pairs of each document.
+    lines : (n,) int64
+        Its line, from 0.
+    words : (nnz,) int32
+        Counted from 0, in the order of the line.
+    counts : (nnz,) int32
+    wrong : int
+        Position of the first line that is wrong, where parsing stopped; -1 if none is.
+    """
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(block)
+    cdef const uint8_t* end = p + PyBytes_GET_SIZE(block)
+    cdef const uint8_t* start
+    cdef Py_ssize_t rows = block.count(b"\n") + 1
+    cdef Py_ssize_t pairs = block.count(b":")
+    found_lengths = np.empty(rows, dtype=np.int64)
+    found_lines = np.empty(rows, dtype=np.int64)
+    found_words = np.empty(pairs, dtype=np.int32)
+    found_counts = np.empty(pairs, dtype=np.int32)
+    cdef int64_t[::1] lengths = found_lengths
+    cdef int64_t[::1] lines = found_lines
+    cdef int32_t[::1] w = found_words
+    cdef int32_t[::1] c = found_counts
+    cdef int64_t promised = 0
+    cdef int64_t word = 0
+    cdef int64_t count = 0
+    cdef Py_ssize_t line = 0
+    cdef Py_ssize_t n = 0
+    cdef Py_ssize_t at = 0
+    cdef Py_ssize_t begin = 0
+    cdef bint good = True
+    with nogil:
+        while p < end:
+            begin = at
+            while p < end and _blank(p[0]):
+                p += 1
+            if labelled:
+                if (p == end or p[0] == 10 or p[0] == 35  # nothing, or a comment
+                        or (p[0] == 13 and (p + 1 == end or p[1] == 10))):
+                    while p < end and p[0] != 10:
+                        p += 1
+                    p += 1
+                    line += 1
+                    continue
+                start = p
+                while p < end and LABEL[p[0]]:
+                    p += 1
+                if p < end and p[0] == 58:  # no label: this is a pair already
+                    p = start
+                elif p < end and not _blank(p[0]) and p[0] != 10 and p[0] != 13 and p[0] != 35:
+                    if p != start:
+                        good = False
+                    elif not (end - p > 4 and p[0] == 113 and p[1] == 105 and p[2] == 100
+                              and p[3] == 58):
+                        good = False
+                    if not good:
+                        break
+            else:
+                p = _digits(p, end, &promised)
+                if p == NULL or (p < end and not _blank(p[0]) and p[0] != 10 and p[0] != 13):
+                    good = False
+                    break
+            while True:
+                while p < end and _blank(p[0]):
+                    p += 1
+                if p == end or p[0] == 10:
+                    break
+                if p[0] == 13 and (p + 1 == end or p[1] == 10):
+                    p += 1
+                    break
+                if labelled and p[0] == 35:
+                    while p < end and p[0] != 10:
+                        p += 1
+                    break
+                if labelled and end - p > 4 and (p[0] == 113 and p[1] == 105 and p[2] == 100
+                                                 and p[3] == 58):
+                    p = _digits(p + 4, end, &word)
+                    if p == NULL:
+                        good = False
+                        break
+                    continue
+                p = _digits(p, end, &word)
+                if p == NULL or p == end or p[0] != 58 or word < first or word > last:
+                    good = False
+                    break
+                p = _real(p + 1, end, &count) if labelled else _digits(p + 1, end, &count)
+                if (p == NULL or count > LARGEST or (not labelled and count < 1)
+                        or (p < end and not _blank(p[0]) and p[0] != 10 and p[0] != 13
+                            and not (labelled and p[0] == 35))):
+                    good = False
+                    break
+                if count > 0:
+                    w[at] = <int32_t>(word - first)
+                    c[at] = <int32_t>count
+                    at += 1
+            if not good or (not labelled and at - begin != promised):
+                good = False
+                break
+            lengths[n] = at - begin
+            lines[n] = line
+            n += 1
+            line += 1
+            p += 1
+    if not good:
+        at = begin
+    return (found_lengths[:n], found_lines[:n], found_words[:at], found_counts[:at],
+            -1 if good else line)

@@ -1,0 +1,302 @@
+"""bzip2, its blocks decompressed ahead and by several threads.
+
+A bzip2 stream is a header, blocks of at most 900 kB before compression, and an end with a checksum
+of all of them. A block begins with 48 bits that hardly ever occur by chance, at any bit; nothing
+else says where it is. What lies between two such marks is made a stream of its own and decompressed
+by a thread. Wherever that fails (damage, the end of a file that was cut off, a mark that was none)
+the rest of the stream is left to one ordinary decompressor, as if there had been no threads: so
+there is one place that knows what is wrong with bzip2 data.
+"""
+
+from __future__ import annotations
+
+import bz2
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+_BLOCK, _END = 0x314159265359, 0x177245385090
+_MARK = (1 << 48) - 1
+_WORD = 0xFFFFFFFF
+_POLYNOMIAL = 0x04C11DB7
+#: No block is longer once compressed.
+_LONGEST = 2**20
+
+
+def _second_and_third_bytes() -> npt.NDArray[np.bool_]:
+    """Pairs of bytes that a mark may have behind the byte in which it begins."""
+    table = np.zeros(2**16, np.bool_)
+    for mark in (_BLOCK, _END):
+        for shift in range(8):
+            table[mark << (8 - shift) >> 32 & 0xFFFF] = True
+    return table
+
+
+_TABLE = _second_and_third_bytes()
+
+
+class Rest(NamedTuple):
+    """What is left of a member that several threads have worked on.
+
+    Attributes
+    ----------
+    data : bytes
+        What was read and is not decompressed yet.
+    given : int or None
+        None if the member has ended. Else `data` begins a stream that one decompressor can read to
+        the member's end, and so many bytes of it have been given already.
+    """
+
+    data: bytes
+    given: int | None
+
+
+class Ahead:
+    """Threads that decompress the blocks which come next.
+
+    Parameters
+    ----------
+    raw : callable
+        ``raw(n)`` reads at most n bytes, none at the end.
+    threads : int
+    step : int
+        Most bytes in one piece of output.
+    """
+
+    def __init__(self, raw: Callable[[int], bytes], threads: int, step: int) -> None:
+        self._raw, self._step, self._most = raw, step, threads + 2
+        self._pool = ThreadPoolExecutor(threads, "sgmc-bzip2")
+        self._read = 0  # bytes of the file
+        self._window = b""  # the last of them
+        self._marks: dict[int, int] = {}  # kind by bit of the file, ascending
+        self._searched = 0  # bytes of the file
+        self._jobs: dict[int, Future[_Block]] = {}  # by bit
+        self._header = b""
+
+    def __enter__(self) -> Ahead:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def begun(self, head: bytes) -> bytes:
+        """Count what was read before."""
+        self._read += len(head)
+        return head
+
+    def raw(self, size: int) -> bytes:
+        """Read on."""
+        data = self._raw(size)
+        self._read += len(data)
+        return data
+
+    def member(self, data: bytes) -> Generator[bytes, None, Rest]:
+        """Decompress a member as far as that can be done in parts.
+
+        Parameters
+        ----------
+        data : bytes
+            What was read last; the member begins with it.
+        """
+        self._window = data
+        start = self._read - len(data)
+        at = first = 8 * (start + 4)
+        checksum = given = 0
+        header = b""
+        while True:
+            self._forget(at if header else 8 * start)
+            self._prepare()
+            header = header or self._window[:4]
+            kind = self._marks.get(at)
+            if kind == _END and self._bits(at + 48, 32) == checksum:
+                return Rest(self._from((at + 80 + 7) // 8), None)
+            job = self._jobs.pop(at, None)
+            if job is None:
+                break
+            block = job.result()
+            for piece in block.pieces(self._step):
+                given += len(piece)
+                yield piece
+            if not block.whole:
+                break
+            checksum = ((checksum << 1 | checksum >> 31) & _WORD) ^ block.checksum
+            at, given = block.end, 0
+        if at == first:
+            return Rest(self._window, given)
+        return self._resumed(header, at, checksum, given)
+
+    # -- where blocks are ---------------------------------------------------------------------
+
+    def _from(self, place: int) -> bytes:
+        return self._window[len(self._window) - (self._read - place) :]
+
+    def _bits(self, at: int, count: int) -> int | None:
+        """So many bits of the file; None if it ends before."""
+        end = at + count
+        piece = self._from(at // 8)[: (end + 7) // 8 - at // 8]
+        if 8 * (at // 8 + len(piece)) < end:
+            return None
+        return int.from_bytes(piece, "big") >> -end % 8 & ((1 << count) - 1)
+
+    def _forget(self, at: int) -> None:
+        """Leave behind what is before a bit."""
+        self._window = self._from(at // 8)
+        self._marks = {bit: kind for bit, kind in self._marks.items() if bit >= at}
+        for bit in [bit for bit in self._jobs if bit < at]:
+            del self._jobs[bit]
+
+    def _prepare(self) -> None:
+        """Read on until there is work for all threads, and give it to them."""
+        most = self._most * _LONGEST
+        while True:
+            self._search()
+            if len(self._marks) > self._most or len(self._window) > most:
+                break
+            more = self.raw(_LONGEST)
+            if not more:
+                break
+            self._window += more
+        for begin, end in pairwise(list(self._marks)):
+            if len(self._jobs) >= self._most:
+                return
+            if self._marks[begin] == _END or begin in self._jobs:
+                continue
+            piece = self._from(begin // 8)[: (end + 7) // 8 - begin // 8]
+            header = self._header_before(begin)
+            self._jobs[begin] = self._pool.submit(
+                _decompress, piece, header, begin, end, self._step
+            )
+
+    def _search(self) -> None:
+        start = max(self._searched, self._read - len(self._window))
+        data = self._from(start)
+        found = []
+        for odd in (0, 1):
+            # the pair of bytes behind place 2 i + odd
+            count = max(0, len(data) - 7 - odd) // 2 + 1 if len(data) >= 7 + odd else 0
+            pairs = np.frombuffer(data, ">u2", count, 1 + odd) if count else np.zeros(0, ">u2")
+            found += (2 * np.flatnonzero(_TABLE[pairs]) + odd).tolist()
+        for place in sorted(found):
+            bits = int.from_bytes(data[place : place + 7], "big")
+            for shift in range(8):
+                mark = bits >> (8 - shift) & _MARK
+                if mark in (_BLOCK, _END):
+                    self._marks[8 * (start + place) + shift] = mark
+        self._searched = max(start, self._read - 6)
+
+    def _header_before(self, begin: int) -> bytes:
+        """The header of the member that a block seems to belong to."""
+        place = begin // 8
+        if begin % 8 == 0 and place - 4 >= self._read - len(self._window):
+            header = self._from(place - 4)[:4]
+            if header.startswith(b"BZh"):
+                self._header = header
+        return self._header
+
+    # -- going on without threads ---------------------------------------------------------------
+
+    def _resumed(self, header: bytes, at: int, checksum: int, given: int) -> Rest:
+        """The rest of a member as a stream whose checksum is right at its end."""
+        content, made_up = _with_checksum(header, checksum, at % 8)
+        data = self._from(at // 8)
+        if at % 8 and data:
+            joint = made_up[-1] | (data[0] & (0xFF >> at % 8))
+            made_up, data = made_up[:-1] + bytes([joint]), data[1:]
+        return Rest(made_up + data, len(content) + given)
+
+
+class _Block:
+    """One block, begun: a piece of it, and who decompresses the others."""
+
+    def __init__(self, stream: bytes, checksum: int, end: int, step: int) -> None:
+        self._engine = bz2.BZ2Decompressor()
+        self._first: bytes | None = None
+        self.checksum, self.end = checksum, end
+        try:
+            self._first = self._engine.decompress(stream, step)
+        except OSError:
+            return
+
+    @property
+    def whole(self) -> bool:
+        """Whether it was decompressed to its end, and its checksum was right."""
+        return self._engine.eof
+
+    def pieces(self, step: int) -> Generator[bytes, None, None]:
+        """What it holds, as far as it can be decompressed."""
+        piece = self._first
+        while piece is not None:
+            if piece:
+                yield piece
+            if self._engine.eof or self._engine.needs_input:
+                return
+            try:
+                piece = self._engine.decompress(b"", step)
+            except OSError:
+                return
+
+
+def _decompress(piece: bytes, header: bytes, begin: int, end: int, step: int) -> _Block:
+    """Make bits ``begin % 8`` and on of `piece`, which are the file's from begin to end, a stream."""
+    shift, length = begin % 8, end - begin
+    data: npt.NDArray[np.uint8] = np.frombuffer(piece + b"\0", np.uint8)
+    if shift:
+        data = (data[:-1] << np.uint8(shift)) | (data[1:] >> np.uint8(8 - shift))
+    whole, over = divmod(length, 8)
+    checksum = int.from_bytes(data[6:10].tobytes(), "big")
+    tail = (int(data[whole]) >> (8 - over)) << 80 | _END << 32 | checksum
+    padding = -(over + 80) % 8
+    footer = (tail << padding).to_bytes((over + 80 + padding) // 8, "big")
+    return _Block(header + data[:whole].tobytes() + footer, checksum, end, step)
+
+
+# -- a beginning with a given checksum ----------------------------------------------------------
+
+
+def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, bytes]:
+    """A stream without its end, of one small block with a given checksum.
+
+    Parameters
+    ----------
+    header : bytes
+        Of the stream.
+    checksum : int
+    bits : int
+        Bits of its last byte that are used (0: all of them); the others are zero.
+
+    Returns
+    -------
+    content, stream : bytes
+        `stream` is `content` compressed.
+    """
+    for filler in range(2**16):
+        content = filler.to_bytes(2, "big")
+        content += _four_more(_advanced(_WORD, content), checksum)
+        stream = int.from_bytes(bz2.compress(content, int(header[3:])), "big")
+        padding = next(n for n in range(8) if stream >> (32 + n) & _MARK == _END)
+        size = stream.bit_length() - 80 - padding + 1  # the header's first bit is 0
+        if size % 8 == bits:
+            stream = stream >> (80 + padding) << -size % 8
+            return content, stream.to_bytes((size + 7) // 8, "big")
+    raise AssertionError("no small block of bzip2 ends at that bit")
+
+
+def _advanced(register: int, data: bytes) -> int:
+    """The register of bzip2's cyclic redundancy check after some more bytes."""
+    for byte in data:
+        register ^= byte << 24
+        for _ in range(8):
+            register = (register << 1 ^ (_POLYNOMIAL if register >> 31 else 0)) & _WORD
+    return register
+
+
+def _four_more(register: int, checksum: int) -> bytes:
+    """The four bytes after which the check is `checksum`: 32 steps back from there."""
+    wanted = checksum ^ _WORD
+    for _ in range(32):
+        wanted = (wanted ^ _POLYNOMIAL) >> 1 | 1 << 31 if wanted & 1 else wanted >> 1
+    return (wanted ^ register).to_bytes(4, "big")

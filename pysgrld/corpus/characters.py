@@ -1,0 +1,75 @@
+"""What this Python's Unicode says of characters, in pages of 256, as cpp/text wants it."""
+
+from __future__ import annotations
+
+import unicodedata
+from enum import IntEnum
+from functools import cache
+
+import numpy as np
+
+#: Scripts that do without spaces and whose characters say by their names what they are.
+_SCRIPTS = {
+    "CJK ": 2,
+    "IDEOGRAPHIC ": 2,
+    "HIRAGANA ": 3,
+    "KATAKANA": 4,
+    "HALFWIDTH KATAKANA": 4,
+}
+_SIZE = 6  # bytes of a folded character; no case folding is longer
+
+
+class Role(IntEnum):
+    """The same as in cpp/text/characters.hpp."""
+
+    SEPARATOR, LETTER, IDEOGRAPH, HIRAGANA, KATAKANA, SEVERAL = range(6)
+
+
+def page(number: int) -> bytes:
+    """Describe the 256 characters from 256 * number on, each as a `Character` of cpp/text."""
+    return b"".join(map(_described, range(256 * number, 256 * (number + 1))))
+
+
+def _described(code: int) -> bytes:
+    character = chr(code)
+    if 0xD800 <= code < 0xE000:
+        folded, role, composes = " ", Role.SEPARATOR, False
+    else:
+        folded = "".join(c if is_word(c) else " " for c in character.casefold())
+        role = _role(folded)
+        composes = character in _composing() or not unicodedata.is_normalized("NFC", character)
+    spelled = folded.encode()
+    head = bytes([len(spelled), unicodedata.combining(character), composes, role])
+    return head + spelled.ljust(_SIZE, b"\0")
+
+
+def normal(text: str) -> str:
+    """The text in normal form C."""
+    return unicodedata.normalize("NFC", text)
+
+
+def is_word(character: str) -> bool:
+    r"""Whether it is a ``\w`` of Python's ``re``."""
+    return character.isalnum() or character == "_"
+
+
+def _role(folded: str) -> Role:
+    if len(folded) > 1:
+        return Role.SEVERAL
+    if folded == " ":
+        return Role.SEPARATOR
+    name = unicodedata.name(folded, "")
+    return Role(next((role for start, role in _SCRIPTS.items() if name.startswith(start)), 1))
+
+
+@cache
+def _composing() -> frozenset[str]:
+    """Characters that may become one with what is before them.
+
+    Whatever composes comes of a character that decomposes, and is not the first of what that
+    decomposes into. Most pages of Unicode have no such character, and to ask that is quick.
+    """
+    every = np.arange(0x110000, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    pages = (every[i : i + 256] for i in range(0, len(every), 256))
+    apart = "".join(page for page in pages if not unicodedata.is_normalized("NFD", page))
+    return frozenset(c for whole in apart for c in unicodedata.normalize("NFD", whole)[1:])

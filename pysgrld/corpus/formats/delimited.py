@@ -1,0 +1,167 @@
+"""CSV and TSV: a header that names the fields, and one field of every record is the text.
+
+A record that cannot be understood, because a quote in it is never closed or something follows a
+closing quote, is bad; if such are skipped, reading goes on at the line after its first one.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import deque
+from collections.abc import Iterator
+
+from pysgrld.corpus.formats.kinds import Context, Texts
+from pysgrld.corpus.stream import Stream
+from pysgrld.errors import CorpusError
+
+#: Documents, and bytes of text, that are handed on together.
+TOGETHER, BYTES = 1024, 2**22
+
+_REASONS = {
+    "expected after": "something stands after a closing quote",
+    "unexpected end": "a quote is never closed",
+    "new-line": "a carriage return stands in the middle of a line",
+}
+
+
+def sniff(head: bytes, name: str) -> bool:
+    """Told by name alone: commas are in any text."""
+    return name.lower().endswith((".csv", ".tsv"))
+
+
+def read(stream: Stream, context: Context) -> Iterator[Texts]:
+    """One document a record; blank lines are nothing."""
+    limit = context.options.max_line
+    csv.field_size_limit(max(csv.field_size_limit(), limit + 1))  # `_Lines` is the stricter one
+    lines = _Lines(stream, context)
+    delimiter, fields, column = _header(lines, context.options.text_field, stream)
+    documents: list[bytes] = []
+    numbers: list[int] = []
+    size = 0
+    for record, number in _records(lines, delimiter):
+        if not isinstance(record, _BadRecordError) and len(record) != fields:
+            record = _BadRecordError(
+                "wrong number of fields",
+                f"a record of {len(record)} fields, but the header has {fields}",
+            )
+        text = b""
+        if not isinstance(record, _BadRecordError):
+            text = record[column].encode("utf-8", "surrogateescape")
+        else:
+            if record.reason:
+                context.bad(record.reason, str(record), stream.label, number)
+            if not context.keep_empty:
+                continue
+        documents.append(text)
+        numbers.append(number)
+        size += len(text)
+        if len(documents) >= TOGETHER or size >= BYTES:
+            yield Texts(documents, stream.label, numbers)
+            documents, numbers, size = [], [], 0
+    if documents:
+        yield Texts(documents, stream.label, numbers)
+
+
+class _BadRecordError(Exception):
+    """A record that cannot be understood; without a reason it was told of already."""
+
+    def __init__(self, reason: str = "", message: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class _Lines:
+    """Lines for the parser, those of the record under way kept so that they can come again.
+
+    Attributes
+    ----------
+    number : int
+        Of the next line.
+    """
+
+    def __init__(self, stream: Stream, context: Context) -> None:
+        self.blocks = stream.lines(context.bad)
+        self.limit = context.options.max_line
+        self.number = 1
+        self.ready: deque[str] = deque()
+        self.begin()
+
+    def begin(self) -> None:
+        """A record begins."""
+        self.record: list[str] = []
+        self.size = 0
+
+    def back(self, kept: int) -> None:
+        """Give the lines of the record again, all but the first `kept`."""
+        again = self.record[kept:]
+        self.ready.extendleft(reversed(again))
+        self.number -= len(again)
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        if not self.ready:
+            block = next(self.blocks)
+            if not block:
+                self.number += 1
+                raise _BadRecordError  # a line above the limit, which was left out
+            lines = block.decode("utf-8", "surrogateescape").split("\n")
+            self.ready.extend(line + "\n" for line in lines[:-1])
+            if lines[-1]:
+                self.ready.append(lines[-1])
+        line = self.ready.popleft()
+        self.number += 1
+        self.record.append(line)
+        self.size += len(line)
+        if self.size > self.limit and len(self.record) > 1:
+            self.back(1)
+            raise _BadRecordError(
+                "line too long",
+                f"a record of more than {self.limit} bytes (--max-line), or a quote that is never "
+                "closed",
+            )
+        return line
+
+
+def _records(lines: _Lines, delimiter: str) -> Iterator[tuple[list[str] | _BadRecordError, int]]:
+    """Records, good and bad, each with the number of its first line."""
+    parser = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        lines.begin()
+        first = lines.number
+        try:
+            record = next(parser)
+        except StopIteration:
+            return
+        except _BadRecordError as bad:
+            yield bad, first
+        except csv.Error as error:
+            lines.back(1)
+            found = (why for piece, why in _REASONS.items() if piece in str(error))
+            yield _BadRecordError("not CSV", f"not CSV: {next(found, error)}"), first
+        else:
+            if record:
+                yield record, first
+
+
+def _header(lines: _Lines, field: str, stream: Stream) -> tuple[str, int, int]:
+    """Find the delimiter that gives the field: it, the number of fields, and which is the one."""
+    tabs = stream.name.lower().endswith(".tsv")
+    most: list[str] = []
+    for delimiter in ("\t", ",", ";") if tabs else (",", ";", "\t"):
+        record, number = next(_records(lines, delimiter), ([], 1))
+        if isinstance(record, _BadRecordError):
+            raise CorpusError(f"no header: {record or 'a line too long'}", stream.label, number)
+        names = [name.strip() for name in record]
+        if names.count(field) == 1:
+            return delimiter, len(names), names.index(field)
+        most = max(most, names, key=len)
+        lines.back(0)
+    what = "more than one" if field in most else "no"
+    has = ", ".join(map(repr, most[:8])) or "none"
+    raise CorpusError(
+        f"{what} field {field!r} in the header (it has {has}; choose one with --text-field)",
+        stream.label,
+        1,
+    )

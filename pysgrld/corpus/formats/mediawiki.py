@@ -1,0 +1,264 @@
+"""MediaWiki XML: the articles of a dump as it is downloaded, of any version and language.
+
+An article is a page of namespace 0 that has text and is no redirect; of several revisions the last
+one counts. Expat parses block by block, so memory is bounded by a page. A document type is refused
+before anything that it declares is read: dumps have none, and all attacks by XML need one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from xml.parsers import expat
+
+from pysgrld.corpus.formats.kinds import Context, Texts
+from pysgrld.corpus.formats.wikinames import is_redirect, namespaces, plain, stripper
+from pysgrld.corpus.stream import Stream
+from pysgrld.errors import CorpusError
+
+#: Wikitext of a batch, and what is given to expat at once, in bytes.
+BATCH = PIECE = 2**20
+#: The root element is looked for in pieces so small that entities declared in one cannot grow.
+PROLOG, PROLOG_PIECE = 2**16, 64
+#: Dumps nest six elements.
+DEPTH = 32
+#: Longest title, name or model in bytes.
+FIELD = 2**12
+
+_XML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:\?xml\b|!DOCTYPE\b|mediawiki[\s>])", re.S)
+_ROOT = "mediawiki"
+#: Elements whose text is wanted, by their depth.
+_FIELDS = {(4, "namespace"), (3, "title"), (3, "ns"), (4, "model"), (4, "text")}
+
+
+def sniff(head: bytes, name: str) -> bool:
+    """XML by its first characters; what is not a dump is refused when its root is seen."""
+    utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return bool(_XML.match(head[:4096].decode("utf-16" if utf16 else "utf-8", "ignore")))
+
+
+def read(stream: Stream, context: Context) -> Iterator[Texts]:
+    """One document an article, still in wikitext, with what takes that out.
+
+    Raises
+    ------
+    CorpusError
+        If it is no dump, or is cut off or damaged; says the line, and how many articles came before.
+    """
+    dump = _Dump(stream, context)
+    fed = 0
+    try:
+        for block in stream.blocks():
+            while block:
+                size = PIECE if dump.begun else PROLOG_PIECE
+                piece, block = block[:size], block[size:]
+                dump.feed(piece)
+                fed += len(piece)
+                dump.bound(fed)
+                stream.line = dump.line - 1
+                if dump.size >= BATCH:
+                    yield dump.batch()
+        dump.feed(b"", last=True)
+    except CorpusError as error:
+        so_far = f" ({dump.articles} articles were read before)" if dump.begun else ""
+        raise CorpusError(error.reason + so_far, error.path, error.line) from None
+    if dump.documents:
+        yield dump.batch()
+    context.log(
+        f"{stream.label}: {dump.pages} pages: {dump.articles} articles; left out "
+        f"{dump.redirects} redirects, {dump.others} of other namespaces, {dump.empty} empty"
+    )
+
+
+class _Dump:
+    """The parser, where it is in the dump, and the articles that wait to be handed on.
+
+    Attributes
+    ----------
+    begun : bool
+        Whether the root element was seen.
+    documents, lines : list
+        Articles of the batch under way and the lines where their pages begin; ``size`` in bytes.
+    pages, articles, redirects, others, empty : int
+        Pages so far, and what they were.
+    """
+
+    def __init__(self, stream: Stream, context: Context) -> None:
+        self.context, self.label = context, stream.label
+        self.begun = self.local = False
+        self.documents: list[bytes] = []
+        self.lines: list[int] = []
+        self.size = self.pages = self.articles = self.redirects = self.others = self.empty = 0
+        self.named: dict[int, str] = {}
+        self.keys = namespaces(self.named)
+        self.clean = stripper(self.named).strip
+        self.depth = 0
+        self.inside = ""  # the field whose text is being collected
+        self.parts: list[bytes] = []
+        self.length = 0
+        self._new_page()
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.buffer_size = PIECE
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.StartDoctypeDeclHandler = self._refuse_doctype
+
+    @property
+    def line(self) -> int:
+        """Where the parser is, from 1."""
+        return self.parser.CurrentLineNumber
+
+    def feed(self, piece: bytes, last: bool = False) -> None:
+        """Parse some more.
+
+        Raises
+        ------
+        CorpusError
+            If it is no XML, or no dump.
+        """
+        try:
+            self.parser.Parse(piece, last)
+        except expat.ExpatError as error:
+            why = expat.ErrorString(error.code)
+            if last:
+                what = f"the dump ends early ({why}); fetch it again"
+            else:
+                what = f"not well-formed XML ({why}); is the dump damaged? fetch it again"
+            raise CorpusError(what, self.label, error.lineno) from None
+
+    def bound(self, fed: int) -> None:
+        """Refuse what makes the parser hold on to its input: a tag or comment without end."""
+        held = fed - self.parser.CurrentByteIndex
+        if held > max(self.context.options.max_line, 4 * PIECE):
+            raise self._error("a tag or a comment that does not end: this is no MediaWiki dump")
+        if not self.begun and fed > PROLOG:
+            raise self._error(f"no <{_ROOT}> in the first {PROLOG} bytes: no MediaWiki dump")
+
+    def batch(self) -> Texts:
+        """Hand the waiting articles on."""
+        texts = Texts(self.documents, self.label, self.lines, self.clean)
+        self.documents, self.lines, self.size = [], [], 0
+        return texts
+
+    def _error(self, message: str) -> CorpusError:
+        return CorpusError(message, self.label, self.line)
+
+    def _refuse_doctype(self, *_: object) -> None:
+        raise self._error(
+            "it declares a document type (DTD), which MediaWiki dumps never do; refused, nothing "
+            "that it declares was read"
+        )
+
+    # -- elements -----------------------------------------------------------------------------
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self.depth += 1
+        if self.depth == 1:
+            self._begin(name, attributes)
+        elif self.depth > DEPTH:
+            raise self._error(f"elements nested deeper than {DEPTH}: this is no MediaWiki dump")
+        elif self.depth == 2 and name == "page":
+            self._new_page()
+        elif self.depth == 3 and name == "redirect":
+            self.redirect = True
+        elif (self.depth, name) in _FIELDS and not (name == "text" and self._not_wanted()):
+            self.inside, self.parts, self.length = name, [], 0
+            self.key = attributes.get("key", "")
+            self.parser.CharacterDataHandler = self._collect
+
+    def _begin(self, name: str, attributes: dict[str, str]) -> None:
+        if name != _ROOT:
+            raise self._error(
+                f"XML, but not a MediaWiki dump: it begins with <{name[:40]}>, not <{_ROOT}>; "
+                "give plain text or one of the other formats"
+            )
+        self.begun = True
+        version = re.fullmatch(r"(\d+)\.(\d+)", attributes.get("version", ""))
+        # redirects are marked since 0.4
+        self.local = version is None or (int(version[1]), int(version[2])) < (0, 4)
+
+    def _end(self, name: str) -> None:
+        if self.inside and (self.depth, name) in _FIELDS:
+            self.parser.CharacterDataHandler = None
+            self._field(name)
+            self.inside = ""
+        elif self.depth == 2 and name == "page":
+            self._end_page()
+        elif self.depth == 2 and name == "siteinfo":
+            self.keys = namespaces(self.named)
+            self.clean = stripper(self.named).strip
+        self.depth -= 1
+
+    def _collect(self, text: str) -> None:
+        part = text.encode()
+        self.length += len(part)
+        if self.length <= (self.context.options.max_line if self.inside == "text" else FIELD):
+            self.parts.append(part)
+        elif self.inside == "text":
+            self.parts.clear()
+        else:
+            raise self._error(f"a <{self.inside}> of more than {FIELD} bytes: no MediaWiki dump")
+
+    def _field(self, name: str) -> None:
+        value = b"".join(self.parts)
+        self.parts = []
+        if name == "text":  # that of a later revision takes the place of an earlier one
+            self.text = value
+            self.too_long = self.length > self.context.options.max_line
+        elif name == "title":
+            prefix, colon, _ = value.decode().partition(":")
+            self.namespace = self.keys.get(plain(prefix), 0) if colon else 0
+        elif name == "ns":
+            self.namespace = _whole(value)
+        elif name == "model":
+            self.model = value
+        else:
+            self.named[_whole(self.key.encode())] = value.decode()
+
+    # -- pages --------------------------------------------------------------------------------
+
+    def _new_page(self) -> None:
+        self.page_line = self.line if self.depth else 0
+        self.namespace = 0
+        self.redirect = self.too_long = False
+        self.model = self.text = b""
+
+    def _not_wanted(self) -> bool:
+        return self.namespace != 0 or self.redirect
+
+    def _end_page(self) -> None:
+        self.pages += 1
+        limit = self.context.options.max_line
+        if self.namespace != 0 or self.model not in (b"", b"wikitext"):
+            self.others += 1
+        elif self.redirect or is_redirect(self.text[:4000].decode("utf-8", "ignore"), self.local):
+            self.redirects += 1
+        elif self.too_long:
+            self.context.bad(
+                "line too long",
+                f"a page with more than {limit} bytes of text (--max-line)",
+                self.label,
+                self.page_line,
+            )
+            if self.context.keep_empty:
+                self._add(b"")
+        elif not self.text.strip():
+            self.empty += 1
+        else:
+            self.articles += 1
+            self._add(self.text)
+        self.text = b""
+
+    def _add(self, text: bytes) -> None:
+        self.documents.append(text)
+        self.lines.append(self.page_line)
+        self.size += len(text)
+
+
+def _whole(value: bytes) -> int:
+    """Read a number of a namespace; what is none is no namespace of articles either."""
+    try:
+        return int(value)
+    except ValueError:
+        return -1

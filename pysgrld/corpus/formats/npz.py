@@ -1,0 +1,267 @@
+"""SciPy's .npz of a sparse matrix, documents in rows: a zip archive of plain arrays.
+
+Every array is streamed, so a file of any size, or one that unpacks to any size, takes the same
+memory; and nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, TypeVar
+
+import numpy as np
+
+from pysgrld.corpus.formats.kinds import Context, Counts
+from pysgrld.corpus.formats.rows import LARGEST, Entries, Grouping
+from pysgrld.corpus.formats.sorting import in_order
+from pysgrld.corpus.formats.words import find_words
+from pysgrld.corpus.inputs import missing
+from pysgrld.corpus.stream import Stream
+from pysgrld.errors import CorpusError
+from pysgrld.types import Array, Int64s
+
+_MAGIC = b"PK\x03\x04"
+_ADVICE = "write it with scipy.sparse.save_npz, documents in rows"
+_HEADER = re.compile(
+    rb"\{'descr': '([<>|][biufSU][0-9]{1,3})', 'fortran_order': (?:True|False), "
+    rb"'shape': \(((?:[0-9]{1,18}, ?)*(?:[0-9]{1,18})?)\), *\} *\n"
+)
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+#: Entries, or documents, that are in memory at once.
+PORTION = 2**18
+
+
+def sniff(head: bytes, name: str) -> bool:
+    """Named so, or a zip archive whose first member is an array."""
+    member, array, _ = head[30:60].partition(b".npy")
+    return name.lower().endswith(".npz") or (
+        head.startswith(_MAGIC) and bool(array) and member.replace(b"_", b"").isalpha()
+    )
+
+
+def read(stream: Stream, context: Context) -> Counts:
+    """Check what the file says of itself, find the words, and leave the entries to be iterated."""
+    with _opened(stream) as archive:
+        form, documents, words = _form(archive)
+        size, limit = (
+            sum(member.file_size for member in archive.infolist()),
+            context.options.max_input,
+        )
+        if limit is not None and size > limit:
+            raise _WrongError(
+                f"it unpacks to {size} bytes, more than --max-input {limit}; allow more if it is no bomb"
+            )
+    vocabulary, origin = find_words(stream, context, words, documents)
+    entries = _entries(stream, form, documents, words)
+    if form == "csr":
+        grouping = Grouping(stream.label, context, documents, words, sure=True, add_up=True)
+    else:
+        entries = in_order(entries, context.scratch)
+        grouping = Grouping(stream.label, context, documents, words, add_up=True)
+    return Counts(vocabulary, origin, grouping.blocks(entries))
+
+
+@contextmanager
+def _opened(stream: Stream) -> Iterator[zipfile.ZipFile]:
+    """The archive; whatever is found damaged in it while it is open is said of the file."""
+    if stream.path is None or not stream.path.is_file():
+        raise CorpusError(
+            "an .npz is read here and there, which a pipe cannot do; name the file", stream.label
+        )
+    try:
+        with stream.path.open("rb") as file:
+            if file.read(4) != _MAGIC:
+                raise CorpusError(
+                    f"no .npz (or a compressed one: unpack it, it is compressed already); {_ADVICE}",
+                    stream.label,
+                )
+            with _tried(zipfile.ZipFile, file) as archive:
+                yield archive
+    except _WrongError as error:
+        raise CorpusError(str(error), stream.label) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise CorpusError(_damaged(error), stream.label) from None
+    except OSError as error:
+        raise missing(stream.label, error) from None
+
+
+def _tried(open_it: Callable[[T], U], what: T) -> U:
+    """Open an archive, or a part of it: damage makes that fail in many ways."""
+    try:
+        return open_it(what)
+    except Exception as error:
+        raise _WrongError(_damaged(error)) from None
+
+
+def _damaged(error: Exception) -> str:
+    why = (str(error).splitlines() or [type(error).__name__])[0]
+    return f"the .npz is damaged ({why[:100]}); write it again"
+
+
+class _WrongError(Exception):
+    """What is wrong with the file, for a message."""
+
+
+class _Member:
+    """One array of the archive, from its first value to its last."""
+
+    def __init__(self, archive: zipfile.ZipFile, name: str, kinds: str) -> None:
+        self.name = f"{name}.npy"
+        try:
+            info = archive.getinfo(self.name)
+        except KeyError:
+            raise _WrongError(f"it has no {self.name}; {_ADVICE}") from None
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise _WrongError(f"{self.name} is compressed in an unusual way; {_ADVICE}")
+        self.file: IO[bytes] = _tried(archive.open, info)
+        head = self.file.read(10)
+        size = int.from_bytes(head[8:10], "little")
+        header = _HEADER.fullmatch(self.file.read(size))
+        if head[:8] != b"\x93NUMPY\x01\x00" or header is None:
+            raise _WrongError(f"{self.name} is not a plain array; {_ADVICE}")
+        self.shape = tuple(int(n) for n in header[2].replace(b",", b" ").split())
+        self.dtype = np.dtype(header[1].decode())
+        if self.dtype.kind not in kinds or (self.dtype.kind in "iuf" and self.dtype.itemsize > 8):
+            raise _WrongError(f"{self.name} holds values of type {self.dtype}; {_ADVICE}")
+        if info.file_size != 10 + size + math.prod(self.shape) * self.dtype.itemsize:
+            raise _WrongError(f"{self.name} has not the size that it says; it is damaged")
+
+    def length(self) -> int:
+        """Number of values of a vector."""
+        if len(self.shape) != 1:
+            raise _WrongError(f"{self.name} is not a vector; {_ADVICE}")
+        return self.shape[0]
+
+    def take(self, n: int) -> Array:
+        """Read on."""
+        data = self.file.read(n * self.dtype.itemsize)
+        if len(data) != n * self.dtype.itemsize:
+            raise _WrongError(f"{self.name} ends early; it is damaged")
+        return np.frombuffer(data, self.dtype)
+
+    def end(self) -> None:
+        """Read to the end, where the checksum is compared."""
+        if self.file.read(1):
+            raise _WrongError(f"{self.name} does not end where it says; it is damaged")
+
+
+def _form(archive: zipfile.ZipFile) -> tuple[str, int, int]:
+    """How the matrix is stored, and its numbers of documents and words."""
+    member = _Member(archive, "format", "SU")
+    if member.shape != () or member.dtype.itemsize > 64:
+        raise _WrongError(f"format.npy is not the name of a format; {_ADVICE}")
+    value = member.take(1)[0]
+    form = value.decode("latin-1") if isinstance(value, bytes) else str(value)
+    if form not in ("csr", "csc", "coo"):
+        raise _WrongError(
+            f"a sparse matrix of the form {form[:10]!r}; turn it into csr (X.tocsr()) and save it again"
+        )
+    member = _Member(archive, "shape", "iu")
+    shape = [int(n) for n in member.take(member.length())] if member.length() <= 8 else []
+    if len(shape) != 2:
+        raise _WrongError(f"it is not a matrix; {_ADVICE}")
+    if not (0 <= shape[0] < 2**62 and 0 <= shape[1] <= LARGEST):
+        raise _WrongError(f"it has the shape {shape[0]} x {shape[1]}: more than can be")
+    return form, shape[0], shape[1]
+
+
+def _entries(stream: Stream, form: str, documents: int, words: int) -> Iterator[Entries]:
+    """All entries as they are stored, those of count 0 left out."""
+    size = stream.path.stat().st_size if stream.path is not None else 0
+    told = stream.file.tell()
+    with _opened(stream) as archive:
+        data = _Member(archive, "data", "biuf")
+        pieces = _coordinates if form == "coo" else _compressed
+        major = words if form == "csc" else documents
+        done = 0
+        for first, second in pieces(archive, data.length(), major):
+            rows, columns = (second, first) if form == "csc" else (first, second)
+            yield _checked(rows, columns, data.take(len(rows)), documents, words)
+            done += len(rows)
+            if stream.on_read is not None:  # as if the file were read from end to end
+                now = max(told, size * done // data.length())
+                stream.on_read(now - told)
+                told = now
+        data.end()
+    if stream.on_read is not None:
+        stream.on_read(size - told)
+
+
+def _compressed(
+    archive: zipfile.ZipFile, entries: int, major: int
+) -> Iterator[tuple[Int64s, Int64s]]:
+    """Compressed rows or columns: the ids of these, and the others."""
+    indptr, indices = _Member(archive, "indptr", "iu"), _Member(archive, "indices", "iu")
+    if indptr.length() != major + 1 or indices.length() != entries:
+        raise _WrongError(
+            f"arrays do not fit: indptr has {indptr.length()} values, indices {indices.length()}, "
+            f"data {entries}, for {major} rows or columns"
+        )
+    before = int(indptr.take(1)[0])
+    for start in range(0, major, PORTION):
+        ends = indptr.take(min(PORTION, major - start)).astype(np.int64)
+        if before < 0 or np.any(np.diff(ends, prepend=before) < 0) or ends[-1] > entries:
+            raise _WrongError("indptr.npy decreases, or points beyond the entries; it is damaged")
+        if start == 0 and before != 0:
+            break
+        ids = np.arange(start, start + len(ends), dtype=np.int64)
+        last = int(ends[-1])
+        for begin in range(before, last, PORTION):
+            end = min(begin + PORTION, last)
+            here = np.clip(ends, begin, end)
+            lengths: Int64s = here - np.concatenate([[begin], here[:-1]])
+            yield np.repeat(ids, lengths), indices.take(end - begin).astype(np.int64)
+        before = last
+    if before != entries:
+        raise _WrongError("indptr.npy does not span the entries; it is damaged")
+    indptr.end()
+    indices.end()
+
+
+def _coordinates(
+    archive: zipfile.ZipFile, entries: int, major: int
+) -> Iterator[tuple[Int64s, Int64s]]:
+    """Rows and columns, entry by entry."""
+    row, col = _Member(archive, "row", "iu"), _Member(archive, "col", "iu")
+    if row.length() != entries or col.length() != entries:
+        raise _WrongError(
+            f"arrays do not fit: {row.length()} rows, {col.length()} columns, {entries} values"
+        )
+    for start in range(0, entries, PORTION):
+        n = min(PORTION, entries - start)
+        yield row.take(n).astype(np.int64), col.take(n).astype(np.int64)
+    row.end()
+    col.end()
+
+
+def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words: int) -> Entries:
+    """Check ids and counts."""
+    for name, ids, size in (("document", rows, documents), ("word", columns, words)):
+        if len(ids) and (ids.min() < 0 or ids.max() >= size):
+            at = int(np.argmax((ids < 0) | (ids >= size)))
+            where = f" in document {int(rows[at]) + 1}" if name == "word" else ""
+            raise _WrongError(
+                f"{name} {int(ids[at]) + 1}{where} is not in 1 to {size}, as shape.npy says"
+            )
+    with np.errstate(invalid="ignore"):
+        good = (values >= 0) & (values <= LARGEST)
+        if values.dtype.kind == "f":
+            good &= values == np.floor(values)
+    if not good.all():
+        at = int(np.argmin(good))
+        raise _WrongError(
+            f"document {rows[at] + 1}, word {columns[at] + 1}: the count {values[at]} is not a "
+            f"whole number from 0 to {LARGEST}"
+        )
+    some = values > 0
+    return Entries(
+        rows[some] + 1, columns[some].astype(np.int32), values[some].astype(np.int32), None
+    )

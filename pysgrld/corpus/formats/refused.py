@@ -1,0 +1,61 @@
+"""Files that sgmc knows by sight and does not read: refused by name, never taken for text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pysgrld.corpus.formats.kinds import Context, Texts
+from pysgrld.corpus.stream import Stream
+from pysgrld.errors import CorpusError
+
+_TAR = 257  # where a tar archive says that it is one
+_BY_CONTENT = (
+    (re.compile(rb"PK\x03\x04"), "a zip archive", "unpack it and name the files"),
+    (re.compile(rb".{%d}ustar" % _TAR, re.S), "a tar archive", "unpack it and name the files"),
+    (
+        re.compile(rb"\x93NUMPY"),
+        "a dense NumPy array",
+        "save the counts with scipy.sparse.save_npz(FILE, scipy.sparse.csr_matrix(X))",
+    ),
+    (
+        re.compile(rb"\x80[\x02-\x05]"),
+        "a Python pickle, which is never loaded because it can run code",
+        "save counts with scipy.sparse.save_npz, or text as JSON lines",
+    ),
+    (
+        re.compile(rb"\s*<\?xml[^>]*>"),
+        "XML",
+        "take the text out and give plain text, one document a line",
+    ),
+    (
+        re.compile(rb"\s*\[\s*(\{\s*[\"}]|\")"),
+        "a JSON array",
+        "write JSON lines, one object a line (jq -c '.[]' does it)",
+    ),
+    (re.compile(rb"\xff\xfe|\xfe\xff"), "UTF-16 text", "convert it to UTF-8"),
+    (re.compile(rb"\x89HDF\r\n"), "an HDF5 file", "save counts with scipy.sparse.save_npz"),
+    (re.compile(rb"%PDF-"), "a PDF document", "take the text out, one document a line"),
+)
+
+
+def _what(head: bytes) -> tuple[str, str] | None:
+    found = (row for row in _BY_CONTENT if row[0].match(head))
+    return next(((what, advice) for _, what, advice in found), None)
+
+
+def sniff(head: bytes, name: str) -> bool:
+    """Whether the file looks like one of these."""
+    return _what(head) is not None
+
+
+def read(stream: Stream, context: Context) -> Iterator[Texts]:
+    """Refuse.
+
+    Raises
+    ------
+    CorpusError
+        Always.
+    """
+    what, advice = _what(stream.head) or ("something else", "convert it to plain text")
+    raise CorpusError(f"this is {what}, which is not read; {advice}", stream.label)
