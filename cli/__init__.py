@@ -124,7 +124,7 @@ def _exit_code(error: BaseException) -> int:
     if isinstance(error, Interrupted):
         _say(f"sgmc: {error}")
         return error.exit_code
-    if isinstance(error, SgmcError) and error.exit_code != SgmcError.exit_code:
+    if isinstance(error, SgmcError) and type(error) is not SgmcError:
         _say(f"sgmc: error: {error}")
         return error.exit_code
     if isinstance(error, KeyboardInterrupt | click.Abort):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -22,8 +22,9 @@ from pysgrld.evaluate import HeldOut, pair, split
 from pysgrld.evaluate.completion import FURTHER_SWEEPS
 from pysgrld.options import FREE
 from pysgrld.resources import allowed_memory, threads
-from pysgrld.run import Candidate, RunDirectory, decide, find_run
-from pysgrld.run.files import replace_file, writing
+from pysgrld.run import Candidate, RunDirectory, claim, find_run
+from pysgrld.run.files import make_folder, rename, replace_file, writing
+from pysgrld.run.scratch import scratch_folder
 from pysgrld.samplers import FLOAT_ETA
 from pysgrld.settings import SHUFFLE_BUFFER, Facts, resolve
 from pysgrld.stream import Online, Stream, choose_holdout, minibatch_words
@@ -84,8 +85,9 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    inputs: Sequence[str], given: Mapping[str, Any], root: Path, listener: Listener
-) -> Prepared:
+    inputs: Sequence[str], given: Mapping[str, Any], root: Path, listener: Listener,
+    locks: contextlib.ExitStack, *, break_lock: bool = False,
+) -> Prepared:  # fmt: skip
     """Find or make the run that this command line means.
 
     Parameters
@@ -97,6 +99,10 @@ def prepare(
     root : Path
         Where runs without a name of their own lie.
     listener : Listener
+    locks : ExitStack
+        Keeps the lock of the run, which is taken before anything is written to it.
+    break_lock : bool
+        Take over a run that a process of another host has left locked.
 
     Raises
     ------
@@ -105,18 +111,18 @@ def prepare(
     """
     algo = resolve_algo(given)
     out = given.get("out")
-    candidate = find_run(
-        out=Path(out) if out else None,
-        root=root,
-        name=f"{corpus_name(inputs)}-{algo}",
-        resume=given.get("resume", "auto"),
-    )
+    resume = given.get("resume", "auto")
+    find = partial(
+        find_run, out=Path(out) if out else None, root=root, name=f"{corpus_name(inputs)}-{algo}",
+        resume=resume,
+    )  # fmt: skip
+    candidate = find()
     reading = CorpusOptions(**{n.replace("-", "_"): given[n] for n in _READING if n in given})
     parent = candidate.path.parent
     made = not parent.exists()
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=".sgmc-", dir=parent))
+        make_folder(parent, "parent")
+        scratch = locks.enter_context(scratch_folder(parent))
     except OSError as error:
         raise OutputError(f"{parent}: cannot be written: {error.strerror}") from None
     try:
@@ -168,13 +174,11 @@ def prepare(
                 "held_out_dropped": held_out.dropped if held_out else 0,
             },
         }  # fmt: skip
-        decision = decide(candidate, config, free=FREE, resume=given.get("resume", "auto"))
+        decision, run = claim(
+            find, config, corpus.vocabulary, locks, free=FREE, resume=resume, break_lock=break_lock
+        )
         for note in decision.notes:
             listener.note(note)
-        if decision.run is None:
-            run = RunDirectory.create(decision.path, config, corpus.vocabulary)
-        else:
-            run = decision.run
         corpus = _settle_corpus(corpus, run, scratch)
         if held_out:
             for name, part in (("observed", held_out.observed), ("held-out", held_out.held_out)):
@@ -251,7 +255,8 @@ def _settle_corpus(corpus: Corpus, run: RunDirectory, scratch: Path) -> Corpus:
         return corpus
     place = run.path / "corpus"
     if not place.exists():
-        corpus.path.rename(place)
+        with writing(place):
+            rename(corpus.path, place, "corpus")
     return Corpus.open(place)
 
 

@@ -25,6 +25,8 @@ FREE_OPTIONS = frozenset(
         "eval-every",
         "checkpoint-every",
         "keep",
+        "stop-signal",
+        "requeue-exit-code",
         "out",
         "resume",
         "quiet",

@@ -318,7 +318,7 @@ def test_short_writes_change_nothing(run: RunDirectory) -> None:
 
 def test_a_run_that_was_removed_is_not_made_again(run: RunDirectory) -> None:
     shutil.rmtree(run.path)
-    with pytest.raises(WriteError, match="cannot be written: No such file"):
+    with pytest.raises(WriteError, match="run: was removed"):
         save(run, 1)
     for write in (
         lambda: run.append_metrics({}),

@@ -100,8 +100,8 @@ def test_where_no_run_can_be_made_the_message_is_one_line(kind: str, tmp_path: P
 def test_a_failure_on_the_way_leaves_nothing(tmp_path: Path) -> None:
     _failpoints.passed = []
     RunDirectory.create(tmp_path / "first", CONFIG, WORDS)
-    count, _failpoints.passed = len(_failpoints.passed), None
-    for nth in range(1, count):
+    points, _failpoints.passed = _failpoints.passed, None
+    for nth in range(1, sum(point.startswith("create.") for point in points) + 1):
         _failpoints.arm(f"create.*:ENOSPC:{nth}")
         with pytest.raises(OutputError):
             RunDirectory.create(tmp_path / "run", CONFIG, WORDS)
