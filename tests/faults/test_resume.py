@@ -87,7 +87,7 @@ def test_another_configuration_is_refused_with_the_difference(
 @pytest.mark.row(40)
 @pytest.mark.parametrize("change", ["append a line", "exchange two lines", "touch"])
 def test_another_corpus_is_refused_and_another_time_is_not(change, copied, trials):
-    """Red with: the time of modification taken for the corpus; lengths alone compared."""
+    """Red with: lengths of files alone compared."""
     path = copied / "corpus.txt"
     lines = path.read_text().splitlines(keepends=True)
     if change == "append a line":
