@@ -18,10 +18,9 @@ enum class Role : std::uint8_t {
 
 struct Character {
   std::uint8_t size;           // of `folded`
-  std::uint8_t order;          // canonical combining class
   std::uint8_t composes;       // whether normalisation may change it, or what is before it
   Role role;                   // of the folded character
-  std::array<char, 6> folded;  // casefolded, in UTF-8
+  std::array<char, 5> folded;  // casefolded, in UTF-8
 };
 
 inline constexpr std::uint32_t kPageSize = 256, kPages = 0x110000 / kPageSize;

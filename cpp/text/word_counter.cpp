@@ -139,18 +139,18 @@ Verdict WordCounter::add_stretch(std::string_view stretch, Unicode const& unicod
   return Verdict::good;
 }
 
-/// Fold a stretch and find the words in it. Unless it is known to be in normal form C, that is made
-/// sure of on the way: no character composes, and marks are in order.
+/// Fold a stretch and find the words in it. Unless it is known to be in normal form C, it is made
+/// sure on the way that no character composes. Marks may then be out of order, which does not
+/// matter: none of them is a word character.
 WordCounter::Split WordCounter::split(std::string_view stretch, bool normal,
                                       Unicode const& unicode) {
-  // A character of two bytes or more becomes six at most.
+  // A character of two bytes or more becomes five at most.
   if (folded_.size() < 3 * stretch.size()) folded_.resize(3 * stretch.size());
   tokens_.clear();
   char* out = folded_.data();
   char const* run = out;   // where the run under way begins
   char const* last = out;  // its last character
   Role role = Role::separator;
-  int order = 0;
   auto const close = [&] {
     bool const several = last > run;
     if (role == Role::ideograph ? !several && out > run : several) tokens_.push_back({run, out});
@@ -175,7 +175,6 @@ WordCounter::Split WordCounter::split(std::string_view stretch, bool normal,
     if (c != kHigh) {
       char const folded = static_cast<char>(c);
       append(&folded, 1, c >= kFirstWord ? Role::letter : Role::separator);
-      order = 0;
       ++p;
       continue;
     }
@@ -184,12 +183,11 @@ WordCounter::Split WordCounter::split(std::string_view stretch, bool normal,
     if (size == 0) return Split::not_utf8;
     Character const* const it = describe(number, unicode);
     if (it == nullptr) return Split::failed;
-    if (!normal && (it->composes || (it->order != 0 && it->order < order))) {
+    if (!normal && it->composes) {
       for (; p < end; p += *p < 128 ? 1 : decode(p, number))
         if (*p >= 128 && decode(p, number) == 0) return Split::not_utf8;
       return Split::not_normal;
     }
-    order = it->order;
     p += size;
     if (it->role != Role::several) {
       append(it->folded.data(), it->size, it->role);

@@ -8,21 +8,23 @@ from functools import cache
 
 import numpy as np
 
-#: Scripts that do without spaces and whose characters say by their names what they are.
-_SCRIPTS = {
-    "CJK ": 2,
-    "IDEOGRAPHIC ": 2,
-    "HIRAGANA ": 3,
-    "KATAKANA": 4,
-    "HALFWIDTH KATAKANA": 4,
-}
-_SIZE = 6  # bytes of a folded character; no case folding is longer
+_SIZE = 5  # bytes of a folded character; no case folding is longer
 
 
 class Role(IntEnum):
     """The same as in cpp/text/characters.hpp."""
 
     SEPARATOR, LETTER, IDEOGRAPH, HIRAGANA, KATAKANA, SEVERAL = range(6)
+
+
+#: Scripts that do without blanks, by how the names of their characters begin.
+_SCRIPTS = {
+    "CJK ": Role.IDEOGRAPH,
+    "IDEOGRAPHIC ": Role.IDEOGRAPH,
+    "HIRAGANA ": Role.HIRAGANA,
+    "KATAKANA": Role.KATAKANA,
+    "HALFWIDTH KATAKANA": Role.KATAKANA,
+}
 
 
 def page(number: int) -> bytes:
@@ -35,11 +37,12 @@ def _described(code: int) -> bytes:
     if 0xD800 <= code < 0xE000:
         folded, role, composes = " ", Role.SEPARATOR, False
     else:
-        folded = "".join(c if is_word(c) else " " for c in character.casefold())
+        # re's \w, but for the underscore, which is ASCII and not asked for here
+        folded = "".join(c if c.isalnum() else " " for c in character.casefold())
         role = _role(folded)
         composes = character in _composing() or not unicodedata.is_normalized("NFC", character)
     spelled = folded.encode()
-    head = bytes([len(spelled), unicodedata.combining(character), composes, role])
+    head = bytes([len(spelled), composes, role])
     return head + spelled.ljust(_SIZE, b"\0")
 
 
@@ -48,18 +51,14 @@ def normal(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def is_word(character: str) -> bool:
-    r"""Whether it is a ``\w`` of Python's ``re``."""
-    return character.isalnum() or character == "_"
-
-
 def _role(folded: str) -> Role:
     if len(folded) > 1:
         return Role.SEVERAL
     if folded == " ":
         return Role.SEPARATOR
     name = unicodedata.name(folded, "")
-    return Role(next((role for start, role in _SCRIPTS.items() if name.startswith(start)), 1))
+    scripts = (role for start, role in _SCRIPTS.items() if name.startswith(start))
+    return next(scripts, Role.LETTER)
 
 
 @cache

@@ -8,9 +8,6 @@ from typing import NamedTuple
 
 from pysgrld.errors import UsageError
 
-#: Two word characters or more, casefolded and normalised first.
-TOKEN_PATTERN = r"\w\w+"
-
 #: What is done to words of a vocabulary that is built, where nothing else is asked for.
 BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
 
@@ -113,7 +110,7 @@ def compiled_pattern(pattern: str | None) -> re.Pattern[str] | None:
     UsageError
         If it is not a regular expression, or has more than one group.
     """
-    if pattern is None or pattern in (TOKEN_PATTERN, rf"\b{TOKEN_PATTERN}\b"):
+    if pattern is None:
         return None
     try:
         compiled = re.compile(pattern)

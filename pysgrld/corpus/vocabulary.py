@@ -19,7 +19,7 @@ from pysgrld.corpus.options import (
 )
 from pysgrld.corpus.stopwords import ENGLISH
 from pysgrld.corpus.stream import Stream
-from pysgrld.errors import CorpusError
+from pysgrld.errors import CorpusError, MissingInputError
 from pysgrld.types import Int64s
 
 _LONGEST = 2**20  # bytes of a word that somebody else wrote; ours are as long as they are
@@ -88,6 +88,11 @@ def stop_words(choice: str) -> frozenset[str]:
         return frozenset()
     if choice == "english":
         return ENGLISH
+    if not Path(choice).exists():
+        raise MissingInputError(
+            f"--stop-words {choice}: there is no such file; give english, none, "
+            "or a file with one word a line"
+        )
     return frozenset(map(folded, read_vocabulary(choice)))
 
 

@@ -95,8 +95,8 @@ def entries(corpus: Corpus) -> list[Counter[str]]:
 @settings(max_examples=500, deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=6))
 def test_the_tokeniser_equals_its_specification_for_any_unicode(texts):
-    """Red with: marks out of order taken for normal; a stretch folded from its second character on;
-    a run of one ideograph dropped, or of one letter kept."""
+    """Red with: a run of one ideograph dropped, or of one letter kept; a run that does not end where
+    another script begins."""
     found = counted([text.encode() for text in texts])
     assert found == [Counter(tokens(text)) for text in texts]
 

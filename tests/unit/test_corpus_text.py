@@ -64,6 +64,13 @@ def test_stop_words_of_a_file_are_left_out_in_any_case(tmp_path):
     assert not {"bread", "the"} & set(corpus.vocabulary)
 
 
+def test_a_language_without_a_list_of_stop_words_is_told_what_there_is(tmp_path):
+    with pytest.raises(
+        MissingInputError, match="german: there is no such file; give english, none"
+    ):
+        read(DATA / "tiny.txt", tmp_path / "s", stop_words="german")
+
+
 def test_defaults_keep_words_of_two_documents_and_of_half_of_them(tmp_path):
     corpus = read(DATA / "tiny.txt", tmp_path / "s")
     assert corpus.vocabulary == ("café", "bread", "wine")
