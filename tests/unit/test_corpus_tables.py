@@ -289,10 +289,12 @@ def test_a_parquet_file_that_was_cut_is_refused(table, keep):
 
 
 def test_a_changed_page_is_refused(table):
+    """Red with: checksums of pages not compared."""
     pa = pytest.importorskip("pyarrow")
-    path = table(pa.array([f"aa{i}" for i in range(1000)]), write_page_checksum=True)
+    column = pa.array([f"aa{i}" for i in range(1000)])
+    path = table(column, compression="none", use_dictionary=False, write_page_checksum=True)
     data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
+    data[data.index(b"aa500")] ^= 1
     path.write_bytes(data)
     with pytest.raises(CorpusError, match="damaged"):
         read(path)
