@@ -139,11 +139,11 @@ def test_the_identity_of_counts_holds_the_vocabulary_beside_them(write):
 
 
 def test_an_id_of_zero_far_down_the_file_means_that_ids_begin_at_zero(write):
-    """Red with: only the first 64 KiB looked at."""
-    text = "0 1:1\n" * 40_000 + "0 0:1\n"
+    """Red with: only the head looked at, which is a MiB of a file."""
+    text = "0 1:1\n" * 200_000 + "0 0:1\n"
     lines: list[str] = []
     corpus = read(write("x.svmlight", text), log=lines.append)
-    assert corpus.word_counts().tolist() == [1, 40_000, 0, 0]
+    assert corpus.word_counts().tolist() == [1, 200_000, 0, 0]
     assert any("counted from 0" in line for line in lines)
 
 
@@ -293,7 +293,7 @@ WRONG_ARRAYS = {
 
 @pytest.mark.parametrize("case", WRONG_ARRAYS)
 def test_a_wrong_matrix_is_refused(tmp_path, monkeypatch, case):
-    """Red with: numpy.load with pickles allowed (the canary sings)."""
+    """Nothing is unpickled (no canary sings). Red with: any of the checks left out, one by one."""
     monkeypatch.chdir(tmp_path)
     change, message = WRONG_ARRAYS[case]
     path = arrays(tmp_path / "in" / "x.npz", **(CSR | change))
@@ -326,16 +326,24 @@ def test_a_changed_byte_is_found_by_the_checksum(tmp_path):
         read(path)
 
 
+def misnamed(data: bytes) -> bytes:
+    """The first name in the directory said to be UTF-8, and not."""
+    at = data.index(b"PK\x01\x02")
+    return data[: at + 9] + b"\x08" + data[at + 10 : at + 46] + b"\xcc" + data[at + 47 :]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (misnamed, "damaged .'utf-8' codec"),
         (lambda data: data[:-5], "damaged"),
         (lambda data: __import__("gzip").compress(data), "unpack it"),
         (lambda data: pickle.dumps(data), "no .npz"),
     ],
-    ids=["cut", "compressed again", "a pickle"],
+    ids=["a name that is not UTF-8", "cut", "compressed again", "a pickle"],
 )
 def test_what_is_no_zip_archive_is_refused(tmp_path, change, message):
+    """Red with: only what zipfile calls BadZipFile taken for damage."""
     path = arrays(tmp_path / "in" / "x.npz", **CSR)
     path.write_bytes(change(path.read_bytes()))
     with pytest.raises(CorpusError, match=message):

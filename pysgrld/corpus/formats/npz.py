@@ -141,16 +141,11 @@ class _Member:
         return self.shape[0]
 
     def take(self, n: int) -> Array:
-        """Read on."""
+        """Read on; with the last values the checksum is compared."""
         data = self.file.read(n * self.dtype.itemsize)
         if len(data) != n * self.dtype.itemsize:
             raise _WrongError(f"{self.name} ends early; it is damaged")
         return np.frombuffer(data, self.dtype)
-
-    def end(self) -> None:
-        """Read to the end, where the checksum is compared."""
-        if self.file.read(1):
-            raise _WrongError(f"{self.name} does not end where it says; it is damaged")
 
 
 def _form(archive: zipfile.ZipFile) -> tuple[str, int, int]:
@@ -174,7 +169,7 @@ def _form(archive: zipfile.ZipFile) -> tuple[str, int, int]:
 
 
 def _entries(stream: Stream, form: str, documents: int, words: int) -> Iterator[Entries]:
-    """All entries as they are stored, those of count 0 left out."""
+    """All entries as they are stored."""
     size = stream.path.stat().st_size if stream.path is not None else 0
     told = stream.file.tell()
     with _opened(stream) as archive:
@@ -190,7 +185,6 @@ def _entries(stream: Stream, form: str, documents: int, words: int) -> Iterator[
                 now = max(told, size * done // data.length())
                 stream.on_read(now - told)
                 told = now
-        data.end()
     if stream.on_read is not None:
         stream.on_read(size - told)
 
@@ -222,8 +216,6 @@ def _compressed(
         before = last
     if before != entries:
         raise _WrongError("indptr.npy does not span the entries; it is damaged")
-    indptr.end()
-    indices.end()
 
 
 def _coordinates(
@@ -238,8 +230,6 @@ def _coordinates(
     for start in range(0, entries, PORTION):
         n = min(PORTION, entries - start)
         yield row.take(n).astype(np.int64), col.take(n).astype(np.int64)
-    row.end()
-    col.end()
 
 
 def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words: int) -> Entries:
@@ -261,7 +251,4 @@ def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words
             f"document {rows[at] + 1}, word {columns[at] + 1}: the count {values[at]} is not a "
             f"whole number from 0 to {LARGEST}"
         )
-    some = values > 0
-    return Entries(
-        rows[some] + 1, columns[some].astype(np.int32), values[some].astype(np.int32), None
-    )
+    return Entries(rows + 1, columns.astype(np.int32), values.astype(np.int32), None)

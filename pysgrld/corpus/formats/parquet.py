@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pysgrld.corpus.formats.kinds import Context, Texts
+from pysgrld.corpus.formats.kinds import Context, Texts, listed
 from pysgrld.corpus.stream import Stream
 from pysgrld.errors import CorpusError, MissingInputError
 
@@ -66,10 +66,10 @@ def _column(schema: Any, field: str, label: str) -> str:
     import pyarrow.types as kind
 
     if schema.names.count(field) != 1:
-        has = ", ".join(map(repr, schema.names[:8])) or "none"
         twice = "more than one" if field in schema.names else "no"
         raise CorpusError(
-            f"{twice} column {field!r} (it has {has}; choose one with --text-field)", label
+            f"{twice} column {field!r} (it has {listed(schema.names)}; choose one with --text-field)",
+            label,
         )
     given = found = schema.field(field).type
     if kind.is_dictionary(found):
