@@ -8,9 +8,18 @@
 namespace sgmc::text {
 namespace {
 
-/// What may be open. Of a link, `target` is before its first bar; after it the text is shown, or the
-/// link is hidden altogether.
-enum Kind : std::uint8_t { template_, target, shown, hidden, external, table, html_table, variants };
+/// What may be open. Of a link, `target` is before its first bar; after it the text is shown, or
+/// the link is hidden altogether.
+enum Kind : std::uint8_t {
+  template_,
+  target,
+  shown,
+  hidden,
+  external,
+  table,
+  html_table,
+  variants
+};
 
 struct Frame {
   std::size_t start;  ///< where its output begins; never below that of the frame under it
@@ -63,9 +72,14 @@ class Page {
 
   void put(char c) { out_[o_++] = c; }
 
-  /// Parts the words around something that disappears.
+  void skip_blanks() {
+    while (p_ < end_ && (*p_ == ' ' || *p_ == '\t')) ++p_;
+  }
+
+  /// Parts the words around something that disappears, by one blank however many there were.
   void part() {
-    if (o_ > 0 && !is_space(out_[o_ - 1])) put(' ');
+    skip_blanks();
+    if (o_ > 0 && !is_space(out_[o_ - 1]) && !is_space(at(0))) put(' ');
   }
 
   // -- what is open -----------------------------------------------------------------------------
@@ -92,8 +106,8 @@ class Page {
     if (apostrophe_ != kNowhere && apostrophe_ > start) apostrophe_ = kNowhere;
   }
 
-  /// Closes the innermost frame of a kind that is open, with all that was left open in it, and takes
-  /// back what they wrote.
+  /// Closes the innermost frame of a kind that is open, with all that was left open in it, and
+  /// takes back what they wrote.
   void drop(Kind kind) {
     Frame frame = pop();
     while (frame.kind != kind) frame = pop();
@@ -120,7 +134,7 @@ class Page {
     apostrophe_ = kNowhere;
     while (p_ < end_ && (*p_ == '*' || *p_ == '#' || *p_ == ':' || *p_ == ';')) ++p_;
     bool const marked = p_ > line_;
-    while (p_ < end_ && (*p_ == ' ' || *p_ == '\t')) ++p_;
+    skip_blanks();
     if (at(0) == '{' && at(1) == '|' && at(2) != '}') {
       push(table, o_);
       skip_line();
@@ -151,7 +165,7 @@ class Page {
     frames_.clear();
     open_.fill(0);
     p_ += repeated('=');
-    while (p_ < end_ && (*p_ == ' ' || *p_ == '\t')) ++p_;
+    skip_blanks();
     heading_ = o_;
   }
 
@@ -160,8 +174,8 @@ class Page {
     if (at(1) != '}') return;
     bool const both = at(2) == '}' && at(3) != '}';  // "|}}": an empty parameter, or "|}" and "}"
     if (open_[table] > 0 && !(both && innermost() == template_)) {
-      drop(table);
       p_ += 2;
+      drop(table);
     } else if (open_[template_] == 0) {
       p_ += 2;
     }
@@ -180,7 +194,8 @@ class Page {
       while (o_ > from && (is_space(out_[o_ - 1]) || out_[o_ - 1] == '=')) --o_;
     }
     // An odd bold and an odd italic: one of the three quotes was an apostrophe (l'''Odissea'').
-    if (bold_ && italic_ && apostrophe_ != kNowhere && floor() <= apostrophe_ && apostrophe_ <= o_) {
+    if (bold_ && italic_ && apostrophe_ != kNowhere && floor() <= apostrophe_ &&
+        apostrophe_ <= o_) {
       std::memmove(out_ + apostrophe_ + 1, out_ + apostrophe_, o_ - apostrophe_);
       work_ += o_ - apostrophe_;
       out_[apostrophe_] = '\'';
@@ -226,7 +241,7 @@ class Page {
   void open_external(char const* url, bool twice) {
     push(external, o_, twice);
     p_ = after_address(url);
-    while (p_ < end_ && (*p_ == ' ' || *p_ == '\t')) ++p_;
+    skip_blanks();
   }
 
   void close_bracket() {
@@ -236,12 +251,12 @@ class Page {
       put(']');
       ++p_;
     } else {
-      if (top_is_link()) {
-        Frame const frame = pop();
-        if (frame.kind == hidden || (frame.kind == target && is_hidden(frame)))
-          take_back(frame.start);
-      }
       p_ += 2;
+      if (!top_is_link()) return;
+      Frame const frame = pop();
+      if (frame.kind == shown || (frame.kind == target && !is_hidden(frame))) return;
+      take_back(frame.start);
+      if (o_ == 0 || is_space(out_[o_ - 1])) skip_blanks();
     }
   }
 
@@ -269,7 +284,8 @@ class Page {
     Lower name(prefix);
     std::replace(name.text, name.text + name.size, '_', ' ');
     if (wiki_.files.contains(name.view()) || wiki_.categories.contains(name.view())) return true;
-    std::string_view const tail = whole.substr(whole.size() - std::min<std::size_t>(6, whole.size()));
+    std::string_view const tail =
+        whole.substr(whole.size() - std::min<std::size_t>(6, whole.size()));
     std::size_t const dot = tail.rfind('.');
     return dot != tail.npos && listed(kMedia, Lower(tail.substr(dot + 1)).view());
   }
@@ -488,9 +504,9 @@ class Page {
   bool numbered(std::string_view digits, std::uint32_t base) {
     std::uint32_t code = 0;
     for (char const c : digits) {
-      std::uint32_t const digit =
-          is_digit(c) ? static_cast<std::uint32_t>(c - '0')
-                      : is_alpha(c) ? static_cast<std::uint32_t>(lower(c) - 'a' + 10) : 99;
+      std::uint32_t const digit = is_digit(c)   ? static_cast<std::uint32_t>(c - '0')
+                                  : is_alpha(c) ? static_cast<std::uint32_t>(lower(c) - 'a' + 10)
+                                                : 99;
       if (digit >= base) return false;
       code = std::min<std::uint32_t>(code * base + digit, 0x110000);
     }

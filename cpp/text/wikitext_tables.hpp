@@ -18,33 +18,37 @@ constexpr std::array<bool, 256> kMarks = [] {
 }();
 
 /// What lies between these tags is no prose, and no wikitext either.
-constexpr std::array kOpaque = {
-    "categorytree"sv, "ce"sv,         "chem"sv,         "gallery"sv,         "graph"sv,
-    "hiero"sv,        "imagemap"sv,   "includeonly"sv,  "indicator"sv,       "inputbox"sv,
-    "mapframe"sv,     "maplink"sv,    "math"sv,         "pre"sv,             "ref"sv,
-    "score"sv,        "source"sv,     "syntaxhighlight"sv, "templatedata"sv, "templatestyles"sv,
-    "timeline"sv};
+constexpr std::array kOpaque = {"categorytree"sv, "ce"sv,
+                                "chem"sv,         "gallery"sv,
+                                "graph"sv,        "hiero"sv,
+                                "imagemap"sv,     "includeonly"sv,
+                                "indicator"sv,    "inputbox"sv,
+                                "mapframe"sv,     "maplink"sv,
+                                "math"sv,         "pre"sv,
+                                "ref"sv,          "score"sv,
+                                "source"sv,       "syntaxhighlight"sv,
+                                "templatedata"sv, "templatestyles"sv,
+                                "timeline"sv};
 
 /// Tags within a word or between words; any other tag parts them.
 constexpr std::array kInline = {
-    "abbr"sv, "b"sv,     "bdi"sv, "bdo"sv,  "big"sv,    "cite"sv,   "code"sv,   "del"sv,
-    "dfn"sv,  "em"sv,    "font"sv, "i"sv,   "ins"sv,    "kbd"sv,    "nobr"sv,   "q"sv,
-    "s"sv,    "samp"sv,  "small"sv, "span"sv, "strike"sv, "strong"sv, "sub"sv,  "sup"sv,
-    "tt"sv,   "u"sv,     "var"sv};
+    "abbr"sv,  "b"sv,    "bdi"sv,    "bdo"sv,    "big"sv, "cite"sv, "code"sv, "del"sv, "dfn"sv,
+    "em"sv,    "font"sv, "i"sv,      "ins"sv,    "kbd"sv, "nobr"sv, "q"sv,    "s"sv,   "samp"sv,
+    "small"sv, "span"sv, "strike"sv, "strong"sv, "sub"sv, "sup"sv,  "tt"sv,   "u"sv,   "var"sv};
 
 /// Beginnings of addresses that are followed by "//".
-constexpr std::array kSchemes = {"ftp"sv,  "ftps"sv, "git"sv,    "gopher"sv, "http"sv, "https"sv,
-                                 "irc"sv,  "ircs"sv, "mms"sv,    "news"sv,   "nntp"sv, "sftp"sv,
-                                 "ssh"sv,  "svn"sv,  "telnet"sv, "worldwind"sv};
+constexpr std::array kSchemes = {"ftp"sv, "ftps"sv, "git"sv,    "gopher"sv,   "http"sv, "https"sv,
+                                 "irc"sv, "ircs"sv, "mms"sv,    "news"sv,     "nntp"sv, "sftp"sv,
+                                 "ssh"sv, "svn"sv,  "telnet"sv, "worldwind"sv};
 
 /// ... and that are not, which count within brackets only.
-constexpr std::array kBareSchemes = {"bitcoin"sv, "geo"sv, "magnet"sv, "mailto"sv, "news"sv,
-                                     "sip"sv,     "sips"sv, "sms"sv,   "tel"sv,    "urn"sv,
-                                     "xmpp"sv};
+constexpr std::array kBareSchemes = {"bitcoin"sv, "geo"sv, "magnet"sv, "mailto"sv,
+                                     "news"sv,    "sip"sv, "sips"sv,   "sms"sv,
+                                     "tel"sv,     "urn"sv, "xmpp"sv};
 
 /// Links to such files are pictures and sounds whatever their namespace is called.
-constexpr std::array kMedia = {"djvu"sv, "gif"sv,  "jpeg"sv, "jpg"sv, "mid"sv, "mp3"sv,
-                               "oga"sv,  "ogg"sv,  "ogv"sv,  "pdf"sv, "png"sv, "svg"sv,
+constexpr std::array kMedia = {"djvu"sv, "gif"sv,  "jpeg"sv, "jpg"sv,  "mid"sv,  "mp3"sv,
+                               "oga"sv,  "ogg"sv,  "ogv"sv,  "pdf"sv,  "png"sv,  "svg"sv,
                                "tif"sv,  "tiff"sv, "wav"sv,  "webm"sv, "webp"sv, "xcf"sv};
 
 /// Codes of languages that do not look like one.

@@ -49,7 +49,9 @@ _REDIRECT = re.compile(r"\s*#\s*redirect\b\s*:?\s*\[\[", re.IGNORECASE)
 _WORD = r"[^\s\[\]{}|<>#*:;='.,]{2,40}"
 #: "#WEITERLEITUNG [[Ziel]]", "#đổi hướng [[...]]": a word in place of the English one, a link, and
 #: hardly anything after it.
-_LOCAL_REDIRECT = re.compile(rf"\s*#{_WORD}(?: {_WORD})?\s*:?\s*\[\[[^\[\]\n]{{1,300}}\]\](.*)", re.S)
+_LOCAL_REDIRECT = re.compile(
+    rf"\s*#{_WORD}(?: {_WORD})?\s*:?\s*\[\[[^\[\]\n]{{1,300}}\]\](.*)", re.S
+)
 _MOST_AFTER = 200
 
 
