@@ -348,7 +348,6 @@ LATER = {
     "x.npz": b"PK\x03\x04....",
     "x.npy": b"\x93NUMPY\x01\x00",
     "x.mtx": b"%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 1 1\n",
-    "x.xml": b'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">\n<page>\n',
     "x.ldac": b"2 0:1 4:2\n1 3:1\n",
     "x.svmlight": b"-1 1:0.5 3:2\n",
     "x.json": b'[{"text": "a b"}]',
