@@ -83,7 +83,7 @@ bool is_hidden(Wiki const& wiki, std::string_view link_target) {
 
 std::string_view variant(std::string_view rule) {
   if (std::size_t const flags = rule.substr(0, 24).find('|'); flags != rule.npos) {
-    if (rule.substr(0, flags).find_first_of("THD-") != rule.npos) return {};  // it shows nothing
+    if (rule.substr(0, flags).find_first_of("THD-") != rule.npos) return rule.substr(0, 0);
     rule.remove_prefix(flags + 1);
   }
   std::string_view first = rule.substr(0, rule.find(';'));
