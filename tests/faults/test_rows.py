@@ -17,9 +17,9 @@ def marked():
     found = set()
     for path in HERE.glob("test_*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                if node.func.attr == "row":
-                    found |= {n.value for n in node.args if isinstance(n, ast.Constant)}
+            call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            if call and node.func.attr == "row":
+                found |= {n.value for n in node.args if isinstance(n, ast.Constant)}
     return found
 
 
