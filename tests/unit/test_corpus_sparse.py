@@ -363,3 +363,37 @@ def test_what_unpacks_to_more_than_max_input_is_refused_before_it_is_read(tmp_pa
         CorpusError, match=r"unpacks to 2000.* bytes, more than --max-input 1000000"
     ):
         read(path, max_input=10**6)
+
+
+WRONG_LINES = {
+    "LDA-C: a count of 0": ("x.ldac", "1 0:2\n1 0:0 1:1\n", "a count of 0"),
+    "LDA-C: a blank line": ("x.ldac", "1 0:2\n\n1 1:1\n", "a document without words is a line 0"),
+    "LDA-C: no pair": ("x.ldac", "1 0:2\n2 0:1 wine\n", "'wine' is not a pair id:count"),
+    "LDA-C: a label": ("x.ldac", "1 0:2\n-1 0:1\n", "the number of pairs is '-1'"),
+    "LDA-C: a comment": ("x.ldac", "1 0:2\n1 0:1 # one\n", "'#' is not a pair"),
+    "LDA-C: twice": ("x.ldac", "1 0:2\n3 3:1 0:1 3:1\n", "word 3 comes twice in document 2"),
+    "SVMlight: twice": ("x.svm", "1 1:2\n1 3:1 1:1 3:1\n", "word 3 comes twice in document 2"),
+    "SVMlight: no pair": ("x.svm", "1 1:2\n1 wine\n", "'wine' is not a pair id:count"),
+    "SVMlight: no label": ("x.svm", "1 1:2\nwine 1:1\n", "'wine' is no label"),
+    "SVMlight: a query": ("x.svm", "1 1:2\n1 qid:x 1:1\n", "a query is a whole number"),
+    "Matrix Market: twice": ("x.mtx", BANNER + "1 4 2\n1 3 1\n1 3 1\n", "word 3 comes twice"),
+    "Matrix Market: no banner": ("x.mtx", "\n1 4 1\n1 3 1\n", "is no banner"),
+    "Matrix Market: dense": ("x.mtx", BANNER.replace("coordinate", "array"), "a dense matrix"),
+    "Matrix Market: complex": ("x.mtx", BANNER.replace("integer", "complex"), "'complex'"),
+    "Matrix Market: symmetric": ("x.mtx", BANNER.replace("general", "symmetric"), "'symmetric'"),
+    "Matrix Market: no size": ("x.mtx", BANNER + "% nothing\n", "documents words entries"),
+    "Matrix Market: blank": ("x.mtx", BANNER + "1 4 2\n\n1 3 1\n1 4 1\n", "a blank line among"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_LINES)
+def test_a_wrong_line_is_named_with_what_is_wrong_in_it(write, case):
+    """Red with: a count of 0 in LDA-C passed over where the number of pairs fits without it."""
+    name, text, message = WRONG_LINES[case]
+    path = write(name, text)
+    with pytest.raises(CorpusError) as caught:
+        read(path)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(f"{path}:{caught.value.line}: ")
+    if not name.endswith(".mtx"):
+        assert caught.value.line == 2
