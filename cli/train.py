@@ -16,6 +16,7 @@ from .options import Described, flag, given, options_of_training, quiet
 Examples:
   sgmc train corpus.txt                        a document a line; no tuning
   sgmc train -k 20 data/docword.bible.txt.gz   UCI counts, 20 topics
+  sgmc train enwiki-latest-pages-articles.xml.bz2
   zcat news.jsonl.gz | sgmc train --text-field body --max-vocab 20000 -
   sgmc train --algo sgrld --time-limit 2h corpus.txt --out runs/a
 
@@ -38,9 +39,10 @@ def command(
 ) -> None:
     """Train a model on CORPUS: files or folders, or - for standard input.
 
-    Plain text (a document a line, or a folder of .txt files), JSON lines, UCI bag of words or a
-    folder made by 'sgmc corpus build'; gz, bz2, xz and zst are read as they are. Without a budget
-    it trains until the held-out perplexity has settled. Defaults are in [brackets].
+    Plain text (a document a line, or a folder of .txt files), a Wikipedia dump, JSON lines, CSV,
+    Parquet, counts (UCI, LDA-C, SVMlight, Matrix Market, .npz) or a folder made by 'sgmc corpus
+    build'; gz, bz2, xz and zst are read as they are. Without a budget it trains until the held-out
+    perplexity has settled. Defaults are in [brackets].
     """
     from pysgrld.options import check_usage
 
