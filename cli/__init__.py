@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import os
 import sys
 from typing import Any
 
 import click
 
-from pysgrld.errors import Interrupted, SgmcError, WriteError
+from pysgrld.errors import Interrupted, MemoryLimitError, SgmcError, WriteError
 
 #: Commands in the order of help: what each does, in one line.
 COMMANDS = {
@@ -86,6 +87,10 @@ class Sgmc(click.Group):
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run a command and end the process with its exit code."""
         kwargs["standalone_mode"] = False
+        for stream in (sys.stdout, sys.stderr):
+            # A word that the terminal has no letters for is shown by its code points.
+            if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+                stream.reconfigure(errors="backslashreplace")
         try:
             code = super().main(*args, **kwargs)
         except BaseException as error:
@@ -106,6 +111,12 @@ def _exit_code(error: BaseException) -> int:
         path = error.ctx.command_path if error.ctx else "sgmc"
         _say(f"sgmc: error: {_one_line(error.format_message())} (see '{path} --help')")
         return 2
+    if _out_of_memory(error):
+        _say(
+            "sgmc: error: out of memory: use fewer --topics, a smaller --max-vocab, or a machine "
+            "with more"
+        )
+        return MemoryLimitError.exit_code
     if isinstance(error, OSError) and not isinstance(error, SgmcError) and error.errno in FULL:
         _give_up(1)
         _say(f"sgmc: error: {error.filename or 'standard output'}: {error.strerror}; free space")
@@ -113,22 +124,27 @@ def _exit_code(error: BaseException) -> int:
     if isinstance(error, Interrupted):
         _say(f"sgmc: {error}")
         return error.exit_code
-    if isinstance(error, SgmcError) and error.exit_code != SgmcError.exit_code:
+    if isinstance(error, SgmcError) and type(error) is not SgmcError:
         _say(f"sgmc: error: {error}")
         return error.exit_code
     if isinstance(error, KeyboardInterrupt | click.Abort):
         _say("sgmc: stopped at once")
         return 130
-    if isinstance(error, MemoryError):
-        _say(
-            "sgmc: error: out of memory: use fewer --topics, a smaller --max-vocab, or a machine "
-            "with more"
-        )
-        return 87
     import traceback
 
     _say("".join(traceback.format_exception(error)) + f"sgmc: internal error\n{REPORT}")
     return SgmcError.exit_code
+
+
+def _out_of_memory(error: BaseException | None) -> bool:
+    """Whether an error, or the one that it came of, says that there is no memory left."""
+    while error is not None:
+        if isinstance(error, MemoryError):
+            return True
+        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _one_line(message: str) -> str:
@@ -185,3 +201,5 @@ def main() -> None:
     # On a shared machine threads that spin at a barrier take the cores from those they wait for;
     # the OpenMP library reads this when the core is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    # NumPy's library of matrices would start a thread for every core, for nothing that is done here.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

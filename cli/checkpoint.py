@@ -72,10 +72,10 @@ def show(run: str | None, step: int | None, json: bool) -> None:
 @as_json
 def verify(run: str | None, json: bool) -> None:
     """Read every byte of every checkpoint of RUN; exit code 76 if one is damaged."""
-    from pysgrld.run import verify_checkpoint
+    from pysgrld.run import verify_checkpoints
 
-    path, reports = _reports(run)
-    found = [verify_checkpoint(report.path) for report in reports]
+    path, _ = _reports(run)
+    found = verify_checkpoints(path)
     if json:
         show_json({"run": path, "checkpoints": [_brief(report) for report in found]})
     else:

@@ -7,6 +7,7 @@ from pysgrld.types import Array, Doubles, Floats, Int32s, Int64s
 ROW_PAD: int
 UNIT: int
 PHI_FLOOR: float
+MAX_COLLECTED: int
 compiler: str
 openmp: str
 
@@ -56,6 +57,7 @@ def permute(
 def uniforms(
     entity: Int64s, ordinal: Int64s, seed: int, chain: int, purpose: Purpose, step: int
 ) -> Doubles: ...
+def startable_threads(wanted: int) -> int: ...
 def zeros(rows: int, columns: int, dtype: str) -> Array: ...
 def renumber(ids: Int32s) -> tuple[Int32s, Int32s]: ...
 def documents_gibbs(

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.core import core
-from pysgrld.errors import NumericalError
+from pysgrld.errors import CheckpointError, NumericalError
 from pysgrld.models import MODELS
 from pysgrld.models.lda import Local
+from pysgrld.restore import check_topics, put_back
 from pysgrld.samplers import SAMPLERS, add_phi, lazy, look, relax
 from pysgrld.schedule import WARM_UP, Schedule
 from pysgrld.stream import Ahead, Minibatches, Online
@@ -220,7 +221,17 @@ class Chain:
         return arrays
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Go on from `arrays` as they were after ``step`` iterations."""
-        for name, array in self.arrays().items():
-            array[...] = arrays[name]
+        """Go on from `arrays` as they were after ``step`` iterations.
+
+        Raises
+        ------
+        CheckpointError
+            If they are no state of this chain.
+        """
+        put_back(self.arrays(), arrays)
+        if self.local.z is not None:
+            check_topics("z", self.local.z, self.local.topics)
+        for name, state in self.states.items():
+            if "last" in state and not (state["last"] <= state["now"]).all():
+                raise CheckpointError(f"array '{name}.last' of the checkpoint is ahead of its time")
         self.step = step

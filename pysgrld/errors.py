@@ -65,6 +65,10 @@ class WriteError(SgmcError):
     exit_code = 74
 
 
+class GoneError(WriteError):
+    """The run directory was removed or taken over while a process was writing to it (exit 74)."""
+
+
 class LockedError(SgmcError):
     """The run directory is held by a live process (exit 75)."""
 
@@ -99,6 +103,10 @@ class MemoryLimitError(SgmcError):
     """The memory needed is more than allowed (exit 87)."""
 
     exit_code = 87
+
+
+class NoProgressError(SgmcError):
+    """A third start in a row without progress: not begun (exit 70)."""
 
 
 class NotFittedError(SgmcError, ValueError, AttributeError):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.chain import Chain
-from pysgrld.core import core
+from pysgrld.core import check_lengths, core
 from pysgrld.errors import NotFittedError, UsageError
 from pysgrld.evaluate import Completion, split
 from pysgrld.matrices import as_documents
@@ -389,10 +389,26 @@ def proportions(
 ) -> Doubles:
     """Topic proportions (alpha + E[n_dk]) / (K alpha + N_d) of documents, given topics, (n, K).
 
-    Patterson and Teh (2013), eq. 15. A document's randomness is keyed by its id.
+    Patterson and Teh (2013), eq. 15. A document's randomness is keyed by its id. Of one that is too
+    long for the kept sweeps to be counted together, the last sweep alone is counted.
     """
+    lengths = documents.lengths
+    check_lengths(lengths, 1, "document", ids)
+    long = lengths > core.MAX_COLLECTED // (INFER_SWEEPS // 2)
+    theta = np.empty((len(ids), k))
+    for chosen, kept in ((~long, INFER_SWEEPS // 2), (long, 1)):
+        if chosen.any():
+            some = documents if chosen.all() else documents.take(np.flatnonzero(chosen))
+            theta[chosen] = _proportions(phi, some, ids[chosen], k, alpha, seed, count, kept)
+    return theta
+
+
+def _proportions(
+    phi: Floats, documents: Documents, ids: Int64s, k: int, alpha: float, seed: int, count: int,
+    kept: int,
+) -> Doubles:  # fmt: skip
+    """Proportions of documents, from this many kept sweeps."""
     batch = compact(documents, ids, 1.0)
-    kept = INFER_SWEEPS // 2
     _, counts = core.documents_gibbs(
         phi=phi[batch.words] if len(batch.words) else phi[:1],
         topics=k,

@@ -19,6 +19,8 @@ ALGORITHMS = {
     "gibbs": "blocked Gibbs over the whole corpus, the exact reference",
 }
 MODELS = {"lda": "latent Dirichlet allocation"}
+#: Signals that may be named as the one that stops a run.
+STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 LAZY = ("auto", "on", "off")
 
 #: A paper's published settings, as defaults.
@@ -109,6 +111,14 @@ def every(value: str) -> int | str:
 def time_limit(value: str) -> float | str:
     """Parse a duration, or auto: what the batch system leaves."""
     return value if value == "auto" else duration(value)
+
+
+def requeue_code(value: str) -> int:
+    """Parse an exit code that has no other meaning."""
+    code: int = integer(1, 255)(value)
+    if code in (2, 64, 65, 66, 70, 73, 74, 75, 76, 78, 86, 87, 130) or code > 127:
+        raise UsageError(f"'{value}' means something else already: take 85, or 99 for Grid Engine")
+    return code
 
 
 def share_or_count(value: str) -> int | float:
@@ -270,6 +280,11 @@ OPTIONS: dict[str, Option] = {
     "checkpoint-every": Option(every, "15m", "between checkpoints: iterations, or time", "Run", True,
                                "N|TIME", "15m"),
     "keep": Option(integer(1, 100_000), "3", "checkpoints kept", "Run", True, "N", 3),
+    "stop-signal": Option(choice(*STOP_SIGNALS), "USR1",
+                          "signal that stops too, as TERM and INT do: " + ", ".join(STOP_SIGNALS),
+                          "Run", True, "NAME", "USR1"),
+    "requeue-exit-code": Option(requeue_code, "85", "exit code of a run that was stopped early", "Run",
+                                True, "N", 85),
     "threads": Option(integer(1, 4096), "what this process may use", "threads to use", "Run", True, "N"),
     "max-memory": Option(size, "what this process may use", "refuse a run that needs more", "Run",
                          True, "SIZE"),

@@ -9,7 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.chain import Chain
+from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Completion
+from pysgrld.restore import put_back
 from pysgrld.types import Array, Doubles, Floats, Key
 
 #: A run has settled when doubling the sampling time bought less than this share,
@@ -148,10 +150,28 @@ class Posterior:
         return arrays
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Go on from `arrays`."""
-        self.samples = int(arrays["posterior.samples"][0])
-        self._history = [(int(t), float(p)) for t, p in arrays["posterior.history"]]
-        if self._sum is not None:
-            self._sum[...] = arrays["posterior.sum"]
+        """Go on from `arrays`.
+
+        Raises
+        ------
+        CheckpointError
+            If they are not what `arrays` gives of this run.
+        """
+        history = arrays.get("posterior.history", np.empty(0))
+        own = {n: a for n, a in self.arrays().items() if n.startswith("posterior.")}
+        own["posterior.history"] = np.empty((len(history), 2))
+        put_back(own, arrays)
+        self.samples = int(own["posterior.samples"][0])
+        if self.samples < 0 or len(history) not in (0, self.samples):
+            raise CheckpointError(
+                f"the checkpoint has {self.samples} samples and a history of {len(history)}"
+            )
+        self._history = [(int(t), float(p)) for t, p in history]
         if self.completion is not None:
-            self.completion.restore({k: arrays[f"completion.{k}"] for k in self.completion.state()})
+            self.completion.restore(
+                {
+                    name.removeprefix("completion."): array
+                    for name, array in arrays.items()
+                    if name.startswith("completion.")
+                }
+            )

@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import io
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 import pysgrld
-from pysgrld.core import core, padded
+from pysgrld.core import check_lengths, core, padded
 from pysgrld.corpus import Corpus, CorpusOptions, Progress, corpus_name, inputs_record, open_corpus
 from pysgrld.corpus.documents import store_documents
 from pysgrld.corpus.once import Once
@@ -22,8 +22,9 @@ from pysgrld.evaluate import HeldOut, pair, split
 from pysgrld.evaluate.completion import FURTHER_SWEEPS
 from pysgrld.options import FREE
 from pysgrld.resources import allowed_memory, threads
-from pysgrld.run import Candidate, RunDirectory, decide, find_run
-from pysgrld.run.files import replace_file, writing
+from pysgrld.run import Candidate, RunDirectory, claim, find_run
+from pysgrld.run.files import make_folder, rename, replace_file, writing
+from pysgrld.run.scratch import scratch_folder
 from pysgrld.samplers import FLOAT_ETA
 from pysgrld.settings import SHUFFLE_BUFFER, Facts, resolve
 from pysgrld.stream import Online, Stream, choose_holdout, minibatch_words
@@ -84,8 +85,9 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    inputs: Sequence[str], given: Mapping[str, Any], root: Path, listener: Listener
-) -> Prepared:
+    inputs: Sequence[str], given: Mapping[str, Any], root: Path, listener: Listener,
+    locks: contextlib.ExitStack, *, break_lock: bool = False,
+) -> Prepared:  # fmt: skip
     """Find or make the run that this command line means.
 
     Parameters
@@ -97,6 +99,10 @@ def prepare(
     root : Path
         Where runs without a name of their own lie.
     listener : Listener
+    locks : ExitStack
+        Keeps the lock of the run, which is taken before anything is written to it.
+    break_lock : bool
+        Take over a run that a process of another host has left locked.
 
     Raises
     ------
@@ -105,18 +111,18 @@ def prepare(
     """
     algo = resolve_algo(given)
     out = given.get("out")
-    candidate = find_run(
-        out=Path(out) if out else None,
-        root=root,
-        name=f"{corpus_name(inputs)}-{algo}",
-        resume=given.get("resume", "auto"),
-    )
+    resume = given.get("resume", "auto")
+    find = partial(
+        find_run, out=Path(out) if out else None, root=root, name=f"{corpus_name(inputs)}-{algo}",
+        resume=resume,
+    )  # fmt: skip
+    candidate = find()
     reading = CorpusOptions(**{n.replace("-", "_"): given[n] for n in _READING if n in given})
     parent = candidate.path.parent
     made = not parent.exists()
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=".sgmc-", dir=parent))
+        make_folder(parent, "parent")
+        scratch = locks.enter_context(scratch_folder(parent))
     except OSError as error:
         raise OutputError(f"{parent}: cannot be written: {error.strerror}") from None
     try:
@@ -146,8 +152,10 @@ def prepare(
                 f"lazy: {options['lazy']}, minibatches hold about {_about(seen)} of "
                 f"{corpus.words:,} words"
             )
-        widest = int(np.diff(corpus.indptr).max())
-        _check_memory(options, facts, held_out, widest, number, listener)
+        sweeps = options["sweeps"]
+        check_lengths(lengths[train], sweeps - sweeps // 2, "document", train)
+        extent = int(np.diff(corpus.indptr).max()), int(lengths.max())
+        _check_memory(options, facts, held_out, extent, number, listener)
         config = {
             "schema": 1,
             "options": options,
@@ -166,13 +174,11 @@ def prepare(
                 "held_out_dropped": held_out.dropped if held_out else 0,
             },
         }  # fmt: skip
-        decision = decide(candidate, config, free=FREE, resume=given.get("resume", "auto"))
+        decision, run = claim(
+            find, config, corpus.vocabulary, locks, free=FREE, resume=resume, break_lock=break_lock
+        )
         for note in decision.notes:
             listener.note(note)
-        if decision.run is None:
-            run = RunDirectory.create(decision.path, config, corpus.vocabulary)
-        else:
-            run = decision.run
         corpus = _settle_corpus(corpus, run, scratch)
         if held_out:
             for name, part in (("observed", held_out.observed), ("held-out", held_out.held_out)):
@@ -249,7 +255,8 @@ def _settle_corpus(corpus: Corpus, run: RunDirectory, scratch: Path) -> Corpus:
         return corpus
     place = run.path / "corpus"
     if not place.exists():
-        corpus.path.rename(place)
+        with writing(place):
+            rename(corpus.path, place, "corpus")
     return Corpus.open(place)
 
 
@@ -366,13 +373,15 @@ def _visits(held_out: HeldOut | None) -> int:
 
 
 def _check_memory(
-    options: Mapping[str, Any], facts: Facts, held_out: HeldOut | None, widest: int, number: int,
-    listener: Listener,
+    options: Mapping[str, Any], facts: Facts, held_out: HeldOut | None, extent: tuple[int, int],
+    number: int, listener: Listener,
 ) -> None:  # fmt: skip
     """Say what the run will need, and refuse it if that is more than allowed.
 
-    ``widest`` is the largest number of distinct words of a document, ``number`` that of threads.
+    ``extent`` has the largest numbers of distinct words and of tokens that a document has, ``number``
+    is that of threads.
     """
+    widest, longest = extent
     lazy, k = options["lazy"] == "on", padded(options["topics"])
     cells = facts.words * k
     seen = facts.minibatch_words(options["minibatch"], options["seed"])
@@ -381,7 +390,7 @@ def _check_memory(
     need = {
         "topics": (4 if options["eta"] >= FLOAT_ETA else 8) * cells + 8 * facts.words * lazy,
         "a minibatch's topics and counts": (4 + 8) * seen * k + 12 * cells * lazy,
-        "documents in hand": 4 * number * 4 * widest * k,
+        "documents in hand": 4 * number * (4 * widest * k + 8 * longest),
         "posterior mean": (8 + 4) * cells if options["samples"] else 0,
         "held-out documents": scored,
         "topics of tokens": 8 * facts.tokens if options["algo"] == "gibbs" else 0,

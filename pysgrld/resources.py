@@ -8,7 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from pysgrld.core import core
+
 _CGROUP = Path("/sys/fs/cgroup")
+
+#: Threads that anybody may ask for.
+MOST = 4096
 
 
 class Threads(NamedTuple):
@@ -22,15 +27,28 @@ def threads(given: int | None, environment: Mapping[str, str] | None = None) -> 
     """Threads to use: what was asked for, else the environment's, else what the system allows.
 
     Order: ``--threads``, ``OMP_NUM_THREADS``, ``SLURM_CPUS_PER_TASK``, then the smaller of the CPU
-    affinity and the cgroup's quota. Never the number of processors of the machine.
+    affinity and the cgroup's quota. Never the number of processors of the machine, and never more
+    than this process can start beside the one that reads ahead.
     """
+    wanted = _wanted(given, environment)
+    if wanted.number == 1:
+        return wanted
+    ask = min(wanted.number + 1, MOST)
+    can = core.startable_threads(ask)
+    if can < ask:
+        source = f"{wanted.source} {wanted.number}; a limit of processes or memory allows no more"
+        return Threads(max(1, can - 1), source)
+    return wanted
+
+
+def _wanted(given: int | None, environment: Mapping[str, str] | None) -> Threads:
     environment = os.environ if environment is None else environment
     if given is not None:
         return Threads(given, "--threads")
     for name in ("OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"):
         value = environment.get(name, "").split(",")[0].strip()
         if value.isdigit() and int(value) > 0:
-            return Threads(min(int(value), 4096), name)
+            return Threads(min(int(value), MOST), name)
     affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     quota = _cgroup_cpus()
     if quota is not None and quota < affinity:

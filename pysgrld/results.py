@@ -307,8 +307,9 @@ class Results:
         held_out, arrays = self.held_out(), self.checkpoint.arrays
         scorer = self._scorer(held_out)
         if "completion.mean" in arrays:
-            kept = {n: arrays[f"completion.{n}"] for n in scorer.state()}
-            if any(kept[n].shape != a.shape for n, a in scorer.state().items()):
+            own = scorer.state()
+            kept = {n: arrays[f"completion.{n}"] for n in own if f"completion.{n}" in arrays}
+            if any(a.shape != own[n].shape for n, a in kept.items()):
                 raise CheckpointError(
                     f"{self.path / 'holdout'}: not the documents of the checkpoint's average; "
                     "restore the folder"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -12,13 +12,25 @@ import numpy as np
 
 from pysgrld.chain import Chain, Visit
 from pysgrld.corpus import Progress
-from pysgrld.errors import Interrupted, MismatchError, NumericalError, WriteError
+from pysgrld.errors import (
+    CheckpointError,
+    GoneError,
+    Interrupted,
+    MismatchError,
+    NumericalError,
+    WriteError,
+)
 from pysgrld.evaluate import Completion
 from pysgrld.options import check_usage, duration
 from pysgrld.posterior import Posterior, Settled, Thinning
 from pysgrld.prepare import Listener, Prepared, prepare
 from pysgrld.resources import rss_bytes, threads
-from pysgrld.run import Checkpoint, RunDirectory, StopFlag, set_latest
+from pysgrld.restore import counted
+from pysgrld.run import Checkpoint, RunDirectory, SecondInterrupt, StopFlag, set_latest
+from pysgrld.run.backlog import Backlog
+from pysgrld.run.failure import keep_failure
+from pysgrld.run.progress import refuse_endless_starts
+from pysgrld.run.pulse import Pulse
 from pysgrld.stream import Online
 from pysgrld.stream import Position as StreamPosition
 
@@ -116,20 +128,28 @@ def train(
     """
     check_usage(given)
     limit = given.get("time-limit")
-    with StopFlag(limit) as stop:
-        prepared = prepare(inputs, given, root, _Stoppable(reporter, stop))
+    watch = StopFlag(limit, stop_signal=given.get("stop-signal"))
+    with watch as stop, contextlib.ExitStack() as locks, _ending_with(given):
+        stoppable = _Stoppable(reporter, stop)
+        prepared = prepare(inputs, given, root, stoppable, locks, break_lock=break_lock)
         run = prepared.run
+        set_latest(run.path, root)
         if prepared.action == "finished":
-            set_latest(run.path, root)
             reporter.finished(run, "finished already: nothing to do")
             return run
-        with run.lock(break_lock=break_lock):
-            set_latest(run.path, root)
-            try:
-                return _Training(prepared, given, reporter, stop).go()
-            finally:
-                if prepared.once:
-                    prepared.once.close()
+        if prepared.once:
+            locks.callback(prepared.once.close)
+        return _Training(prepared, given, reporter, stop).go()
+
+
+@contextlib.contextmanager
+def _ending_with(given: Mapping[str, Any]) -> Iterator[None]:
+    """End an early stop with the exit code that this batch system requeues on."""
+    try:
+        yield
+    except Interrupted as stopped:
+        stopped.exit_code = given.get("requeue-exit-code", stopped.exit_code)
+        raise
 
 
 class _Stoppable:
@@ -181,6 +201,9 @@ class _Training:
         self.wait_seconds = 0.0
         self.documents = self.tokens = 0
         self.failed = 0
+        self.looked = -1
+        self.backlog = Backlog(self.run, self.reporter.note)
+        self.pulse = Pulse()
         self.action, self.required = p.action, p.checkpoint_required
 
     # ---- the loop ----
@@ -188,55 +211,76 @@ class _Training:
     def go(self) -> RunDirectory:
         """Train until the budget is used, the perplexity has settled, or something says stop."""
         self._start()
-        if ended := self._budget_used():
-            self.reporter.finished(self.run, f"nothing to do: {ended}")
-            return self.run
-        run, chain, posterior = self.run, self.chain, self.posterior
-        looks = _Every(self._free("eval-every"), chain.step, self.train_seconds)
-        saves = _Every(self._free("checkpoint-every"), chain.step, self.train_seconds)
         try:
-            self._loop(looks, saves)
-        except NumericalError as error:
-            run.log_event("failed", step=chain.step, error=str(error))
-            run.set_status("failed", step=chain.step, error=str(error))
+            with self.pulse:
+                return self._go()
+        except Interrupted:
             raise
-        ended = self._budget_used()
-        settled = posterior.settled() if not ended and self._open_ended() else None
-        if self.stop.reason and not ended and not settled:
+        except NumericalError as error:
+            arrays = self.chain.arrays() | self.posterior.arrays()
+            told = f"{error}; {keep_failure(self.run.path, self.chain.step, arrays)}"
+            self._record("failed", error=told)
+            raise NumericalError(told) from error
+        except SecondInterrupt:
+            self._record("interrupted", reason="SIGINT")
+            raise
+        except BaseException as error:
+            self._record("failed", error=str(error))
+            raise
+
+    def _record(self, state: str, **fields: str) -> None:
+        """Say how a start ended that did not end in order, as far as the disk lets it."""
+        with contextlib.suppress(WriteError):
+            self.run.log_event(state, step=self.chain.step, **fields)
+            self.run.set_status(state, step=self.chain.step, **fields)
+
+    def _go(self) -> RunDirectory:
+        chain, backlog = self.chain, self.backlog
+        settled = None
+        done = self._budget_used()
+        ended = done and f"nothing to do: {done}"
+        if not done:
+            self._loop(
+                _Every(self._free("eval-every"), chain.step, self.train_seconds),
+                _Every(self._free("checkpoint-every"), chain.step, self.train_seconds),
+            )
+            ended = self._budget_used()
+            settled = self.posterior.settled() if not ended and self._open_ended() else None
+        if not done or self.looked != chain.step:  # killed just before its last line
             self._look()
             self._save(last=True)
-            run.set_status("interrupted", step=chain.step, reason=self.stop.reason)
-            run.log_event("interrupted", step=chain.step, reason=self.stop.reason)
+        stopped = self.stop.reason if not ended and not settled else None
+        line = stopped or (_settled_line(settled) if settled else str(ended))
+        state = "interrupted" if stopped else "finished"
+        backlog.set_status(state, step=chain.step, reason=line)
+        backlog.log_event(state, step=chain.step, reason=line)
+        backlog.finish()
+        if stopped:
             raise Interrupted(
-                f"{self.stop.reason}: stopped after iteration {chain.step}, checkpoint written to "
-                f"{run.path}; run the same command again to continue"
+                f"{stopped}: stopped after iteration {chain.step}, checkpoint written to "
+                f"{self.run.path}; run the same command again to continue"
             )
-        self._look()
-        self._save(last=True)
-        line = _settled_line(settled) if settled else str(ended)
         if self.once:
             self.once.tell(self.tokens)
-        run.set_status("finished", step=chain.step, reason=line)
-        run.log_event("finished", step=chain.step, reason=line)
-        self.reporter.finished(run, line)
-        return run
+        self.reporter.finished(self.run, line)
+        return self.run
 
     def _loop(self, looks: _Every, saves: _Every) -> None:
         chain, posterior, stop = self.chain, self.posterior, self.stop
         step_seconds = 0.0
         while not self._budget_used() and not stop.should_stop(step_seconds):
-            began = time.perf_counter()
+            began = self.pulse.awake()
             try:
                 batch = chain.next_batch()
             except _Stopped:
                 return
-            ready = time.perf_counter()
+            ready = self.pulse.awake()
             self.wait_seconds += ready - began
             if batch is None:
                 self.ended = f"the stream ended after {self.documents:,} documents"
                 return
             visit = chain.advance(batch)
-            self.train_seconds += time.perf_counter() - began
+            self.train_seconds += self.pulse.awake() - began
             chain.check()
             self._count(visit)
             if posterior.due:
@@ -250,7 +294,10 @@ class _Training:
                 self._save(last=False)
                 saves.done(chain.step, self.train_seconds)
             self.reporter.moved(self._position(visit.step_size))
-            step_seconds = time.perf_counter() - began
+            step_seconds = self.pulse.awake() - began
+            if gap := round(self.pulse.take_gap(), 1):
+                self.backlog.log_event("gap", step=chain.step, seconds=gap)
+                self.reporter.note(f"stood still for {gap} s: stopped, or the machine suspended")
 
     # ---- what the loop does ----
 
@@ -258,20 +305,19 @@ class _Training:
         """Go on from the last good checkpoint, or from the beginning."""
         run, chain = self.run, self.chain
         checkpoint = run.load_checkpoint(required=self.required)
+        refuse_endless_starts(run, checkpoint.step if checkpoint else 0)
         run.rewind(checkpoint)
         if checkpoint is None:
             line = "starts at iteration 0"
             if self.action == "continue":
                 line += " (no checkpoint was written yet)"
         else:
-            chain.restore(checkpoint.step, checkpoint.arrays)
-            self.posterior.restore(checkpoint.arrays)
-            self.train_seconds = checkpoint.meta["train_seconds"]
-            self.wait_seconds = checkpoint.meta["wait_seconds"]
-            self.documents, self.tokens = checkpoint.meta["documents"], checkpoint.meta["tokens"]
+            self._restore(checkpoint)
             if isinstance(self.stream, Online):
                 self._read_on(self.stream, checkpoint)
             line = f"goes on from iteration {checkpoint.step} of {checkpoint.path.name}"
+        metrics = run.read_metrics()
+        self.looked = metrics[-1]["iteration"] if metrics else -1
         changed = {
             name: self.options[name]
             for name in ("epochs", "iterations", "time-limit", "eval-every", "checkpoint-every",
@@ -283,6 +329,19 @@ class _Training:
         run.set_status("running", step=chain.step)
         run.log_event("started", step=chain.step, line=line)
         self.reporter.started(run, line)
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint that verifies."""
+        try:
+            self.chain.restore(checkpoint.step, checkpoint.arrays)
+            self.posterior.restore(checkpoint.arrays)
+            (self.train_seconds, self.wait_seconds, self.documents, self.tokens) = counted(
+                checkpoint.meta, "train_seconds", "wait_seconds", "documents", "tokens"
+            )
+        except CheckpointError as error:
+            raise CheckpointError(
+                f"{checkpoint.path}: {error}; remove that folder to go on from the one before"
+            ) from None
 
     def _read_on(self, stream: Online, checkpoint: Checkpoint) -> None:
         """Read a stream again, to where it was, and refuse another one."""
@@ -323,10 +382,10 @@ class _Training:
         if spacing != before:
             for ordinal in self.thinning.kept(n - 1):
                 if ordinal % spacing:
-                    self.run.remove_sample(self._step_of(ordinal))
+                    self.backlog.remove_sample(self._step_of(ordinal))
         if n % spacing == 0:
             phi = self.chain.phi()[:, : self.options["topics"]]
-            self.run.write_sample(self.chain.step, np.ascontiguousarray(phi.T))
+            self.backlog.write_sample(self.chain.step, np.ascontiguousarray(phi.T))
 
     def _step_of(self, ordinal: int) -> int:
         """Iteration of the posterior sample of this number."""
@@ -334,9 +393,9 @@ class _Training:
 
     def _look(self) -> None:
         """Write a line of metrics; never changes the chain."""
-        metrics = self.run.read_metrics()
-        if metrics and metrics[-1]["iteration"] == self.chain.step:
+        if self.looked == self.chain.step:
             return
+        self.looked = self.chain.step
         speed = self.tokens / self.train_seconds if self.train_seconds else 0.0
         record = {
             "iteration": self.chain.step,
@@ -352,13 +411,13 @@ class _Training:
             "tokens_per_second": round(speed, 1),
             "rss_bytes": rss_bytes(),
         }
-        self.run.append_metrics(record)
-        self.run.set_status("running", step=self.chain.step)
+        self.backlog.append_metrics(record)
+        self.backlog.set_status("running", step=self.chain.step)
         self.reporter.evaluated(record)
 
     def _save(self, *, last: bool) -> None:
         """Write a checkpoint; one that fails is said, and is fatal at the end or three in a row."""
-        began = time.perf_counter()
+        began = self.pulse.awake()
         meta: dict[str, Any] = {
             "train_seconds": self.train_seconds,
             "wait_seconds": self.wait_seconds,
@@ -368,21 +427,23 @@ class _Training:
         if isinstance(self.stream, Online):
             meta["stream"] = self.stream.position(self.chain.step)._asdict()
         try:
-            self.run.save_checkpoint(
+            self.backlog.save_checkpoint(
                 self.chain.step,
                 self.chain.arrays() | self.posterior.arrays(),
                 meta,
                 keep=self._free("keep"),
             )
+        except GoneError:
+            raise
         except WriteError as error:
             self.failed += 1
-            self.run.log_event("checkpoint-failed", step=self.chain.step, error=str(error))
+            self.backlog.log_event("checkpoint-failed", step=self.chain.step, error=str(error))
             self.reporter.note(str(error))
             if last or self.failed >= FAILED_CHECKPOINTS:
                 raise
             return
         self.failed = 0
-        self.stop.note_checkpoint_seconds(time.perf_counter() - began)
+        self.stop.note_checkpoint_seconds(self.pulse.awake() - began)
 
     # ---- when to end ----
 

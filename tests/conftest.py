@@ -1,4 +1,8 @@
-"""What tests of kernels share."""
+"""What tests of kernels share, and the word of honour that a sanitizer is really there."""
+
+import importlib
+import os
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +18,37 @@ def isa(request):
     core.use_isa(before)
 
 
+@pytest.fixture
+def standard_input(tmp_path):
+    """Give some bytes to whatever reads standard input."""
+    before = os.dup(0)
+
+    def give(data):
+        path = tmp_path / ".standard-input"
+        path.write_bytes(data)
+        with path.open("rb") as file:
+            os.dup2(file.fileno(), 0)
+
+    yield give
+    os.dup2(before, 0)
+    os.close(before)
+
+
 def pytest_addoption(parser):
     parser.addoption(
         "--fault-record", metavar="FILE", help="write what the tests of the fault matrix did there"
     )
+
+
+#: What a module that is instrumented calls.
+_CALLS = {"address": b"__asan_init", "undefined": b"__ubsan_handle"}
+
+
+def pytest_sessionstart(session):
+    """Under .ci/sanitizers, every module that is loaded must be one that was built there."""
+    sanitizer = os.environ.get("SGMC_SANITIZER")
+    if sanitizer:
+        for name in ("_core", "corpus._tokenize", "corpus._wikitext"):
+            file = importlib.import_module(f"pysgrld.{name}").__file__
+            if _CALLS[sanitizer] not in Path(file).read_bytes():
+                pytest.exit(f"{file} is not built with -fsanitize={sanitizer}", returncode=3)

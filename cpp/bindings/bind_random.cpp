@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "sgmc/parallel.hpp"
 
 #define SGMC_STRING_(x) #x
 #define SGMC_STRING(x) SGMC_STRING_(x)
@@ -20,6 +21,7 @@ void bind_random(py::module_& m) {
   m.attr("ROW_PAD") = kPad;
   m.attr("UNIT") = static_cast<std::int64_t>(kUnit);
   m.attr("PHI_FLOOR") = kPhiFloor;
+  m.attr("MAX_COLLECTED") = kMaxCollected;
   py::enum_<Purpose>(m, "Purpose")
       .value("init", Purpose::init)
       .value("documents", Purpose::documents)
@@ -125,6 +127,14 @@ void bind_random(py::module_& m) {
       },
       py::arg("entity"), py::arg("ordinal"), py::arg("seed"), py::arg("chain"), py::arg("purpose"),
       py::arg("step"));
+  m.def(
+      "startable_threads",
+      [](int wanted) {
+        check_threads(wanted);
+        py::gil_scoped_release release;
+        return startable_threads(wanted);
+      },
+      py::arg("wanted"));
   m.def(
       "zeros",
       [](std::int64_t rows, std::int64_t columns, std::string const& dtype) -> py::object {

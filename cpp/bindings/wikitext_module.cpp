@@ -37,7 +37,8 @@ class Stripper {
     std::vector<std::string_view> sources;
     std::vector<std::size_t> ends;
     std::size_t total = 0;
-    for (py::handle const document : documents) total += sources.emplace_back(view(document)).size();
+    for (py::handle const document : documents)
+      total += sources.emplace_back(view(document)).size();
     std::unique_ptr<char[]> const text(new char[total]);
     {
       py::gil_scoped_release const release;  // the tuple keeps the documents, which never change
@@ -74,7 +75,8 @@ PYBIND11_MODULE(_wikitext, m) {
                     std::vector<std::pair<std::string, std::string>> const&>(),
            py::kw_only(), py::arg("files"), py::arg("categories"), py::arg("entities"))
       .def(
-          "strip", [](Stripper const& self, py::list const& documents) {
+          "strip",
+          [](Stripper const& self, py::list const& documents) {
             return self.strip(py::tuple(documents));
           },
           py::arg("documents"))

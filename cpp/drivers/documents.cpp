@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "sgmc/drivers.hpp"
@@ -27,6 +29,11 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
   for (std::int64_t d = 0; d < n; ++d) {
     std::int64_t sum = 0;
     for (std::int64_t i = task.indptr[d]; i < task.indptr[d + 1]; ++i) sum += task.counts[i];
+    if (sum > kMaxCollected / task.kept)
+      throw std::invalid_argument("document " + std::to_string(d) + " has " + std::to_string(sum) +
+                                  " tokens: at most " + std::to_string(kMaxCollected / task.kept) +
+                                  " can be counted in " + std::to_string(task.kept) +
+                                  " kept sweeps");
     tokens[static_cast<std::size_t>(d)] = sum;
     longest = std::max(longest, sum);
     widest = std::max(widest, task.indptr[d + 1] - task.indptr[d]);
@@ -93,7 +100,7 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
 
 std::vector<std::int32_t> renumber(std::int32_t const* ids, std::int64_t n, std::int32_t* out) {
   std::int32_t const most = n ? *std::max_element(ids, ids + n) : -1;
-  std::size_t const groups = static_cast<std::size_t>(most + 64) / 64;
+  std::size_t const groups = static_cast<std::size_t>(std::int64_t{most} + 64) / 64;
   std::vector<std::uint64_t> seen(groups, 0);
   std::vector<std::int32_t> before(groups, 0);  // distinct ids in the groups before
   for (std::int64_t i = 0; i < n; ++i)

@@ -18,9 +18,9 @@ using Entities = std::unordered_map<std::string, std::string, StringHash, std::e
 
 /// What differs from wiki to wiki. Names are in lower case where they are ASCII.
 struct Wiki {
-  Names files;       ///< namespaces whose links are pictures: "file", "image", "datei", ...
-  Names categories;  ///< namespaces whose links are not shown in the text
-  Entities entities; ///< name -> UTF-8; none may be longer than "&name;"
+  Names files;        ///< namespaces whose links are pictures: "file", "image", "datei", ...
+  Names categories;   ///< namespaces whose links are not shown in the text
+  Entities entities;  ///< name -> UTF-8; none may be longer than "&name;"
 };
 
 /// Writes the prose of a page to `out`, which has room for `source.size()` bytes, and returns how
@@ -29,7 +29,8 @@ struct Wiki {
 ///
 /// One pass. What is written under an open construct is taken back when that construct turns out to
 /// be a template, a table or a picture: its closing mark moves the end of `out` back to where it
-/// began. So nothing is ever parsed twice, nothing recurs, and what is never closed never disappears.
+/// began. So nothing is ever parsed twice, nothing recurs, and what is never closed never
+/// disappears.
 std::size_t strip(Wiki const& wiki, std::string_view source, char* out, std::size_t& work);
 
 }  // namespace sgmc::text

@@ -11,44 +11,48 @@ namespace sgmc::text {
 using namespace std::string_view_literals;
 
 /// Bytes at which a run of plain text ends.
-constexpr std::array<bool, 256> kMarks = [] {
+inline constexpr std::array<bool, 256> kMarks = [] {
   std::array<bool, 256> marks{};
   for (char c : "{}[]<&'|\n:_"sv) marks[static_cast<std::uint8_t>(c)] = true;
   return marks;
 }();
 
 /// What lies between these tags is no prose, and no wikitext either.
-constexpr std::array kOpaque = {
-    "categorytree"sv, "ce"sv,         "chem"sv,         "gallery"sv,         "graph"sv,
-    "hiero"sv,        "imagemap"sv,   "includeonly"sv,  "indicator"sv,       "inputbox"sv,
-    "mapframe"sv,     "maplink"sv,    "math"sv,         "pre"sv,             "ref"sv,
-    "score"sv,        "source"sv,     "syntaxhighlight"sv, "templatedata"sv, "templatestyles"sv,
-    "timeline"sv};
+inline constexpr std::array kOpaque = {"categorytree"sv, "ce"sv,
+                                       "chem"sv,         "gallery"sv,
+                                       "graph"sv,        "hiero"sv,
+                                       "imagemap"sv,     "includeonly"sv,
+                                       "indicator"sv,    "inputbox"sv,
+                                       "mapframe"sv,     "maplink"sv,
+                                       "math"sv,         "pre"sv,
+                                       "ref"sv,          "score"sv,
+                                       "source"sv,       "syntaxhighlight"sv,
+                                       "templatedata"sv, "templatestyles"sv,
+                                       "timeline"sv};
 
 /// Tags within a word or between words; any other tag parts them.
-constexpr std::array kInline = {
-    "abbr"sv, "b"sv,     "bdi"sv, "bdo"sv,  "big"sv,    "cite"sv,   "code"sv,   "del"sv,
-    "dfn"sv,  "em"sv,    "font"sv, "i"sv,   "ins"sv,    "kbd"sv,    "nobr"sv,   "q"sv,
-    "s"sv,    "samp"sv,  "small"sv, "span"sv, "strike"sv, "strong"sv, "sub"sv,  "sup"sv,
-    "tt"sv,   "u"sv,     "var"sv};
+inline constexpr std::array kInline = {
+    "abbr"sv,  "b"sv,    "bdi"sv,    "bdo"sv,    "big"sv, "cite"sv, "code"sv, "del"sv, "dfn"sv,
+    "em"sv,    "font"sv, "i"sv,      "ins"sv,    "kbd"sv, "nobr"sv, "q"sv,    "s"sv,   "samp"sv,
+    "small"sv, "span"sv, "strike"sv, "strong"sv, "sub"sv, "sup"sv,  "tt"sv,   "u"sv,   "var"sv};
 
 /// Beginnings of addresses that are followed by "//".
-constexpr std::array kSchemes = {"ftp"sv,  "ftps"sv, "git"sv,    "gopher"sv, "http"sv, "https"sv,
-                                 "irc"sv,  "ircs"sv, "mms"sv,    "news"sv,   "nntp"sv, "sftp"sv,
-                                 "ssh"sv,  "svn"sv,  "telnet"sv, "worldwind"sv};
+inline constexpr std::array kSchemes = {
+    "ftp"sv, "ftps"sv, "git"sv,  "gopher"sv, "http"sv, "https"sv, "irc"sv,    "ircs"sv,
+    "mms"sv, "news"sv, "nntp"sv, "sftp"sv,   "ssh"sv,  "svn"sv,   "telnet"sv, "worldwind"sv};
 
 /// ... and that are not, which count within brackets only.
-constexpr std::array kBareSchemes = {"bitcoin"sv, "geo"sv, "magnet"sv, "mailto"sv, "news"sv,
-                                     "sip"sv,     "sips"sv, "sms"sv,   "tel"sv,    "urn"sv,
-                                     "xmpp"sv};
+inline constexpr std::array kBareSchemes = {"bitcoin"sv, "geo"sv, "magnet"sv, "mailto"sv,
+                                            "news"sv,    "sip"sv, "sips"sv,   "sms"sv,
+                                            "tel"sv,     "urn"sv, "xmpp"sv};
 
 /// Links to such files are pictures and sounds whatever their namespace is called.
-constexpr std::array kMedia = {"djvu"sv, "gif"sv,  "jpeg"sv, "jpg"sv, "mid"sv, "mp3"sv,
-                               "oga"sv,  "ogg"sv,  "ogv"sv,  "pdf"sv, "png"sv, "svg"sv,
-                               "tif"sv,  "tiff"sv, "wav"sv,  "webm"sv, "webp"sv, "xcf"sv};
+inline constexpr std::array kMedia = {"djvu"sv, "gif"sv,  "jpeg"sv, "jpg"sv,  "mid"sv,  "mp3"sv,
+                                      "oga"sv,  "ogg"sv,  "ogv"sv,  "pdf"sv,  "png"sv,  "svg"sv,
+                                      "tif"sv,  "tiff"sv, "wav"sv,  "webm"sv, "webp"sv, "xcf"sv};
 
 /// Codes of languages that do not look like one.
-constexpr std::array kLanguages = {"simple"sv, "tokipona"sv, "nostalgia"sv};
+inline constexpr std::array kLanguages = {"simple"sv, "tokipona"sv, "nostalgia"sv};
 
 template <std::size_t N>
 constexpr bool listed(std::array<std::string_view, N> const& words, std::string_view word) {

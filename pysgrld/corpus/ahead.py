@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing, suppress
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -85,31 +84,34 @@ def ahead(
 
 
 def mapped(
-    function: Callable[[Item], Result], items: Iterable[Item], workers: int
-) -> Iterator[Result]:
+    function: Callable[[Item], Result], items: Iterator[Item], workers: int,
+    waiting: Callable[[], None],
+) -> Generator[Result, None, None]:  # fmt: skip
     """Apply a function to items on several threads; results come in the order of the items.
 
     Parameters
     ----------
     function : callable
         Must let go of the interpreter's lock to gain from threads.
-    items : iterable
-        Taken on the caller's thread, at most ``workers + 2`` ahead of the result given.
+    items : iterator
+        Runs on a thread of its own, as in `ahead`, at most ``workers + 2`` ahead.
     workers : int
-        With one, it runs on the caller's thread.
+    waiting : callable
+        As for `ahead`.
     """
-    if workers == 1:
-        yield from map(function, items)
-        return
     with ThreadPoolExecutor(workers, "reading") as pool:
-        under_way: deque[Future[Result]] = deque()
-        try:
-            for item in items:
-                under_way.append(pool.submit(function, item))
-                if len(under_way) >= workers + 2:
-                    yield under_way.popleft().result()
-            while under_way:
-                yield under_way.popleft().result()
-        finally:
-            for future in under_way:
-                future.cancel()
+
+        def under_way() -> Generator[Future[Result], None, None]:
+            try:
+                for item in items:
+                    yield pool.submit(function, item)
+            finally:
+                if close := getattr(items, "close", None):
+                    close()
+
+        with closing(ahead(under_way(), workers + 2, waiting)) as futures:
+            for future in futures:
+                while not future.done():
+                    wait([future], timeout=PATIENCE)
+                    waiting()
+                yield future.result()

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from pysgrld.corpus._tokenize import WordCounts, count_words
-from pysgrld.corpus.ahead import ahead, mapped
+from pysgrld.corpus.ahead import mapped
 from pysgrld.corpus.formats import Context, Counts, Texts, recognise
 from pysgrld.corpus.formats.plain import read_folder
 from pysgrld.corpus.inputs import texts_of_folder
@@ -25,9 +25,6 @@ from pysgrld.corpus.store import Corpus, is_stored
 from pysgrld.corpus.stream import Bad, Stream
 from pysgrld.errors import CorpusError
 from pysgrld.types import Documents
-
-#: Steps that lie ready, parsed, for those who count words.
-DEPTH = 4
 
 
 @dataclass(slots=True)
@@ -142,8 +139,8 @@ def read(
             step.words = count_words(documents, pattern)
         return step
 
-    with closing(ahead(steps, DEPTH, waiting)) as parsed:
-        yield from mapped(count, parsed, threads)
+    with closing(mapped(count, steps, threads, waiting)) as counted:
+        yield from counted
 
 
 def _steps(

@@ -1,8 +1,15 @@
-"""The stored corpus: documents as memory-mapped arrays, opened with every number checked."""
+"""The stored corpus: documents as memory-mapped arrays, opened with every number checked.
+
+Documents are copied out by position, not from the mapped pages, and checked again: a folder that is
+cut or changed while it is used must end in a sentence, and a page that is gone ends the process.
+"""
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import weakref
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pysgrld.corpus._gather import CUT, gather
 from pysgrld.corpus.inputs import missing
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.errors import CorpusError, SgmcError
@@ -55,8 +63,10 @@ class Corpus:
         indptr: Int64s,
         indices: Int32s,
         counts: Int32s,
+        files: dict[str, Pieces],
     ) -> None:
         self.path, self.vocabulary = path, vocabulary
+        self._files = files
         self.indptr, self.indices, self.counts = indptr, indices, counts
         self.documents, self.words = len(indptr) - 1, len(vocabulary)
         self.tokens: int = meta["tokens"]
@@ -88,17 +98,19 @@ class Corpus:
         path = Path(path)
         meta = _meta(path)
         vocabulary = read_vocabulary(_part(path, "vocab.txt"), exact=True)
-        indptr, indices, counts = (_array(path, name, dtype) for name, dtype in ARRAYS.items())
+        found = {name: _array(path, name, dtype) for name, dtype in ARRAYS.items()}
+        indptr, indices, counts = (array for array, _ in found.values())
         shapes = {
             "documents": (meta["documents"], len(indptr) - 1),
             "words": (meta["words"], len(vocabulary)),
             "nnz": (meta["nnz"], len(indices)),
             "counts": (len(indices), len(counts)),
         }
-        for name, (said, found) in shapes.items():
-            if said != found:
-                raise _damaged(path, f"{name}: {said} expected, {found} found")
-        corpus = cls(path, meta, vocabulary, indptr, indices, counts)
+        for name, (said, is_now) in shapes.items():
+            if said != is_now:
+                raise _damaged(path, f"{name}: {said} expected, {is_now} found")
+        files = {name: pieces for name, (_, pieces) in found.items()}
+        corpus = cls(path, meta, vocabulary, indptr, indices, counts, files)
         tokens = corpus._check()
         if tokens != corpus.tokens:
             raise _damaged(path, f"tokens: {corpus.tokens} expected, {tokens} found")
@@ -116,15 +128,39 @@ class Corpus:
         ------
         IndexError
             If an id is out of range.
+        CorpusError
+            If the folder was changed since it was opened.
         """
         rows = np.asarray(ids, np.int64)
         if rows.size and (rows.min() < 0 or rows.max() >= self.documents):
             raise IndexError(f"document ids must be in [0, {self.documents})")
-        return Documents(self.indptr, self.indices, self.counts).take(rows)
+        spans = self._files["indptr"].read(rows, np.full(len(rows), 2)).reshape(-1, 2)
+        lengths = spans[:, 1] - spans[:, 0]
+        if rows.size and (lengths.min() < 0 or spans.min() < 0 or spans.max() > len(self.indices)):
+            raise _changed(self.path, "indptr.npy")
+        indptr = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(lengths, out=indptr[1:])
+        starts = np.ascontiguousarray(spans[:, 0])
+        indices = self._files["indices"].read(starts, lengths)
+        counts = self._files["counts"].read(starts, lengths)
+        if len(indices) and (indices.min() < 0 or indices.max() >= self.words):
+            raise _changed(self.path, "indices.npy")
+        if len(counts) and counts.min() < 1:
+            raise _changed(self.path, "counts.npy")
+        return Documents(indptr, indices, counts)
 
     def blocks(self, entries: int = BLOCK) -> Iterator[Documents]:
-        """All documents in order, about so many entries at a time (a document is never cut)."""
-        return cut(self.indptr, self.indices, self.counts, entries)
+        """All documents in order, about so many entries at a time (a document is never cut).
+
+        Raises
+        ------
+        CorpusError
+            If the folder was cut since it was opened.
+        """
+        for block in cut(self.indptr, self.indices, self.counts, entries):
+            for file in self._files.values():
+                file.check()
+            yield block
 
     def lengths(self) -> Int64s:
         """Tokens of every document: (D,) int64."""
@@ -179,6 +215,40 @@ class Corpus:
         return tokens
 
 
+class Pieces:
+    """The file of a vector whose values begin at byte ``offset``, read by position.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened.
+    """
+
+    def __init__(self, path: Path, dtype: np.dtype[Any], offset: int) -> None:
+        self.path, self.dtype, self._offset = path, dtype, offset
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, self._fd)
+        self._size = os.fstat(self._fd).st_size
+
+    def read(self, starts: Int64s, lengths: Int64s) -> Array:
+        """Copy the values ``starts[i]`` to ``starts[i] + lengths[i]``, one piece after the other."""
+        width = self.dtype.itemsize
+        out = np.empty(int(lengths.sum()), self.dtype)
+        problem = gather(
+            self._fd, self._offset + width * starts, width * lengths, out.view(np.uint8)
+        )
+        if problem == CUT:
+            raise _changed(self.path.parent, self.path.name)
+        if problem:
+            raise missing(self.path, OSError(problem, os.strerror(problem)))
+        return out
+
+    def check(self) -> None:
+        """Refuse a file that has another length now: pages that are gone must not be touched."""
+        if os.fstat(self._fd).st_size != self._size:
+            raise _changed(self.path.parent, self.path.name)
+
+
 def cut(
     indptr: Int64s, indices: Int32s, counts: Int32s, entries: int = BLOCK
 ) -> Iterator[Documents]:
@@ -199,6 +269,12 @@ def is_stored(path: Path) -> bool:
 
 def _damaged(path: Path, what: str) -> CorpusError:
     return CorpusError(f"a damaged corpus ({what}); build it again with `sgmc corpus build`", path)
+
+
+def _changed(path: Path, name: str) -> CorpusError:
+    return CorpusError(
+        f"{name} was changed while it was used; leave a corpus alone as long as runs read it", path
+    )
 
 
 def _part(path: Path, name: str) -> Path:
@@ -236,14 +312,18 @@ def _meta(path: Path) -> dict[str, Any]:
     return meta
 
 
-def _array(path: Path, name: str, dtype: np.dtype[Any]) -> Array:
+def _array(path: Path, name: str, dtype: np.dtype[Any]) -> tuple[Array, Pieces]:
     part = _part(path, f"{name}.npy")
     try:
         array = np.load(part, mmap_mode="r", allow_pickle=False)
         good = array.dtype == dtype and array.ndim == 1 and array.flags.c_contiguous
-    except Exception:  # a damaged header fails in many ways, and all of them mean this
+    except MemoryError:
+        raise
+    except Exception as error:  # a damaged header fails in many ways, and all of them mean this
+        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+            raise MemoryError from None
         good = False
     if not good or (name == "indptr" and len(array) == 0):
         raise _damaged(path, f"{name}.npy is not a vector of {dtype.name}, or is cut off")
     plain: Array = array.view(np.ndarray)
-    return plain
+    return plain, Pieces(part, dtype, array.offset)

@@ -10,12 +10,14 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
 
-from pysgrld.corpus.decompress import STEP, DamagedError, blocks
+from pysgrld.corpus import decompress
+from pysgrld.corpus.decompress import DamagedError, blocks
 from pysgrld.corpus.inputs import STDIN, missing, plain_name
 from pysgrld.errors import CorpusError
 
 _BOM = b"\xef\xbb\xbf"
-HEAD = 2**16
+#: What a format is told by: so many bytes, or lines of a pipe.
+HEAD, HEAD_LINES = 2**16, 4
 
 
 class Bad:
@@ -66,7 +68,7 @@ class Stream:
         File name without the suffix of its compression; empty for standard input.
     path : Path or None
     head : bytes
-        The first 64 KiB or so, a byte-order mark left out.
+        The first 64 KiB or so, of a pipe the first few lines; a byte-order mark left out.
     line : int
         Lines that were read completely.
     """
@@ -93,9 +95,9 @@ class Stream:
                 raise missing(path, error) from None
         try:
             self._blocks = blocks(self._raw, threads, max_input)
-            if size_of(str(path)) is not None:
+            if regular := size_of(str(path)) is not None:
                 self._blocks = _even(self._blocks)
-            self.head = self._first()
+            self.head, self._begun = self._begin(regular)
         except BaseException:
             self.close()
             raise
@@ -126,19 +128,28 @@ class Stream:
         except DamagedError as error:
             raise CorpusError(f"{error}; {error.advice}", self.label, self.line + 1) from None
 
-    def _first(self) -> bytes:
-        parts, size = [], 0
-        while size < HEAD and (block := self._next()):
-            parts.append(block)
-            size += len(block)
-        return b"".join(parts).removeprefix(_BOM)
+    def _begin(self, regular: bool) -> tuple[bytes, bytes]:
+        """Read as much as the head needs; gives the head, and what was read.
+
+        A pipe gives what it has, so its head is a number of lines: what is made of it must not
+        depend on when it came, and whoever writes line by line is not kept waiting for long.
+        """
+        begun = b""
+        while len(begun) < HEAD and (regular or begun.count(b"\n") < HEAD_LINES):
+            if not (block := self._next()):
+                break
+            begun += block
+        begun = begun.removeprefix(_BOM)
+        if regular:
+            return begun, begun
+        return b"".join(begun[:HEAD].splitlines(keepends=True)[:HEAD_LINES]), begun
 
     def blocks(self) -> Iterator[bytes]:
-        """All of the content, the head first; blocks are never empty."""
-        head, self.head = self.head, b""
-        while head:
-            yield head
-            head = self._next()
+        """All of the content from the beginning; blocks are never empty."""
+        block, self._begun = self._begun, b""
+        while block:
+            yield block
+            block = self._next()
 
     def lines(self, bad: Callable[[str, str, str, int | None], None]) -> Iterator[bytes]:
         """Whole lines, many at a time; `line` counts those of the blocks given before.
@@ -212,9 +223,9 @@ def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
         try:
             for block in blocks:
                 rest = rest + block if rest else block
-                while len(rest) >= STEP:
-                    yield rest[:STEP]
-                    rest = rest[STEP:]
+                while len(rest) >= decompress.STEP:
+                    yield rest[: decompress.STEP]
+                    rest = rest[decompress.STEP :]
         except DamagedError:
             if rest:
                 yield rest  # what was good comes before the fault

@@ -62,7 +62,7 @@ def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]
                     )
                 if word in lines:
                     raise CorpusError(
-                        f"{word!r} is in the vocabulary twice, first in line {lines[word]}; "
+                        f"{word[:40]!r} is in the vocabulary twice, first in line {lines[word]}; "
                         "take one out",
                         stream.label,
                         number,

@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.core import core
+from pysgrld.core import check_lengths, core
+from pysgrld.errors import NumericalError
 from pysgrld.evaluate.split import HeldOut
+from pysgrld.restore import check_topics, put_back
 from pysgrld.types import UNIT, Array, Doubles, Floats, Int32s, Int64s, Key
 
 #: Sweeps that a document's chain gets when it starts, the second half of them kept.
@@ -52,6 +54,7 @@ class Completion:
     def __init__(self, held_out: HeldOut, topics: int, alpha: float, threads: int) -> None:
         self.held_out, self.topics, self.alpha, self.threads = held_out, topics, alpha, threads
         observed, scored = held_out.observed, held_out.held_out
+        check_lengths(observed.lengths, FRESH_SWEEPS // 2, "held-out document")
         self.words: Int32s = np.union1d(observed.indices, scored.indices).astype(np.int32)
         self._observed = np.searchsorted(self.words, observed.indices).astype(np.int32)
         self._scored = np.searchsorted(self.words, scored.indices).astype(np.int32)
@@ -106,10 +109,17 @@ class Completion:
         return {"mean": self._mean, "z": self._z, "samples": np.array([self.samples])}
 
     def restore(self, state: dict[str, Array]) -> None:
-        """Go on from `state`."""
-        self._mean[:] = state["mean"]
-        self._z[:] = state["z"]
-        self.samples = int(state["samples"][0])
+        """Go on from `state`.
+
+        Raises
+        ------
+        CheckpointError
+            If it is not that of these documents.
+        """
+        own = self.state()
+        put_back(own, state, "completion.")
+        check_topics("completion.z", self._z, self.topics)
+        self.samples = int(own["samples"][0])
 
     def _predict(self, key: Key, phi: Floats, purpose: core.Purpose, z: Int32s | None,
                  sweeps: int, kept: int) -> Doubles:  # fmt: skip
@@ -150,6 +160,8 @@ class Completion:
 
     def _perplexity(self, p: Doubles) -> float:
         counts = self.held_out.held_out.counts
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             total = float(np.dot(counts, np.log(p)))
+        if math.isnan(total):
+            raise NumericalError("the probabilities of the held-out documents are no numbers")
         return math.exp(-total / self.tokens)

@@ -7,8 +7,9 @@ from pysgrld.run.checkpoint import (
     CheckpointReport,
     list_checkpoints,
     verify_checkpoint,
+    verify_checkpoints,
 )
-from pysgrld.run.choose import Candidate, Decision, decide, find_run, latest_run, set_latest
+from pysgrld.run.choose import Candidate, Decision, claim, decide, find_run, latest_run, set_latest
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.identity import FREE_OPTIONS
 from pysgrld.run.signals import SecondInterrupt, StopFlag, batch_end, boot_clock, process_start
@@ -24,6 +25,7 @@ __all__ = [
     "StopFlag",
     "batch_end",
     "boot_clock",
+    "claim",
     "decide",
     "find_run",
     "latest_run",
@@ -31,4 +33,5 @@ __all__ = [
     "process_start",
     "set_latest",
     "verify_checkpoint",
+    "verify_checkpoints",
 ]

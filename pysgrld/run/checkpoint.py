@@ -210,6 +210,14 @@ def _report(step: int, folder: Path, *, whole: bool) -> CheckpointReport:
     return report
 
 
+def _reports(path: Path, *, whole: bool) -> list[CheckpointReport]:
+    if not (path / "config.json").is_file():
+        raise MissingInputError(f"{path}: is not a run (it has no config.json)")
+    reports = [_report(step, folder, whole=whole) for step, folder in checkpoint_folders(path)]
+    # Deleted by retention while it was looked at: not damaged, gone.
+    return [r for r in reversed(reports) if r.problem is None or r.path.exists()]
+
+
 def list_checkpoints(path: Path) -> list[CheckpointReport]:
     """List the checkpoints of a run, oldest first, reading their manifests only.
 
@@ -218,11 +226,7 @@ def list_checkpoints(path: Path) -> list[CheckpointReport]:
     MissingInputError
         If there is no run.
     """
-    if not (path / "config.json").is_file():
-        raise MissingInputError(f"{path}: is not a run (it has no config.json)")
-    reports = [_report(step, folder, whole=False) for step, folder in checkpoint_folders(path)]
-    # Deleted by retention while it was looked at: not damaged, gone.
-    return [r for r in reversed(reports) if r.problem is None or r.path.exists()]
+    return _reports(path, whole=False)
 
 
 def verify_checkpoint(path: Path) -> CheckpointReport:
@@ -242,3 +246,16 @@ def verify_checkpoint(path: Path) -> CheckpointReport:
     if step is None or not path.is_dir():
         raise MissingInputError(f"{path}: is not a checkpoint (a folder called step-NNNNNNNN)")
     return _report(step, path, whole=True)
+
+
+def verify_checkpoints(path: Path) -> list[CheckpointReport]:
+    """Verify every checkpoint of a run, oldest first, while it may be training.
+
+    Those that retention deletes meanwhile are left out: they were not damaged.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no run.
+    """
+    return _reports(path, whole=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import re
-import secrets
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -20,10 +21,11 @@ from pysgrld.errors import (
 )
 from pysgrld.run import jsonio
 from pysgrld.run.checkpoint import checkpoint_folders, set_aside
-from pysgrld.run.create import LOG, is_run
+from pysgrld.run.create import LOG, TakenError, is_run
 from pysgrld.run.directory import RunDirectory
-from pysgrld.run.files import replace_file
+from pysgrld.run.files import rename, temporary_name, write_new
 from pysgrld.run.identity import BUDGET, FREE_OPTIONS, identity, long_name, mismatch
+from pysgrld.run.scratch import PREFIX, scratch_name
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +33,10 @@ logger = logging.getLogger(__name__)
 ROOT = Path("sgmc-runs")
 
 LATEST = "latest"
+
+
+#: Starts at the same moment may meet each other's probes in an empty folder: they try again.
+_TRIES = 20
 
 
 class Candidate(NamedTuple):
@@ -111,7 +117,9 @@ def set_latest(path: Path, root: Path = ROOT) -> None:
     try:
         if path.parent.resolve() != root.resolve():
             return
-        replace_file(root / LATEST, f"{path.name}\n".encode(), "latest")
+        temporary = path / temporary_name(LATEST)  # where the next start would remove it
+        write_new(temporary, [f"{path.name}\n".encode()], "latest")
+        rename(temporary, root / LATEST, "latest")
     except OSError as error:
         logger.warning("%s: cannot be written: %s", root / LATEST, error.strerror or error)
 
@@ -127,18 +135,23 @@ def _check_writable(path: Path) -> None:
     OutputError
         If that fails.
     """
-    place = path
-    while not os.path.lexists(place) and place != place.parent:
-        place = place.parent
-    probe = place / f".sgmc-probe-{secrets.token_hex(4)}"
-    try:
-        probe.mkdir()
-        probe.rmdir()
-    except OSError as error:
-        raise OutputError(
-            f"{path}: cannot be written: {place}: {error.strerror or error}; name another folder "
-            "with --out"
-        ) from error
+    for attempt in range(_TRIES):
+        place = path
+        while not os.path.lexists(place) and place != place.parent:
+            place = place.parent
+        probe = place / scratch_name()
+        try:
+            probe.mkdir()
+        except OSError as error:
+            if error.errno == errno.ENOENT and attempt < _TRIES - 1:
+                continue  # replaced just now by the run of another start
+            raise OutputError(
+                f"{path}: cannot be written: {place}: {error.strerror or error}; name another "
+                "folder with --out"
+            ) from error
+        with contextlib.suppress(OSError):  # swept by another start, or moved with the folder
+            probe.rmdir()
+        return
 
 
 def _numbered(root: Path, name: str) -> tuple[Path, list[Path]]:
@@ -201,7 +214,7 @@ def find_run(*, out: Path | None, root: Path = ROOT, name: str, resume: str) -> 
         if resume == "never":
             raise _holds_run(out)
         return Candidate(out, (out,), named=True)
-    if out.is_dir() and next(out.iterdir(), None) is not None:
+    if out.is_dir() and any(not path.name.startswith(PREFIX) for path in out.iterdir()):
         raise OutputError(f"{out}: is not empty and holds no run; name another folder with --out")
     return Candidate(out, (), named=True)
 
@@ -298,3 +311,51 @@ def decide(
             continue
         return Decision("continue", path, run, required=resume != "auto", notes=notes)
     return Decision("new", candidate.path, None, required=False, notes=())
+
+
+def claim(
+    find: Callable[[], Candidate],
+    config: Mapping[str, Any],
+    vocabulary: Sequence[str],
+    held: contextlib.ExitStack,
+    *,
+    free: Iterable[str] = FREE_OPTIONS,
+    resume: str,
+    break_lock: bool = False,
+) -> tuple[Decision, RunDirectory]:
+    """Decide, and lock the run before anything else is written to it; make it if it is new.
+
+    Parameters
+    ----------
+    find : callable () -> Candidate
+        `find_run` with its arguments: what lies there may have changed since it was last looked.
+    config, free, resume
+        As `decide` has them.
+    vocabulary : sequence of str
+        For a new run.
+    held : ExitStack
+        Keeps the lock.
+    break_lock : bool
+        Take over what a process of another host has left locked.
+
+    Raises
+    ------
+    LockedError
+        If another process holds the run, or has made it a moment ago.
+    SgmcError
+        What `find_run`, `decide` and `RunDirectory.create` raise.
+    """
+    for attempt in range(_TRIES):
+        decision = decide(find(), config, free=free, resume=resume)
+        if decision.run is not None:
+            held.enter_context(decision.run.lock(break_lock=break_lock))
+            return decision, decision.run
+        try:
+            run = RunDirectory.create(decision.path, config, vocabulary, free=free, held=held)
+        except TakenError:
+            if attempt == _TRIES - 1:
+                raise
+            time.sleep(0.01 * attempt)
+        else:
+            return decision, run
+    raise AssertionError("unreachable")

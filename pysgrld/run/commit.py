@@ -74,7 +74,7 @@ def commit(
     """
     for name, array in arrays.items():
         if problem := first_bad(name, array):
-            raise NumericalError(f"step {step}: {problem}; the last good checkpoint is kept")
+            raise NumericalError(f"step {step}: {problem}")
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "schema": SCHEMA,

@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pysgrld.errors import CheckpointError, CorpusError, MissingInputError, OutputError
+from pysgrld.errors import (
+    CheckpointError,
+    CorpusError,
+    GoneError,
+    MissingInputError,
+    OutputError,
+    SgmcError,
+)
 from pysgrld.run import jsonio
-from pysgrld.run.files import fsync_folder, read_small, rename, temporary_name, write_new
+from pysgrld.run.files import (
+    fail_point,
+    fsync_folder,
+    make_folder,
+    read_small,
+    rename,
+    write_new,
+)
 from pysgrld.run.identity import long_name
+from pysgrld.run.lock import Lock
+from pysgrld.run.scratch import scratch_folder
 
 CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "lock"
 METRICS, LOG = "metrics.jsonl", "log.jsonl"
 CHECKPOINTS, SAMPLES = "checkpoints", "samples"
+
+
+class TakenError(OutputError):
+    """A name is taken that was free a moment ago."""
+
 
 #: A vocabulary beyond this is not what was written.
 MAX_VOCABULARY = 4 << 30
@@ -43,11 +66,15 @@ def _vocabulary_bytes(vocabulary: Sequence[str]) -> bytes:
 
 def make(
     path: Path, config: Mapping[str, Any], vocabulary: Sequence[str], free: Iterable[str]
-) -> tuple[Path, dict[str, Any]]:
-    """Make a run directory, whole or not at all; return its path and its configuration.
+) -> tuple[Path, dict[str, Any], Lock]:
+    """Make a run directory, whole or not at all; return its path, its configuration and its lock.
+
+    It is locked before it has its name: nobody can come between.
 
     Raises
     ------
+    TakenError
+        If another process has made one there meanwhile.
     OutputError
         If it cannot be made.
     CorpusError
@@ -62,11 +89,14 @@ def make(
     }
     # A rename would replace a symbolic link; the folder behind it is meant.
     path = path.resolve() if path.is_symlink() else path
-    temporary = path.with_name(temporary_name(path.name))
+    lock = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.mkdir()
-        try:
+        make_folder(path.parent, "create")
+        with scratch_folder(path.parent) as scratch:
+            temporary = scratch / path.name
+            fail_point("create.mkdir")
+            temporary.mkdir()
+            lock = Lock(temporary / LOCK)
             for folder in (CHECKPOINTS, SAMPLES):
                 (temporary / folder).mkdir()
             for name, data in (
@@ -78,15 +108,22 @@ def make(
                 write_new(temporary / name, [data], "create")
             fsync_folder(temporary, "create")
             rename(temporary, path, "create")
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
+            lock.moved(path / LOCK)
+            return path, record, lock
+    except BaseException as error:
+        if lock is not None:
+            lock.moved(path / LOCK)
+            with contextlib.suppress(GoneError):  # it has its name, not durably
+                lock.check()
+                shutil.rmtree(path, ignore_errors=True)
+            lock.release()
+        if not isinstance(error, OSError) or isinstance(error, SgmcError):
             raise
-    except OSError as error:
         reason = error.strerror or str(error)
-        raise OutputError(
+        taken = error.errno == errno.ENOTEMPTY or (error.errno == errno.EEXIST and path.is_dir())
+        raise (TakenError if taken else OutputError)(
             f"{path}: cannot be created: {reason}; name another folder with --out"
         ) from error
-    return path, record
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from pysgrld.run.create import (
 )
 from pysgrld.run.files import read_small, remove_stale, rename, replace_file, writing
 from pysgrld.run.identity import FREE_OPTIONS, Identity, differences, identity, long_name
-from pysgrld.run.lock import hold, holder
+from pysgrld.run.lock import Lock, holder
 from pysgrld.run.rewind import rewind
 from pysgrld.run.samples import Samples
 from pysgrld.run.tensors import Array
@@ -51,7 +51,9 @@ class RunDirectory:
         self.path = path
         self.config = config
         self._samples = Samples(path / SAMPLES)
-        self._locked = False
+        self._lock: Lock | None = None
+        self._unsaid: list[dict[str, Any]] = []  # events that could not be logged yet
+        self._doubtful = False  # whether an fsync of the metrics has failed
 
     # ---- making and opening
 
@@ -63,6 +65,7 @@ class RunDirectory:
         vocabulary: Sequence[str],
         *,
         free: Iterable[str] = FREE_OPTIONS,
+        held: contextlib.ExitStack | None = None,
     ) -> RunDirectory:
         """Make a run directory; it appears whole or not at all.
 
@@ -76,15 +79,23 @@ class RunDirectory:
             Written to ``vocab.txt``, one word a line.
         free : iterable of str
             Options that may change at every start.
+        held : ExitStack, optional
+            Keeps the lock, which is taken before the folder has its name: nobody can come between.
 
         Raises
         ------
+        TakenError
+            If another process has made a run there just now.
         OutputError
             If the folder cannot be made.
         CorpusError
             If a word cannot be a line of text.
         """
-        return cls(*make(path, config, vocabulary, free))
+        path, record, lock = make(path, config, vocabulary, free)
+        run = cls(path, record)
+        with contextlib.ExitStack() as own:
+            (held or own).enter_context(run._holding(lock))
+        return run
 
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
@@ -144,7 +155,7 @@ class RunDirectory:
             raise ValueError(f"not free to change: {'; '.join(changed)}")
         if config == self.config:
             return
-        with writing(self.path / CONFIG):
+        with self._writing(self.path / CONFIG):
             replace_file(self.path / CONFIG, config_bytes(config), "config")
         self.config = config
 
@@ -161,16 +172,30 @@ class RunDirectory:
         OutputError, WriteError
             If the file ``lock`` cannot be written.
         """
-        with hold(self.path / LOCK, break_lock=break_lock):
-            self._locked = True
-            try:
-                yield
-            finally:
-                self._locked = False
+        with self._holding(Lock(self.path / LOCK, break_lock=break_lock)):
+            yield
+
+    @contextlib.contextmanager
+    def _holding(self, lock: Lock) -> Iterator[None]:
+        self._lock = lock
+        try:
+            yield
+        finally:
+            self._lock = None
+            lock.release()
 
     def _need_lock(self) -> None:
-        if not self._locked:
+        if self._lock is None:
             raise RuntimeError("this changes the run: call it within run.lock()")
+        self._lock.check()
+
+    @contextlib.contextmanager
+    def _writing(self, path: Path) -> Iterator[None]:
+        """Write a file of the run; not into one that has taken its place."""
+        if self._lock is not None:
+            self._lock.check()
+        with writing(path):
+            yield
 
     # ---- what is appended and what is replaced
 
@@ -182,7 +207,7 @@ class RunDirectory:
         WriteError
             If it could not be written; nothing of the line is then left.
         """
-        with writing(self.path / METRICS):
+        with self._writing(self.path / METRICS):
             journal.append(self.path / METRICS, dict(record), "metrics")
 
     def read_metrics(self) -> list[dict[str, Any]]:
@@ -221,14 +246,19 @@ class RunDirectory:
         WriteError
             If it could not be written; nothing of the line is then left.
         """
-        with writing(self.path / LOG):
-            journal.append(self.path / LOG, {"time": jsonio.now(), "event": event, **fields}, "log")
+        line = {"time": jsonio.now(), "event": event, **fields}
+        with self._writing(self.path / LOG):
+            while self._unsaid:
+                journal.append(self.path / LOG, self._unsaid[0], "log")
+                del self._unsaid[0]
+            journal.append(self.path / LOG, line, "log")
 
     def _note(self, event: str, **fields: Any) -> None:
-        """Log an event of what is done already: a full disk must not make it undone."""
+        """Log an event of what is done already, later if need be: that must not make it undone."""
         try:
             self.log_event(event, **fields)
         except WriteError as error:
+            self._unsaid.append({"time": jsonio.now(), "event": event, **fields})
             logger.warning("%s", error)
 
     def set_status(self, state: str, **fields: Any) -> None:
@@ -256,7 +286,7 @@ class RunDirectory:
             "job": who["job"],
             **fields,
         }
-        with writing(self.path / STATUS):
+        with self._writing(self.path / STATUS):
             data = jsonio.pretty(jsonio.plain(status, nonfinite_is_null=True))
             replace_file(self.path / STATUS, data, "status")
 
@@ -318,7 +348,12 @@ class RunDirectory:
 
     def _tables(self) -> dict[str, Any]:
         """Describe the files that a checkpoint goes back to; the log is history, not among them."""
-        metrics = journal.settle(self.path / METRICS, "metrics")
+        try:
+            metrics = journal.settle(self.path / METRICS, "metrics", anew=self._doubtful)
+        except OSError:
+            self._doubtful = True
+            raise
+        self._doubtful = False
         return {"append": {METRICS: metrics._asdict()}, "samples": self._samples.table()}
 
     def load_checkpoint(self, *, required: bool) -> Checkpoint | None:
@@ -333,21 +368,21 @@ class RunDirectory:
         MismatchError
             If it belongs to another configuration than ``config.json`` has.
         """
-        if self._locked:
-            with writing(self.path / CHECKPOINTS):
+        if self._lock is not None:
+            with self._writing(self.path / CHECKPOINTS):
                 restore_replaced(self.path)
         return newest(self.path, self.identity, required=required, discard=self._discard)
 
     def _discard(self, folder: Path, problem: str) -> None:
         logger.warning("damaged checkpoint passed over: %s", problem)
-        if not self._locked:
+        if self._lock is None:
             return
         aside = folder.with_name(CORRUPT + folder.name)
         number = 1
         while aside.exists() or aside.is_symlink():
             number += 1
             aside = folder.with_name(f"{CORRUPT}{folder.name}-{number}")
-        with writing(folder):
+        with self._writing(folder):
             rename(folder, aside, "discard")
         self._note("damaged checkpoint", checkpoint=folder.name, problem=problem, now=aside.name)
 
@@ -386,7 +421,7 @@ class RunDirectory:
         ValueError
             If it is no such matrix, or another sample of that step is there.
         """
-        with writing(self._samples.path(step)):
+        with self._writing(self._samples.path(step)):
             self._samples.write(step, phi)
 
     def sample_steps(self) -> list[int]:
@@ -413,5 +448,5 @@ class RunDirectory:
         WriteError
             If its file cannot be renamed.
         """
-        with writing(self._samples.path(step)):
+        with self._writing(self._samples.path(step)):
             self._samples.drop(step)

@@ -145,6 +145,15 @@ def fsync_folder(path: Path, point: str) -> None:
         os.close(fd)
 
 
+def make_folder(path: Path, point: str) -> None:
+    """Make a folder and those above it, such that their names are durable."""
+    if not path.is_dir():
+        make_folder(path.parent, point)
+        fail_point(f"{point}.mkdir")
+        path.mkdir(exist_ok=True)
+        fsync_folder(path.parent, point)
+
+
 def rename(old: Path, new: Path, point: str) -> None:
     """Rename in one folder, and make that durable."""
     fail_point(f"{point}.rename")

@@ -25,6 +25,8 @@ FREE_OPTIONS = frozenset(
         "eval-every",
         "checkpoint-every",
         "keep",
+        "stop-signal",
+        "requeue-exit-code",
         "out",
         "resume",
         "quiet",
@@ -39,7 +41,7 @@ BUDGET = ("epochs", "iterations")
 
 
 class Identity(NamedTuple):
-    """What must not change, flat: ``{"option topics": 50, ..., "corpus": "<fingerprint>"}``."""
+    """What must not change, flat: ``{"--topics": 50, ..., "corpus": "<fingerprint>"}``, no None."""
 
     fields: dict[str, Any]
 
@@ -75,14 +77,13 @@ def identity(config: Mapping[str, Any], free: Iterable[str] | None = None) -> Id
         if long_name(name) not in left_out
     }
     fields["corpus"] = (config.get("corpus") or {}).get("fingerprint")
+    # An option that is not there is one that is none: runs older than the option go on.
+    fields = {name: value for name, value in fields.items() if value is not None}
     return Identity(jsonio.plain(fields, where="options"))
 
 
 def _show(fields: Mapping[str, Any], name: str) -> str:
-    if name not in fields:
-        return "(not there)"
-    value = fields[name]
-    return "none" if value is None else str(value)
+    return str(fields.get(name, "none"))
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

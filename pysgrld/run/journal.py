@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from pysgrld.run import jsonio
-from pysgrld.run.files import Written, digest_of, fail_point, open_regular, write_all
+from pysgrld.run.files import (
+    Written,
+    digest_of,
+    fail_point,
+    open_regular,
+    read_small,
+    replace_file,
+    write_all,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -69,14 +77,24 @@ def read(path: Path) -> list[dict[str, Any]]:
     return records
 
 
-def settle(path: Path, point: str) -> Written:
+def settle(path: Path, point: str, *, anew: bool) -> Written:
     """Make all lines durable; return size and digest, for the append table.
+
+    Parameters
+    ----------
+    path : Path
+    point : str
+    anew : bool
+        Write them into another file, which takes the place of this one: after a failed fsync the
+        next one succeeds on the same file, whatever became of the data.
 
     Raises
     ------
     OSError
         If the file cannot be read or flushed.
     """
+    if anew:
+        return replace_file(path, read_small(path, path.stat().st_size), point)
     with open_regular(path) as (fd, size):
         fail_point(f"{point}.fsync")
         os.fsync(fd)

@@ -1,7 +1,8 @@
 """One process at a time writes into a run.
 
 The lock is the kernel's (`flock`): it ends with the process, however that ends. The file's content
-says who holds it, for the one who is turned away; a holder that ends in order empties the file.
+says who holds it, for the one who is turned away; a holder that ends in order empties the file. Where
+the file system has no such locks a second file, ``lock.held``, stands in (`pysgrld.run.beat`).
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pysgrld.errors import LockedError, OutputError, WriteError
+from pysgrld.errors import GoneError, LockedError, OutputError, WriteError
 from pysgrld.run import jsonio
+from pysgrld.run.beat import SILENT, Beat, is_same
 from pysgrld.run.files import fail_point, write_all
 
 logger = logging.getLogger(__name__)
@@ -46,12 +48,16 @@ def holder() -> dict[str, Any]:
     }
 
 
-def _read_holder(fd: int) -> dict[str, Any]:
+def _parse_holder(data: bytes) -> dict[str, Any]:
     with contextlib.suppress(ValueError):
-        found = jsonio.parse(os.pread(fd, 4096, 0))
+        found = jsonio.parse(data)
         if isinstance(found, dict):
             return found
     return {}
+
+
+def _read_holder(fd: int) -> dict[str, Any]:
+    return _parse_holder(os.pread(fd, 4096, 0))
 
 
 def _alive(pid: Any) -> bool:
@@ -108,9 +114,8 @@ def _judge(path: Path, old: Mapping[str, Any], new: Mapping[str, Any], *, flocke
     )
 
 
-@contextlib.contextmanager
-def hold(path: Path, *, break_lock: bool = False) -> Iterator[None]:
-    """Hold the lock of a run.
+class Lock:
+    """The lock of a run; held from the moment it is made until `release`.
 
     Parameters
     ----------
@@ -118,7 +123,7 @@ def hold(path: Path, *, break_lock: bool = False) -> Iterator[None]:
         The file ``lock`` in the run directory.
     break_lock : bool
         Take over a lock that a process of another host has left. A lock that a live process holds
-        by `flock` is never broken.
+        by `flock`, or still touches, is never broken.
 
     Raises
     ------
@@ -129,37 +134,105 @@ def hold(path: Path, *, break_lock: bool = False) -> Iterator[None]:
     WriteError
         If it cannot be written.
     """
-    me = holder()
-    try:
-        fail_point("lock.open")
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-    except OSError as error:
-        raise OutputError(
-            f"{path}: cannot be opened for writing: {error.strerror}; the run directory must be "
-            "there and writable"
-        ) from error
-    try:
-        flocked = True
+
+    def __init__(self, path: Path, *, break_lock: bool = False) -> None:
+        self.path = path
+        self._beat: Beat | None = None
+        me = holder()
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fail_point("lock.open")
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        except OSError as error:
+            raise OutputError(
+                f"{path}: cannot be opened for writing: {error.strerror}; the run directory must "
+                "be there and writable"
+            ) from error
+        try:
+            flocked = self._flock()
+            try:
+                if not flocked:
+                    self._stand_in(me, broken=break_lock)
+                if not break_lock:
+                    _judge(path, _read_holder(self._fd), me, flocked=flocked)
+                os.ftruncate(self._fd, 0)
+                write_all(self._fd, jsonio.line(me), "lock")
+            except OSError as error:
+                raise WriteError(f"{path}: cannot be written: {error.strerror}") from error
+        except BaseException:
+            self._close()
+            raise
+
+    def _flock(self) -> bool:
+        """Ask the kernel for the lock; False where it has none to give."""
+        try:
+            fail_point("lock.flock")
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise _refusal(path, _read_holder(fd), "wait for it, or use another --out") from None
+            raise _refusal(
+                self.path, _read_holder(self._fd), "wait for it, or use another --out"
+            ) from None
         except OSError as error:
             if error.errno not in _NO_FLOCK:
-                raise WriteError(f"{path}: cannot be locked: {error.strerror}") from error
-            logger.warning("%s: this file system has no locks; start one process only", path)
-            flocked = False
-        if not break_lock:
-            _judge(path, _read_holder(fd), me, flocked=flocked)
-        try:
-            os.ftruncate(fd, 0)
-            write_all(fd, jsonio.line(me), "lock")
-        except OSError as error:
-            raise WriteError(f"{path}: cannot be written: {error.strerror}") from error
-        try:
-            yield
-        finally:
+                raise WriteError(f"{self.path}: cannot be locked: {error.strerror}") from error
+            return False
+        return True
+
+    def _stand_in(self, me: Mapping[str, Any], *, broken: bool) -> None:
+        """Hold the file that stands in for the kernel's lock."""
+
+        def judge(data: bytes, silent: float) -> None:
+            old = _parse_holder(data)
+            here = old.get("host") == me["host"]
+            if (here and not _alive(old.get("pid"))) or _same_job_restarted(old, me):
+                return
+            if silent < SILENT:
+                raise _refusal(self.path, old, "wait for it, or use another --out")
+            if not broken:
+                raise _refusal(
+                    self.path, old, f"it has given no sign of life for {silent:.0f} s; if it has "
+                    "ended without a word, take the lock with --break-lock"
+                )  # fmt: skip
+
+        self._beat = Beat(self.path.with_name(f"{self.path.name}.held"), jsonio.line(me), judge)
+
+    def moved(self, path: Path) -> None:
+        """Follow the file, whose folder was renamed."""
+        self.path = path
+        if self._beat:
+            self._beat.path = path.with_name(self._beat.path.name)
+
+    def check(self) -> None:
+        """Make sure that the folder is still the one that was locked.
+
+        Raises
+        ------
+        GoneError
+            If somebody has removed or replaced it, or has taken over the lock.
+        """
+        if not is_same(self.path, self._fd) or (self._beat and not self._beat.still()):
+            raise GoneError(
+                f"{self.path.parent}: was removed, or taken over by another process, while this "
+                "one was writing to it; nothing more is written"
+            )
+
+    def release(self) -> None:
+        """Let others write; the file no longer names anybody."""
+        if is_same(self.path, self._fd):
             with contextlib.suppress(OSError):
-                os.ftruncate(fd, 0)
+                os.ftruncate(self._fd, 0)
+        self._close()
+
+    def _close(self) -> None:
+        if self._beat:
+            self._beat.release()
+        os.close(self._fd)
+
+
+@contextlib.contextmanager
+def hold(path: Path, *, break_lock: bool = False) -> Iterator[Lock]:
+    """Hold the lock of a run while the block runs; as `Lock`."""
+    lock = Lock(path, break_lock=break_lock)
+    try:
+        yield lock
     finally:
-        os.close(fd)
+        lock.release()

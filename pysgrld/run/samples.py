@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.errors import CheckpointError, MissingInputError
+from pysgrld.errors import CheckpointError, MissingInputError, NumericalError
 from pysgrld.run.files import (
     Written,
     digest_of,
@@ -67,14 +67,18 @@ class Samples:
         OSError
             If it could not be written; nothing of it is then left.
         ValueError
-            If it is no (K, V) matrix of rows that sum to 1, or that step has another sample.
+            If it is no (K, V) matrix, or that step has another sample.
+        NumericalError
+            If a topic does not sum to 1.
         """
         phi = np.ascontiguousarray(phi, dtype=np.float32)
         if phi.ndim != 2:
             raise ValueError(f"a sample is a (K, V) matrix, not of {phi.ndim} axes")
-        # Written so that NaN fails too.
-        if not (np.abs(phi.sum(axis=1, dtype=np.float64) - 1) < 1e-3).all():
-            raise ValueError("the rows of a sample, topics over words, must sum to 1")
+        sums = phi.sum(axis=1, dtype=np.float64)
+        wrong = ~(np.abs(sums - 1) < 1e-3)  # NaN is wrong too
+        if wrong.any():
+            k = int(wrong.argmax())
+            raise NumericalError(f"step {step}: topic {k} sums to {sums[k]:g} and not to 1")
         path = self.path(step)
         temporary = path.with_name(temporary_name(path.name))
         written = write_new(temporary, encode({TENSOR: phi}), "sample")

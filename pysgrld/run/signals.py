@@ -60,12 +60,15 @@ class StopFlag:
     Within it SIGINT, SIGTERM, SIGUSR1 and SIGXCPU ask the run to stop, SIGUSR2 asks for a
     checkpoint, and SIGHUP is ignored without a terminal (on one it asks to stop). A second SIGINT
     raises `SecondInterrupt` where the program is. Outside the main thread only the clock counts.
+    One signal more can be made to stop the run, whatever it would do otherwise.
 
     Parameters
     ----------
     time_limit : float, "auto" or None
         Seconds of wall clock from the start of the process; the batch system's end of the job
         counts too where that is earlier. ``"auto"``: the latter alone.
+    stop_signal : str, optional
+        Name of a signal that stops too, without the ``SIG``.
     start : float, optional
         Start of the process by `boot_clock`.
     clock : callable, optional
@@ -81,6 +84,7 @@ class StopFlag:
         self,
         time_limit: float | Literal["auto"] | None = None,
         *,
+        stop_signal: str | None = None,
         start: float | None = None,
         clock: Callable[[], float] = boot_clock,
     ) -> None:
@@ -92,6 +96,9 @@ class StopFlag:
         self._checkpoint_seconds = 0.0
         self._checkpoint_wanted = False
         self._interrupts = 0
+        self._stop_signals = set(STOP_SIGNALS)
+        if stop_signal is not None:
+            self._stop_signals.add(signal.Signals[f"SIG{stop_signal}"])
         self._old: dict[signal.Signals, Any] = {}
         if time_limit is None:
             return
@@ -104,9 +111,10 @@ class StopFlag:
         if self._deadline is None:
             logger.warning("--time-limit auto: the batch system names no end of this job")
         else:
-            # Before the first checkpoint nobody knows how long one takes, nor how long it takes
-            # to leave Python.
-            self._margin = min(0.5, 0.05 * max(0.0, self._deadline - self._start))
+            # The first checkpoint tells how long they take; nobody tells how long it takes to leave
+            # Python.
+            self._checkpoint_wanted = True
+            self._margin = min(0.5, 0.1 * max(0.0, self._deadline - self._start))
 
     @property
     def deadline(self) -> float | None:
@@ -127,7 +135,10 @@ class StopFlag:
         return self.reason is not None
 
     def take_checkpoint_request(self) -> bool:
-        """Whether a checkpoint was asked for since the last call (SIGUSR2)."""
+        """Whether a checkpoint was asked for since the last call (SIGUSR2).
+
+        A time limit asks for one too, at the beginning: its end must be known to leave time enough.
+        """
         wanted, self._checkpoint_wanted = self._checkpoint_wanted, False
         return wanted
 
@@ -148,13 +159,13 @@ class StopFlag:
     def __enter__(self) -> StopFlag:
         if threading.current_thread() is not threading.main_thread():
             return self
-        handlers: dict[signal.Signals, Any] = dict.fromkeys(STOP_SIGNALS, self._on_stop)
-        handlers[signal.SIGUSR2] = self._on_checkpoint
+        handlers: dict[signal.Signals, Any] = {signal.SIGUSR2: self._on_checkpoint}
         # nohup has ignored it already, and that stays so.
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
             terminal = sys.__stdin__ is not None and not sys.__stdin__.closed
             terminal = terminal and os.isatty(0)
             handlers[signal.SIGHUP] = self._on_stop if terminal else signal.SIG_IGN
+        handlers |= dict.fromkeys(self._stop_signals, self._on_stop)
         for number, handler in handlers.items():
             self._old[number] = signal.signal(number, handler)
         return self

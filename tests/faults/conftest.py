@@ -8,25 +8,34 @@ A test names its row with ``@pytest.mark.row(17)`` and says how many trials it m
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
+from faults.forks import Forks, Server
+from faults_runs import train_here, write_corpus
 
 _HERE = Path(__file__).parent
 _TRIALS = pytest.StashKey[int]()
 _RECORDS = pytest.StashKey[list]()
 
 
-def counts(ci, nightly):
-    """Parametrise ``n``: trials of one run of continuous integration, and of one night."""
-    return pytest.mark.parametrize(
-        "n",
-        [
-            pytest.param(ci, id=f"n{ci}"),
-            pytest.param(nightly, id=f"n{nightly}", marks=pytest.mark.nightly),
-        ],
-    )
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory):
+    """A folder with corpus.txt and a finished run of it, never to be changed: copy it."""
+    folder = tmp_path_factory.mktemp("whole")
+    write_corpus(folder / "corpus.txt")
+    train_here(folder)
+    return folder
+
+
+@pytest.fixture
+def copied(whole, tmp_path):
+    """A copy of `whole` for the test alone."""
+    return Path(shutil.copytree(whole, tmp_path / "copy"))
 
 
 @pytest.fixture
@@ -37,6 +46,39 @@ def trials(request):
         request.node.stash[_TRIALS] = request.node.stash.get(_TRIALS, 0) + n
 
     return add
+
+
+@pytest.fixture(scope="session")
+def fork_server():
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def fast(tmp_path_factory):
+    """Give folders on a file system in memory, where there is one: flushing them costs nothing."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK):
+        yield lambda: tmp_path_factory.mktemp("forks")
+        return
+    with tempfile.TemporaryDirectory(dir=memory, prefix="sgmc-tests-") as place:
+        yield lambda: Path(tempfile.mkdtemp(dir=place))
+
+
+@pytest.fixture
+def forks(fork_server, fast):
+    """Starts of ``sgmc`` in a folder of its own, each a fork of one process."""
+    forks = Forks(fork_server, fast())
+    yield forks
+    forks.close()
+    shutil.rmtree(forks.folder)
+
+
+@pytest.fixture(scope="module")
+def forks_of_module(fork_server, fast):
+    """The same for what several tests of a file share."""
+    return Forks(fork_server, fast())
 
 
 def pytest_configure(config):

@@ -180,7 +180,7 @@ def test_every_format_gives_the_corpus_that_uci_gives(form, x, run):
     st.integers(1, 9),
 )
 def test_sorting_in_runs_is_sorting(pairs, run, step):
-    """Red with: ties in another order than they came; a limit of the largest buffered row."""
+    """Red with: a limit of the largest buffered row; the entries that are left at the end lost."""
     rows = np.asarray([row for row, _ in pairs], np.int64)
     words = np.asarray([word for _, word in pairs], np.int32)
     counts = np.arange(len(pairs), dtype=np.int32)

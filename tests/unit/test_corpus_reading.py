@@ -93,7 +93,7 @@ def test_results_come_in_the_order_of_their_items(workers):
         time.sleep(0.002 * (i % 3))
         return i * i
 
-    assert list(mapped(slow, iter(range(40)), workers)) == [i * i for i in range(40)]
+    assert list(mapped(slow, iter(range(40)), workers, nothing)) == [i * i for i in range(40)]
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -103,10 +103,26 @@ def test_an_error_of_a_worker_comes_at_its_item(workers):
             raise CorpusError("seven", "x", 7)
         return i
 
-    results = mapped(fail, iter(range(20)), workers)
+    results = mapped(fail, iter(range(20)), workers, nothing)
     assert [next(results) for _ in range(7)] == list(range(7))
     with pytest.raises(CorpusError, match="x:7: seven"):
         next(results)
+
+
+def test_a_result_does_not_wait_for_the_next_item():
+    """Red with: results given when enough items are under way."""
+    more = threading.Event()
+
+    def items():
+        yield 1
+        more.wait(10)
+        yield 2
+
+    results = mapped(str, items(), 3, nothing)
+    assert next(results) == "1"
+    assert not more.is_set()
+    more.set()
+    assert next(results) == "2"
 
 
 # ---- steps

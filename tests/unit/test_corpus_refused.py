@@ -35,7 +35,7 @@ REFUSED = {
     "x.npy": (npy(), "dense NumPy array", "save_npz"),
     "x.pt": (b"PK\x03\x04" + bytes(26) + b"archive/data.pkl", "a zip archive", "unpack"),
     "x.pkl": (pickle.dumps({"text": "a"}), "pickle", "never loaded"),
-    "x.xml": (b'<mediawiki xmlns="http://x"><page>\n', "XML", "plain text"),
+    "x.xml": (b'<?xml version="1.0"?>\n<rss><item>a text</item></rss>\n', "XML", "plain text"),
     "x.json": (b'[{"text": "a b"}]', "JSON array", "JSON lines"),
     "y.json": (b'[\n  "a text",\n  "another"\n]', "JSON array", "JSON lines"),
     "utf16.txt": ("a text".encode("utf-16"), "UTF-16", "UTF-8"),

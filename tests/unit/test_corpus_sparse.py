@@ -120,11 +120,10 @@ def test_without_a_vocabulary_words_are_numbered_from_one(write, name):
 
 
 @pytest.mark.parametrize("name", SPELLINGS)
-def test_standard_input_and_a_given_vocabulary_do_as_well(write, monkeypatch, tmp_path, name):
+def test_standard_input_and_a_given_vocabulary_do_as_well(write, standard_input, tmp_path, name):
     data = SPELLINGS[name][0].encode()
     write(name, data)
-    file = io.TextIOWrapper(io.BytesIO(data))
-    monkeypatch.setattr(sys, "stdin", file)
+    standard_input(data)
     options = CorpusOptions(vocab=str(tmp_path / "in" / "vocab.x.txt"))
     assert found(open_corpus(["-"], options, store=tmp_path / "s")) == ROWS
 
@@ -140,11 +139,11 @@ def test_the_identity_of_counts_holds_the_vocabulary_beside_them(write):
 
 
 def test_an_id_of_zero_far_down_the_file_means_that_ids_begin_at_zero(write):
-    """Red with: only the first 64 KiB looked at."""
-    text = "0 1:1\n" * 40_000 + "0 0:1\n"
+    """Red with: only the head looked at, which is a MiB of a file."""
+    text = "0 1:1\n" * 200_000 + "0 0:1\n"
     lines: list[str] = []
     corpus = read(write("x.svmlight", text), log=lines.append)
-    assert corpus.word_counts().tolist() == [1, 40_000, 0, 0]
+    assert corpus.word_counts().tolist() == [1, 200_000, 0, 0]
     assert any("counted from 0" in line for line in lines)
 
 
@@ -192,8 +191,8 @@ def test_a_matrix_by_columns_is_sorted_however_small_the_runs(write, monkeypatch
 
 def test_a_matrix_that_falls_out_of_order_late_says_where(write, monkeypatch):
     monkeypatch.setattr("pysgrld.corpus.formats.matrix_market.RUN", 4)
-    monkeypatch.setattr("pysgrld.corpus.decompress.STEP", 16)
-    monkeypatch.setattr("pysgrld.corpus.stream.HEAD", 16)
+    for name in ("decompress.STEP", "stream.STEP", "stream.HEAD"):
+        monkeypatch.setattr(f"pysgrld.corpus.{name}", 16)
     text = BANNER + "5 4 6\n1 2 1\n2 1 1\n3 1 1\n4 1 1\n5 1 1\n1 1 1\n"
     with pytest.raises(CorpusError, match=r"x.mtx:8: document 1 after document 5"):
         read(write("x.mtx", text))
@@ -294,7 +293,7 @@ WRONG_ARRAYS = {
 
 @pytest.mark.parametrize("case", WRONG_ARRAYS)
 def test_a_wrong_matrix_is_refused(tmp_path, monkeypatch, case):
-    """Red with: numpy.load with pickles allowed (the canary sings)."""
+    """Nothing is unpickled (no canary sings). Red with: any of the checks left out, one by one."""
     monkeypatch.chdir(tmp_path)
     change, message = WRONG_ARRAYS[case]
     path = arrays(tmp_path / "in" / "x.npz", **(CSR | change))
@@ -323,28 +322,44 @@ def test_a_changed_byte_is_found_by_the_checksum(tmp_path):
     at = data.index(np.array([2, 1, 4]).tobytes())
     data[at] ^= 1
     path.write_bytes(data)
-    with pytest.raises(CorpusError, match="damaged .*CRC"):
+    with pytest.raises(CorpusError, match=r"damaged .*CRC"):
         read(path)
+
+
+def misnamed(data: bytes) -> bytes:
+    """The first name in the directory said to be UTF-8, and not."""
+    at = data.index(b"PK\x01\x02")
+    return data[: at + 9] + b"\x08" + data[at + 10 : at + 46] + b"\xcc" + data[at + 47 :]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (misnamed, "damaged .'utf-8' codec"),
         (lambda data: data[:-5], "damaged"),
         (lambda data: __import__("gzip").compress(data), "unpack it"),
         (lambda data: pickle.dumps(data), "no .npz"),
     ],
-    ids=["cut", "compressed again", "a pickle"],
+    ids=["a name that is not UTF-8", "cut", "compressed again", "a pickle"],
 )
 def test_what_is_no_zip_archive_is_refused(tmp_path, change, message):
+    """Red with: only what zipfile calls BadZipFile taken for damage."""
     path = arrays(tmp_path / "in" / "x.npz", **CSR)
     path.write_bytes(change(path.read_bytes()))
     with pytest.raises(CorpusError, match=message):
         read(path)
 
 
-def test_a_matrix_on_standard_input_is_refused_with_advice(tmp_path, monkeypatch):
-    data = arrays(tmp_path / "in" / "x.npz", **CSR).read_bytes()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    with pytest.raises(CorpusError, match="<stdin>: .*name the file"):
+def test_a_matrix_on_standard_input_is_refused_with_advice(tmp_path, standard_input):
+    standard_input(arrays(tmp_path / "in" / "x.npz", **CSR).read_bytes())
+    with pytest.raises(CorpusError, match=r"<stdin>: .*name the file"):
         open_corpus(["-"], CorpusOptions(), store=tmp_path / "s")
+
+
+def test_what_unpacks_to_more_than_max_input_is_refused_before_it_is_read(tmp_path):
+    parts = CSR | {"data": np.ones(10**6, np.int8), "indices": np.zeros(10**6, np.int8)}
+    path = arrays(tmp_path / "in" / "x.npz", **parts)
+    with pytest.raises(
+        CorpusError, match=r"unpacks to 2000.* bytes, more than --max-input 1000000"
+    ):
+        read(path, max_input=10**6)

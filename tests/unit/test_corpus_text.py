@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -185,16 +184,10 @@ def test_a_folder_of_counts_is_refused(tmp_path):
         read(tmp_path, tmp_path / "out" / "s")
 
 
-def test_standard_input_is_read_like_a_file(tmp_path):
+def test_standard_input_is_read_like_a_file(tmp_path, standard_input):
     file = read(DATA / "tiny.txt", tmp_path / "a")
-    before = os.dup(0)
-    try:
-        with (DATA / "tiny.txt").open("rb") as text:
-            os.dup2(text.fileno(), 0)
-        assert read("-", tmp_path / "b").fingerprint == file.fingerprint
-    finally:
-        os.dup2(before, 0)
-        os.close(before)
+    standard_input((DATA / "tiny.txt").read_bytes())
+    assert read("-", tmp_path / "b").fingerprint == file.fingerprint
 
 
 @pytest.mark.parametrize(

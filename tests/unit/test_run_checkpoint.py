@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,9 +19,8 @@ from pysgrld.errors import (
 )
 from pysgrld.run import RunDirectory, _failpoints, list_checkpoints, verify_checkpoint
 from pysgrld.run.checkpoint import read_checkpoint
-from pysgrld.run.files import digest_of
 from pysgrld.run.manifest import read_manifest, seal
-from pysgrld.run.tensors import DamagedError, encode
+from pysgrld.run.tensors import DamagedError
 
 CONFIG = {
     "schema": 1,
@@ -203,112 +200,6 @@ def test_a_reader_without_the_lock_renames_nothing(run: RunDirectory) -> None:
     assert names(run) == ["latest", "step-00000001", "step-00000002"]
 
 
-def test_when_all_are_damaged_it_never_starts_from_zero(run: RunDirectory) -> None:
-    save(run, 1, 2)
-    (folder(run, 1) / "state.safetensors").unlink()
-    (folder(run, 2) / "manifest.json").write_bytes(b"\0")
-    for _ in range(2):
-        with pytest.raises(CheckpointError) as caught:
-            run.load_checkpoint(required=False)
-        assert caught.value.exit_code == 76
-        assert "step-00000001/state.safetensors: No such file" in str(caught.value)
-        assert "step-00000002/manifest.json: " in str(caught.value)
-
-
-def test_those_set_aside_earlier_count_as_checkpoints_that_existed(run: RunDirectory) -> None:
-    save(run, 1)
-    folder(run, 1).rename(folder(run, 1).with_name(".corrupt-step-00000001"))
-    with pytest.raises(CheckpointError, match="found damaged at an earlier start"):
-        run.load_checkpoint(required=False)
-
-
-def test_truncation_at_every_length_is_refused(run: RunDirectory) -> None:
-    save(run, 1)
-    for name in ("state.safetensors", "manifest.json"):
-        path = folder(run, 1) / name
-        data = path.read_bytes()
-        lengths = {len(data) * i // 100 for i in range(100)} | set(range(min(64, len(data))))
-        for length in sorted(lengths):
-            path.write_bytes(data[:length])
-            with pytest.raises(DamagedError, match=name):
-                read_checkpoint(folder(run, 1), run.identity)
-        path.write_bytes(data)
-    read_checkpoint(folder(run, 1), run.identity)
-
-
-def flip(run: RunDirectory, trials: int, seed: int) -> None:
-    rng = random.Random(seed)
-    for _ in range(trials):
-        path = folder(run, 1) / rng.choice(["state.safetensors", "manifest.json"])
-        data = bytearray(path.read_bytes())
-        at, bit = rng.randrange(len(data)), 1 << rng.randrange(8)
-        data[at] ^= bit
-        path.write_bytes(data)
-        with pytest.raises(DamagedError):
-            read_checkpoint(folder(run, 1), run.identity)
-        data[at] ^= bit
-        path.write_bytes(data)
-    read_checkpoint(folder(run, 1), run.identity)
-
-
-def test_no_flipped_bit_is_accepted(run: RunDirectory) -> None:
-    save(run, 1)
-    flip(run, 500, seed=1)
-
-
-@pytest.mark.nightly
-def test_no_flipped_bit_is_accepted_in_many(run: RunDirectory) -> None:
-    save(run, 1)
-    flip(run, 10_000, seed=2)
-
-
-def test_bytes_appended_are_refused(run: RunDirectory) -> None:
-    """Broken once: a digest over the parsed manifest alone accepted another line end."""
-    save(run, 1)
-    for name in ("state.safetensors", "manifest.json"):
-        path = folder(run, 1) / name
-        data = path.read_bytes()
-        path.write_bytes(data + b"\n")
-        with pytest.raises(DamagedError):
-            read_checkpoint(folder(run, 1), run.identity)
-        path.write_bytes(data)
-
-
-@pytest.mark.parametrize("name", ["state.safetensors", "manifest.json"])
-@pytest.mark.parametrize("kind", ["missing", "link", "pipe", "folder", "device"])
-def test_what_is_no_regular_file_is_refused(name: str, kind: str, run: RunDirectory) -> None:
-    save(run, 1)
-    path = folder(run, 1) / name
-    real = path.rename(run.path / "elsewhere")
-    if kind == "link":
-        path.symlink_to(real)
-    elif kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
-    elif kind == "device":
-        path.symlink_to("/dev/zero")
-    with pytest.raises(DamagedError, match=name):
-        read_checkpoint(folder(run, 1), run.identity)
-
-
-def test_a_checkpoint_that_is_a_link_is_refused(run: RunDirectory, tmp_path: Path) -> None:
-    save(run, 1)
-    shutil.move(folder(run, 1), tmp_path / "moved")
-    folder(run, 1).symlink_to(tmp_path / "moved")
-    with pytest.raises(DamagedError, match="symbolic link"):
-        read_checkpoint(folder(run, 1), run.identity)
-
-
-@pytest.mark.parametrize("name", ["../state.safetensors", "/etc/passwd", "a/b", "", "other"])
-def test_a_manifest_that_names_another_file_is_refused(name: str, run: RunDirectory) -> None:
-    save(run, 1)
-    entry = read_manifest(folder(run, 1))["files"]["state.safetensors"]
-    reseal(folder(run, 1), files={name: entry, "state.safetensors": entry})
-    with pytest.raises(DamagedError, match="names a file"):
-        read_checkpoint(folder(run, 1), run.identity)
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -334,50 +225,11 @@ def test_a_whole_manifest_with_nonsense_is_refused(
         read_checkpoint(folder(run, 1), run.identity)
 
 
-def test_swapped_states_are_refused(run: RunDirectory) -> None:
-    save(run, 1, 2)
-    one, two = (folder(run, step) / "state.safetensors" for step in (1, 2))
-    one.rename(run.path / "x")
-    two.rename(one)
-    (run.path / "x").rename(two)
-    with pytest.raises(CheckpointError, match="SHA-256"):
-        run.load_checkpoint(required=False)
-
-
 def test_a_folder_under_another_step_is_refused(run: RunDirectory) -> None:
     save(run, 1)
     folder(run, 1).rename(folder(run, 7))
     with pytest.raises(CheckpointError, match="says step 1, lies in step-00000007"):
         run.load_checkpoint(required=False)
-
-
-def test_a_stranger_in_the_folder_is_ignored_with_a_warning(
-    run: RunDirectory, caplog: pytest.LogCaptureFixture
-) -> None:
-    save(run, 1)
-    (folder(run, 1) / "state-0001-of-0002.safetensors").write_bytes(b"x")
-    assert run.load_checkpoint(required=True) is not None
-    assert "ignored: state-0001-of-0002.safetensors" in caplog.text
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -1.0])
-def test_a_bad_value_under_a_valid_digest_is_refused(value: float, run: RunDirectory) -> None:
-    save(run, 1)
-    bad = arrays(1)
-    bad["phi.g"][1, 2] = value
-    path = folder(run, 1) / "state.safetensors"
-    path.write_bytes(b"".join(encode(bad)))
-    reseal(folder(run, 1), files={"state.safetensors": digest_of(path)._asdict()})
-    with pytest.raises(CheckpointError, match=rf"'phi\.g' has {value} at \[1, 2\]"):
-        run.load_checkpoint(required=False)
-
-
-def test_a_newer_schema_is_refused_by_name_and_left_alone(run: RunDirectory) -> None:
-    save(run, 1, 2)
-    reseal(folder(run, 2), min_reader=2, schema=2, sgmc="9.9")
-    with pytest.raises(CheckpointError, match=r"written by sgmc 9\.9, needs >= 9\.9"):
-        run.load_checkpoint(required=False)
-    assert names(run) == ["latest", "step-00000001", "step-00000002"]
 
 
 # ---- whose checkpoint it is
@@ -466,7 +318,7 @@ def test_short_writes_change_nothing(run: RunDirectory) -> None:
 
 def test_a_run_that_was_removed_is_not_made_again(run: RunDirectory) -> None:
     shutil.rmtree(run.path)
-    with pytest.raises(WriteError, match="cannot be written: No such file"):
+    with pytest.raises(WriteError, match="run: was removed"):
         save(run, 1)
     for write in (
         lambda: run.append_metrics({}),

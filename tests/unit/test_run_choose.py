@@ -153,7 +153,7 @@ def test_a_finished_run_goes_on_under_another_budget(tmp_path: Path) -> None:
     [
         ({"topics": 3}, "  --topics: 2 -> 3"),
         ({"fingerprint": "xyz"}, "  corpus: abc -> xyz"),
-        ({"eta": 0.1}, "  --eta: (not there) -> 0.1"),
+        ({"eta": 0.1}, "  --eta: none -> 0.1"),
         ({"topics": None}, "  --topics: 2 -> none"),
     ],
 )
@@ -178,7 +178,7 @@ def test_all_differences_are_listed(tmp_path: Path) -> None:
     with pytest.raises(MismatchError) as caught:
         choose(tmp_path, out=tmp_path / "run", topics=9, seed=1, fingerprint="q")
     assert str(caught.value).splitlines()[1:] == [
-        "  --seed: (not there) -> 1",
+        "  --seed: none -> 1",
         "  --topics: 2 -> 9",
         "  corpus: abc -> q",
     ]

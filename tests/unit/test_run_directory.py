@@ -10,7 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysgrld.errors import CheckpointError, CorpusError, MissingInputError, OutputError, WriteError
+from pysgrld.errors import (
+    CheckpointError,
+    CorpusError,
+    MissingInputError,
+    NumericalError,
+    OutputError,
+    WriteError,
+)
 from pysgrld.run import RunDirectory, _failpoints
 
 CONFIG = {
@@ -93,8 +100,8 @@ def test_where_no_run_can_be_made_the_message_is_one_line(kind: str, tmp_path: P
 def test_a_failure_on_the_way_leaves_nothing(tmp_path: Path) -> None:
     _failpoints.passed = []
     RunDirectory.create(tmp_path / "first", CONFIG, WORDS)
-    count, _failpoints.passed = len(_failpoints.passed), None
-    for nth in range(1, count):
+    points, _failpoints.passed = _failpoints.passed, None
+    for nth in range(1, sum(point.startswith("create.") for point in points) + 1):
         _failpoints.arm(f"create.*:ENOSPC:{nth}")
         with pytest.raises(OutputError):
             RunDirectory.create(tmp_path / "run", CONFIG, WORDS)
@@ -243,11 +250,18 @@ def test_samples_come_back_mapped_and_sorted(run: RunDirectory) -> None:
     assert run.read_sample(20).dtype == np.float32
 
 
-@pytest.mark.parametrize("bad", [phi(1).T, phi(1)[0], phi(1) * np.nan, np.zeros((2, 4))])
-def test_topics_whose_rows_do_not_sum_to_one_are_refused(
+@pytest.mark.parametrize("bad", [phi(1)[0], phi(1)[None]])
+def test_topics_that_are_no_matrix_are_refused(bad: np.ndarray, run: RunDirectory) -> None:
+    with pytest.raises(ValueError, match="matrix"):
+        run.write_sample(1, bad)
+    assert not list((run.path / "samples").iterdir())
+
+
+@pytest.mark.parametrize("bad", [phi(1).T, phi(1) * np.nan, np.zeros((2, 4))])
+def test_topics_that_do_not_sum_to_one_are_a_numerical_failure(
     bad: np.ndarray, run: RunDirectory
 ) -> None:
-    with pytest.raises(ValueError, match=r"sum to 1|matrix"):
+    with pytest.raises(NumericalError, match=r"step 1: topic . sums to .* and not to 1"):
         run.write_sample(1, bad)
     assert not list((run.path / "samples").iterdir())
 

@@ -19,9 +19,9 @@ class Workspace {
     Pool& pool = pools_[slot];
     std::size_t const bytes = n * sizeof(T) + 64;
     if (pool.bytes < bytes) {
+      pool = Pool{};  // the old room first; if there is no new one, the pool is empty
+      pool.data = std::make_unique_for_overwrite<unsigned char[]>(bytes + bytes / 4);
       pool.bytes = bytes + bytes / 4;
-      pool.data.reset();
-      pool.data = std::make_unique_for_overwrite<unsigned char[]>(pool.bytes);
     }
     auto const at = reinterpret_cast<std::uintptr_t>(pool.data.get());
     return reinterpret_cast<T*>((at + 63) / 64 * 64);

@@ -22,6 +22,9 @@ struct Address {
 inline constexpr int kPad = 16;
 /// Fixed-point unit of Rao-Blackwellised counts: a probability p adds round(p * 2^24).
 inline constexpr double kUnit = 16777216.0;
+/// Tokens of a document times kept sweeps: a document is counted in float32, which holds every
+/// integer up to here and no other ones beyond.
+inline constexpr std::int64_t kMaxCollected = std::int64_t{1} << 24;
 /// Rows are updated in blocks of this many: the unit of scheduling, of ordered sums, and of the
 /// generator of Langevin noise. It is part of every result.
 inline constexpr std::int64_t kRowBlock = 64;

@@ -27,14 +27,25 @@ class FlushSubnormals {
 #endif
 };
 
-/// Calls fn(item, thread) for item = 0 .. n - 1. The first exception is rethrown after the join.
+/// How many threads of `wanted` this process can have, the calling one included; at least 1. It is
+/// found out by starting them, once: the OpenMP library ends the process when it cannot start one.
+int startable_threads(int wanted);
+
+/// Throws std::bad_alloc unless there is memory for a team of threads: the OpenMP library ends the
+/// process when it gets none, and so does the C library when a thread starts.
+void reserve_for_team(int threads);
+
+/// Calls fn(item, thread) for item = 0 .. n - 1, on fewer threads than asked for where no more can
+/// be started. The first exception is rethrown after the join.
 template <class F>
 void parallel_for(std::int64_t n, int threads, F&& fn) {
+  if (n > 1 && threads > 1) threads = startable_threads(threads);
   if (threads <= 1 || n <= 1) {
     FlushSubnormals const flush;
     for (std::int64_t i = 0; i < n; ++i) fn(i, 0);
     return;
   }
+  reserve_for_team(threads);
   std::exception_ptr error = nullptr;
 #pragma omp parallel num_threads(threads) default(none) shared(n, fn, error)
   {

@@ -10,7 +10,7 @@ import csv
 from collections import deque
 from collections.abc import Iterator
 
-from pysgrld.corpus.formats.kinds import Context, Texts
+from pysgrld.corpus.formats.kinds import Context, Texts, listed
 from pysgrld.corpus.stream import Stream
 from pysgrld.errors import CorpusError
 
@@ -159,9 +159,8 @@ def _header(lines: _Lines, field: str, stream: Stream) -> tuple[str, int, int]:
         most = max(most, names, key=len)
         lines.back(0)
     what = "more than one" if field in most else "no"
-    has = ", ".join(map(repr, most[:8])) or "none"
     raise CorpusError(
-        f"{what} field {field!r} in the header (it has {has}; choose one with --text-field)",
+        f"{what} field {field!r} in the header (it has {listed(most)}; choose one with --text-field)",
         stream.label,
         1,
     )

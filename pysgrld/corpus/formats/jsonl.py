@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from pysgrld.corpus.formats.kinds import Context, Texts
+from pysgrld.corpus.formats.kinds import Context, Texts, listed
 from pysgrld.corpus.stream import Stream
 
 _OBJECT = re.compile(rb'\s*\{\s*"')
@@ -60,9 +60,9 @@ def _text(line: bytes, field: str) -> bytes:
     if not isinstance(value, dict):
         raise _BadLine("not an object", "JSON, but not an object with fields")
     if field not in value:
-        has = ", ".join(map(repr, list(value)[:5])) or "none"
         raise _BadLine(
-            "field missing", f"no field {field!r} (it has {has}; choose one with --text-field)"
+            "field missing",
+            f"no field {field!r} (it has {listed(value)}; choose one with --text-field)",
         )
     text = value[field]
     if not isinstance(text, str):

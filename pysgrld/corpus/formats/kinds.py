@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,3 +86,9 @@ class Context(NamedTuple):
     absent: Callable[[int], None]
     log: Callable[[str], None]
     scratch: Path | None = None
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names of fields as a message can show them: the first eight, none longer than a line."""
+    first = [repr(name[:40] + "..." if len(name) > 40 else name) for name in islice(names, 8)]
+    return ", ".join(first) or "none"

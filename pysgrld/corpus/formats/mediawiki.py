@@ -58,7 +58,7 @@ def read(stream: Stream, context: Context) -> Iterator[Texts]:
                 stream.line = dump.line - 1
                 if dump.size >= BATCH:
                     yield dump.batch()
-        dump.feed(b"", last=True)
+        dump.feed(b"")
     except CorpusError as error:
         so_far = f" ({dump.articles} articles were read before)" if dump.begun else ""
         raise CorpusError(error.reason + so_far, error.path, error.line) from None
@@ -109,8 +109,8 @@ class _Dump:
         """Where the parser is, from 1."""
         return self.parser.CurrentLineNumber
 
-    def feed(self, piece: bytes, last: bool = False) -> None:
-        """Parse some more.
+    def feed(self, piece: bytes) -> None:
+        """Parse some more; nothing is the end.
 
         Raises
         ------
@@ -118,10 +118,10 @@ class _Dump:
             If it is no XML, or no dump.
         """
         try:
-            self.parser.Parse(piece, last)
+            self.parser.Parse(piece, not piece)
         except expat.ExpatError as error:
             why = expat.ErrorString(error.code)
-            if last:
+            if not piece:
                 what = f"the dump ends early ({why}); fetch it again"
             else:
                 what = f"not well-formed XML ({why}); is the dump damaged? fetch it again"

@@ -6,14 +6,13 @@ memory; and nothing is ever unpickled.
 
 from __future__ import annotations
 
-import errno
 import math
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, TypeVar
 
 import numpy as np
 
@@ -33,6 +32,9 @@ _HEADER = re.compile(
     rb"'shape': \(((?:[0-9]{1,18}, ?)*(?:[0-9]{1,18})?)\), *\} *\n"
 )
 
+T = TypeVar("T")
+U = TypeVar("U")
+
 #: Entries, or documents, that are in memory at once.
 PORTION = 2**18
 
@@ -49,6 +51,14 @@ def read(stream: Stream, context: Context) -> Counts:
     """Check what the file says of itself, find the words, and leave the entries to be iterated."""
     with _opened(stream) as archive:
         form, documents, words = _form(archive)
+        size, limit = (
+            sum(member.file_size for member in archive.infolist()),
+            context.options.max_input,
+        )
+        if limit is not None and size > limit:
+            raise _WrongError(
+                f"it unpacks to {size} bytes, more than --max-input {limit}; allow more if it is no bomb"
+            )
     vocabulary, origin = find_words(stream, context, words, documents)
     entries = _entries(stream, form, documents, words)
     if form == "csr":
@@ -73,17 +83,27 @@ def _opened(stream: Stream) -> Iterator[zipfile.ZipFile]:
                     f"no .npz (or a compressed one: unpack it, it is compressed already); {_ADVICE}",
                     stream.label,
                 )
-            with zipfile.ZipFile(file) as archive:
+            with _tried(zipfile.ZipFile, file) as archive:
                 yield archive
     except _WrongError as error:
         raise CorpusError(str(error), stream.label) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise CorpusError(f"the .npz is damaged ({why}); write it again", stream.label) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise CorpusError(_damaged(error), stream.label) from None
     except OSError as error:
-        if error.errno == errno.EINVAL:  # a place before the beginning of the file
-            raise CorpusError("the .npz is damaged; write it again", stream.label) from None
         raise missing(stream.label, error) from None
+
+
+def _tried(open_it: Callable[[T], U], what: T) -> U:
+    """Open an archive, or a part of it: damage makes that fail in many ways."""
+    try:
+        return open_it(what)
+    except Exception as error:
+        raise _WrongError(_damaged(error)) from None
+
+
+def _damaged(error: Exception) -> str:
+    why = (str(error).splitlines() or [type(error).__name__])[0]
+    return f"the .npz is damaged ({why[:100]}); write it again"
 
 
 class _WrongError(Exception):
@@ -101,7 +121,7 @@ class _Member:
             raise _WrongError(f"it has no {self.name}; {_ADVICE}") from None
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise _WrongError(f"{self.name} is compressed in an unusual way; {_ADVICE}")
-        self.file: IO[bytes] = archive.open(info)
+        self.file: IO[bytes] = _tried(archive.open, info)
         head = self.file.read(10)
         size = int.from_bytes(head[8:10], "little")
         header = _HEADER.fullmatch(self.file.read(size))
@@ -121,16 +141,11 @@ class _Member:
         return self.shape[0]
 
     def take(self, n: int) -> Array:
-        """Read on."""
+        """Read on; with the last values the checksum is compared."""
         data = self.file.read(n * self.dtype.itemsize)
         if len(data) != n * self.dtype.itemsize:
             raise _WrongError(f"{self.name} ends early; it is damaged")
         return np.frombuffer(data, self.dtype)
-
-    def end(self) -> None:
-        """Read to the end, where the checksum is compared."""
-        if self.file.read(1):
-            raise _WrongError(f"{self.name} does not end where it says; it is damaged")
 
 
 def _form(archive: zipfile.ZipFile) -> tuple[str, int, int]:
@@ -154,7 +169,7 @@ def _form(archive: zipfile.ZipFile) -> tuple[str, int, int]:
 
 
 def _entries(stream: Stream, form: str, documents: int, words: int) -> Iterator[Entries]:
-    """All entries as they are stored, those of count 0 left out."""
+    """All entries as they are stored."""
     size = stream.path.stat().st_size if stream.path is not None else 0
     told = stream.file.tell()
     with _opened(stream) as archive:
@@ -170,7 +185,6 @@ def _entries(stream: Stream, form: str, documents: int, words: int) -> Iterator[
                 now = max(told, size * done // data.length())
                 stream.on_read(now - told)
                 told = now
-        data.end()
     if stream.on_read is not None:
         stream.on_read(size - told)
 
@@ -202,8 +216,6 @@ def _compressed(
         before = last
     if before != entries:
         raise _WrongError("indptr.npy does not span the entries; it is damaged")
-    indptr.end()
-    indices.end()
 
 
 def _coordinates(
@@ -218,8 +230,6 @@ def _coordinates(
     for start in range(0, entries, PORTION):
         n = min(PORTION, entries - start)
         yield row.take(n).astype(np.int64), col.take(n).astype(np.int64)
-    row.end()
-    col.end()
 
 
 def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words: int) -> Entries:
@@ -241,7 +251,4 @@ def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words
             f"document {rows[at] + 1}, word {columns[at] + 1}: the count {values[at]} is not a "
             f"whole number from 0 to {LARGEST}"
         )
-    some = values > 0
-    return Entries(
-        rows[some] + 1, columns[some].astype(np.int32), values[some].astype(np.int32), None
-    )
+    return Entries(rows + 1, columns.astype(np.int32), values.astype(np.int32), None)

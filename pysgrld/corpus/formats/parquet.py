@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pysgrld.corpus.formats.kinds import Context, Texts
+from pysgrld.corpus.formats.kinds import Context, Texts, listed
 from pysgrld.corpus.stream import Stream
 from pysgrld.errors import CorpusError, MissingInputError
 
@@ -45,6 +45,13 @@ def read(stream: Stream, context: Context) -> Iterator[Texts]:
             stream.path, buffer_size=2**20, pre_buffer=False, page_checksum_verification=True
         ) as table:
             field = _column(table.schema_arrow, context.options.text_field, stream.label)
+            size, limit = _unpacked(table.metadata, field), context.options.max_input
+            if limit is not None and size > limit:
+                raise CorpusError(
+                    f"its texts unpack to {size} bytes, more than --max-input {limit}; allow more "
+                    "if it is no bomb",
+                    stream.label,
+                )
             yield from _texts(table, field, stream, context)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, CorpusError | MissingInputError):
@@ -59,10 +66,10 @@ def _column(schema: Any, field: str, label: str) -> str:
     import pyarrow.types as kind
 
     if schema.names.count(field) != 1:
-        has = ", ".join(map(repr, schema.names[:8])) or "none"
         twice = "more than one" if field in schema.names else "no"
         raise CorpusError(
-            f"{twice} column {field!r} (it has {has}; choose one with --text-field)", label
+            f"{twice} column {field!r} (it has {listed(schema.names)}; choose one with --text-field)",
+            label,
         )
     given = found = schema.field(field).type
     if kind.is_dictionary(found):
@@ -77,6 +84,13 @@ def _column(schema: Any, field: str, label: str) -> str:
             f"column {field!r} is not text but {given}; choose another with --text-field", label
         )
     return field
+
+
+def _unpacked(metadata: Any, field: str) -> int:
+    """Bytes of a column, decompressed."""
+    groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
+    columns = (group.column(i) for group in groups for i in range(group.num_columns))
+    return sum(c.total_uncompressed_size for c in columns if c.path_in_schema == field)
 
 
 def _texts(table: Any, field: str, stream: Stream, context: Context) -> Iterator[Texts]:

@@ -23,7 +23,7 @@ _RECORD = np.dtype([("row", "<i8"), ("word", "<i4"), ("count", "<i4")])
 
 
 def in_order(parts: Iterable[Entries], scratch: Path | None) -> Iterator[Entries]:
-    """Sort entries by document; those of one document keep their order.
+    """Sort entries by document; those of one document come in any order.
 
     Parameters
     ----------

@@ -32,13 +32,13 @@ def sniff(head: bytes, name: str) -> bool:
 def read(stream: Stream, context: Context) -> Counts:
     """Find the words and what the first is called, and leave the documents to be iterated."""
     vocabulary, origin = find_words(stream, context)
-    first = _first(stream)
+    first = _first(stream, context.options.max_input)
     context.log(f"{stream.label}: word ids are read as counted from {first}")
     words = None if vocabulary is None else len(vocabulary)
     return Counts(vocabulary, origin, documents(stream, first, words, True, _explain))
 
 
-def _first(stream: Stream) -> int:
+def _first(stream: Stream, max_input: int | None) -> int:
     said = _SAID.match(stream.head)
     if said:
         return int(said[1].lower() == b"one")
@@ -46,7 +46,7 @@ def _first(stream: Stream) -> int:
         return 0
     if stream.path is None or not stream.path.is_file():
         return 1  # it cannot be read twice; an id 0 further down ends it with what to do
-    with Stream(stream.path, stream.max_line) as ahead:
+    with Stream(stream.path, stream.max_line, max_input=max_input) as ahead:
         return int(not any(map(_has_zero, ahead.lines(refuse_line))))
 
 

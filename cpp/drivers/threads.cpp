@@ -1,0 +1,63 @@
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "sgmc/parallel.hpp"
+
+namespace sgmc {
+namespace {
+
+/// As many threads as can be started at the same time, up to `wanted`, this one included.
+int start_and_join(int wanted) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool ended = false;
+  std::vector<std::thread> started;
+  try {
+    reserve_for_team(wanted);
+    started.reserve(static_cast<std::size_t>(wanted));
+    while (static_cast<int>(started.size()) + 1 < wanted)
+      started.emplace_back([&] {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [&] { return ended; });
+      });
+  } catch (std::system_error const&) {  // a limit of processes, or no room for another stack
+  } catch (std::bad_alloc const&) {
+  }
+  {
+    std::lock_guard const lock(mutex);
+    ended = true;
+  }
+  changed.notify_all();
+  for (std::thread& thread : started) thread.join();
+  return static_cast<int>(started.size()) + 1;
+}
+
+}  // namespace
+
+int startable_threads(int wanted) {
+  // What the system has granted or refused this process, so that it is asked once: not a setting,
+  // and no result depends on it.
+  static std::atomic<int> granted{1}, refused{std::numeric_limits<int>::max()};
+  wanted = std::min(wanted, refused.load() - 1);
+  if (wanted <= granted.load()) return wanted;
+  int const can = start_and_join(wanted);
+  if (can < wanted) refused = can + 1;
+  if (can > granted.load()) granted = can;
+  return can;
+}
+
+void reserve_for_team(int threads) {
+  auto const bytes = (std::size_t{64} << 10) + (static_cast<std::size_t>(threads) << 10);
+  // A volatile pointer, or the compiler removes both lines.
+  void* volatile spare = ::operator new(bytes);
+  ::operator delete(spare);
+}
+
+}  // namespace sgmc

@@ -1,0 +1,74 @@
+"""Writes the table of reliability.md from what tests did.
+
+    pytest tests/faults --fault-record record.json
+    python docs/reliability.py record.json
+
+Several records (of continuous integration, of a night) are added up.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "tests"))
+
+from faults.rows import ROWS  # noqa: E402
+
+BEGIN, END = "<!-- table -->", "<!-- end of table -->"
+
+
+def line(number: int, tests: list[dict]) -> str:
+    """One row of the table."""
+    row = ROWS[number]
+    run = [test for test in tests if test["outcome"] != "skipped"]
+    failed = sum(test["outcome"] != "passed" for test in run)
+    if row.later:
+        result = row.later
+    elif not tests:
+        result = "no test"
+    elif not run:
+        result = "skipped: " + "; ".join(sorted({test["reason"] for test in tests}))
+    else:
+        result = f"**{failed} failed**" if failed else "holds"
+        if skipped := len(tests) - len(run):
+            result += f" ({skipped} skipped)"
+    trials = sum(test["trials"] for test in run)
+    seconds = sum(test["seconds"] for test in run)
+    figures = [f"{trials:,}", f"{len(run)}", f"{seconds:.0f}"] if run else ["", "", ""]
+    return "| " + " | ".join([str(number), row.fault, row.expected, *figures, result]) + " |"
+
+
+def table(records: list[dict]) -> str:
+    """The table, with the date and what was run."""
+    tests = [test for record in records for test in record["tests"]]
+    by_row = {n: [test for test in tests if n in test["rows"]] for n in ROWS}
+    held = sum(line(n, by_row[n]).endswith("| holds |") for n in ROWS)
+    dates = " and ".join(sorted({record["date"] for record in records}))
+    return "\n".join(
+        [
+            f"Of {dates}: {len(tests)} tests, {sum(t['trials'] for t in tests):,} trials; "
+            f"{held} of {len(ROWS)} rows hold.",
+            "",
+            "| # | fault | what must hold | trials | tests | s | result |",
+            "|---:|---|---|---:|---:|---:|---|",
+            *(line(number, by_row[number]) for number in ROWS),
+        ]
+    )
+
+
+def main(paths: list[str]) -> None:
+    """Put the table of some records into the page."""
+    if not paths:
+        sys.exit(__doc__)
+    page = HERE / "reliability.md"
+    before, _, rest = page.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    new = table([json.loads(Path(path).read_text()) for path in paths])
+    page.write_text(f"{before}{BEGIN}\n{new}\n{END}{after}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,65 @@
+"""Putting the arrays of a checkpoint back: only where names, types, shapes and ranges fit.
+
+A checkpoint that verifies holds what was written; whether that is a state of this very run is asked
+here, before anything is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pysgrld.errors import CheckpointError
+from pysgrld.types import Array, Int32s
+
+
+def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str = "") -> None:
+    """Fill `own` in place from the arrays of the same names; messages put `prefix` before a name.
+
+    Raises
+    ------
+    CheckpointError
+        If one is missing, or of another type or shape; nothing is then changed.
+    """
+    for name, array in own.items():
+        found = arrays.get(name)
+        if found is None:
+            raise CheckpointError(f"the checkpoint lacks array {prefix + name!r}")
+        if (found.dtype, found.shape) != (array.dtype, array.shape):
+            raise CheckpointError(
+                f"array {prefix + name!r} of the checkpoint is {found.dtype} {found.shape}, this run "
+                f"needs {array.dtype} {array.shape}"
+            )
+    for name, array in own.items():
+        array[...] = arrays[name]
+
+
+def check_topics(name: str, z: Int32s, topics: int) -> None:
+    """Refuse topics of tokens that are none of `topics`; -1 is one not drawn yet.
+
+    Raises
+    ------
+    CheckpointError
+        Naming the array and the first bad value.
+    """
+    bad = (z < -1) | (z >= topics)
+    if bad.any():
+        at = int(bad.argmax())
+        raise CheckpointError(
+            f"array {name!r} of the checkpoint has {z[at]} at [{at}]: there are {topics} topics"
+        )
+
+
+def counted(meta: Mapping[str, Any], *names: str) -> list[Any]:
+    """Numbers of at least 0 out of what a checkpoint keeps beside its arrays.
+
+    Raises
+    ------
+    CheckpointError
+        Naming the first that is none.
+    """
+    for name in names:
+        value = meta.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+            raise CheckpointError(f"the checkpoint has {value!r} for {name}")
+    return [meta[name] for name in names]

@@ -1,0 +1,146 @@
+"""What the disk would not take: kept, tried again in order, and never lost without a word.
+
+A disk that is full for an hour must not end a run of a week. Lines of metrics and of the log, the
+status and kept samples that cannot be written wait in memory and are written before anything that
+comes later. No checkpoint is committed past a sample that waits: whoever goes on from an earlier
+checkpoint draws the sample again, the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pysgrld.errors import GoneError, WriteError
+from pysgrld.run import jsonio
+from pysgrld.run.directory import RunDirectory
+from pysgrld.run.tensors import Array
+
+#: Bytes of samples that may wait, beside the first; without room for more the run ends.
+HELD = 64 << 20
+
+_SAMPLES = "samples"
+
+
+class Backlog:
+    """Writes to a locked run, later if need be.
+
+    Every method raises `GoneError` if the folder was removed or taken over: there is then nothing
+    to write to.
+
+    Parameters
+    ----------
+    run : RunDirectory
+    note : callable (str)
+        Told of the first failure of each kind, and when all is written after all.
+    """
+
+    def __init__(self, run: RunDirectory, note: Callable[[str], None]) -> None:
+        self.run, self.note = run, note
+        self._waiting: dict[str, list[Callable[[], None]]] = {}
+        self._errors: dict[str, WriteError] = {}
+        self._held = 0
+
+    def append_metrics(self, record: Mapping[str, Any]) -> None:
+        """Append one line to ``metrics.jsonl``."""
+        self._do("metrics.jsonl", partial(self.run.append_metrics, dict(record)))
+
+    def log_event(self, event: str, **fields: Any) -> None:
+        """Append one event to ``log.jsonl``, with the time of now."""
+        line = {"time": jsonio.now(), **fields}
+        self._do("log.jsonl", partial(self.run.log_event, event, **line))
+
+    def set_status(self, state: str, **fields: Any) -> None:
+        """Replace ``status.json``."""
+        self._waiting["status.json"] = []
+        self._do("status.json", partial(self.run.set_status, state, **fields))
+
+    def write_sample(self, step: int, phi: Array) -> None:
+        """Keep the topics of an iteration, (K, V); the array must not change afterwards.
+
+        Raises
+        ------
+        WriteError
+            If more samples wait than there is room for.
+        """
+        first = not self._waiting.get(_SAMPLES)
+        self._do(_SAMPLES, partial(self.run.write_sample, step, phi))
+        if not self._waiting[_SAMPLES]:
+            self._held = 0
+        elif not first:
+            self._held += phi.nbytes
+        if self._held > HELD:
+            raise WriteError(
+                f"{self._errors[_SAMPLES]}; samples of more than {HELD >> 20} MB wait, so the run "
+                "ends here: run the same command again, and they are drawn again from the last "
+                "checkpoint"
+            )
+
+    def remove_sample(self, step: int) -> None:
+        """Drop a sample."""
+        self._do(_SAMPLES, partial(self.run.remove_sample, step))
+
+    def save_checkpoint(
+        self, step: int, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, keep: int
+    ) -> Path:
+        """Write a checkpoint, after all that waits.
+
+        Raises
+        ------
+        WriteError
+            If it cannot be written, or samples that it would count cannot.
+        NumericalError
+            If an array holds what no state can hold.
+        """
+        self.flush()
+        if self._waiting.get(_SAMPLES):
+            raise WriteError(
+                f"the checkpoint of step {step} waits for samples: {self._errors[_SAMPLES]}"
+            )
+        folder = self.run.save_checkpoint(step, arrays, meta, keep=keep)
+        self.flush()
+        return folder
+
+    def flush(self) -> None:
+        """Try again what waits."""
+        for name in list(self._waiting):
+            self._try(name)
+
+    def finish(self) -> None:
+        """Try once more, at the end of a run.
+
+        Raises
+        ------
+        WriteError
+            If something could not be written; says what.
+        """
+        self.flush()
+        left = [f"{len(waiting)} to {name}" for name, waiting in self._waiting.items() if waiting]
+        if left:
+            name = next(name for name, waiting in self._waiting.items() if waiting)
+            raise WriteError(
+                f"{self._errors[name]}; writes that are missing: {', '.join(left)}; the last "
+                "checkpoint is good"
+            )
+
+    def _do(self, name: str, write: Callable[[], None]) -> None:
+        self._waiting.setdefault(name, []).append(write)
+        self._try(name)
+
+    def _try(self, name: str) -> None:
+        waiting = self._waiting[name]
+        while waiting:
+            try:
+                waiting[0]()
+            except GoneError:
+                raise
+            except WriteError as error:
+                if name not in self._errors:
+                    self._errors[name] = error
+                    self.note(f"{error}; training goes on, and it is tried again")
+                return
+            del waiting[0]
+        if self._errors.pop(name, None):
+            self.note(f"{self.run.path / name}: is written again, nothing is missing")

@@ -1,0 +1,200 @@
+"""What a child of the server does where the plain command would not do (`forks.Forks.start`)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import time
+
+
+def _at(acts):
+    """Call functions once each, when that many iterations are done: pairs (iterations, function)."""
+    from pysgrld.cli.progress import Screen
+
+    shown, left = Screen.moved, sorted(acts, key=lambda act: act[0])
+
+    def moved(self, position):
+        shown(self, position)
+        while left and position.iteration >= left[0][0]:
+            left.pop(0)[1]()
+
+    Screen.moved = moved
+
+
+def _sgmc(args):
+    from pysgrld.cli import main
+
+    main([str(a) for a in args])
+
+
+def signal_at(step, numbers, *args):
+    """Get signals from itself when that many iterations are done."""
+
+    def act():
+        for number in numbers:
+            os.kill(os.getpid(), number)
+
+    _at([(step, act)])
+    _sgmc(args)
+
+
+def signal_in(point, nth, numbers, *args):
+    """Get signals from itself at the nth time that a fail point is passed."""
+    from pysgrld.run import files
+
+    passed, hits = files.fail_point, []
+
+    def fail_point(name):
+        if name == point:
+            hits.append(name)
+            if len(hits) == nth:
+                for number in numbers:
+                    os.kill(os.getpid(), number)
+        return passed(name)
+
+    import pysgrld.run.commit
+    import pysgrld.run.journal
+    import pysgrld.run.samples
+
+    for module in (files, pysgrld.run.commit, pysgrld.run.journal, pysgrld.run.samples):
+        module.fail_point = fail_point
+    _sgmc(args)
+
+
+def tell_step(place, *args):
+    """Write the iteration into a file after each one, for those who watch."""
+    from pysgrld.cli.progress import Screen
+
+    shown = Screen.moved
+    fd = os.open(place, os.O_RDWR | os.O_CREAT)
+    os.pwrite(fd, struct.pack("q", 0), 0)
+
+    def moved(self, position):
+        shown(self, position)
+        os.pwrite(fd, struct.pack("q", position.iteration), 0)
+
+    Screen.moved = moved
+    _sgmc(args)
+
+
+def interrupted_calls(*args):
+    """Have system calls interrupted by a timer's signal all the time."""
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+    _sgmc(args)
+
+
+def slow_steps(seconds, *args):
+    """Take a while for every iteration, as a large model does."""
+    from pysgrld.chain import Chain
+
+    advance = Chain.advance
+
+    def slow(self, batch=None):
+        time.sleep(seconds)
+        return advance(self, batch)
+
+    Chain.advance = slow
+    _sgmc(args)
+
+
+def as_nobody(*args):
+    """Run as a user who owns nothing here."""
+    os.setgid(65534)
+    os.setuid(65534)
+    _sgmc(args)
+
+
+def no_flock(*args):
+    """Run where the file system knows no locks, with one that beats often."""
+    from pysgrld.run import _failpoints, beat
+
+    _failpoints.arm("lock.flock:ENOLCK:1+")
+    beat.INTERVAL = 0.05
+    _sgmc(args)
+
+
+def limited_files(size, begin, end, *args):
+    """Let no file grow beyond a size, between two iterations."""
+    import resource
+
+    def limit(soft):
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard if soft is None else soft, hard))
+
+    _at([(begin, lambda: limit(size)), (end, lambda: limit(None))])
+    _sgmc(args)
+
+
+def on_full_disk(leave, begin, end, *args):
+    """Train on a disk of its own that is full, but for some bytes, between two iterations.
+
+    Then train on until it is done, and copy the run to where others see it. Exit codes go to
+    ``codes.json``; 99 says that mounting is not allowed here.
+    """
+    import ctypes
+    import json
+    import shutil
+    import subprocess
+    from pathlib import Path
+
+    new_mounts = 0x00020000
+    Path("disk").mkdir(exist_ok=True)
+    if ctypes.CDLL(None, use_errno=True).unshare(new_mounts) != 0:
+        os._exit(99)
+    for command in ("mount --make-rprivate /", "mount -t tmpfs -o size=2m tmpfs disk"):
+        if subprocess.run(command.split(), check=False, stderr=subprocess.DEVNULL).returncode:
+            os._exit(99)
+    filler = Path("disk/filler")
+
+    def fill():
+        with filler.open("wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(4096))
+            except OSError:
+                file.truncate(max(0, file.tell() - leave))
+
+    codes = []
+    for acts in ([(begin, fill), (end, filler.unlink)], []):
+        child = os.fork()
+        if child == 0:
+            _at(acts)
+            code = 1
+            try:
+                _sgmc(args)
+            except SystemExit as stopped:
+                code = stopped.code
+            finally:
+                os._exit(code)
+        codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        filler.unlink(missing_ok=True)
+        shutil.copytree("disk/run", f"run-{len(codes)}")
+    Path("codes.json").write_text(json.dumps(codes))
+
+
+def failing_fsync(nth, *args):
+    """Let the nth fsync of a file fail; exit 99 if that file is ever flushed again."""
+    import errno
+    import stat
+
+    fsync, failed, hits = os.fsync, [], []
+
+    def fail(fd):
+        status = os.fstat(fd)
+        if stat.S_ISDIR(status.st_mode):
+            return fsync(fd)
+        if any(os.path.sameopenfile(fd, other) for other in failed):
+            os._exit(99)
+        hits.append(fd)
+        if len(hits) == nth:
+            failed.append(os.dup(fd))  # so that its number is not given to another file
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return fsync(fd)
+
+    os.fsync = fail
+    try:
+        _sgmc(args)
+    except SystemExit as end:
+        raise SystemExit(end.code if failed else 98) from None

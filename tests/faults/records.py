@@ -1,0 +1,74 @@
+"""What two runs must have in common, what a run may leave behind, and how many trials are made."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from pysgrld.run import RunDirectory, list_checkpoints, verify_checkpoint
+
+#: Keys of a line of metrics that a clock or the system writes.
+TIMES = ("train_seconds", "wait_seconds", "tokens_per_second", "rss_bytes")
+
+
+def counts(ci, nightly):
+    """Parametrise ``n``: trials of one run of continuous integration, and of one night."""
+    return pytest.mark.parametrize(
+        "n",
+        [
+            pytest.param(ci, id=f"n{ci}"),
+            pytest.param(nightly, id=f"n{nightly}", marks=pytest.mark.nightly),
+        ],
+    )
+
+
+def record(run):
+    """All of a run that is promised bit for bit."""
+    newest = max((run / "checkpoints").glob("step-*"))
+    paths = [newest / "state.safetensors", *sorted((run / "samples").iterdir())]
+    found = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in paths}
+    found["step"] = newest.name
+    return found
+
+
+def metrics(run):
+    """The lines of metrics, but for times and speeds."""
+    lines = RunDirectory.open(run).read_metrics()
+    return [{k: v for k, v in line.items() if k not in TIMES} for line in lines]
+
+
+def exported(forks, run):
+    """Digest of the topics that ``sgmc export`` writes."""
+    out = run.with_name(f"{run.name}-export")
+    forks("export", run, "--to", "npy", "-o", out, "--force")
+    return hashlib.sha256((out / "topics.npy").read_bytes()).hexdigest()
+
+
+def events(run, name=None):
+    """Events of ``log.jsonl``, of one name or all."""
+    return [e for e in RunDirectory.open(run).read_log() if name in (None, e["event"])]
+
+
+def acknowledged(run):
+    """Step of the newest checkpoint that the log speaks of; 0 where there is none."""
+    return max((e["step"] for e in events(run, "checkpoint")), default=0)
+
+
+def check_intact(run):
+    """The newest acknowledged checkpoint, or a later one, verifies. Gives its step, 0: none yet."""
+    said = acknowledged(run)
+    there = [r.step for r in list_checkpoints(run)]
+    newest = max(there, default=0)
+    assert newest >= said, f"step {said} was acknowledged, {newest} is there"
+    if newest:
+        report = verify_checkpoint(run / "checkpoints" / f"step-{newest:08d}")
+        assert report.problem is None, report.problem
+    return newest
+
+
+def left_behind(folder):
+    """Names of work in hand, anywhere below a folder."""
+    return sorted(
+        str(p.relative_to(folder)) for p in folder.rglob(".*") if ".dropped-" not in p.name
+    )

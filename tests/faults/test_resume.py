@@ -1,0 +1,215 @@
+"""Going on: with what, from what, and never with something else. Rows 37, 39 to 41, 43, 44."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+from faults_runs import (
+    OPTIONS,
+    Silent,
+    opened,
+    result,
+    stop_at,
+    stopped_here,
+    train_command,
+    train_here,
+)
+
+from pysgrld.errors import CheckpointError, Interrupted
+from pysgrld.train import train
+
+RELEASES = sorted((Path(__file__).parents[1] / "golden").glob("run-*.tar.xz"))
+
+
+# ---- row 37
+
+
+@pytest.mark.golden
+@pytest.mark.row(37)
+@pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.name)
+def test_a_run_of_every_release_goes_on(release, tmp_path, trials):
+    """Stopped at iteration 20 by that release; made by tests/golden/make_run.py.
+
+    Red with: another name of an array; an option of the training that is not known any more.
+    """
+    with tarfile.open(release) as archive:
+        archive.extractall(tmp_path, filter="data")
+    before = [line["iteration"] for line in opened(tmp_path).read_metrics()]
+    samples = [(p.name, p.read_bytes()) for p in sorted((tmp_path / "run/samples").iterdir())]
+    lines = train_here(tmp_path)
+    assert any("goes on from iteration 20" in line for line in lines)
+    assert opened(tmp_path).status["state"] == "finished"
+    after = opened(tmp_path).read_metrics()
+    assert [line["iteration"] for line in after] == [*before, 30, 40]
+    assert after[-1]["perplexity"] < after[-1]["unigram_perplexity"]
+    now = {p.name: p.read_bytes() for p in (tmp_path / "run/samples").iterdir()}
+    assert [(name, now[name]) for name, _ in samples] == samples
+    trials()
+
+
+@pytest.mark.row(37)
+def test_every_release_has_left_a_run():
+    """The present schema too. Red with: no file for a release."""
+    assert RELEASES
+
+
+# ---- rows 39 and 40
+
+
+@pytest.mark.row(39)
+@pytest.mark.parametrize(
+    ("option", "value", "difference"),
+    [
+        ("topics", "5", "--topics: 4 -> 5"),
+        ("max-vocab", "20", "corpus: "),
+        ("algo", "sgrld", "--algo: scir -> sgrld"),
+        ("seed", "7", "--seed: 3 -> 7"),
+        ("eta", "0.2", "--eta: 0.05 -> 0.2"),
+    ],
+)
+def test_another_configuration_is_refused_with_the_difference(
+    option, value, difference, copied, trials
+):
+    before = result(copied)
+    done = train_command(copied, f"--{option}", value, code=78)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("  ")]
+    assert any(line.startswith(f"  {difference}") for line in lines)
+    assert result(copied) == before
+    trials()
+
+
+@pytest.mark.row(40)
+@pytest.mark.parametrize("change", ["append a line", "exchange two lines", "touch"])
+def test_another_corpus_is_refused_and_another_time_is_not(change, copied, trials):
+    """Red with: lengths of files alone compared."""
+    path = copied / "corpus.txt"
+    lines = path.read_text().splitlines(keepends=True)
+    if change == "append a line":
+        path.write_text("".join([*lines, "reda redb redc\n"]))
+    elif change == "exchange two lines":
+        lines[3], lines[4] = lines[4], lines[3]
+        path.write_text("".join(lines))
+    time.sleep(0.01)
+    path.touch()
+    done = train_command(copied, "--iterations", "41", code=0 if change == "touch" else 78)
+    assert ("goes on from iteration 40" if change == "touch" else "  corpus: ") in done.stderr
+    trials()
+
+
+# ---- row 41
+
+
+@pytest.mark.row(41)
+@pytest.mark.parametrize("first", [1, 2, 3])
+@pytest.mark.parametrize("second", [1, 2, 3])
+def test_threads_may_change_at_a_start(first, second, whole, tmp_path, trials):
+    """State and samples are the same bytes. Red with: a random number keyed by thread."""
+    shutil.copy(whole / "corpus.txt", tmp_path)
+    stopped_here(tmp_path, 17, threads=first)
+    lines = train_here(tmp_path, threads=second)
+    assert any("goes on from iteration 17" in line for line in lines)
+    assert result(tmp_path) == result(whole)
+    trials()
+
+
+# ---- row 43
+
+
+@pytest.mark.row(43)
+@pytest.mark.parametrize("edit", ["number", "line less", "nothing left", "missing"])
+def test_metrics_that_were_edited_are_named(edit, copied, trials):
+    """Red with: rows cut to a length without their digest."""
+    path = copied / "run" / "metrics.jsonl"
+    text = path.read_bytes()
+    if edit == "number":
+        path.write_bytes(text.replace(b'"iteration": 20', b'"iteration": 21'))
+    elif edit == "line less":
+        path.write_bytes(text[text.index(b"\n") + 1 :])
+    elif edit == "nothing left":
+        path.write_bytes(b"")
+    else:
+        path.unlink()
+    done = train_command(copied, "--iterations", "45", code=76)
+    assert "run/metrics.jsonl: " in done.stderr
+    path.write_bytes(text)  # restored, as the message says
+    train_command(copied, "--iterations", "45")
+    trials()
+
+
+@pytest.mark.row(43)
+def test_lines_appended_by_a_person_are_cut_and_the_log_is_never_looked_at(copied, trials):
+    run = copied / "run"
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write('{"iteration": 99}\nmy own note\n')
+    (run / "log.jsonl").write_text("my own note\n")
+    train_here(copied, iterations=45)
+    assert [line["iteration"] for line in opened(copied).read_metrics()] == [10, 20, 30, 40, 45]
+    trials()
+
+
+@pytest.mark.row(43)
+def test_a_sample_that_was_edited_is_named(copied, trials):
+    path = max((copied / "run" / "samples").iterdir())
+    path.write_bytes(path.read_bytes()[:-1] + b"\0")
+    with pytest.raises(CheckpointError, match=f"{path.name}: is not the sample"):
+        train_here(copied, iterations=45)
+    trials()
+
+
+# ---- row 44
+
+
+def jump(monkeypatch, hours):
+    """From now on the clock of the day is so many hours off."""
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + 3600 * hours)
+
+
+@pytest.mark.row(44)
+@pytest.mark.parametrize("hours", [1, -1])
+def test_a_clock_that_is_set_moves_no_limit(hours, whole, tmp_path, trials, monkeypatch):
+    """Neither the limit given nor SLURM's, read as a date when the process starts.
+
+    Red with: time.time for CLOCK_BOOTTIME: set forward it ends at once, set back it never ends.
+    """
+    shutil.copy(whole / "corpus.txt", tmp_path)
+    monkeypatch.setenv("SLURM_JOB_END_TIME", str(time.time() + 1000))
+    train_here(
+        tmp_path, lambda step: jump(monkeypatch, hours) if step == 5 else None, time_limit=900.0
+    )
+    assert result(tmp_path) == result(whole)
+    monkeypatch.undo()
+    given = OPTIONS | {"iterations": 10**9, "time-limit": _so_far() + 1.5}
+    reporter = Silent(lambda step: jump(monkeypatch, hours) if step == 5 else None)
+    with pytest.raises(Interrupted, match="time limit"):
+        train([str(tmp_path / "corpus.txt")], given | {"out": str(tmp_path / "b")}, reporter)
+    trials(2)
+
+
+def _so_far():
+    """Seconds since this process started, from which limits count."""
+    from pysgrld.run import boot_clock, process_start
+
+    return boot_clock() - process_start()
+
+
+@pytest.mark.row(41)
+def test_stop_at_stops(whole, tmp_path):
+    """The tests above mean what they say: it is stopped where it is told."""
+    shutil.copy(whole / "corpus.txt", tmp_path)
+    with pytest.raises(Interrupted, match="SIGUSR1: stopped after iteration 17"):
+        train_here(tmp_path, stop_at(17))
+
+
+@pytest.mark.row(37)
+def test_the_archive_of_a_release_holds_no_absolute_path():
+    for release in RELEASES:
+        with tarfile.open(release) as archive:
+            config = json.load(io.BytesIO(archive.extractfile("run/config.json").read()))
+        assert config["command"]["inputs"] == ["corpus.txt"]

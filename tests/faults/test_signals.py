@@ -1,0 +1,214 @@
+"""Signals, limits and suspension: a checkpoint, exit code 85, and the same model afterwards."""
+
+import random
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from faults.forks import wait_until
+from faults.records import check_intact, counts, events, left_behind, metrics, record
+
+from pysgrld.run import RunDirectory
+
+STOPS = [signal.SIGUSR1, signal.SIGTERM, signal.SIGINT, signal.SIGXCPU]
+
+#: No end of its own.
+ENDLESS = ("--iterations", "1000000", "--eval-every", "1h", "--checkpoint-every", "1h")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(forks_of_module):
+    forks = forks_of_module
+    forks(*forks.train())
+    return record(forks.folder / "run"), metrics(forks.folder / "run")
+
+
+def ended_by(run, number, step):
+    """The run was interrupted after that iteration, by that signal, and has its checkpoint."""
+    status = RunDirectory.open(run).status
+    assert (status["state"], status["reason"]) == ("interrupted", signal.Signals(number).name)
+    assert (status["step"], check_intact(run)) == (step, step)
+
+
+@pytest.mark.row(8)
+@counts(10, 40)
+@pytest.mark.parametrize("number", STOPS)
+def test_a_signal_at_a_random_step_ends_it_after_that_step(forks, undisturbed, trials, number, n):
+    """The reaction is counted in iterations: none is begun after the one that was under way.
+
+    Red with: the flag read every second iteration only; no checkpoint at the end; a stop taken for
+    the end of the budget.
+    """
+    rng = random.Random(number)
+    for trial in range(n):
+        step, run = rng.randint(1, 59), forks.folder / f"run-{trial}"
+        args = ("signal_at", step, [int(number)])
+        child = forks.start(*args[1:], *forks.train(run.name), call=args[0])
+        assert child.wait() == 85, child.stderr
+        ended_by(run, number, step)
+        forks(*forks.train(run.name))
+        assert record(run) == undisturbed[0]
+        lines = [line for line in metrics(run) if line["iteration"] != step or step % 7 == 0]
+        assert lines == undisturbed[1]
+        trials()
+
+
+@pytest.mark.row(8)
+@pytest.mark.parametrize("number", STOPS)
+def test_a_signal_from_outside_is_answered_within_an_iteration(forks, trials, number):
+    """The process is stopped to see where it stands, so that no clock has a say."""
+    place = forks.folder / "step"
+    child = forks.start(place, *forks.train("run", *ENDLESS), call="tell_step")
+
+    def step():
+        data = place.read_bytes() if place.exists() else b""
+        return struct.unpack("q", data)[0] if data else 0
+
+    wait_until(lambda: step() > 20)
+    child.kill(signal.SIGSTOP)
+    wait_until(lambda: Path(f"/proc/{child.pid}/stat").read_text().split()[2] == "T")
+    stood = step()
+    child.kill(number)
+    child.kill(signal.SIGCONT)
+    assert child.wait() == 85, child.stderr
+    last = RunDirectory.open(forks.folder / "run").status["step"]
+    assert stood <= last <= stood + 1
+    ended_by(forks.folder / "run", number, last)
+    trials()
+
+
+@pytest.mark.row(8)
+@pytest.mark.parametrize("number", STOPS)
+def test_the_real_command_ends_with_85(forks, trials, number):
+    command = [Path(sys.executable).with_name("sgmc"), *map(str, forks.train("run", *ENDLESS))]
+    run = forks.folder / "run"
+    with subprocess.Popen(command, cwd=forks.folder, stderr=subprocess.PIPE, text=True) as process:
+        wait_until(lambda: RunDirectory.open(run).status if (run / "config.json").exists() else {})
+        process.send_signal(number)
+        said = process.stderr.read()
+        assert process.wait(timeout=60) == 85, said
+    assert f"sgmc: {number.name}: stopped after iteration" in said
+    ended_by(run, number, RunDirectory.open(run).status["step"])
+    trials()
+
+
+@pytest.mark.row(9)
+@counts(5, 50)
+def test_a_second_interrupt_while_writing_ends_with_130_and_harms_nothing(
+    forks, undisturbed, trials, n
+):
+    """Red with: the temporary folder left by the start after it; `latest` written before the commit."""
+    rng = random.Random(9)
+    points = ["state.write", "state.fsync", "manifest.write", "checkpoint.fsync_folder",
+              "commit.rename", "commit.fsync_folder", "log.write", "status.rename"]  # fmt: skip
+    for trial in range(n):
+        run = forks.folder / f"run-{trial}"
+        point, nth = rng.choice(points), rng.randint(1, 12)
+        args = (point, nth, [int(signal.SIGINT)] * 2, *forks.train(run.name))
+        child = forks.start(*args, call="signal_in")
+        assert child.wait() == 130, child.stderr
+        assert "stopped at once" in child.stderr
+        assert "Traceback" not in child.stderr
+        check_intact(run)
+        forks(*forks.train(run.name))
+        assert (record(run), metrics(run)) == undisturbed
+        assert left_behind(run) == []
+        trials()
+
+
+@pytest.mark.row(10)
+def test_a_storm_of_signals_makes_one_checkpoint(forks, trials):
+    """Red with: a checkpoint in the signal handler."""
+    args = ("--eval-every", "1h", "--checkpoint-every", "1h")
+    storm = [int(signal.SIGUSR1)] * 1000
+    child = forks.start(20, storm, *forks.train("run", *args), call="signal_at")
+    assert child.wait() == 85, child.stderr
+    run = forks.folder / "run"
+    assert [e["step"] for e in events(run, "checkpoint")] == [20]
+    ended_by(run, signal.SIGUSR1, 20)
+    trials()
+
+
+@pytest.mark.row(11)
+def test_asking_for_checkpoints_all_the_time_changes_nothing(forks, undisturbed, trials):
+    """SIGUSR2 every few milliseconds while it trains.
+
+    Red with: a checkpoint that draws the rows of lazy topics; SIGUSR2 left to the system.
+    """
+    child = forks.start(0.02, *forks.train("run", "--checkpoint-every", "1h"), call="slow_steps")
+    run = forks.folder / "run"
+    wait_until(lambda: RunDirectory.open(run).status if (run / "config.json").exists() else {})
+    while Path(f"/proc/{child.pid}/stat").read_text().split()[2] not in "ZX":
+        child.kill(signal.SIGUSR2)
+        time.sleep(0.005)
+    assert child.wait() == 0, child.stderr
+    assert len(events(run, "checkpoint")) > 20
+    assert (record(run), metrics(run)) == undisturbed
+    trials()
+
+
+@pytest.mark.row(13)
+@pytest.mark.parametrize(
+    ("n", "limit"),
+    [pytest.param(10, 3, id="n10"), pytest.param(10, 20, id="n10-20s", marks=pytest.mark.nightly)],
+)
+def test_a_time_limit_is_kept(forks, trials, n, limit):
+    """Five at once, so that none has the machine for itself.
+
+    Red with: a limit counted from the start of training; one that does not leave room for the last
+    checkpoint.
+    """
+    started = []
+    for trial in range(n):
+        args = forks.train(f"run-{trial}", *ENDLESS, "--time-limit", f"{limit}s")
+        started.append((trial, time.monotonic(), forks.start(*args)))
+        if trial % 5 < 4:
+            continue
+        assert [child.wait() for _, _, child in started[-5:]] == [85] * 5
+    for trial, began, child in started:
+        assert "time limit: stopped" in child.stderr
+        run = forks.folder / f"run-{trial}"
+        assert check_intact(run) == RunDirectory.open(run).status["step"] > 0
+        ended = (run / "status.json").stat().st_mtime
+        assert ended - time.time() + time.monotonic() - began < limit
+        trials()
+
+
+@pytest.mark.row(16)
+def test_a_run_that_was_suspended_keeps_its_limit_and_says_so(forks, trials):
+    """Red with: a clock that stands still with the process; the gap taken for a long iteration."""
+    limit = 13.0
+    args = forks.train("run", *ENDLESS, "--time-limit", f"{limit}s")
+    began = time.monotonic()
+    child = forks.start(*args)
+    run = forks.folder / "run"
+    wait_until(lambda: (run / "config.json").exists() and events(run, "checkpoint"))
+    child.kill(signal.SIGSTOP)
+    time.sleep(10.0)
+    child.kill(signal.SIGCONT)
+    assert child.wait() == 85, child.stderr
+    [gap] = events(run, "gap")
+    assert 8.0 < gap["seconds"] < 13.0
+    assert "stood still" in child.stderr
+    step = RunDirectory.open(run).status["step"]
+    assert step > gap["step"] + 10, "it went on until the limit"
+    assert (run / "status.json").stat().st_mtime - time.time() + time.monotonic() - began < limit
+    assert metrics(run)
+    assert RunDirectory.open(run).read_metrics()[-1]["train_seconds"] < 5
+    trials()
+
+
+@pytest.mark.row(8)
+def test_the_signal_that_stops_and_the_exit_code_can_be_chosen(forks, undisturbed, trials):
+    """For sites that send another signal, and queues that requeue on another code."""
+    args = forks.train("run", "--stop-signal", "USR2", "--requeue-exit-code", "99")
+    child = forks.start(30, [int(signal.SIGUSR2)], *args, call="signal_at")
+    assert child.wait() == 99, child.stderr
+    ended_by(forks.folder / "run", signal.SIGUSR2, 30)
+    forks(*forks.train("run"))
+    assert record(forks.folder / "run") == undisturbed[0]
+    trials()

@@ -1,0 +1,14 @@
+"""How many trials a test of the fault matrix makes."""
+
+import pytest
+
+
+def counts(ci, nightly):
+    """Parametrise ``n``: trials of one run of continuous integration, and of one night."""
+    return pytest.mark.parametrize(
+        "n",
+        [
+            pytest.param(ci, id=f"n{ci}"),
+            pytest.param(nightly, id=f"n{nightly}", marks=pytest.mark.nightly),
+        ],
+    )

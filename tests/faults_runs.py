@@ -1,0 +1,152 @@
+"""Small real runs for the tests of the fault matrix: trained in this process or by the command."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from pysgrld.errors import Interrupted
+from pysgrld.run import RunDirectory
+from pysgrld.run.files import digest_of
+from pysgrld.run.manifest import read_manifest, seal
+from pysgrld.train import train
+
+SGMC = Path(sys.executable).with_name("sgmc")
+
+#: A run of a fifth of a second: eight posterior samples, checkpoints at 5, 10, 15, ...
+OPTIONS = {
+    "topics": 4, "minibatch": 10, "sweeps": 2, "warm-up": 4, "burn-in": 8, "sample-every": 4,
+    "iterations": 40, "holdout": 10, "min-df": 1, "stop-words": "none", "eval-every": 10,
+    "checkpoint-every": 5, "threads": 1, "seed": 3,
+}  # fmt: skip
+
+
+def write_corpus(path, documents=60, seed=0):
+    """Write a text corpus of two kinds of documents over fifty words, one document a line."""
+    rng = random.Random(seed)
+    words = [f"{a}{b}" for a in ("red", "blue", "green", "black", "white") for b in "abcdefghij"]
+    lines = []
+    for d in range(documents):
+        own = words[:30] if d % 2 else words[20:]
+        lines.append(" ".join(rng.choices(own, k=rng.randint(8, 30))))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+class Silent:
+    """A reporter that says nothing and remembers what it was told.
+
+    ``at`` is called with the iteration whenever one is done.
+    """
+
+    def __init__(self, at=None):
+        self.lines, self.at = [], at
+
+    def note(self, line):
+        self.lines.append(line)
+
+    def reading(self, progress):
+        pass
+
+    def started(self, run, line):
+        self.lines.append(line)
+
+    def moved(self, position):
+        if self.at is not None:
+            self.at(position.iteration)
+
+    def evaluated(self, record):
+        pass
+
+    def finished(self, run, line):
+        self.lines.append(line)
+
+
+def train_here(folder, at=None, **changes):
+    """Train ``folder/corpus.txt`` into ``folder/run`` in this process; give what was said."""
+    given = OPTIONS | {"out": str(folder / "run")}
+    given |= {name.replace("_", "-"): value for name, value in changes.items()}
+    given = {name: value for name, value in given.items() if value is not None}
+    reporter = Silent(at)
+    train([str(folder / "corpus.txt")], given, reporter, folder)
+    return reporter.lines
+
+
+def stop_at(step, number=signal.SIGUSR1):
+    """For ``at`` of `train_here`: send this process a signal when so many iterations are done."""
+    return lambda iteration: os.kill(os.getpid(), number) if iteration == step else None
+
+
+def stopped_here(folder, step, **changes):
+    """Train until a signal stops it after so many iterations."""
+    try:
+        train_here(folder, stop_at(step), **changes)
+    except Interrupted:
+        return
+    raise AssertionError("it was not stopped")
+
+
+def sgmc(folder, *arguments, code=0, **kwargs):
+    """Run the command in a folder; check its exit code and that it never shows a traceback."""
+    kwargs.setdefault("stdout", subprocess.PIPE)
+    kwargs.setdefault("stderr", subprocess.PIPE)
+    done = subprocess.run(
+        [SGMC, *map(str, arguments)], cwd=folder, text=True, timeout=120, check=False, **kwargs
+    )
+    assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in (done.stderr or "")
+    return done
+
+
+def command_line(**changes):
+    """`OPTIONS` as they are typed."""
+    given = OPTIONS | {name.replace("_", "-"): value for name, value in changes.items()}
+    return [part for name, value in given.items() if value is not None
+            for part in (f"--{name}", str(value))]  # fmt: skip
+
+
+def train_command(folder, *more, code=0, corpus="corpus.txt", **changes):
+    """Train by the command, into ``folder/run``."""
+    out = ("--out", "run", *more)
+    return sgmc(folder, "train", corpus, *command_line(**changes), *out, code=code)
+
+
+def checkpoints(folder):
+    """Checkpoints of ``folder/run``, newest first."""
+    return sorted((folder / "run" / "checkpoints").glob("step-*"), reverse=True)
+
+
+def result(folder, run="run"):
+    """What must be the same bits: the newest state and all samples, by name."""
+    path = folder / run
+    newest = sorted((path / "checkpoints").glob("step-*"))[-1]
+    files = [newest / "state.safetensors", *sorted((path / "samples").glob("step-*"))]
+    return {str(file.relative_to(path)): digest_of(file).sha256 for file in files}
+
+
+def sign_again(folder, change=None, **changes):
+    """Write a manifest that is whole and agrees with the state beside it, but says other things."""
+    content = read_manifest(folder)
+    content["files"] = {"state.safetensors": digest_of(folder / "state.safetensors")._asdict()}
+    content |= changes
+    if change is not None:
+        change(content)
+    (folder / "manifest.json").write_bytes(seal(content))
+
+
+def flip(path, at, bit):
+    """Flip one bit of a file, in place."""
+    with path.open("r+b") as file:
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ 1 << bit]))
+
+
+def opened(folder):
+    """Open ``folder/run``."""
+    return RunDirectory.open(folder / "run")
