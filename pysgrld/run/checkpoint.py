@@ -213,9 +213,14 @@ def _report(step: int, folder: Path, *, whole: bool) -> CheckpointReport:
 def _reports(path: Path, *, whole: bool) -> list[CheckpointReport]:
     if not (path / "config.json").is_file():
         raise MissingInputError(f"{path}: is not a run (it has no config.json)")
-    reports = [_report(step, folder, whole=whole) for step, folder in checkpoint_folders(path)]
-    # Deleted by retention while it was looked at: not damaged, gone.
-    return [r for r in reversed(reports) if r.problem is None or r.path.exists()]
+    for _ in range(5):
+        reports = [_report(step, folder, whole=whole) for step, folder in checkpoint_folders(path)]
+        # Deleted by retention while it was looked at: not damaged, gone. If that is true of all of
+        # them there are newer ones.
+        there = [r for r in reversed(reports) if r.problem is None or r.path.exists()]
+        if there or not reports:
+            break
+    return there
 
 
 def list_checkpoints(path: Path) -> list[CheckpointReport]:

@@ -20,9 +20,11 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 from faults_runs import command_line, result, train_here, write_corpus
 
 import pysgrld
+from pysgrld.core import core
 from pysgrld.errors import SgmcError
 from pysgrld.run import RunDirectory
 
@@ -52,6 +54,37 @@ def unlocked(folder):
     with contextlib.suppress(SgmcError), RunDirectory.open(folder / "run").lock():
         return True
     return False
+
+
+def twice_with_one_workspace(library):
+    """Fail the nth allocation of a kernel, and call it again with the workspace it had then."""
+    wrong = []
+    for topics in (4, 140):
+        phi = core.zeros(6, -(-topics // 16) * 16, "float32")
+        phi[:, :topics] = 1 / 6
+
+        def counts(work, phi=phi, topics=topics):
+            return core.documents_gibbs(
+                phi=phi, topics=topics, indptr=np.array([0, 3, 6]), alpha=0.1, sweeps=2, kept=1,
+                indices=np.arange(6, dtype=np.int32), counts=np.full(6, 9, np.int32),
+                doc_ids=np.arange(2), rao_blackwell=True, seed=0, chain=0, step=0,
+                purpose=core.Purpose.documents, work=work, threads=1,
+            )[0].copy()  # fmt: skip
+
+        expected = counts(core.Workspace())
+        for n in range(MOST):
+            work = core.Workspace()
+            library.fail_at(n)
+            with contextlib.suppress(MemoryError):
+                counts(work)
+            done = not library.has_failed()
+            library.fail_at(-1)
+            if not np.array_equal(counts(work), expected):
+                wrong.append(f"workspace, {n}: another result")
+            if done:
+                break
+        yield n
+    yield wrong
 
 
 def by_allocations(folder, shim, stride):
@@ -153,8 +186,9 @@ def main():
     logging.disable(logging.WARNING)
     task, folder, *rest = sys.argv[1:]
     if task == "new":
-        *counts, wrong = by_allocations(Path(folder), rest[0], int(rest[1]))
-        print(json.dumps({"trials": sum(counts), "wrong": wrong}))
+        *first, wrong = twice_with_one_workspace(ctypes.CDLL(rest[0]))
+        *then, others = by_allocations(Path(folder), rest[0], int(rest[1]))
+        print(json.dumps({"trials": sum(first + then), "wrong": wrong + others}))
     else:
         wrong, codes = by_space(Path(folder), int(rest[0]))
         print(json.dumps({"trials": len(codes), "wrong": wrong}))

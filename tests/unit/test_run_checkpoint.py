@@ -18,7 +18,7 @@ from pysgrld.errors import (
     WriteError,
 )
 from pysgrld.run import RunDirectory, _failpoints, list_checkpoints, verify_checkpoint
-from pysgrld.run.checkpoint import read_checkpoint
+from pysgrld.run.checkpoint import checkpoint_folders, read_checkpoint
 from pysgrld.run.manifest import read_manifest, seal
 from pysgrld.run.tensors import DamagedError
 
@@ -365,3 +365,16 @@ def test_looking_for_what_is_not_there_says_so(tmp_path: Path) -> None:
         list_checkpoints(tmp_path)
     with pytest.raises(MissingInputError, match="is not a checkpoint"):
         verify_checkpoint(tmp_path / "step-00000001")
+
+
+def test_a_list_whose_checkpoints_were_all_replaced_meanwhile_is_made_again(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Red with: one look at the folder. A run that trains is then said to have no checkpoint."""
+    save(run, 2)
+    there = checkpoint_folders
+    looks = iter([[(1, folder(run, 1))]])
+    monkeypatch.setattr(
+        "pysgrld.run.checkpoint.checkpoint_folders", lambda path: next(looks, None) or there(path)
+    )
+    assert [report.step for report in list_checkpoints(run.path)] == [2]
