@@ -9,13 +9,13 @@ import pytest
 from faults.records import (
     acknowledged,
     check_intact,
-    counts,
     events,
     exported,
     left_behind,
     metrics,
     record,
 )
+from faults_counts import counts
 
 from pysgrld.run import RunDirectory
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from faults.forks import wait_until
-from faults.records import check_intact, counts, events, left_behind, metrics, record
+from faults.records import check_intact, events, left_behind, metrics, record
+from faults_counts import counts
 
 from pysgrld.run import RunDirectory
 
