@@ -55,11 +55,7 @@ def undisturbed(forks_of_module):
 @pytest.mark.row(1)
 @counts(50, 200)
 def test_kills_at_random_times_lose_nothing_and_change_nothing(forks, undisturbed, trials, n):
-    """One run is killed again and again until it is done, then the next.
-
-    Red with: no rename at the commit; metrics not cut back on resume; samples kept in memory; the
-    scratch folders of killed starts left alone.
-    """
+    """One run is killed again and again until it is done, then the next."""
     rng, kills, number = random.Random(n), 0, 0
     while kills < n:
         number += 1
@@ -110,7 +106,6 @@ def test_a_kill_at_a_point_of_the_protocol_leaves_the_old_or_the_new(
 @pytest.mark.row(3)
 @counts(10, 100)
 def test_a_kill_while_old_checkpoints_are_deleted_leaves_a_good_one(forks, undisturbed, trials, n):
-    """Red with: retention before the commit."""
     rng = random.Random(3)
     for trial in range(n):
         run = forks.folder / f"run-{trial}"
@@ -131,8 +126,7 @@ def test_a_kill_while_old_checkpoints_are_deleted_leaves_a_good_one(forks, undis
 def test_a_kill_while_a_run_goes_back_is_made_good_by_the_next_start(forks, undisturbed, trials, n):
     """The run is killed with lines and samples after its last checkpoint, then while these go.
 
-    Red with: samples removed before anything was verified and metrics not cut; a truncation that
-    is skipped where the checkpoint is older than the last start.
+    Red with: metrics not cut.
     """
     rng = random.Random(4)
     forks.start(*forks.train("template"), fail="commit.rename:kill:6").wait()
