@@ -155,8 +155,7 @@ def test_asking_for_checkpoints_all_the_time_changes_nothing(forks, undisturbed,
 def test_a_time_limit_is_kept(forks, trials, n, limit):
     """Five at once, so that none has the machine for itself.
 
-    Red with: a limit counted from the start of training; one that does not leave room for the last
-    checkpoint.
+    Red with: a limit that leaves no room for the last checkpoint.
     """
     started = []
     for trial in range(n):

@@ -156,10 +156,7 @@ def test_a_run_that_is_removed_meanwhile_is_74_and_is_not_made_again(forks, tria
 @pytest.mark.row(24)
 @pytest.mark.parametrize("before", ["nothing", "empty folder", "run"])
 def test_of_many_starts_one_trains_and_the_others_are_told_who(forks, trials, before):
-    """Twenty at the same moment, where nothing, an empty folder or an unfinished run lies.
-
-    Red with: the lock taken after the corpus was moved in; two that find an empty folder.
-    """
+    """Twenty at the same moment, where nothing, an empty folder or an unfinished run lies."""
     run = forks.folder / "run"
     if before == "run":
         forks.start(*forks.train(), fail="commit.rename:kill:4").wait()
