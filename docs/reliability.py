@@ -28,7 +28,7 @@ def line(number: int, tests: list[dict]) -> str:
     if row.later:
         result = row.later
     elif not tests:
-        result = "no test"
+        result = "not in this record"
     elif not run:
         result = "skipped: " + "; ".join(sorted({test["reason"] for test in tests}))
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -54,6 +55,29 @@ def _wanted(given: int | None, environment: Mapping[str, str] | None) -> Threads
     if quota is not None and quota < affinity:
         return Threads(quota, "cgroup quota")
     return Threads(affinity, "CPU affinity")
+
+
+#: Commands of batch systems that submit a job, and variables that say this is one.
+_SUBMIT = ("sbatch", "qsub", "bsub", "condor_submit")
+_IN_A_JOB = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "_CONDOR_JOB_AD")
+
+#: Threads that nobody minds on a login node.
+FEW_THREADS = 8
+
+
+def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> str | None:
+    """One line to say where many threads are taken unasked on what looks like a login node."""
+    environment = os.environ if environment is None else environment
+    asked = count.source in ("--threads", "OMP_NUM_THREADS")
+    if count.number <= FEW_THREADS or asked or any(environment.get(n) for n in _IN_A_JOB):
+        return None
+    found = next((c for c in _SUBMIT if shutil.which(c, path=environment.get("PATH"))), None)
+    if found is None:
+        return None
+    return (
+        f"there is a batch system here ({found}) and this is no job of it: on a login node use "
+        f"fewer than {count.number} threads, with --threads"
+    )
 
 
 def _cgroup_cpus() -> int | None:

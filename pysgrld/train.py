@@ -24,7 +24,7 @@ from pysgrld.evaluate import Completion
 from pysgrld.options import check_usage, duration
 from pysgrld.posterior import Posterior, Settled, Thinning
 from pysgrld.prepare import Listener, Prepared, prepare
-from pysgrld.resources import rss_bytes, threads
+from pysgrld.resources import login_node, rss_bytes, threads
 from pysgrld.restore import counted
 from pysgrld.run import Checkpoint, RunDirectory, SecondInterrupt, StopFlag, set_latest
 from pysgrld.run.backlog import Backlog
@@ -176,6 +176,8 @@ class _Training:
         self.run, self.options, self.reporter, self.stop = p.run, p.options, reporter, stop
         count = threads(given.get("threads"))
         reporter.note(f"{count.number} threads ({count.source})")
+        if warning := login_node(count):
+            reporter.note(f"warning: {warning}")
         self.given = given
         self.stream, self.once = p.stream, p.once
         self.chain = Chain(

@@ -1,26 +1,13 @@
-"""What two runs must have in common, what a run may leave behind, and how many trials are made."""
+"""What two runs must have in common, and what a run may leave behind."""
 
 from __future__ import annotations
 
 import hashlib
 
-import pytest
-
 from pysgrld.run import RunDirectory, list_checkpoints, verify_checkpoint
 
 #: Keys of a line of metrics that a clock or the system writes.
 TIMES = ("train_seconds", "wait_seconds", "tokens_per_second", "rss_bytes")
-
-
-def counts(ci, nightly):
-    """Parametrise ``n``: trials of one run of continuous integration, and of one night."""
-    return pytest.mark.parametrize(
-        "n",
-        [
-            pytest.param(ci, id=f"n{ci}"),
-            pytest.param(nightly, id=f"n{nightly}", marks=pytest.mark.nightly),
-        ],
-    )
 
 
 def record(run):

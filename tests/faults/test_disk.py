@@ -40,10 +40,7 @@ def judge(forks, run, code, expected, *args):
 
 @pytest.mark.row(17)
 def test_files_that_cannot_grow_beyond_a_byte_fail_cleanly(forks, undisturbed, trials):
-    """The size limit of the process stands for the disk: the kernel takes bytes up to the limit.
-
-    Red with: the temporary folder left where it is; any failed checkpoint fatal; none ever.
-    """
+    """The size limit of the process stands for the disk: the kernel takes bytes up to the limit."""
     size = 13_000  # a little more than the state has
     for trial in range(64):
         run = forks.folder / f"run-{trial}"
@@ -60,10 +57,7 @@ def test_files_that_cannot_grow_beyond_a_byte_fail_cleanly(forks, undisturbed, t
 
 @pytest.mark.row(17)
 def test_a_disk_that_is_full_for_a_while_is_survived(forks, undisturbed, trials):
-    """A real one, of 2 MB, with some bytes left from iteration 13 to 18: one checkpoint is due.
-
-    Red with: samples or lines that are not tried again; a checkpoint without the samples it counts.
-    """
+    """A real one, of 2 MB, with some bytes left from iteration 13 to 18: one checkpoint is due."""
     for leave in range(0, 64, 4):
         for result in ("run-1", "run-2"):
             shutil.rmtree(forks.folder / result, ignore_errors=True)
@@ -94,7 +88,7 @@ def test_a_disk_that_stays_full_ends_the_run_with_74(forks, undisturbed, trials)
 def test_where_lines_cannot_be_written_training_goes_on_and_ends_with_74(
     forks, undisturbed, trials, name
 ):
-    """Red with: the first line that fails ends the run; lines that fail are forgotten."""
+    """What is missing at the end is said, and the checkpoint is there."""
     child = forks.start(*forks.train(), fail=f"{name}.write:ENOSPC:4+")
     assert child.wait() == 74, child.stderr
     said = child.stderr.splitlines()
@@ -112,7 +106,7 @@ def test_where_lines_cannot_be_written_training_goes_on_and_ends_with_74(
 def test_what_fails_once_is_written_later_and_nothing_is_missing(
     forks, undisturbed, trials, name, nth
 ):
-    """Red with: lines written in the order in which they succeed."""
+    """Red with: what fails is forgotten."""
     child = forks.start(*forks.train(), fail=f"{name}.write:ENOSPC:{nth}")
     run = forks.folder / "run"
     if nth == 2 and name == "log":  # the start itself, before anything is trained
@@ -156,8 +150,6 @@ def test_any_call_that_fails_leaves_the_run_intact(forks, undisturbed, trials, e
     """One point of a whole run after the other fails, until the run has no more of them.
 
     All of them at night, every third or fifth otherwise: their number is a hundred and more.
-
-    Red with: `_note` that raises; a start that is not undone; a kept temporary file.
     """
     nth = 0
     while True:

@@ -9,13 +9,13 @@ import pytest
 from faults.records import (
     acknowledged,
     check_intact,
-    counts,
     events,
     exported,
     left_behind,
     metrics,
     record,
 )
+from faults_counts import counts
 
 from pysgrld.run import RunDirectory
 
@@ -55,11 +55,7 @@ def undisturbed(forks_of_module):
 @pytest.mark.row(1)
 @counts(50, 200)
 def test_kills_at_random_times_lose_nothing_and_change_nothing(forks, undisturbed, trials, n):
-    """One run is killed again and again until it is done, then the next.
-
-    Red with: no rename at the commit; metrics not cut back on resume; samples kept in memory; the
-    scratch folders of killed starts left alone.
-    """
+    """One run is killed again and again until it is done, then the next."""
     rng, kills, number = random.Random(n), 0, 0
     while kills < n:
         number += 1
@@ -86,7 +82,7 @@ def test_kills_at_random_times_lose_nothing_and_change_nothing(forks, undisturbe
 def test_a_kill_at_a_point_of_the_protocol_leaves_the_old_or_the_new(
     forks, undisturbed, trials, point, n
 ):
-    """Red with: the manifest written before the state; `latest` believed; no rename at the commit."""
+    """Red with: a run that was killed before its last line of metrics taken for done."""
     rng = random.Random(point)
     passes = 1 if point in POINTS["prepare"] or point.startswith("create") else 12
     for trial in range(n):
@@ -110,7 +106,6 @@ def test_a_kill_at_a_point_of_the_protocol_leaves_the_old_or_the_new(
 @pytest.mark.row(3)
 @counts(10, 100)
 def test_a_kill_while_old_checkpoints_are_deleted_leaves_a_good_one(forks, undisturbed, trials, n):
-    """Red with: retention before the commit."""
     rng = random.Random(3)
     for trial in range(n):
         run = forks.folder / f"run-{trial}"
@@ -131,11 +126,11 @@ def test_a_kill_while_old_checkpoints_are_deleted_leaves_a_good_one(forks, undis
 def test_a_kill_while_a_run_goes_back_is_made_good_by_the_next_start(forks, undisturbed, trials, n):
     """The run is killed with lines and samples after its last checkpoint, then while these go.
 
-    Red with: samples removed before anything was verified and metrics not cut; a truncation that
-    is skipped where the checkpoint is older than the last start.
+    Red with: metrics not cut.
     """
     rng = random.Random(4)
-    forks.start(*forks.train("template"), fail="commit.rename:kill:6").wait()
+    often = ("--eval-every", "3")  # more than one line after the last checkpoint
+    forks.start(*forks.train("template", *often), fail="commit.rename:kill:6").wait()
     template = forks.folder / "template"
     assert metrics(template)[-1]["iteration"] > check_intact(template) > 0
     points = ["metrics.truncate", "metrics.fsync", "sample.unlink", "sample.fsync_folder",
@@ -145,12 +140,12 @@ def test_a_kill_while_a_run_goes_back_is_made_good_by_the_next_start(forks, undi
         run = forks.folder / f"run-{done}"
         shutil.copytree(template, run)
         for _ in range(rng.randint(1, 2)):  # twice in a row, now and then
-            child = forks.start(*forks.train(run.name), fail=f"{rng.choice(points)}:kill")
+            child = forks.start(*forks.train(run.name, *often), fail=f"{rng.choice(points)}:kill")
             assert child.wait() in (-signal.SIGKILL, 0), child.stderr
-        forks(*forks.train(run.name))
+        forks(*forks.train(run.name, *often))
         iterations = [line["iteration"] for line in metrics(run)]
         assert iterations == sorted(set(iterations))
-        assert (record(run), metrics(run)) == undisturbed()[:2]
+        assert (record(run), metrics(run)) == undisturbed(*often)[:2]
         trials()
         done += 1
 

@@ -9,7 +9,7 @@ from faults.rows import ROWS
 HERE = Path(__file__).parent
 
 #: Rows whose tests are being written by others at the moment.
-AWAITED: set[int] = set()
+AWAITED = {53, 54}
 
 
 def marked():
@@ -17,8 +17,7 @@ def marked():
     found = set()
     for path in HERE.glob("test_*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-            if call and node.func.attr == "row":
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "row":
                 found |= {n.value for n in node.args if isinstance(n, ast.Constant)}
     return found
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from faults.forks import wait_until
-from faults.records import check_intact, counts, events, left_behind, metrics, record
+from faults.records import check_intact, events, left_behind, metrics, record
+from faults_counts import counts
 
 from pysgrld.run import RunDirectory
 
@@ -40,8 +41,7 @@ def ended_by(run, number, step):
 def test_a_signal_at_a_random_step_ends_it_after_that_step(forks, undisturbed, trials, number, n):
     """The reaction is counted in iterations: none is begun after the one that was under way.
 
-    Red with: the flag read every second iteration only; no checkpoint at the end; a stop taken for
-    the end of the budget.
+    Red with: the flag read every second iteration only.
     """
     rng = random.Random(number)
     for trial in range(n):
@@ -101,7 +101,7 @@ def test_the_real_command_ends_with_85(forks, trials, number):
 def test_a_second_interrupt_while_writing_ends_with_130_and_harms_nothing(
     forks, undisturbed, trials, n
 ):
-    """Red with: the temporary folder left by the start after it; `latest` written before the commit."""
+    """At one of the points between which a checkpoint, a line or the status comes to be."""
     rng = random.Random(9)
     points = ["state.write", "state.fsync", "manifest.write", "checkpoint.fsync_folder",
               "commit.rename", "commit.fsync_folder", "log.write", "status.rename"]  # fmt: skip
@@ -122,7 +122,6 @@ def test_a_second_interrupt_while_writing_ends_with_130_and_harms_nothing(
 
 @pytest.mark.row(10)
 def test_a_storm_of_signals_makes_one_checkpoint(forks, trials):
-    """Red with: a checkpoint in the signal handler."""
     args = ("--eval-every", "1h", "--checkpoint-every", "1h")
     storm = [int(signal.SIGUSR1)] * 1000
     child = forks.start(20, storm, *forks.train("run", *args), call="signal_at")
@@ -135,10 +134,7 @@ def test_a_storm_of_signals_makes_one_checkpoint(forks, trials):
 
 @pytest.mark.row(11)
 def test_asking_for_checkpoints_all_the_time_changes_nothing(forks, undisturbed, trials):
-    """SIGUSR2 every few milliseconds while it trains.
-
-    Red with: a checkpoint that draws the rows of lazy topics; SIGUSR2 left to the system.
-    """
+    """SIGUSR2 every few milliseconds while it trains."""
     child = forks.start(0.02, *forks.train("run", "--checkpoint-every", "1h"), call="slow_steps")
     run = forks.folder / "run"
     wait_until(lambda: RunDirectory.open(run).status if (run / "config.json").exists() else {})
@@ -159,8 +155,7 @@ def test_asking_for_checkpoints_all_the_time_changes_nothing(forks, undisturbed,
 def test_a_time_limit_is_kept(forks, trials, n, limit):
     """Five at once, so that none has the machine for itself.
 
-    Red with: a limit counted from the start of training; one that does not leave room for the last
-    checkpoint.
+    Red with: a limit that leaves no room for the last checkpoint.
     """
     started = []
     for trial in range(n):
@@ -180,7 +175,7 @@ def test_a_time_limit_is_kept(forks, trials, n, limit):
 
 @pytest.mark.row(16)
 def test_a_run_that_was_suspended_keeps_its_limit_and_says_so(forks, trials):
-    """Red with: a clock that stands still with the process; the gap taken for a long iteration."""
+    """Red with: no gap long enough to be one."""
     limit = 13.0
     args = forks.train("run", *ENDLESS, "--time-limit", f"{limit}s")
     began = time.monotonic()

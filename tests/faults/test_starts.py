@@ -34,8 +34,7 @@ def running(run):
 def test_a_third_start_without_progress_ends_with_70_and_the_next_may_try_again(forks, trials):
     """Each start is killed before its first checkpoint, as by a batch system that starts it again.
 
-    Red with: the count kept in memory; progress taken for any checkpoint, old ones included; a
-    refusal that is never taken back.
+    Red with: starts at the very same iteration not counted; a refusal that is no end of a row.
     """
     run = forks.folder / "run"
     forks.start(*forks.train(), fail="commit.rename:kill:4").wait()
@@ -56,7 +55,7 @@ def test_a_third_start_without_progress_ends_with_70_and_the_next_may_try_again(
 
 @pytest.mark.row(15)
 def test_limits_too_short_for_an_iteration_end_with_70(forks, trials):
-    """Exit code 85 would be requeued for ever. Red with: starts that end in order never counted."""
+    """Exit code 85 would be requeued for ever. Red with: early stops never counted."""
     forks(*forks.train("run", "--iterations", "5"))
     said = [
         forks(*forks.train("run", "--time-limit", "0.01s"), code=code) for code in (85, 85, 70, 85)
@@ -84,10 +83,7 @@ def test_a_person_who_presses_ctrl_c_is_never_locked_out(forks, trials):
 @pytest.mark.row(22)
 @pytest.mark.skipif(os.geteuid() != 0, reason="another user's folder needs root to be made")
 def test_a_folder_of_another_user_is_73_before_the_corpus_is_read(forks, trials):
-    """The corpus does not exist, so that reading it would be exit code 66.
-
-    Red with: the folder tried after the corpus was opened.
-    """
+    """The corpus does not exist, so that reading it would be exit code 66."""
     forks.folder.chmod(0o777)
     for parent in list(forks.folder.parents)[:1]:
         parent.chmod(parent.stat().st_mode | 0o055)
@@ -103,10 +99,7 @@ def test_a_folder_of_another_user_is_73_before_the_corpus_is_read(forks, trials)
 
 @pytest.mark.row(22)
 def test_a_read_only_file_system_is_73_before_the_corpus_is_read(forks, trials):
-    """A run that is there already, and a folder where there is none.
-
-    Red with: permission bits believed, which say nothing to root.
-    """
+    """A run that is there already, and a folder where there is none."""
     forks(*forks.train("run", "--iterations", "5"))
     place = forks.folder / "read-only"
     place.mkdir()
@@ -137,7 +130,7 @@ def test_a_read_only_file_system_is_73_before_the_corpus_is_read(forks, trials):
 def test_a_run_that_is_removed_meanwhile_is_74_and_is_not_made_again(forks, trials, how):
     """Removed, or removed and begun anew by another start under the same name.
 
-    Red with: folders made where they are missing; lines appended to whatever has that name.
+    Red with: no look whether the folder is still the one that was locked.
     """
     run = forks.folder / "run"
     child = forks.start(*forks.train("run", *ENDLESS))
@@ -163,10 +156,7 @@ def test_a_run_that_is_removed_meanwhile_is_74_and_is_not_made_again(forks, tria
 @pytest.mark.row(24)
 @pytest.mark.parametrize("before", ["nothing", "empty folder", "run"])
 def test_of_many_starts_one_trains_and_the_others_are_told_who(forks, trials, before):
-    """Twenty at the same moment, where nothing, an empty folder or an unfinished run lies.
-
-    Red with: the lock taken after the corpus was moved in; two that find an empty folder.
-    """
+    """Twenty at the same moment, where nothing, an empty folder or an unfinished run lies."""
     run = forks.folder / "run"
     if before == "run":
         forks.start(*forks.train(), fail="commit.rename:kill:4").wait()
@@ -203,7 +193,6 @@ def dead_pid():
 
 @pytest.mark.row(25)
 def test_a_stale_lock_of_this_host_is_taken_over_with_a_warning(forks, trials):
-    """Red with: a name in the file that counts where the kernel has given the lock."""
     forks(*forks.train("run", "--iterations", "5"))
     forge(forks.folder / "run" / "lock", pid=dead_pid())
     assert "is taken over: that process ended without a word" in forks(*forks.train())
@@ -239,7 +228,7 @@ def test_a_lock_of_another_host_is_75_until_it_is_broken(forks, trials):
 def test_where_there_is_no_flock_the_beat_of_a_file_decides(forks, trials, who, age, args, code):
     """Who may be alive is never pushed aside; who has been silent is, by --break-lock.
 
-    Red with: --break-lock that breaks any lock; an age by the clock of this host alone.
+    Red with: --break-lock that breaks any lock.
     """
     forks(*forks.train("run", "--iterations", "5"))
     if "pid" in who and who["pid"] is None:
@@ -253,7 +242,6 @@ def test_where_there_is_no_flock_the_beat_of_a_file_decides(forks, trials, who, 
 
 @pytest.mark.row(24)
 def test_without_flock_of_many_starts_one_trains(forks, trials):
-    """Red with: the file made by two steps, looking and creating."""
     rng = random.Random(24)
     children = []
     for _ in range(10):
