@@ -6,6 +6,7 @@ process has run; a long step, a slow disk or a busy machine let it wake in time.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from types import TracebackType
@@ -29,6 +30,7 @@ class Pulse:
         self._clock = clock
         self._last = clock()
         self._gaps = self._untold = 0.0
+        self._beats = False
         self._mutex = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._look, name="pulse", daemon=True)
@@ -38,7 +40,7 @@ class Pulse:
         with self._mutex:
             now = self._clock()
             late = now - self._last - BEAT
-            if late > GAP:
+            if late > GAP and self._beats:
                 self._gaps += late
                 self._untold += late
             self._last = now
@@ -56,7 +58,10 @@ class Pulse:
 
     def __enter__(self) -> Pulse:
         self._last = self._clock()
-        self._thread.start()
+        # Where no thread can be had a long step cannot be told from a gap.
+        with contextlib.suppress(RuntimeError, MemoryError):
+            self._thread.start()
+        self._beats = self._thread.is_alive()
         return self
 
     def __exit__(
@@ -66,4 +71,5 @@ class Pulse:
         trace: TracebackType | None,
     ) -> None:
         self._stop.set()
-        self._thread.join()
+        if self._beats:
+            self._thread.join()
