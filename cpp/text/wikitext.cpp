@@ -319,8 +319,11 @@ class Page {
 
   void comment() {
     bool const alone = p_ == line_;
-    std::size_t const found = comments_end_ ? rest().find("-->", 4) : std::string_view::npos;
-    if (comments_end_) work_ += std::min(found, rest().size());
+    std::size_t found = std::string_view::npos;
+    if (comments_end_) {
+      found = rest().find("-->", 4);
+      work_ += std::min(found, rest().size());
+    }
     comments_end_ = found != std::string_view::npos;
     p_ += comments_end_ ? found + 3 : 4;
     if (!alone) return;
