@@ -227,7 +227,8 @@ class Page {
     Frame const link = open_.pop();
     bool const hide = hides(link);
     open_.push(hide ? hidden : shown, link.start);
-    if (!hide) take_back(link.start);
+    if (hide) return part();
+    take_back(link.start);
   }
 
   /// Of a link whose target was just written.
