@@ -227,7 +227,8 @@ class Page {
     Frame const link = open_.pop();
     bool const hide = hides(link);
     open_.push(hide ? hidden : shown, link.start);
-    if (!hide) take_back(link.start);
+    if (hide) return part();
+    take_back(link.start);
   }
 
   /// Of a link whose target was just written.
@@ -319,8 +320,11 @@ class Page {
 
   void comment() {
     bool const alone = p_ == line_;
-    std::size_t const found = comments_end_ ? rest().find("-->", 4) : std::string_view::npos;
-    if (comments_end_) work_ += std::min(found, rest().size());
+    std::size_t found = std::string_view::npos;
+    if (comments_end_) {
+      found = rest().find("-->", 4);
+      work_ += std::min(found, rest().size());
+    }
     comments_end_ = found != std::string_view::npos;
     p_ += comments_end_ ? found + 3 : 4;
     if (!alone) return;

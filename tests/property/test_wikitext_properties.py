@@ -9,8 +9,7 @@ from pysgrld.corpus.formats.wikinames import stripper
 
 WIKI = stripper({})
 MARKS = ["{{", "}}", "[[", "]]", "[", "]", "{|", "|}", "|", "\n", "\n|-", "==", "'''", "''", "<!--",
-         "-->",
-         "<ref>", "</ref>", "<math>", "</math>", "<nowiki>", "</nowiki>", "<table>", "</table>",
+         "-->", "<ref>", "</ref>", "<math>", "</math>", "<nowiki>", "</nowiki>", "<table>", "</table>",
          "<br>", "&nbsp;", "&amp;", "&#160;", "http://", ":", "File:x.jpg", "-{", "}-", "__TOC__",
          ";"]  # fmt: skip
 soup = st.lists(st.one_of(st.sampled_from(MARKS), st.text(max_size=5))).map("".join)
@@ -23,8 +22,7 @@ def strip(text: bytes) -> bytes:
 
 
 INLINE = ["[[target|_]]", "'''a _ b'''", "''a _ b''", "<b>_</b>", "{{x|_}}", "<ref>y</ref>_",
-          "[http://x.y _]",
-          "[[File:x.jpg|thumb|_]]", "<!-- y -->_", "[[link]] _", "&nbsp;_"]  # fmt: skip
+          "[http://x.y _]", "[[File:x.jpg|thumb|_]]", "<!-- y -->_", "[[link]] _", "&nbsp;_"]  # fmt: skip
 LINES = ["_", "== _ ==", "* _", ":# _", "{|\n|-\n| _\n|}", "<table><tr><td>_</table>", " _"]
 
 
@@ -44,13 +42,11 @@ def test_any_bytes_give_no_more_bytes_for_bounded_work(source):
 
 @given(soup)
 def test_utf8_stays_utf8(text):
-    """Red with: quotes that put an apostrophe back where text was taken back since."""
     strip(text.encode("utf-8", "replace")).decode()
 
 
 @given(st.lists(soup.map(lambda text: text.encode("utf-8", "replace"))))
 def test_documents_do_not_know_of_each_other(documents):
-    """Red with: frames that are kept from one document to the next."""
     assert WIKI.strip(documents) == [strip(document) for document in documents]
 
 
@@ -80,5 +76,4 @@ def test_what_is_closed_takes_only_itself_along(before, inside, after):
     prose,
 )
 def test_what_is_never_closed_takes_no_word_along(before, mark, after):
-    """Red with: references or comments that reach to the end of the page."""
     assert strip(f"{before} {mark}{after}".encode()).split() == f"{before} {after}".encode().split()

@@ -98,6 +98,8 @@ CASES = [
     ("{{a {{b}} c\n== d ==\ne }} f", "a c\nd\ne  f"),
     ("{|\n| a\n== b ==\nc\n|}\nd", "a\nb\nc\n\nd"),
     ("[[a|b\n\nc]] d", "b\n\nc d"),
+    ("[[File:x|b\n\nc]] d", "File:x b\n\nc d"),
+    ("[[File:x.jpg|long'''x]] ''ééééééééééééé", "ééééééééééééé"),
     ("a<ref>b\n\nc<ref>d</ref>e", "a b\n\nc e"),
     ("a<ref>b\n== c ==\nd</ref>e", "a b\nc\nd e"),
     ("a <!-- b", "a  b"),
@@ -112,6 +114,9 @@ CASES = [
 
 @pytest.mark.parametrize(("source", "prose"), CASES)
 def test_each_construct(source, prose):
+    """Red with: no barrier at headings or paragraphs, no stop of references at the next one or at
+    headings, pictures not known by ".jpg", languages not known by their codes.
+    """
     assert strip(source) == prose
 
 
@@ -177,25 +182,25 @@ def test_no_documents_are_no_documents():
 
 
 HARD = {
-    "braces": "{{" * 300_000,
-    "braces closed": "{{" * 150_000 + "}}" * 150_000,
-    "links": "[[a|" * 150_000 + "b" * 100_000 + "]]" * 150_000,
-    "links without bars": "[[a:" * 150_000 + "]]" * 150_000,
-    "tables": "{|\n" * 200_000,
-    "table ends in open links": "{{" + "[[a" * 150_000 + "\n|}}" * 50_000,
-    "comments": "<!--" * 150_000,
-    "references": "<ref>" * 120_000,
-    "many kinds": "<ref><math><gallery><pre><source><score>" * 15_000,
-    "tags": "<a" * 300_000,
-    "half tags": "<b " + "x" * 600_000,
-    "variants": "-{a;" * 150_000 + "}-" * 150_000,
-    "quotes": "l'''a''" * 80_000,
-    "underscores": "__A" * 200_000,
-    "ampersands": "&" * 600_000,
-    "addresses": "http://" * 80_000,
-    "headings": "=" * 600_000,
-    "one bracket": "[" * 600_000,
-    "colons": "a:" * 300_000,
+    "braces": "{{" * 60_000,
+    "braces closed": "{{" * 30_000 + "}}" * 30_000,
+    "links": "[[a|" * 30_000 + "b" * 20_000 + "]]" * 30_000,
+    "links without bars": "[[a:" * 30_000 + "]]" * 30_000,
+    "tables": "{|\n" * 40_000,
+    "table ends in open links": "{{" + "[[a" * 30_000 + "\n|}}" * 10_000,
+    "comments": "<!--" * 30_000,
+    "references": "<ref>" * 24_000,
+    "many kinds": "<ref><math><gallery><pre><source><score>" * 3_000,
+    "tags": "<a" * 60_000,
+    "half tags": "<b " + "x" * 120_000,
+    "variants": "-{a;" * 30_000 + "}-" * 30_000,
+    "quotes": "l'''a''" * 16_000,
+    "underscores": "__A" * 40_000,
+    "ampersands": "&" * 120_000,
+    "addresses": "http://" * 16_000,
+    "headings": "=" * 120_000,
+    "one bracket": "[" * 120_000,
+    "colons": "a:" * 60_000,
 }
 
 
@@ -203,8 +208,7 @@ HARD = {
 def test_the_work_is_linear_whatever_is_unbalanced(name):
     """Counted in bytes looked at, not in seconds.
 
-    Red with: no memory of the missing end of comments ("comments"), references that are searched
-    for beyond the next one ("references").
+    Red with: no memory of the missing end of comments ("comments").
     """
     source = HARD[name].encode()
     assert WIKI.work(source) <= 32 * len(source)
@@ -212,7 +216,6 @@ def test_the_work_is_linear_whatever_is_unbalanced(name):
 
 
 def test_many_threads_give_the_same():
-    """Red with: a stripper that keeps where it is in a member."""
     documents = [(PAGE * n).encode() for n in range(1, 60)]
     alone = WIKI.strip(documents)
     found: list[list[bytes]] = []
@@ -227,7 +230,7 @@ def test_many_threads_give_the_same():
 
 
 def test_other_threads_go_on_meanwhile():
-    """While one thread is in `strip`, this one sees it there. Red with: the lock of Python held."""
+    """While one thread is in `strip`, this one sees it there."""
     documents = [b"{{" * 2_000_000 + b"a" * 30_000_000]
     inside, done, seen = threading.Event(), threading.Event(), 0
 
