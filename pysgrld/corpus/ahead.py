@@ -64,7 +64,11 @@ def ahead(
 
     # A daemon, because it may wait for ever in a read of a pipe that nobody writes to.
     thread = threading.Thread(target=work, name="reading", daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # this process may have no more of them
+        yield from items
+        return
     try:
         while True:
             try:
@@ -104,7 +108,7 @@ def mapped(
         def under_way() -> Generator[Future[Result], None, None]:
             try:
                 for item in items:
-                    yield pool.submit(function, item)
+                    yield _submitted(pool, function, item)
             finally:
                 if close := getattr(items, "close", None):
                     close()
@@ -115,3 +119,18 @@ def mapped(
                     wait([future], timeout=PATIENCE)
                     waiting()
                 yield future.result()
+
+
+def _submitted(
+    pool: ThreadPoolExecutor, function: Callable[[Item], Result], item: Item
+) -> Future[Result]:
+    """Submit, or do it here where this process may have no more threads."""
+    try:
+        return pool.submit(function, item)
+    except RuntimeError:
+        done: Future[Result] = Future()
+        try:
+            done.set_result(function(item))
+        except Exception as error:
+            done.set_exception(error)
+        return done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import itertools
@@ -165,7 +166,7 @@ class Workshop:
             self.store.parent.mkdir(parents=True, exist_ok=True)
             self.folder.mkdir(exist_ok=True)
             self.lock = os.open(self.folder, os.O_RDONLY)
-            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(self.lock)
             self.record = self._recorded()
             if self.record is None:
                 for left in self.folder.iterdir():  # by a process that was killed
@@ -250,6 +251,15 @@ class Workshop:
             raise WriteError(
                 f"{self.store}: writing failed: {error.strerror}; nothing was left behind"
             ) from None
+
+
+def _lock(handle: int) -> None:
+    """Lock a folder; a file system that has no locks leaves it to people to start one process."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL):
+            raise
 
 
 def _write(path: Path, data: bytes) -> None:
