@@ -163,7 +163,8 @@ class _Stoppable:
         if self.stop.should_stop(0.0):
             raise Interrupted(
                 f"{self.stop.reason}: stopped while the corpus was read, nothing is kept of it; run "
-                "the same command again"
+                "the same command again, or build the corpus first: 'sgmc corpus build' goes on "
+                "where it was stopped"
             )
 
 
