@@ -20,15 +20,15 @@ from .options import finite
 
 if TYPE_CHECKING:
     from pysgrld.corpus import Progress
+    from pysgrld.reporter import Position
     from pysgrld.run import RunDirectory
-    from pysgrld.train import Position
 
 #: Seconds between lines of a batch log: in the first minute, and later.
 SOON, LATER, FIRST = 5.0, 30.0, 60.0
 
 
 class Screen:
-    """Tells a person what a command is doing. A `pysgrld.train.Reporter` and a context manager.
+    """Tells a person what a command is doing. A `pysgrld.reporter.Reporter` and a context manager.
 
     Parameters
     ----------

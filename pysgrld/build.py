@@ -9,7 +9,7 @@ from pathlib import Path
 from pysgrld.corpus import Corpus, CorpusOptions, Progress, open_corpus
 from pysgrld.corpus.write import Workshop
 from pysgrld.errors import Interrupted, OutputError, UsageError
-from pysgrld.prepare import Listener
+from pysgrld.reporter import Listener
 from pysgrld.run import StopFlag
 from pysgrld.stream import choose_holdout
 from pysgrld.types import Key

@@ -8,19 +8,20 @@ import shutil
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import pysgrld
 from pysgrld.core import check_lengths, core, padded
-from pysgrld.corpus import Corpus, CorpusOptions, Progress, corpus_name, inputs_record, open_corpus
+from pysgrld.corpus import Corpus, CorpusOptions, corpus_name, inputs_record, open_corpus
 from pysgrld.corpus.documents import store_documents
 from pysgrld.corpus.once import Once
 from pysgrld.errors import CorpusError, MemoryLimitError, OutputError, UsageError
 from pysgrld.evaluate import HeldOut, pair, split
 from pysgrld.evaluate.completion import FURTHER_SWEEPS
 from pysgrld.options import FREE
+from pysgrld.reporter import Listener
 from pysgrld.resources import allowed_memory, threads
 from pysgrld.run import Candidate, RunDirectory, claim, find_run
 from pysgrld.run.files import make_folder, rename, replace_file, writing
@@ -35,16 +36,6 @@ WORD_COUNTS = "word-counts.npy"
 
 _READING = ("vocab", "max-vocab", "min-df", "max-df", "stop-words", "token-pattern", "text-field",
             "on-bad-document", "max-line", "max-input")  # fmt: skip
-
-
-class Listener(Protocol):
-    """Whoever tells a person what is going on; every method may do nothing."""
-
-    def note(self, line: str) -> None:
-        """Say a fact that a person should see."""
-
-    def reading(self, progress: Progress) -> None:
-        """Show how far the reading of a corpus is."""
 
 
 class Prepared(NamedTuple):

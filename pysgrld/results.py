@@ -21,7 +21,8 @@ from pysgrld.estimators import INFER_BLOCK, proportions
 from pysgrld.evaluate import Completion, HeldOut, pair, split
 from pysgrld.evaluate.coherence import Coherence, coherence
 from pysgrld.models import MODELS
-from pysgrld.prepare import WORD_COUNTS, Listener, hold_out_size, read_matched
+from pysgrld.prepare import WORD_COUNTS, hold_out_size, read_matched
+from pysgrld.reporter import Listener
 from pysgrld.run import Checkpoint, RunDirectory, latest_run, list_checkpoints
 from pysgrld.run.choose import ROOT
 from pysgrld.run.create import is_run

@@ -7,7 +7,7 @@ import pytest
 from pysgrld.cli import progress
 from pysgrld.cli.progress import Screen, evaluation_line
 
-from pysgrld.train import Position
+from pysgrld.reporter import Position
 
 pytestmark = pytest.mark.cli
 

@@ -7,7 +7,6 @@ import json
 import random
 import resource
 import shutil
-import sys
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from pysgrld.run.checkpoint import read_checkpoint
 from pysgrld.run.files import digest_of
 from pysgrld.run.manifest import MANIFEST, STATE, read_manifest, seal
 from pysgrld.run.tensors import DamagedError, encode, load
+from pysgrld.training import Training
 
 
 def container(header: object, data: bytes = b"") -> bytes:
@@ -167,8 +167,7 @@ def scribbled(rng, text):
 def training(copied, monkeypatch):
     """What `train` has made when it reads the checkpoint of `copied`, before it does anything."""
     caught = []
-    module = sys.modules["pysgrld.train"]
-    monkeypatch.setattr(module._Training, "go", lambda self: caught.append(self))
+    monkeypatch.setattr(Training, "go", lambda self: caught.append(self))
     train_here(copied, iterations=45)
     return caught[0]
 

@@ -1,0 +1,57 @@
+"""What a person may be told, by those who know nothing of screens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+from pysgrld.corpus import Progress
+from pysgrld.run import RunDirectory
+
+
+class Listener(Protocol):
+    """Whoever tells a person what is going on; every method may do nothing."""
+
+    def note(self, line: str) -> None:
+        """Say a fact that a person should see."""
+
+    def reading(self, progress: Progress) -> None:
+        """Show how far the reading of a corpus is."""
+
+
+class Position(NamedTuple):
+    """Where a run stands, for whoever shows progress.
+
+    Attributes
+    ----------
+    iteration, iterations : int
+        Done, and in all (0 where unknown).
+    epoch : float
+    tokens_per_second, step_size, perplexity : float
+        The latter NaN before the first posterior sample.
+    train_seconds : float
+    """
+
+    iteration: int
+    iterations: int
+    epoch: float
+    tokens_per_second: float
+    step_size: float
+    perplexity: float
+    train_seconds: float
+
+
+class Reporter(Listener, Protocol):
+    """What the loop tells a person."""
+
+    def started(self, run: RunDirectory, line: str) -> None:
+        """Say where a run starts or goes on from."""
+
+    def moved(self, position: Position) -> None:
+        """Show an iteration; must be cheap."""
+
+    def evaluated(self, record: Mapping[str, Any]) -> None:
+        """Show a line of ``metrics.jsonl``."""
+
+    def finished(self, run: RunDirectory, line: str) -> None:
+        """Say how a run ended."""
