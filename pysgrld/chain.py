@@ -99,6 +99,11 @@ class Chain:
         if self.sampler.full_batch:
             self._keep_topics()
 
+    def close(self) -> None:
+        """Let go of what prepares minibatches ahead; there are no more iterations."""
+        if isinstance(self._batches, Ahead):
+            self._batches.close()
+
     def _keep_topics(self) -> None:
         """Hold the whole corpus and the topic of each of its tokens, for full-batch samplers."""
         batch = self.stream.minibatch(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -81,7 +82,7 @@ class Posterior:
         self._sum: Doubles | None = None
         if keep_mean:
             self._sum = np.zeros((v, chain.phi(np.zeros(0, np.int32)).shape[1]))
-        self._history: list[tuple[int, float]] = []
+        self._history = array("d")  # averaged perplexity after each sample: runs are long
 
     @property
     def due(self) -> bool:
@@ -100,13 +101,13 @@ class Posterior:
             chain.add_phi(self._sum)
         if self.completion is not None:
             phi = chain.phi(self.completion.words)
-            self._history.append((chain.step, self.completion.update(key, phi)))
+            self._history.append(self.completion.update(key, phi))
         self.samples += 1
 
     @property
     def perplexity(self) -> float:
         """Averaged perplexity so far; NaN before the first sample."""
-        return self._history[-1][1] if self._history else math.nan
+        return self._history[-1] if self._history else math.nan
 
     def point(self) -> float:
         """Perplexity of the current topics."""
@@ -123,12 +124,11 @@ class Posterior:
         """
         if self.samples < SETTLED_SAMPLES or not self._history:
             return None
-        t, now = self._history[-1]
-        middle = self.burn_in + (t - self.burn_in) / 2
-        half, before = next(
-            ((i, p) for i, p in reversed(self._history) if i <= middle), (t, math.inf)
-        )
-        return Settled(now, before, half) if now > (1 - SETTLED) * before else None
+        half = self.samples // 2  # the last sample not after half of the sampling time
+        now, before = self._history[-1], self._history[half - 1]
+        if now <= (1 - SETTLED) * before:
+            return None
+        return Settled(now, before, self.burn_in + half * self.every)
 
     def mean(self) -> Floats | None:
         """Posterior mean of the topics, (V, Kp); None before the first sample."""
@@ -138,10 +138,9 @@ class Posterior:
 
     def arrays(self) -> dict[str, Array]:
         """What a checkpoint must hold for all of this to go on exactly."""
-        history = np.array(self._history, np.float64).reshape(-1, 2)
         arrays: dict[str, Array] = {
             "posterior.samples": np.array([self.samples]),
-            "posterior.history": history,
+            "posterior.history": np.array(self._history, np.float64),
         }
         if self._sum is not None:
             arrays["posterior.sum"] = self._sum
@@ -159,14 +158,14 @@ class Posterior:
         """
         history = arrays.get("posterior.history", np.empty(0))
         own = {n: a for n, a in self.arrays().items() if n.startswith("posterior.")}
-        own["posterior.history"] = np.empty((len(history), 2))
+        own["posterior.history"] = np.empty(len(history))
         put_back(own, arrays)
         self.samples = int(own["posterior.samples"][0])
         if self.samples < 0 or len(history) not in (0, self.samples):
             raise CheckpointError(
                 f"the checkpoint has {self.samples} samples and a history of {len(history)}"
             )
-        self._history = [(int(t), float(p)) for t, p in history]
+        self._history = array("d", own["posterior.history"].tolist())
         if self.completion is not None:
             self.completion.restore(
                 {

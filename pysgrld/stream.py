@@ -254,6 +254,11 @@ class Ahead:
         self._next = (t + 1, self._thread.submit(self.stream.minibatch, t + 1)) if batch else None
         return batch
 
+    def close(self) -> None:
+        """Let go of the thread, and of whoever was to be called."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._next, self.waiting = None, lambda: None
+
 
 def minibatch_words(source: Source, train: Int64s) -> Callable[[int, int], int]:
     """Counter of the distinct words of the first minibatch, given its size and the seed."""

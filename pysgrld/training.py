@@ -116,6 +116,8 @@ class Training:
         except BaseException as error:
             self._record("failed", error=str(error))
             raise
+        finally:
+            self.chain.close()
 
     def _record(self, state: str, **fields: str) -> None:
         """Say how a start ended that did not end in order, as far as the disk lets it."""

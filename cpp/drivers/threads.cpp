@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -39,6 +41,12 @@ int start_and_join(int wanted) {
   return static_cast<int>(started.size()) + 1;
 }
 
+/// Whether what was granted before may be refused now: what else the process maps counts as well.
+bool address_space_is_limited() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 }  // namespace
 
 int startable_threads(int wanted) {
@@ -46,7 +54,7 @@ int startable_threads(int wanted) {
   // and no result depends on it.
   static std::atomic<int> granted{1}, refused{std::numeric_limits<int>::max()};
   wanted = std::min(wanted, refused.load() - 1);
-  if (wanted <= granted.load()) return wanted;
+  if (wanted <= granted.load() && !address_space_is_limited()) return wanted;
   int const can = start_and_join(wanted);
   if (can < wanted) refused = can + 1;
   if (can > granted.load()) granted = can;

@@ -13,6 +13,7 @@ import fcntl
 import logging
 import os
 import socket
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,16 @@ def _parse_holder(data: bytes) -> dict[str, Any]:
 
 def _read_holder(fd: int) -> dict[str, Any]:
     return _parse_holder(os.pread(fd, 4096, 0))
+
+
+def _read_live_holder(fd: int) -> dict[str, Any]:
+    """Who holds a lock; one that was taken just now may still name whoever has left it."""
+    for _ in range(50):
+        who = _read_holder(fd)
+        if who and (who.get("host") != socket.gethostname() or _alive(who.get("pid"))):
+            break
+        time.sleep(0.01)
+    return who
 
 
 def _alive(pid: Any) -> bool:
@@ -169,7 +180,7 @@ class Lock:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise _refusal(
-                self.path, _read_holder(self._fd), "wait for it, or use another --out"
+                self.path, _read_live_holder(self._fd), "wait for it, or use another --out"
             ) from None
         except OSError as error:
             if error.errno not in _NO_FLOCK:

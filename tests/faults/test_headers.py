@@ -283,7 +283,7 @@ def test_mutated_manifests_and_headers(copied, training, trials, n):
         ("phi.sums", None, "lacks array 'phi.sums'"),
         ("completion.z", np.int32(99), "'completion.z' of the checkpoint has 99 at"),
         ("posterior.samples", np.int64(-1), "-1 samples"),
-        ("posterior.history", np.zeros((3, 3)), "posterior.history"),
+        ("posterior.history", np.zeros((3, 2)), "posterior.history"),
     ],
 )
 def test_a_whole_checkpoint_that_is_no_state_of_this_run_is_76(copied, trials, name, value, says):

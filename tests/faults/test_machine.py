@@ -161,9 +161,9 @@ def test_surroundings_change_nothing(environment, turkish, trials):
     if "PYTHONIOENCODING" in environment:
         done = subprocess.run([SGMC, "topics", "run"], cwd=turkish, env=variables, check=True,
                               capture_output=True)  # fmt: skip
-        assert rb"\u65e5\u672c\u8a9e" in done.stdout
+        assert rb"\u65e5\u672c" in done.stdout
     else:
-        assert "日本語" in sgmc(turkish, "topics", "run", env=variables, encoding="utf-8").stdout
+        assert "日本" in sgmc(turkish, "topics", "run", env=variables, encoding="utf-8").stdout
     trials()
 
 

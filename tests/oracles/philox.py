@@ -29,6 +29,7 @@ PURPOSES = {
     "look_small_gamma": 22,
     "look_poisson": 23,
     "look_gamma": 24,
+    "stream_order": 25,
     "test": 255,
 }
 
