@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import json
+import mmap
 import os
 import weakref
 from collections.abc import Iterator
@@ -188,6 +189,7 @@ class Corpus:
             np.add.at(
                 totals, self.indices[start : start + BLOCK], self.counts[start : start + BLOCK]
             )
+            let_go(self.indices, self.counts)
         return totals
 
     def _check(self) -> int:
@@ -212,6 +214,7 @@ class Corpus:
             at = np.searchsorted(self.indptr, falls)
             if not np.array_equal(self.indptr[at], falls):
                 raise _damaged(self.path, "indices.npy does not increase within a document")
+            let_go(self.indptr, self.indices, self.counts)
         return tokens
 
 
@@ -259,7 +262,18 @@ def cut(
         stop = start + max(int(np.searchsorted(ends, indptr[start] + entries, "right")), 1)
         first, last = int(indptr[start]), int(indptr[stop])
         yield Documents(indptr[start : stop + 1] - first, indices[first:last], counts[first:last])
+        let_go(indptr, indices, counts)
         start = stop
+
+
+def let_go(*arrays: Array) -> None:
+    """Unmap the pages of mapped arrays that were read: memory stays flat however long they are."""
+    for array in arrays:
+        base: Any = array
+        while isinstance(base, np.ndarray):
+            base = base.base
+        if isinstance(base, mmap.mmap):
+            base.madvise(mmap.MADV_DONTNEED)
 
 
 def is_stored(path: Path) -> bool:
