@@ -2,8 +2,9 @@
 
     python benchmarks/wikipedia.py DUMP.xml.bz2 [--megabytes 20]
 
-First from the file to word ids: sgmc, and gensim's WikiCorpus (its dictionary pass, which is what it
-does before it can count words; one worker process beside the one that parses). Then the markup alone,
+First from the file to a stored corpus, by as many threads as this process may use: sgmc, and gensim's
+WikiCorpus with as many processes (its dictionary pass alone, which is what it does before it can count
+words). Then the markup alone,
 of the same articles in memory on one core: sgmc, gensim's filter_wiki and mwparserfromhell's
 strip_code, with what markup each of them leaves, and how far their words agree. Libraries that this
 Python cannot import are named and left out. ``--megabytes`` bounds the wikitext of the second part.
@@ -14,15 +15,15 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import re
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pysgrld.corpus._tokenize import Tokenizer
-
-from pysgrld.corpus import CorpusOptions
+from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.formats import Context, Texts, mediawiki
 from pysgrld.corpus.stream import Bad, Stream
+from pysgrld.resources import threads as count_threads
 
 MB = 1e6
 #: What is no longer there when markup is gone; articles on style and HTTP have a few of their own.
@@ -49,31 +50,31 @@ def row(name: str, seconds: float, size: int, documents: int, more: str) -> None
     )
 
 
-def read_by_sgmc(dump: Path, size: int) -> None:
-    begin = time.perf_counter()
-    tokenizer = Tokenizer(None, None)
-    documents = tokens = 0
-    for texts in batches(dump):
-        assert texts.clean is not None
-        counts = tokenizer.add(texts.clean(texts.documents))[2]
-        documents += len(texts.documents)
-        tokens += int(counts.sum())
-    seconds = time.perf_counter() - begin
-    row("sgmc", seconds, size, documents, f"{documents} articles, {tokens} tokens")
+def read_by_sgmc(dump: Path, size: int, threads: int) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        begin = time.perf_counter()
+        corpus = open_corpus(
+            [str(dump)], CorpusOptions(), store=Path(scratch) / "corpus", threads=threads
+        )
+        seconds = time.perf_counter() - begin
+        more = f"{corpus.documents} documents, {corpus.tokens} tokens stored, {threads} threads"
+        row("sgmc corpus build", seconds, size, corpus.documents, more)
 
 
-def read_by_gensim(dump: Path, size: int) -> None:
+def read_by_gensim(dump: Path, size: int, processes: int) -> None:
     from gensim.corpora import WikiCorpus
 
     with Stream(dump, CorpusOptions().max_line) as stream:
         marked = b"<ns>" in next(stream.blocks()).replace(b"\0", b"")
     begin = time.perf_counter()
     # it cannot read dumps without <ns> unless it does not look at namespaces
-    corpus = WikiCorpus(str(dump), processes=1, filter_namespaces=("0",) if marked else False)
+    corpus = WikiCorpus(
+        str(dump), processes=processes, filter_namespaces=("0",) if marked else False
+    )
     seconds = time.perf_counter() - begin
     found = corpus.dictionary
-    more = f"{found.num_docs} articles (of 50 words or more), {found.num_pos} tokens"
-    row("gensim WikiCorpus", seconds, size, found.num_docs, more)
+    more = f"{found.num_docs} articles (of 50 words or more), {found.num_pos} tokens counted"
+    row("gensim WikiCorpus", seconds, size, found.num_docs, f"{more}, {processes} processes")
 
 
 def strippers() -> Iterator[tuple[str, Callable[[str], str]]]:
@@ -141,9 +142,10 @@ def main() -> None:
     arguments = parser.parse_args()
     size = xml_bytes(arguments.dump)
     print(f"{arguments.dump.name}: {size / MB:.1f} MB of XML")
-    read_by_sgmc(arguments.dump, size)
+    number = count_threads(None).number
+    read_by_sgmc(arguments.dump, size, number)
     if importlib.util.find_spec("gensim"):
-        read_by_gensim(arguments.dump, size)
+        read_by_gensim(arguments.dump, size, number)
     for library in ("gensim", "mwparserfromhell"):
         if not importlib.util.find_spec(library):
             print(f"{library}: not installed here, left out")
