@@ -17,7 +17,7 @@ from pysgrld.models.lda import Local
 from pysgrld.restore import check_topics, put_back
 from pysgrld.samplers import SAMPLERS, add_phi, lazy, look, relax
 from pysgrld.schedule import WARM_UP, Schedule
-from pysgrld.stream import Ahead, Minibatches, Online
+from pysgrld.stream import Ahead, Minibatches
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Minibatch, State
 
 
@@ -92,17 +92,14 @@ class Chain:
             threads=threads,
             work=core.Workspace(),
         )
-        # what is read while it is used may keep one waiting, whatever the number of threads
-        beside = threads > 1 or isinstance(stream, Online)
-        self._batches = Ahead(stream, waiting) if beside else stream
+        self._batches = Ahead(stream, waiting)
         self._whole: Minibatch | None = None
         if self.sampler.full_batch:
             self._keep_topics()
 
     def close(self) -> None:
         """Let go of what prepares minibatches ahead; there are no more iterations."""
-        if isinstance(self._batches, Ahead):
-            self._batches.close()
+        self._batches.close()
 
     def _keep_topics(self) -> None:
         """Hold the whole corpus and the topic of each of its tokens, for full-batch samplers."""

@@ -233,15 +233,17 @@ class Ahead:
     def __init__(self, stream: Minibatches, waiting: Callable[[], None] = lambda: None) -> None:
         self.stream, self.waiting = stream, waiting
         self._thread = ThreadPoolExecutor(1, "minibatch")
-        try:
-            self._thread.submit(int)
-            self._alone = False
-        except RuntimeError:  # this process may have no more threads
-            self._alone = True
+        self._alone: bool | None = None  # whether this process may have no more threads
         self._next: tuple[int, Future[Minibatch | None]] | None = None
 
     def minibatch(self, t: int) -> Minibatch | None:
         """The documents of iteration ``t``; begins on those of the one after."""
+        if self._alone is None:
+            try:
+                self._thread.submit(int)
+                self._alone = False
+            except RuntimeError:
+                self._alone = True
         if self._alone:
             return self.stream.minibatch(t)
         if self._next is None or self._next[0] != t:
