@@ -116,7 +116,10 @@ class Intake:
         rules = Rules.of(self.options, built)
         known = tuple(_grown(array, len(words))[: len(words)] for array in self.known)
         if built and rules.stop_words == "english":
-            self.log("english stop words left out (--stop-words none keeps them)")
+            self.log(
+                "english stop words left out (--stop-words none keeps them; text in another "
+                "language: --stop-words FILE, or a lower --max-df)"
+            )
         choice = choose(
             words,
             known[0],
