@@ -8,6 +8,7 @@ ROW_PAD: int
 UNIT: int
 PHI_FLOOR: float
 MAX_COLLECTED: int
+MAX_LAYERS: int
 compiler: str
 openmp: str
 
@@ -37,6 +38,10 @@ class Purpose(enum.Enum):
     look_poisson = ...
     look_gamma = ...
     stream_order = ...
+    tlasgr_noise = ...
+    smld_noise = ...
+    shape_noise = ...
+    shape_gibbs = ...
     test = ...
 
 class Workspace:
@@ -95,6 +100,91 @@ def predictive(
     factor: float,
     threads: int,
 ) -> Doubles: ...
+def mixture(
+    *, phi: Floats, topics: int, indptr: Int64s, indices: Int32s, theta: Floats, threads: int
+) -> Doubles: ...
+def documents_deep(
+    *,
+    phi: list[Floats],
+    topics: list[int],
+    r: Floats,
+    start: Floats,
+    indptr: Int64s,
+    indices: Int32s,
+    counts: Int32s,
+    doc_ids: Int64s,
+    a0: float,
+    b0: float,
+    e0: float,
+    f0: float,
+    link: str,
+    sweeps: int,
+    kept: int,
+    held: int,
+    rao_blackwell: bool,
+    seed: int,
+    chain: int,
+    step: int,
+    purpose: Purpose,
+    theta: Floats | None = ...,
+    rates: Doubles | None = ...,
+    totals: Floats | None = ...,
+    fresh: bool = ...,
+    want_words: bool = ...,
+    want_mean: bool = ...,
+    work: Workspace,
+    threads: int,
+) -> tuple[Int64s | None, list[Int64s], Int64s | None, Doubles | None, Floats | None]: ...
+def tables(
+    *, n: Int64s, shape: Doubles, seed: int, chain: int, step: int, purpose: Purpose
+) -> Int64s: ...
+def latent_counts(link: str, parameter: Doubles, seed: int, step: int = ...) -> Int64s: ...
+def simplex_tlasgr(
+    *,
+    g: Floats,
+    sums: Doubles,
+    topics: int,
+    eta: float,
+    rows: Int32s,
+    counts: Int64s,
+    factor: float,
+    steps: Doubles,
+    totals: Doubles,
+    seed: int,
+    chain: int,
+    step: int,
+    stream: int,
+    work: Workspace,
+    threads: int,
+) -> None: ...
+def simplex_smld(
+    *,
+    y: Floats,
+    log_sums: Doubles,
+    topics: int,
+    eta: float,
+    rows: Int32s,
+    counts: Int64s,
+    factor: float,
+    h: float,
+    totals: Doubles,
+    approximate: bool,
+    seed: int,
+    chain: int,
+    step: int,
+    stream: int,
+    work: Workspace,
+    threads: int,
+) -> None: ...
+def simplex_smld_phi(
+    *,
+    y: Floats,
+    log_sums: Doubles,
+    topics: int,
+    rows: Int32s | None,
+    approximate: bool,
+    threads: int,
+) -> Floats: ...
 def simplex_scir(
     *,
     g: Floats,

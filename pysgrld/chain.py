@@ -10,15 +10,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.core import core
+
 from pysgrld.errors import CheckpointError, NumericalError
 from pysgrld.models import MODELS
-from pysgrld.models.lda import Local
 from pysgrld.restore import check_topics, put_back
-from pysgrld.samplers import SAMPLERS, add_phi, lazy, look, relax
+from pysgrld.samplers import SAMPLERS, add_phi, lazy, look, sampler_of
 from pysgrld.schedule import WARM_UP, Schedule
 from pysgrld.stream import Ahead, Minibatches
-from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Minibatch, State
+from pysgrld.types import (
+    Array,
+    Block,
+    Documents,
+    Doubles,
+    Floats,
+    Int32s,
+    Key,
+    Minibatch,
+    Parts,
+    State,
+    Statistics,
+)
 
 
 class Visit(NamedTuple):
@@ -75,49 +86,30 @@ class Chain:
         # published settings start where the papers do, at Gamma(1), not at the corpus's scale
         mass = 0 if options.get("preset") else tokens
         self.blocks = self.model.blocks(options, words, mass)
-        self.step = 0
+        self.samplers = {b.name: sampler_of(options["algo"], b) for b in self.blocks}
+        self.step, self._begun = 0, False
         self.states: dict[str, State] = {
-            b.name: self.sampler.init(self._key(0), b, threads) for b in self.blocks
+            b.name: self.samplers[b.name].init(self._key(0), b, threads) for b in self.blocks
         }
+        self.topics, self.upper = self.blocks[0], self.blocks[1:]
         self.catch_up = self.sampler.catch_up if options["lazy"] == "on" else None
         if self.catch_up:
-            self.states = {name: lazy(state) for name, state in self.states.items()}
-        sweeps = options["sweeps"]
-        self.local = Local(
-            topics=options["topics"],
-            alpha=options["alpha"],
-            sweeps=sweeps,
-            kept=sweeps - sweeps // 2,
-            rao_blackwell=options["counts"] == "rao-blackwell",
-            threads=threads,
-            work=core.Workspace(),
-        )
+            self.states[self.topics.name] = lazy(self.states[self.topics.name])
+        self.local = self.model.local(options, threads)
         self._batches = Ahead(stream, waiting)
         self._whole: Minibatch | None = None
         if self.sampler.full_batch:
-            self._keep_topics()
+            self._whole = batch = self.stream.minibatch(0)
+            assert batch is not None
+            documents = Documents(batch.indptr, batch.indices, batch.counts)
+            self.local = self.model.keep(self.local, documents)
 
     def close(self) -> None:
         """Let go of what prepares minibatches ahead; there are no more iterations."""
         self._batches.close()
 
-    def _keep_topics(self) -> None:
-        """Hold the whole corpus and the topic of each of its tokens, for full-batch samplers."""
-        batch = self.stream.minibatch(0)
-        assert batch is not None
-        lengths = Documents(batch.indptr, batch.indices, batch.counts).lengths
-        token_ptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        z = np.full(token_ptr[-1], -1, np.int32)
-        self._whole = batch
-        self.local = self.local._replace(z=z, token_ptr=token_ptr)
-
     def _key(self, step: int) -> Key:
         return Key(self.seed, self.chain, step)
-
-    @property
-    def topics_shape(self) -> tuple[int, int]:
-        """(V, K) of the topics over words."""
-        return self.blocks[0].shape
 
     @property
     def noise_inflation(self) -> float:
@@ -156,26 +148,45 @@ class Chain:
         batch = batch or self.next_batch()
         if batch is None:
             raise EOFError(f"no documents are left for iteration {t}")
-        move = relax if t < self.warm_up else self.sampler.step
+        warm = t < self.warm_up
+        if t == self.warm_up:
+            self._begin()
+        phi = self.topics.name
         if self.catch_up:  # rows that were left behind, before they are read
             # no row takes noise-free steps along into sampling
             words = None if t == self.warm_up else batch.words
-            for b in self.blocks:
-                self.states[b.name] = self.catch_up(
-                    key, self.states[b.name], words, b, self.threads, warm=self._warm
-                )
-        phis = {
-            b.name: self.sampler.rows(self.states[b.name], batch.words, b, self.threads)
-            for b in self.blocks
-        }
-        # ranks will each sample their share of the batch, and sum these integers
-        statistics = self.model.local_step(key, phis, batch, self.local)
-        for b in self.blocks:
-            self.states[b.name] = move(
-                key, self.states[b.name], statistics[b.name], b, h, self.threads
+            self.states[phi] = self.catch_up(
+                key, self.states[phi], words, self.topics, self.threads, warm=self._warm
             )
+        parts = {phi: self._rows(self.topics, batch.words)}
+        parts |= {b.name: self._rows(b) for b in self.upper}
+        # ranks will each sample their share of the batch, and sum these integers
+        statistics = self.model.local_step(key, parts, batch, self.local)
+        for b in self.blocks:
+            sampler, found = self.samplers[b.name], statistics[b.name]
+            move = sampler.relax if warm else sampler.step
+            pace = h if warm else self._pace(b, found, h)
+            self.states[b.name] = move(key, self.states[b.name], found, b, pace, self.threads)
         self.step = t + 1
         return Visit(len(batch.doc_ids), int(batch.counts.sum(dtype=np.int64)), h)
+
+    def _begin(self) -> None:
+        """Give the samplers their own states, once, after the warm-up."""
+        if self._begun:
+            return
+        self._begun = True
+        for b in self.blocks:
+            if begin := self.samplers[b.name].begin:
+                self.states[b.name] = begin(self.states[b.name], b)
+
+    def _pace(self, b: Block, found: Statistics, h: float) -> float:
+        """Step size of a block: what moves beside the topics moves as fast as they do."""
+        if b.geometry == self.sampler.geometry or self.sampler.relative:
+            return h
+        return min(1.0, h * found.level)
+
+    def _rows(self, b: Block, words: Int32s | None = None) -> Floats:
+        return self.samplers[b.name].rows(self.states[b.name], words, b, self.threads)
 
     def check(self) -> None:
         """Refuse to go on from a state that is not finite.
@@ -185,8 +196,9 @@ class Chain:
         NumericalError
         """
         for b in self.blocks:
-            state = self.states[b.name]
-            total = state["sums"][: b.shape[1]] if "sums" in state else state["log_g"].max(axis=0)
+            state, k = self.states[b.name], b.shape[1]
+            summary = next((state[n] for n in ("sums", "log_sums", "r") if n in state), None)
+            total = state["log_g"].max(axis=0) if summary is None else summary[:k]
             bad = np.flatnonzero(~np.isfinite(total))
             if len(bad):
                 raise NumericalError(
@@ -199,28 +211,27 @@ class Chain:
         """Whether the steps that a row may have missed until now were noise-free."""
         return self.step <= self.warm_up
 
-    def phi(self, words: Int32s | None = None) -> Floats:
-        """Current topics of some words, (R, Kp) float32; of all where None."""
-        b, key = self.blocks[0], self._key(self.step)
-        return look(self.sampler, key, self.states[b.name], words, b, self.threads, warm=self._warm)
+    def parts(self, words: Int32s | None = None) -> Parts:
+        """What documents read now, by block: phi of some words, of all where None, and the rest."""
+        b, key = self.topics, self._key(self.step)
+        phi = look(self.sampler, key, self.states[b.name], words, b, self.threads, warm=self._warm)
+        return {b.name: phi} | {b.name: self._rows(b) for b in self.upper}
 
-    def add_phi(self, total: Doubles) -> None:
-        """Add all current topics to ``total``, (V, Kp), in place.
+    def add_parts(self, totals: dict[str, Doubles]) -> None:
+        """Add what `parts` has of all words to ``totals``, in place.
 
         Of rows that were left behind it adds what is expected of them given the values last drawn:
-        the same mean as `phi` has, for less work and with less noise.
+        the same mean as `parts` has, for less work and with less noise.
         """
-        b = self.blocks[0]
-        add_phi(total, self.states[b.name], b, self.threads)
+        for b in self.blocks:
+            add_phi(self.samplers[b.name], totals[b.name], self.states[b.name], b, self.threads)
 
     def arrays(self) -> dict[str, Array]:
         """All that the next iteration needs, by name."""
         arrays = {
             f"{name}.{part}": a for name, state in self.states.items() for part, a in state.items()
         }
-        if self.local.z is not None:
-            arrays["z"] = self.local.z
-        return arrays
+        return arrays | (self.local.state or {})
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
         """Go on from `arrays` as they were after ``step`` iterations.
@@ -230,9 +241,11 @@ class Chain:
         CheckpointError
             If they are no state of this chain.
         """
+        if step > self.warm_up:
+            self._begin()
         put_back(self.arrays(), arrays)
-        if self.local.z is not None:
-            check_topics("z", self.local.z, self.local.topics)
+        if self.local.state and "z" in self.local.state:
+            check_topics("z", self.local.state["z"], self.topics.shape[1])
         for name, state in self.states.items():
             if "last" in state and not (state["last"] <= state["now"]).all():
                 raise CheckpointError(f"array '{name}.last' of the checkpoint is ahead of its time")

@@ -6,6 +6,7 @@ named as they are typed, without the leading dashes. No NumPy here: help must be
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -16,14 +17,26 @@ from pysgrld.errors import UsageError
 ALGORITHMS = {
     "scir": "stochastic Cox-Ingersoll-Ross, exact for sparse topics",
     "sgrld": "stochastic-gradient Riemannian Langevin",
+    "tlasgr": "Riemannian steps on the simplex, a scale for each topic and layer",
+    "tlfsgr": "the same with one scale for all",
+    "smld": "mirrored Langevin",
+    "smld-approx": "mirrored Langevin with 1 + y for exp(y), as its paper ran it",
     "gibbs": "blocked Gibbs over the whole corpus, the exact reference",
 }
-MODELS = {"lda": "latent Dirichlet allocation"}
+MODELS = {
+    "lda": "latent Dirichlet allocation",
+    "dlda": "deep LDA: layers of topics of topics",
+}
+LINKS = ("counts", "binary", "real")
+#: Algorithms that are of deep LDA where no model is named.
+DEEP = ("tlasgr", "tlfsgr")
+#: Layers of a deep model, at most.
+MAX_LAYERS = 8
 #: Signals that may be named as the one that stops a run.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 LAZY = ("auto", "on", "off")
 
-#: A paper's published settings, as defaults.
+#: A paper's published settings, as defaults; those under "algos" are for one of its algorithms.
 PRESETS: dict[str, dict[str, Any]] = {
     "sgrld-2013": {
         "algo": "sgrld", "topics": 50, "alpha": 0.01, "eta": 0.0001, "minibatch": 50,
@@ -33,6 +46,15 @@ PRESETS: dict[str, dict[str, Any]] = {
         "algo": "scir", "topics": 100, "alpha": 0.005, "eta": 1.0, "minibatch": 50,
         "sweeps": 200, "warm-up": 0, "counts": "sampled", "step-size": (0.5, 10.0, 0.33),
         "lazy": "off",
+    },
+    "dlda-2017": {
+        "algo": "tlasgr", "model": "dlda", "layers": (128, 64, 32), "eta": (0.05,), "minibatch": 200,
+        "warm-up": 0, "burn-in": 2000, "sample-every": 1, "counts": "sampled",
+        "step-size": (1.0, 21.0, 0.7),
+        "algos": {
+            "tlasgr": {}, "tlfsgr": {}, "sgrld": {"step-size": (0.1, 21.0, 0.9)},
+            "gibbs": {"minibatch": None, "burn-in": 1000, "step-size": None},
+        },
     },
 }  # fmt: skip
 
@@ -68,6 +90,32 @@ def real(low: float, high: float = math.inf) -> Callable[[str], float]:
         return value
 
     return parse
+
+
+def reals(low: float, count: int, what: str) -> Callable[[str], tuple[float, ...]]:
+    """Parse exactly ``count`` numbers above ``low``, separated by commas; any number where 0."""
+
+    def parse(text: str) -> tuple[float, ...]:
+        parts = text.split(",")
+        if count and len(parts) != count:
+            raise UsageError(f"'{text}' is not {what}")
+        return tuple(real(low, 1e6)(part) for part in parts)
+
+    return parse
+
+
+def widths(value: str) -> tuple[int, ...]:
+    """Parse the numbers of topics of each layer, the lowest first."""
+    layers = tuple(integer(1, 1 << 18)(part) for part in value.split(","))
+    if len(layers) > MAX_LAYERS:
+        raise UsageError(f"'{value}' has {len(layers)} layers: at most {MAX_LAYERS} are possible")
+    for i, (below, above) in enumerate(itertools.pairwise(layers), 2):
+        if above > below:
+            raise UsageError(
+                f"'{value}': layer {i} has {above} topics to explain the {below} of layer {i - 1}: "
+                "list the widths bottom first, none above the one before"
+            )
+    return layers
 
 
 def choice(*values: str) -> Callable[[str], str]:
@@ -190,13 +238,15 @@ OPTIONS: dict[str, Option] = {
     # model
     "algo": Option(choice(*ALGORITHMS), "scir", "sampler: " + ", ".join(ALGORITHMS), "Model",
                    metavar="NAME", default="scir"),
-    "model": Option(choice(*MODELS), "lda", "model: " + ", ".join(MODELS), "Model", metavar="NAME",
-                    default="lda"),
-    "topics": Option(integer(1, 1 << 18), "100", "number of topics", "Model", metavar="K", default=100),
+    "model": Option(choice(*MODELS), "dlda with --layers, tlasgr, tlfsgr; lda",
+                    "model: " + ", ".join(MODELS), "Model", metavar="NAME"),
+    "topics": Option(integer(1, 1 << 18), "100", "number of topics; of a deep model: in one layer",
+                     "Model", metavar="K"),
     "alpha": Option(real(0.0, 1e6), "min(0.1, 5/K)", "Dirichlet prior per topic of a document",
                     "Model", metavar="A"),
-    "eta": Option(real(0.0, 1e6), "0.05", "Dirichlet prior per word of a topic", "Model",
-                  metavar="E", default=0.05),
+    "eta": Option(reals(0.0, 0, ""), "0.05",
+                  "Dirichlet prior per word of a topic; of a deep model: for all layers, or one each",
+                  "Model", metavar="E[,E...]", default=(0.05,)),
     "preset": Option(choice(*PRESETS), "none",
                      "a paper's settings as defaults: " + ", ".join(PRESETS), "Model", metavar="NAME"),
     # sampling
@@ -205,6 +255,8 @@ OPTIONS: dict[str, Option] = {
     "sweeps": Option(integer(1, 100_000), "10; gibbs: 1",
                      "Gibbs sweeps per document and minibatch, the first half burn-in", "Sampling",
                      metavar="N"),
+    "kept-sweeps": Option(integer(1, 100_000), "half of them; gibbs: 1",
+                          "the last so many sweeps are counted", "Sampling", metavar="N"),
     "warm-up": Option(integer(0, **_AUTO_NONE), "auto",
                       "noise-free iterations first (auto: an epoch, within 50 to 500; none)", "Sampling",
                       metavar="auto|none|N"),
@@ -222,6 +274,29 @@ OPTIONS: dict[str, Option] = {
                    "Sampling", metavar="auto|on|off", default="auto"),
     "seed": Option(integer(0, 2**63 - 1), "0", "seed of all randomness", "Sampling", metavar="N",
                    default=0),
+    "scale-weight": Option(schedule, "0.5,21,0.7",
+                           "tlasgr, tlfsgr, deep models: weight A*(1+t/B)^(-C) of a minibatch in what "
+                           "steps are scaled by", "Sampling", metavar="A,B,C",
+                           default=(0.5, 21.0, 0.7)),
+    # deep LDA
+    "layers": Option(widths, "none", "topics of each layer, bottom first", "Deep LDA",
+                     metavar="K1,K2,..."),
+    "link": Option(choice(*LINKS), "counts",
+                   "what the data are: counts, binary (present or not), real (non-negative)",
+                   "Deep LDA", metavar="KIND", default="counts"),
+    "p-prior": Option(reals(0.0, 2, "A0,B0, two numbers"), "0.01,0.01",
+                      "Beta prior of a document's p", "Deep LDA", metavar="A0,B0",
+                      default=(0.01, 0.01)),
+    "c-prior": Option(reals(0.0, 2, "E0,F0, two numbers"), "1,1",
+                      "Gamma prior (shape, rate) of a document's rates c", "Deep LDA",
+                      metavar="E0,F0", default=(1.0, 1.0)),
+    "r-prior": Option(reals(0.0, 2, "GAMMA0,C0, two numbers"), "1,1",
+                      "r of the top layer is Gamma(GAMMA0/K, rate C0); gibbs: where they start",
+                      "Deep LDA", metavar="G,C", default=(1.0, 1.0)),
+    "gamma0-prior": Option(reals(0.0, 2, "E1,F1, two numbers"), "1,1", "gibbs: Gamma prior of GAMMA0",
+                           "Deep LDA", metavar="E1,F1", default=(1.0, 1.0)),
+    "c0-prior": Option(reals(0.0, 2, "E2,F2, two numbers"), "1,1", "gibbs: Gamma prior of C0",
+                       "Deep LDA", metavar="E2,F2", default=(1.0, 1.0)),
     # budget
     "epochs": Option(real(0.0, 1e9), "none", "passes over the corpus", "Budget", True, "N"),
     "iterations": Option(integer(1, 2**53), "none", "minibatches", "Budget", True, "N"),
@@ -293,15 +368,52 @@ OPTIONS: dict[str, Option] = {
 #: Options that may change at every start: budget, resources, how often one looks, where it lies.
 FREE = frozenset(name for name, option in OPTIONS.items() if option.free)
 
+_ALL = tuple(ALGORITHMS)
 #: Options that only shape some samplers' steps; those in the value have no use for them.
 _UNUSED = {
-    "lazy": ("sgrld", "gibbs"),
+    "lazy": tuple(algo for algo in _ALL if algo != "scir"),
     "step-size": ("gibbs",),
     "minibatch": ("gibbs",),
+    "kept-sweeps": ("gibbs",),
     "warm-up": ("gibbs",),
     "counts": ("gibbs",),
     "corpus-size": ("gibbs",),
+    "gamma0-prior": tuple(algo for algo in _ALL if algo != "gibbs"),
+    "c0-prior": tuple(algo for algo in _ALL if algo != "gibbs"),
 }
+#: Options that are of one model.
+_ONLY = {
+    "alpha": "lda", "layers": "dlda", "link": "dlda", "p-prior": "dlda", "c-prior": "dlda",
+    "r-prior": "dlda", "gamma0-prior": "dlda", "c0-prior": "dlda",
+}  # fmt: skip
+
+
+def preset_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Defaults of the preset that is asked for, for the algorithm that is.
+
+    Raises
+    ------
+    UsageError
+        If the preset has none for that algorithm.
+    """
+    name = given.get("preset")
+    if name is None:
+        return {}
+    values = {n: value for n, value in PRESETS[name].items() if n != "algos"}
+    algos = PRESETS[name].get("algos", {values["algo"]: {}})
+    algo = given.get("algo", values["algo"])
+    if algo not in algos:
+        raise UsageError(f"--preset {name} is for --algo {', '.join(algos)}, not {algo}")
+    return {**values, **algos[algo], "algo": algo}
+
+
+def kind_of(given: Mapping[str, Any]) -> tuple[str, str]:
+    """Algorithm and model that these options mean."""
+    preset = preset_of(given)
+    algo: str = given.get("algo", preset.get("algo", "scir"))
+    deep = "layers" in given or algo in DEEP
+    model: str = given.get("model", preset.get("model", "dlda" if deep else "lda"))
+    return algo, model
 
 
 def check_usage(given: Mapping[str, Any]) -> None:
@@ -316,10 +428,25 @@ def check_usage(given: Mapping[str, Any]) -> None:
     ------
     UsageError
     """
-    algo = given.get("algo", PRESETS.get(given.get("preset", ""), {}).get("algo", "scir"))
+    algo, model = kind_of(given)
     for name, without in _UNUSED.items():
         if name in given and algo in without:
             raise UsageError(f"--{name} has no meaning for --algo {algo}: leave it out")
+    for name, only in _ONLY.items():
+        if name in given and model != only:
+            raise UsageError(f"--{name} has no meaning for --model {model}: leave it out")
+    if "layers" in given and "topics" in given:
+        raise UsageError("--layers and --topics both give the topics of layer 1: give one")
+    if "scale-weight" in given and model == "lda" and algo not in DEEP:
+        raise UsageError(f"--scale-weight has no meaning for --algo {algo}: leave it out")
+    depth = len(
+        given.get("layers", (1,) if "topics" in given else preset_of(given).get("layers", (1,)))
+    )
+    if len(given.get("eta", ())) not in (0, 1, depth if model == "dlda" else 1):
+        raise UsageError(f"--eta has {len(given['eta'])} numbers: give one, or one for each layer")
+    sweeps = given.get("sweeps")
+    if sweeps is not None and given.get("kept-sweeps", 1) > sweeps:
+        raise UsageError(f"--kept-sweeps {given['kept-sweeps']} is above --sweeps {sweeps}")
     fewest, most = given.get("min-df"), given.get("max-df")
     if fewest is not None and most is not None and type(fewest) is type(most) and fewest > most:
         raise UsageError(f"--min-df {fewest} is above --max-df {most}: no word would be left")
@@ -327,9 +454,6 @@ def check_usage(given: Mapping[str, Any]) -> None:
         raise UsageError("--epochs has no meaning for --corpus-size: the corpus is read once")
     if "shuffle-buffer" in given and "corpus-size" not in given:
         raise UsageError("--shuffle-buffer has a meaning with --corpus-size only: leave it out")
-    preset = given.get("preset")
-    if preset and algo != PRESETS[preset]["algo"]:
-        raise UsageError(f"--preset {preset} is for --algo {PRESETS[preset]['algo']}, not {algo}")
     if ("observed-corpus" in given) != ("held-out-corpus" in given):
         raise UsageError("--observed-corpus and --held-out-corpus go together: give both")
     sources = [n for n in ("holdout", "holdout-corpus", "observed-corpus") if n in given]

@@ -13,7 +13,7 @@ from pysgrld.chain import Chain
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Completion
 from pysgrld.restore import put_back
-from pysgrld.types import Array, Doubles, Floats, Key
+from pysgrld.types import Array, Doubles, Key, Parts
 
 #: A run has settled when doubling the sampling time bought less than this share,
 SETTLED = 0.005
@@ -78,10 +78,13 @@ class Posterior:
         self.chain, self.completion = chain, completion
         self.burn_in, self.every = burn_in, every
         self.samples = 0
-        v, _ = chain.topics_shape
-        self._sum: Doubles | None = None
+        self._sums: dict[str, Doubles] = {}
         if keep_mean:
-            self._sum = np.zeros((v, chain.phi(np.zeros(0, np.int32)).shape[1]))
+            v = chain.topics.shape[0]
+            none = chain.parts(np.zeros(0, np.int32))
+            shapes = {name: part.shape for name, part in none.items()}
+            shapes[chain.topics.name] = (v, *shapes[chain.topics.name][1:])
+            self._sums = {name: np.zeros(shape) for name, shape in shapes.items()}
         self._history = array("d")  # averaged perplexity after each sample: runs are long
 
     @property
@@ -97,11 +100,11 @@ class Posterior:
         less noise for the same mean. Held-out documents are scored by a draw of their words.
         """
         chain, key = self.chain, Key(self.chain.seed, self.chain.chain, self.chain.step)
-        if self._sum is not None:
-            chain.add_phi(self._sum)
+        if self._sums:
+            chain.add_parts(self._sums)
         if self.completion is not None:
-            phi = chain.phi(self.completion.words)
-            self._history.append(self.completion.update(key, phi))
+            parts = chain.parts(self.completion.words)
+            self._history.append(self.completion.update(key, parts))
         self.samples += 1
 
     @property
@@ -115,7 +118,7 @@ class Posterior:
             return math.nan
         chain = self.chain
         key = Key(chain.seed, chain.chain, chain.step)
-        return self.completion.point(key, chain.phi(self.completion.words))
+        return self.completion.point(key, chain.parts(self.completion.words))
 
     def settled(self) -> Settled | None:
         """Say whether doubling the sampling time has bought less than 0.5 %.
@@ -130,11 +133,15 @@ class Posterior:
             return None
         return Settled(now, before, self.burn_in + half * self.every)
 
-    def mean(self) -> Floats | None:
-        """Posterior mean of the topics, (V, Kp); None before the first sample."""
-        if self._sum is None or self.samples == 0:
+    def mean(self) -> Parts | None:
+        """Posterior mean of every block, as `Chain.parts` has it; None before the first sample."""
+        if not self._sums or self.samples == 0:
             return None
-        return (self._sum / self.samples).astype(np.float32)
+        return {n: (total / self.samples).astype(np.float32) for n, total in self._sums.items()}
+
+    def figures(self) -> dict[str, float]:
+        """Further figures of the samples so far, as the model's paper defines them."""
+        return self.completion.figures() if self.completion is not None else {}
 
     def arrays(self) -> dict[str, Array]:
         """What a checkpoint must hold for all of this to go on exactly."""
@@ -142,8 +149,7 @@ class Posterior:
             "posterior.samples": np.array([self.samples]),
             "posterior.history": np.array(self._history, np.float64),
         }
-        if self._sum is not None:
-            arrays["posterior.sum"] = self._sum
+        arrays |= {f"posterior.sum.{name}": total for name, total in self._sums.items()}
         if self.completion is not None:
             arrays |= {f"completion.{k}": a for k, a in self.completion.state().items()}
         return arrays

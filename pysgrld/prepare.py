@@ -18,8 +18,7 @@ from pysgrld.corpus import Corpus, CorpusOptions, corpus_name, inputs_record, op
 from pysgrld.corpus.documents import store_documents
 from pysgrld.corpus.once import Once
 from pysgrld.errors import CorpusError, MemoryLimitError, OutputError, UsageError
-from pysgrld.evaluate import HeldOut, pair, split
-from pysgrld.evaluate.completion import FURTHER_SWEEPS
+from pysgrld.evaluate import HeldOut, pair, split, visits
 from pysgrld.options import FREE
 from pysgrld.reporter import Listener
 from pysgrld.resources import allowed_memory, threads
@@ -134,7 +133,7 @@ def prepare(
         documents = given.get("corpus-size", len(train))
         tokens = tokens * documents // len(train)
         facts = Facts(
-            documents, corpus.words, tokens, _visits(held_out), minibatch_words(corpus, train)
+            documents, corpus.words, tokens, visits(held_out), minibatch_words(corpus, train)
         )
         options, defaults = resolve(given, facts)
         if options["algo"] == "scir":
@@ -143,8 +142,7 @@ def prepare(
                 f"lazy: {options['lazy']}, minibatches hold about {_about(seen)} of "
                 f"{corpus.words:,} words"
             )
-        sweeps = options["sweeps"]
-        check_lengths(lengths[train], sweeps - sweeps // 2, "document", train)
+        check_lengths(lengths[train], options["kept-sweeps"], "document", train)
         extent = int(np.diff(corpus.indptr).max()), int(lengths.max())
         _check_memory(options, facts, held_out, extent, number, listener)
         config = {
@@ -356,13 +354,6 @@ def hold_out_size(wanted: int | float | None, documents: int) -> int:
     return size
 
 
-def _visits(held_out: HeldOut | None) -> int:
-    """Token visits of one update of the running perplexity: its cost beside that of training."""
-    if held_out is None:
-        return 0
-    return held_out.observed.tokens * FURTHER_SWEEPS + len(held_out.held_out.indices) // 4
-
-
 def _check_memory(
     options: Mapping[str, Any], facts: Facts, held_out: HeldOut | None, extent: tuple[int, int],
     number: int, listener: Listener,
@@ -379,7 +370,8 @@ def _check_memory(
     scored = 0 if held_out is None else 24 * held_out.observed.tokens
     scored += 0 if held_out is None else len(held_out.observed) * padded(options["topics"]) * 8
     need = {
-        "topics": (4 if options["eta"] >= FLOAT_ETA else 8) * cells + 8 * facts.words * lazy,
+        "topics": (4 if np.min(options["eta"]) >= FLOAT_ETA else 8) * cells
+        + 8 * facts.words * lazy,
         "a minibatch's topics and counts": (4 + 8) * seen * k + 12 * cells * lazy,
         "documents in hand": 4 * number * (4 * widest * k + 8 * longest),
         "posterior mean": (8 + 4) * cells if options["samples"] else 0,

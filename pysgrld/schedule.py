@@ -26,3 +26,5 @@ class Schedule(NamedTuple):
 
 #: Noise-free warm-up: a large step that decays (the greatest early gain that was measured).
 WARM_UP = Schedule(0.5, 30.0, 0.7)
+#: Weight of a minibatch in running scales, as the authors of deep LDA have it in their code.
+RUNNING = Schedule(0.5, 21.0, 0.7)

@@ -10,9 +10,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from pysgrld.errors import UsageError
-from pysgrld.options import OPTIONS, PRESETS
+from pysgrld.options import OPTIONS, kind_of, preset_of
 from pysgrld.samplers import DENSE, FLOAT_ETA, SAMPLERS
 
+#: Topics where none are asked for.
+TOPICS = 100
+#: Samplers whose own schedule begins with large steps, so that they need no warm-up.
+COLD = ("tlasgr", "tlfsgr")
+#: Sweeps of a deep model's documents, and those that are counted, for each of its layers.
+DEEP_SWEEPS, DEEP_KEPT = 30, 10
 #: Documents of a stream that are held for shuffling: a few megabytes, some seconds of reading.
 SHUFFLE_BUFFER = 10_000
 #: Rows are lazy where the vocabulary has this many times the distinct words of a minibatch.
@@ -62,32 +68,50 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
     UsageError
         If rows shall be lazy that cannot be.
     """
-    preset = PRESETS.get(given.get("preset", ""), {})
+    preset = preset_of(given)
     value: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
     value.update(preset)
     value.update(given)
-    full = value["algo"] == "gibbs"
+    value["algo"], value["model"] = kind_of(given)
+    deep, full = value["model"] == "dlda", SAMPLERS[value["algo"]].full_batch
+    if deep:
+        if given.get("topics"):
+            value["layers"] = (given["topics"],)
+        value["layers"] = list(value["layers"] or (TOPICS,))
+        value["topics"] = value["layers"][0]
+        depth = len(value["layers"])
+        value["eta"] = list(
+            value["eta"] if len(value["eta"]) == depth else value["eta"][:1] * depth
+        )
+    else:
+        value["topics"] = value["topics"] or TOPICS
+        value["eta"] = value["eta"][0]
+        for name in ("layers", "link", "p-prior", "c-prior", "r-prior", "gamma0-prior", "c0-prior"):
+            value[name] = None
     d, k = facts.documents, value["topics"]
 
     def default(name: str, rule: Any) -> None:
         if value[name] is None:
             value[name] = rule
 
-    default("alpha", min(0.1, 5.0 / k))
+    default("alpha", None if deep else min(0.1, 5.0 / k))
     default("minibatch", d if full else _minibatch(facts))
     value["minibatch"] = min(value["minibatch"], d)
-    default("sweeps", 1 if full else 10)
+    layers = len(value["layers"] or ())
+    default("sweeps", 1 if full else DEEP_SWEEPS * layers or 10)
+    kept = DEEP_KEPT * layers if deep and "sweeps" not in given else 0
+    default("kept-sweeps", 1 if full else kept or value["sweeps"] - value["sweeps"] // 2)
     default("shuffle-buffer", SHUFFLE_BUFFER if value["corpus-size"] else None)
     default("counts", "sampled" if full else "rao-blackwell")
     default("warm-up", "auto")
     per_epoch = -(-d // value["minibatch"])
     if value["warm-up"] == "auto":
-        value["warm-up"] = 0 if full else min(500, max(50, per_epoch))
+        value["warm-up"] = 0 if full or value["algo"] in COLD else min(500, max(50, per_epoch))
     default("burn-in", "auto")
     if value["burn-in"] == "auto":
         value["burn-in"] = value["warm-up"] or 200
     if value["step-size"] is None and not full:
-        value["step-size"] = _step_size(value["algo"], d, value["minibatch"], value["warm-up"] > 0)
+        value["step-size"] = _step_size(value, facts)
     default("sample-every", "auto")
     if value["sample-every"] == "auto":
         visits = facts.tokens * value["minibatch"] / d * value["sweeps"]
@@ -95,8 +119,7 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
     value["lazy"] = _lazy(value, facts)
     kept = (1 << 30) // max(1, 4 * k * facts.words)
     value["samples"] = min(value["samples"], max(1, kept)) if value["samples"] else 0
-    if value["step-size"] is not None:
-        value["step-size"] = list(value["step-size"])
+    value = {n: list(v) if isinstance(v, tuple) else v for n, v in value.items()}
     defaults = sorted(name for name in value if name not in given and name not in preset)
     return value, defaults
 
@@ -110,12 +133,15 @@ def _minibatch(facts: Facts) -> int:
 def _lazy(value: Mapping[str, Any], facts: Facts) -> str:
     """Whether rows are lazy, on or off: a rule on counts of words, never on the clock."""
     wanted: str = value["lazy"]
-    composes, rows = SAMPLERS[value["algo"]].catch_up is not None, value["eta"] >= FLOAT_ETA
+    composes, rows = (
+        SAMPLERS[value["algo"]].catch_up is not None,
+        _lowest(value["eta"]) >= FLOAT_ETA,
+    )
     if wanted == "on" and not composes:
         raise UsageError(f"--lazy has no meaning for --algo {value['algo']}: leave it out")
     if wanted == "on" and not rows:
         raise UsageError(
-            f"--lazy on needs --eta of at least {FLOAT_ETA}, found {value['eta']:g}: below it all "
+            f"--lazy on needs --eta of at least {FLOAT_ETA}, found {_lowest(value['eta']):g}: below it all "
             "rows are stepped, as logarithms"
         )
     if wanted != "auto":
@@ -123,14 +149,25 @@ def _lazy(value: Mapping[str, Any], facts: Facts) -> str:
     if not (composes and rows):
         return "off"
     # while a topic is small all rows are stepped: nothing would be saved
-    expected = facts.words * value["eta"] + facts.tokens / value["topics"]
+    expected = facts.words * _lowest(value["eta"]) + facts.tokens / value["topics"]
     if expected < LAZY_SCALE * DENSE:
         return "off"
     words = facts.minibatch_words(value["minibatch"], value["seed"])
     return "on" if facts.words >= LAZY_FROM * words else "off"
 
 
-def _step_size(algo: str, d: int, b: int, warmed: bool) -> tuple[float, float, float]:
+def _step_size(value: Mapping[str, Any], facts: Facts) -> tuple[float, float, float]:
+    algo, b, d = value["algo"], value["minibatch"], facts.documents
     if algo == "scir":
         return (min(1.0, max(10.0 * b / d, 0.02)), 1.0, 0.0)
-    return (0.002, 1.0, 0.0) if warmed else (0.01, 1000.0, 0.6)
+    if algo in COLD:
+        return (1.0, 21.0, 0.7)
+    if algo in ("smld", "smld-approx"):  # stable (Hsieh et al. 2018, the dual's curvature)
+        eta = _lowest(value["eta"])
+        return (min(0.5 / (facts.words * eta + facts.tokens / value["topics"]), 0.01), 1000.0, 0.55)
+    return (0.002, 1.0, 0.0) if value["warm-up"] > 0 else (0.01, 1000.0, 0.6)
+
+
+def _lowest(eta: float | list[float]) -> float:
+    """Prior of the topics over words."""
+    return eta[0] if isinstance(eta, list) else eta

@@ -7,8 +7,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from pysgrld.chain import Chain, Visit
 from pysgrld.errors import (
     CheckpointError,
@@ -20,6 +18,7 @@ from pysgrld.errors import (
 )
 from pysgrld.evaluate import Completion
 from pysgrld.options import duration
+from pysgrld.parts import by_topic
 from pysgrld.posterior import Posterior, Settled, Thinning
 from pysgrld.prepare import Prepared
 from pysgrld.reporter import Position, Reporter
@@ -76,9 +75,7 @@ class Training:
         completion = None
         self.unigram = math.nan
         if p.held_out:
-            completion = Completion(
-                p.held_out, p.options["topics"], p.options["alpha"], count.number
-            )
+            completion = Completion(p.held_out, p.options, count.number)
             self.unigram = completion.unigram(p.word_counts)
         kept = p.options["samples"]
         self.ended: str | None = None  # why, if the stream has no more
@@ -275,8 +272,8 @@ class Training:
                 if ordinal % spacing:
                     self.backlog.remove_sample(self._step_of(ordinal))
         if n % spacing == 0:
-            phi = self.chain.phi()[:, : self.options["topics"]]
-            self.backlog.write_sample(self.chain.step, np.ascontiguousarray(phi.T))
+            parts = by_topic(self.chain.parts(), self.chain.blocks)
+            self.backlog.write_sample(self.chain.step, parts)
 
     def _step_of(self, ordinal: int) -> int:
         """Iteration of the posterior sample of this number."""
@@ -301,7 +298,7 @@ class Training:
             "unigram_perplexity": _number(self.unigram),
             "tokens_per_second": round(speed, 1),
             "rss_bytes": rss_bytes(),
-        }
+        } | {name: _number(figure) for name, figure in self.posterior.figures().items()}
         self.backlog.append_metrics(record)
         self.backlog.set_status("running", step=self.chain.step)
         self.reporter.evaluated(record)

@@ -9,12 +9,14 @@ the K values of word w, padded with zeros to a multiple of 16.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from pysgrld.schedule import RUNNING, Schedule
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -110,11 +112,17 @@ class Statistics(NamedTuple):
         Topic counts summed over kept sweeps; integers, so that order cannot matter.
     factor : float
         ``counts * factor`` estimates the corpus's counts N_kw: scale / (unit * kept sweeps).
+    level : float
+        Tokens of the corpus per topic of the model's first block, as the minibatch estimates it.
+    rate : float
+        What goes with counts of gamma shapes: the sum over documents of their q, scaled.
     """
 
     rows: Int32s
     counts: Int64s
     factor: float
+    level: float = 0.0
+    rate: float = 0.0
 
 
 class Block(NamedTuple):
@@ -134,6 +142,10 @@ class Block(NamedTuple):
         Separates this block's randomness from that of other blocks.
     mass : float
         Tokens of the corpus: sets the scale at which the state starts.
+    weight : Schedule
+        Weight of a minibatch in running averages that steps are scaled by.
+    hyper : tuple of float
+        Further constants of the prior.
     """
 
     name: str
@@ -142,6 +154,20 @@ class Block(NamedTuple):
     prior: float
     stream: int
     mass: float
+    weight: Schedule = RUNNING
+    hyper: tuple[float, ...] = ()
+
+
+#: What documents read of every block, by name: rows of phi, of words at hand or of all.
+Parts = dict[str, Floats]
+
+
+class Scored(NamedTuple):
+    """Held-out entries in compressed sparse rows: ``indices`` are rows of the phi at hand."""
+
+    indptr: Int64s
+    indices: Int32s
+    counts: Int32s
 
 
 #: Arrays that the next step needs, by name: all that a checkpoint stores of a block.
@@ -163,14 +189,19 @@ class Sampler(NamedTuple):
     full_batch : bool
         True if it is valid only with the whole corpus as its minibatch, topics of tokens kept.
     init : callable (key, block, threads) -> State
-    step : callable (key, state, statistics, block, h, threads) -> State
-        One iteration with step size h.
+        The state of the noise-free warm-up.
+    step, relax : callable (key, state, statistics, block, h, threads) -> State
+        One iteration with step size h, and one without noise.
     rows : callable (state, words, block, threads) -> (R, Kp) float32
         phi of these words, of all where None; of lazy rows, those that are current.
     catch_up : callable (key, state, words, block, threads, *, warm) -> State, or None
         Brings the rows of these words, all where None, up to date before they are read; the steps
         that they missed were noise-free where ``warm``. None: transitions do not compose, so
         rows cannot be lazy.
+    begin : callable (state, block) -> State, or None
+        The sampler's own state, made of that of the warm-up when it is over.
+    relative : bool
+        Whether a step of 1 goes all the way to the conditional mean; else one of 1 / N_k does.
     """
 
     name: str
@@ -179,8 +210,30 @@ class Sampler(NamedTuple):
     full_batch: bool
     init: Callable[..., State]
     step: Callable[..., State]
+    relax: Callable[..., State]
     rows: Callable[..., Floats]
     catch_up: Callable[..., State] | None = None
+    begin: Callable[..., State] | None = None
+    relative: bool = True
+
+
+class Reader(Protocol):
+    """Documents of which others are to be predicted, given topics: one kind for each model."""
+
+    def predict(
+        self, key: Key, parts: Parts, purpose: Any, sweeps: int, kept: int, scored: Scored, *,
+        go_on: bool, fresh: bool = True,
+    ) -> Doubles:  # fmt: skip
+        """Probability of every scored entry; ``go_on`` from the documents' kept chains."""
+
+    def figures(self, scored: Scored) -> dict[str, float]:
+        """Further figures of the samples so far, by name."""
+
+    def state(self) -> dict[str, Array]:
+        """What a checkpoint must hold for the documents' chains to go on exactly."""
+
+    def restore(self, state: Mapping[str, Array], prefix: str) -> None:
+        """Go on from `state`."""
 
 
 class Model(NamedTuple):
@@ -191,11 +244,20 @@ class Model(NamedTuple):
     name, summary : str
         As typed after ``--model``, and one line for the help.
     blocks : callable (options, V, tokens) -> tuple of Block
-    local_step : callable (key, phis, minibatch, local) -> dict of Statistics
-        The documents, given the topics: how it samples is in ``local``.
+        The first are the topics over words.
+    local : callable (options, threads) -> object
+        How documents are sampled in training.
+    keep : callable (local, documents) -> object
+        The same, what is sampled of every document kept between visits (full batch).
+    local_step : callable (key, parts, minibatch, local) -> dict of Statistics
+        The documents, given the topics.
+    reader : callable (options, documents, doc_ids, threads) -> Reader
     """
 
     name: str
     summary: str
     blocks: Callable[..., tuple[Block, ...]]
+    local: Callable[..., Any]
+    keep: Callable[..., Any]
     local_step: Callable[..., dict[str, Statistics]]
+    reader: Callable[..., Reader]

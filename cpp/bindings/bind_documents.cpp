@@ -12,7 +12,8 @@ void check_indptr(Array<std::int64_t> const& indptr, std::int64_t entries) {
     if (indptr.data()[d] > indptr.data()[d + 1]) throw py::value_error("indptr: must not decrease");
 }
 
-/// Documents in CSR over `rows` rows: every id in range, every count >= 1, indptr ascending.
+}  // namespace
+
 void check_documents(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
                      Array<std::int32_t> const& counts, std::int64_t rows) {
   check_shape(indices, "indices", {-1});
@@ -26,8 +27,6 @@ void check_documents(Array<std::int64_t> const& indptr, Array<std::int32_t> cons
     if (counts.data()[i] < 1) throw py::value_error("counts: must be at least 1");
   }
 }
-
-}  // namespace
 
 void bind_documents(py::module_& m) {
   py::class_<Workspace>(m, "Workspace").def(py::init<>());
@@ -148,8 +147,8 @@ void bind_documents(py::module_& m) {
             throw py::value_error("indices: not a row of phi");
         Array<double> p(indices.shape(0));
         PredictiveTask const task{
-            phi.data(),        stride,        topics, indptr.data(), indices.data(),
-            doc_counts.data(), tokens.data(), alpha,  factor,        p.mutable_data()};
+            phi.data(),    stride, topics, indptr.data(), indices.data(),  doc_counts.data(),
+            tokens.data(), alpha,  factor, nullptr,       p.mutable_data()};
         py::gil_scoped_release release;
         run_predictive(*active_kernels(), task, n, threads);
         return p;
@@ -157,6 +156,34 @@ void bind_documents(py::module_& m) {
       py::kw_only(), py::arg("phi"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),
       py::arg("doc_counts"), py::arg("tokens"), py::arg("alpha"), py::arg("factor"),
       py::arg("threads"));
+  m.def(
+      "mixture",
+      [](Array<float> const& phi, std::int32_t topics, Array<std::int64_t> const& indptr,
+         Array<std::int32_t> const& indices, Array<float> const& theta, int threads) {
+        check_shape(phi, "phi", {-1, -1});
+        std::int64_t const stride = phi.shape(1), n = indptr.shape(0) - 1;
+        check_shape(theta, "theta", {n, stride});
+        check_padding("phi", stride, topics);
+        check_threads(threads);
+        check_indptr(indptr, indices.shape(0));
+        for (std::int64_t i = 0; i < indices.shape(0); ++i)
+          if (indices.data()[i] < 0 || indices.data()[i] >= phi.shape(0))
+            throw py::value_error("indices: not a row of phi");
+        Array<double> p(indices.shape(0));
+        PredictiveTask task{};
+        task.phi = phi.data();
+        task.stride = stride;
+        task.topics = topics;
+        task.indptr = indptr.data();
+        task.indices = indices.data();
+        task.theta = theta.data();
+        task.p = p.mutable_data();
+        py::gil_scoped_release release;
+        run_predictive(*active_kernels(), task, n, threads);
+        return p;
+      },
+      py::kw_only(), py::arg("phi"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),
+      py::arg("theta"), py::arg("threads"));
 }
 
 }  // namespace sgmc::bindings

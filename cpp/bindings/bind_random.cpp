@@ -48,6 +48,10 @@ void bind_random(py::module_& m) {
       .value("look_poisson", Purpose::look_poisson)
       .value("look_gamma", Purpose::look_gamma)
       .value("stream_order", Purpose::stream_order)
+      .value("tlasgr_noise", Purpose::tlasgr_noise)
+      .value("smld_noise", Purpose::smld_noise)
+      .value("shape_noise", Purpose::shape_noise)
+      .value("shape_gibbs", Purpose::shape_gibbs)
       .value("test", Purpose::test);
   m.def("isa", [] { return std::string(active_kernels()->name); });
   m.def("available_isas", &available_isas);

@@ -121,6 +121,78 @@ void bind_simplex(py::module_& m) {
   def_step_of_rows<RowKernel::scir>(m, "simplex_scir_rows");
   def_step_of_rows<RowKernel::relax>(m, "simplex_relax_rows");
   m.def(
+      "simplex_tlasgr",
+      [](Array<float> g, Array<double> sums, std::int32_t topics, float eta,
+         Array<std::int32_t> const& rows, Array<std::int64_t> const& counts, double factor,
+         Array<double> const& steps, Array<double> const& totals, std::uint64_t seed,
+         std::uint32_t chain, std::uint64_t step, std::uint32_t stream, Workspace& work,
+         int threads) {
+        check_state(g, sums, topics);
+        check_threads(threads);
+        check_rows(rows, g.shape(0));
+        check_shape(steps, "steps", {topics});
+        check_shape(totals, "totals", {topics});
+        for (std::int64_t k = 0; k < topics; ++k)
+          if (!(steps.data()[k] > 0.0)) throw py::value_error("steps: must be positive");
+        RowsTask const task = step_task(g, topics, eta, rows, &counts, factor,
+                                        Purpose::tlasgr_noise, address(seed, chain, step, stream));
+        float* const data = g.mutable_data();
+        double* const to = sums.mutable_data();
+        py::gil_scoped_release release;
+        run_tlasgr(*active_kernels(), data, g.shape(0), task, to, steps.data(), totals.data(), work,
+                   threads);
+      },
+      py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
+      py::arg("eta"), py::arg("rows"), py::arg("counts"), py::arg("factor"), py::arg("steps"),
+      py::arg("totals"), py::arg("seed"), py::arg("chain"), py::arg("step"), py::arg("stream"),
+      py::arg("work"), py::arg("threads"));
+  m.def(
+      "simplex_smld",
+      [](Array<float> y, Array<double> log_sums, std::int32_t topics, float eta,
+         Array<std::int32_t> const& rows, Array<std::int64_t> const& counts, double factor,
+         double h, Array<double> const& totals, bool approximate, std::uint64_t seed,
+         std::uint32_t chain, std::uint64_t step, std::uint32_t stream, Workspace& work,
+         int threads) {
+        check_state(y, log_sums, topics);
+        check_threads(threads);
+        check_rows(rows, y.shape(0));
+        check_shape(totals, "totals", {topics});
+        if (!(h > 0.0)) throw py::value_error("h: must be positive");
+        RowsTask task = step_task(y, topics, eta, rows, &counts, factor, Purpose::smld_noise,
+                                  address(seed, chain, step, stream));
+        task.h = h;
+        float* const data = y.mutable_data();
+        double* const to = log_sums.mutable_data();
+        py::gil_scoped_release release;
+        run_smld(*active_kernels(), data, y.shape(0), task, to, totals.data(), approximate, work,
+                 threads);
+      },
+      py::kw_only(), py::arg("y").noconvert(), py::arg("log_sums").noconvert(), py::arg("topics"),
+      py::arg("eta"), py::arg("rows"), py::arg("counts"), py::arg("factor"), py::arg("h"),
+      py::arg("totals"), py::arg("approximate"), py::arg("seed"), py::arg("chain"), py::arg("step"),
+      py::arg("stream"), py::arg("work"), py::arg("threads"));
+  m.def(
+      "simplex_smld_phi",
+      [](Array<float> const& y, Array<double> const& log_sums, std::int32_t topics,
+         std::optional<Array<std::int32_t>> rows, bool approximate, int threads) {
+        check_state(y, log_sums, topics);
+        check_threads(threads);
+        std::int64_t const n = rows ? rows->shape(0) : y.shape(0), stride = y.shape(1);
+        if (rows)
+          for (std::int64_t i = 0; i < n; ++i)
+            if (rows->data()[i] < 0 || rows->data()[i] >= y.shape(0))
+              throw py::value_error("rows: not rows of y");
+        auto out = aligned<float>({n, stride}, false);
+        float* const to = out.mutable_data();
+        std::int32_t const* const from = rows ? rows->data() : nullptr;
+        py::gil_scoped_release release;
+        run_smld_phi(*active_kernels(), y.data(), log_sums.data(), from, n, stride, topics,
+                     approximate, to, threads);
+        return out;
+      },
+      py::kw_only(), py::arg("y"), py::arg("log_sums"), py::arg("topics"), py::arg("rows"),
+      py::arg("approximate"), py::arg("threads"));
+  m.def(
       "simplex_start",
       [](Array<float> g, Array<double> sums, std::int32_t topics, float scale, std::uint64_t seed,
          std::uint32_t chain, std::uint32_t stream, Workspace& work, int threads) {

@@ -21,6 +21,7 @@ template <class T>
 using Array = py::array_t<T, py::array::c_style>;
 
 void bind_random(py::module_& m);
+void bind_deep(py::module_& m);
 void bind_documents(py::module_& m);
 void bind_simplex(py::module_& m);
 
@@ -53,6 +54,11 @@ inline void check_padding(char const* name, std::int64_t stride, std::int32_t to
     throw py::value_error(std::string(name) +
                           ": rows must be padded to a multiple of 16 and hold K values");
 }
+
+/// Documents in CSR over `rows` rows: every id in range, every count >= 1, indptr ascending
+/// (bind_documents.cpp).
+void check_documents(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
+                     Array<std::int32_t> const& counts, std::int64_t rows);
 
 /// A new C-contiguous array whose rows start on cache lines.
 template <class T>

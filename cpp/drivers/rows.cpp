@@ -1,10 +1,45 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "sgmc/drivers.hpp"
 #include "sgmc/parallel.hpp"
 
 namespace sgmc {
+
+namespace {
+
+/// The part of a task that is one block of rows; its sums go to `partial`.
+RowsTask block_of(RowsTask const& task, std::int64_t block, std::int64_t n, double* partial) {
+  RowsTask mine = task;
+  mine.begin = block * kRowBlock;
+  mine.end = std::min(n, mine.begin + kRowBlock);
+  auto const word = [&](std::int64_t i) { return task.rows ? task.rows[i] : i; };
+  auto const* const first =
+      std::lower_bound(task.touched, task.touched + task.n_touched, word(mine.begin));
+  auto const* const last =
+      std::upper_bound(first, task.touched + task.n_touched, word(mine.end - 1));
+  mine.touched = first;
+  mine.n_touched = last - first;
+  mine.counts = task.counts + (first - task.touched) * task.stride;
+  mine.sums = partial + block * task.stride;
+  return mine;
+}
+
+/// Adds the sums of all blocks, in their order.
+void add_blocks(double const* partial, std::int64_t blocks, std::int64_t stride, double* sums) {
+  for (std::int64_t block = 0; block < blocks; ++block)
+    for (std::int64_t c = 0; c < stride; ++c) sums[c] += partial[block * stride + c];
+}
+
+std::vector<float> floats(std::int64_t stride, std::int32_t topics, auto&& of) {
+  std::vector<float> values(static_cast<std::size_t>(stride), 0.0f);
+  for (std::int64_t c = 0; c < topics; ++c)
+    values[static_cast<std::size_t>(c)] = static_cast<float>(of(c));
+  return values;
+}
+
+}  // namespace
 
 void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, RowsTask task,
               double* sums, float start_scale, Workspace& work, int threads) {
@@ -33,18 +68,7 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
           static_cast<double>(total[static_cast<std::size_t>(c)]) * task.factor / sums[c]);
   }
   parallel_for(blocks, threads, [&](std::int64_t block, int thread) {
-    RowsTask mine = task;
-    mine.begin = block * kRowBlock;
-    mine.end = std::min(n, mine.begin + kRowBlock);
-    auto const word = [&](std::int64_t i) { return task.rows ? task.rows[i] : i; };
-    auto const* const first =
-        std::lower_bound(task.touched, task.touched + task.n_touched, word(mine.begin));
-    auto const* const last =
-        std::upper_bound(first, task.touched + task.n_touched, word(mine.end - 1));
-    mine.touched = first;
-    mine.n_touched = last - first;
-    mine.counts = task.counts + (first - task.touched) * stride;
-    mine.sums = partial + block * stride;
+    RowsTask const mine = block_of(task, block, n, partial);
     RowsScratch const& s = scratch[static_cast<std::size_t>(thread)];
     switch (kernel) {
       case RowKernel::scir: k.simplex_scir(g, mine, s); break;
@@ -54,8 +78,65 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
     }
   });
   if (!task.rows) std::fill_n(sums, stride, 0.0);
-  for (std::int64_t block = 0; block < blocks; ++block)
-    for (std::int64_t c = 0; c < stride; ++c) sums[c] += partial[block * stride + c];
+  add_blocks(partial, blocks, stride, sums);
+}
+
+void run_tlasgr(KernelTable const& k, float* g, std::int64_t n, RowsTask const& task, double* sums,
+                double const* steps, double const* totals, Workspace& work, int threads) {
+  std::int64_t const stride = task.stride, blocks = (n + kRowBlock - 1) / kRowBlock;
+  auto* const partial = work.get<double>(0, static_cast<std::size_t>(blocks * stride));
+  auto* const x = work.get<float>(1, static_cast<std::size_t>(n * stride));
+  auto const scale = floats(stride, task.topics, [&](std::int64_t c) { return 1.0 / sums[c]; });
+  auto const total = floats(stride, task.topics, [&](std::int64_t c) { return totals[c]; });
+  auto const step = floats(stride, task.topics, [&](std::int64_t c) { return steps[c]; });
+  parallel_for(blocks, threads, [&](std::int64_t block, int) {
+    k.simplex_tlasgr(g, x, block_of(task, block, n, partial),
+                     {scale.data(), step.data(), total.data()});
+  });
+  std::fill_n(sums, stride, 0.0);
+  add_blocks(partial, blocks, stride, sums);
+  auto const excess = floats(stride, task.topics, [&](std::int64_t c) { return sums[c] - 1.0; });
+  parallel_for(blocks, threads, [&](std::int64_t block, int) {
+    k.simplex_project(g, x, block_of(task, block, n, partial),
+                      {scale.data(), excess.data(), total.data()});
+  });
+  std::fill_n(sums, stride, 0.0);
+  add_blocks(partial, blocks, stride, sums);
+}
+
+namespace {
+
+/// Shift and scale by which dual coordinates become phi: exp(y - shift) scale.
+struct Dual {
+  std::vector<float> shift, scale;
+  Dual(double const* log_sums, std::int64_t stride, std::int32_t topics, bool approximate) {
+    shift = floats(stride, topics, [&](std::int64_t c) { return approximate ? 0.0 : log_sums[c]; });
+    // the shift is a float: what it was rounded by goes to the scale
+    scale = floats(stride, topics, [&](std::int64_t c) {
+      return std::exp(static_cast<double>(shift[static_cast<std::size_t>(c)]) - log_sums[c]);
+    });
+  }
+};
+
+}  // namespace
+
+void run_smld(KernelTable const& k, float* y, std::int64_t n, RowsTask const& task,
+              double* log_sums, double const* totals, bool approximate, Workspace& work,
+              int threads) {
+  std::int64_t const stride = task.stride, blocks = (n + kRowBlock - 1) / kRowBlock;
+  auto* const partial = work.get<double>(0, static_cast<std::size_t>(blocks * stride));
+  Dual const dual(log_sums, stride, task.topics, approximate);
+  auto const total = floats(stride, task.topics, [&](std::int64_t c) { return totals[c]; });
+  parallel_for(blocks, threads, [&](std::int64_t block, int) {
+    k.simplex_smld(y, block_of(task, block, n, partial),
+                   {dual.scale.data(), dual.shift.data(), total.data()}, n - 1, approximate);
+  });
+  std::vector<double> sums(static_cast<std::size_t>(stride), 0.0);
+  add_blocks(partial, blocks, stride, sums.data());
+  for (std::int64_t c = 0; c < task.topics; ++c) {
+    auto const at = static_cast<std::size_t>(c);
+    log_sums[c] = std::log(sums[at]) + static_cast<double>(dual.shift[at]);
+  }
 }
 
 namespace {
@@ -63,10 +144,7 @@ namespace {
 constexpr std::int64_t kPhiChunk = 256;
 
 std::vector<float> inverses(double const* sums, std::int64_t stride, std::int32_t topics) {
-  std::vector<float> inverse(static_cast<std::size_t>(stride), 0.0f);
-  for (std::int64_t c = 0; c < topics; ++c)
-    inverse[static_cast<std::size_t>(c)] = static_cast<float>(1.0 / sums[c]);
-  return inverse;
+  return floats(stride, topics, [&](std::int64_t c) { return 1.0 / sums[c]; });
 }
 
 }  // namespace
@@ -77,6 +155,20 @@ void run_phi(KernelTable const& k, float const* g, double const* sums, std::int3
   PhiTask const task{stride, topics, inverse.data()};
   parallel_for((n + kPhiChunk - 1) / kPhiChunk, threads, [&](std::int64_t chunk, int) {
     k.simplex_phi(g, rows, chunk * kPhiChunk, std::min(n, (chunk + 1) * kPhiChunk), out, task);
+  });
+}
+
+void run_smld_phi(KernelTable const& k, float const* y, double const* log_sums,
+                  std::int32_t const* rows, std::int64_t n, std::int64_t stride,
+                  std::int32_t topics, bool approximate, float* out, int threads) {
+  Dual const dual(log_sums, stride, topics, approximate);
+  RowsTask task{};
+  task.stride = stride;
+  task.topics = topics;
+  ColumnsTask const columns{dual.scale.data(), dual.shift.data(), nullptr};
+  parallel_for((n + kPhiChunk - 1) / kPhiChunk, threads, [&](std::int64_t chunk, int) {
+    k.simplex_smld_phi(y, rows, chunk * kPhiChunk, std::min(n, (chunk + 1) * kPhiChunk), out, task,
+                       columns, approximate);
   });
 }
 

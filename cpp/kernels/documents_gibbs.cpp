@@ -17,6 +17,7 @@
 //           the whole row (Yao, Mimno and McCallum 2009): a token's cost hardly depends on K.
 #include <cstdint>
 
+#include "sgmc/counts.hpp"
 #include "sgmc/distributions.hpp"
 #include "sgmc/kernels.hpp"
 
@@ -286,12 +287,6 @@ bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream 
   }
 }
 
-/// round(x * unit) for |x * unit| < 2^51, by the position of the binary point in a double.
-SGMC_INLINE std::int64_t fixed_point(float x, double unit) {
-  return __builtin_bit_cast(std::int64_t, static_cast<double>(x) * unit + 6755399441055744.0) -
-         0x4338000000000000;
-}
-
 /// Adds round(x * unit) of 16 positions to integers: `small` promises x < 128.
 template <bool Active>
 SGMC_INLINE void add_counts(Slot const& s, int b, float const* x, double unit, bool small,
@@ -306,16 +301,6 @@ SGMC_INLINE void add_counts(Slot const& s, int b, float const* x, double unit, b
       out[topic[l]] += fixed_point(x[l], unit);
     }
   }
-}
-
-enum : std::uint8_t { kUntouched, kTouched, kTaken };
-
-/// Takes a row of counts from all other threads; false if nobody has touched it yet.
-SGMC_INLINE bool take_row(std::uint8_t* state) {
-  std::uint8_t was;
-  while ((was = __atomic_exchange_n(state, kTaken, __ATOMIC_ACQUIRE)) == kTaken) {
-  }
-  return was == kTouched;
 }
 
 template <bool Active>
@@ -339,7 +324,7 @@ void finish_document(Slot& s, DocumentsTask const& task, float* sums) {
         add_counts<Active>(s, b, s.collected + b * s.block_step + e * s.entry_step, unit, small,
                            out);
       if (Active && task.rao_blackwell) task.bucket[row] += fixed_point(s.share[e], kUnit);
-      __atomic_store_n(task.touched + row, kTouched, __ATOMIC_RELEASE);
+      give_row(task.touched + row);
     }
   }
   if (task.doc_counts) {

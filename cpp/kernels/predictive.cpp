@@ -9,10 +9,15 @@ void predictive(PredictiveTask const& task, std::int64_t begin, std::int64_t end
                 double* theta) noexcept {
   std::int64_t const stride = task.stride;
   for (std::int64_t d = begin; d < end; ++d) {
-    double const total = task.topics * task.alpha + static_cast<double>(task.tokens[d]);
-    for (std::int64_t k = 0; k < stride; ++k)
-      theta[k] =
-          (task.alpha + static_cast<double>(task.doc_counts[d * stride + k]) * task.factor) / total;
+    if (task.theta) {
+      for (std::int64_t k = 0; k < stride; ++k) theta[k] = task.theta[d * stride + k];
+    } else {
+      double const total = task.topics * task.alpha + static_cast<double>(task.tokens[d]);
+      for (std::int64_t k = 0; k < stride; ++k)
+        theta[k] =
+            (task.alpha + static_cast<double>(task.doc_counts[d * stride + k]) * task.factor) /
+            total;
+    }
     for (std::int64_t i = task.indptr[d]; i < task.indptr[d + 1]; ++i) {
       float const* const phi = task.phi + task.indices[i] * stride;
       double sum[8] = {};  // lanes of fixed order: pads of phi are 0

@@ -7,11 +7,17 @@
 namespace sgmc::SGMC_ISA {
 
 void documents_gibbs(DocumentsTask const&, DocumentsScratch const&) noexcept;
+void documents_deep(DeepTask const&, DeepScratch const&) noexcept;
 void row_mass(float const*, std::int64_t, std::int64_t, std::int64_t, float*) noexcept;
 void spread_bucket(float const*, std::int64_t, float, std::int64_t, std::int64_t*) noexcept;
 void simplex_scir(float*, RowsTask const&, RowsScratch const&) noexcept;
 void simplex_scir_log(double*, double const*, LogRowsTask const&) noexcept;
 void simplex_sgrld(float*, float const*, RowsTask const&, RowsScratch const&) noexcept;
+void simplex_tlasgr(float const*, float*, RowsTask const&, ColumnsTask const&) noexcept;
+void simplex_project(float*, float const*, RowsTask const&, ColumnsTask const&) noexcept;
+void simplex_smld(float*, RowsTask const&, ColumnsTask const&, std::int64_t, bool) noexcept;
+void simplex_smld_phi(float const*, std::int32_t const*, std::int64_t, std::int64_t, float*,
+                      RowsTask const&, ColumnsTask const&, bool) noexcept;
 void simplex_relax(float*, RowsTask const&, RowsScratch const&) noexcept;
 void simplex_start(float*, float, RowsTask const&) noexcept;
 void simplex_phi(float const*, std::int32_t const*, std::int64_t, std::int64_t, float*,
@@ -23,17 +29,39 @@ void permute(std::int64_t const*, std::int64_t, std::int64_t, Address const&, Pu
              std::int64_t*) noexcept;
 void uniforms(std::int64_t const*, std::int64_t const*, std::int64_t, Address const&, Purpose,
               double*) noexcept;
+void tables_of(std::int64_t const*, double const*, std::int64_t, Address const&, Purpose,
+               std::int64_t*) noexcept;
+void latent_counts(Link, double const*, std::int64_t, Address const&, std::int64_t*) noexcept;
 void draw(int, float const*, std::int64_t, Address const&, float*) noexcept;
 void philox_blocks(std::uint32_t const*, std::uint32_t const*, std::int64_t,
                    std::uint32_t*) noexcept;
 void row_words(std::uint32_t const*, std::int64_t, std::uint32_t*) noexcept;
 
 KernelTable const& table() noexcept {
-  static constexpr KernelTable kernels{
-      SGMC_STRING(SGMC_ISA), documents_gibbs, row_mass,      spread_bucket, simplex_scir,
-      simplex_scir_log,      simplex_sgrld,   simplex_relax, simplex_start, simplex_phi,
-      simplex_add_phi,       predictive,      permute,       uniforms,      draw,
-      philox_blocks,         row_words};
+  static constexpr KernelTable kernels{SGMC_STRING(SGMC_ISA),
+                                       documents_gibbs,
+                                       documents_deep,
+                                       row_mass,
+                                       spread_bucket,
+                                       simplex_scir,
+                                       simplex_scir_log,
+                                       simplex_sgrld,
+                                       simplex_tlasgr,
+                                       simplex_project,
+                                       simplex_smld,
+                                       simplex_smld_phi,
+                                       simplex_relax,
+                                       simplex_start,
+                                       simplex_phi,
+                                       simplex_add_phi,
+                                       predictive,
+                                       permute,
+                                       uniforms,
+                                       tables_of,
+                                       latent_counts,
+                                       draw,
+                                       philox_blocks,
+                                       row_words};
   return kernels;
 }
 

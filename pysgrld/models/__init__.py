@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from pysgrld.models import lda
+from pysgrld.models import dlda, lda
 from pysgrld.types import Model
 
 __all__ = ["MODELS"]
 
 MODELS: dict[str, Model] = {
     model.name: model
-    for model in (Model("lda", "latent Dirichlet allocation", lda.blocks, lda.local_step),)
-}
+    for model in (
+        Model("lda", "latent Dirichlet allocation",
+              lda.blocks, lda.local, lda.keep, lda.local_step, lda.Reader),
+        Model("dlda", "deep LDA, the Poisson gamma belief network",
+              dlda.blocks, dlda.local, dlda.keep, dlda.local_step, dlda.Reader),
+    )
+}  # fmt: skip

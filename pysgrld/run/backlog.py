@@ -57,8 +57,8 @@ class Backlog:
         self._waiting["status.json"] = []
         self._do("status.json", partial(self.run.set_status, state, **fields))
 
-    def write_sample(self, step: int, phi: Array) -> None:
-        """Keep the topics of an iteration, (K, V); the array must not change afterwards.
+    def write_sample(self, step: int, parts: Mapping[str, Array]) -> None:
+        """Keep the topics of an iteration; the arrays must not change afterwards.
 
         Raises
         ------
@@ -66,11 +66,11 @@ class Backlog:
             If more samples wait than there is room for.
         """
         first = not self._waiting.get(_SAMPLES)
-        self._do(_SAMPLES, partial(self.run.write_sample, step, phi))
+        self._do(_SAMPLES, partial(self.run.write_sample, step, parts))
         if not self._waiting[_SAMPLES]:
             self._held = 0
         elif not first:
-            self._held += phi.nbytes
+            self._held += sum(part.nbytes for part in parts.values())
         if self._held > HELD:
             raise WriteError(
                 f"{self._errors[_SAMPLES]}; samples of more than {HELD >> 20} MB wait, so the run "

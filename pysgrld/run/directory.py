@@ -411,25 +411,25 @@ class RunDirectory:
 
     # ---- samples
 
-    def write_sample(self, step: int, phi: Array) -> None:
-        """Keep the topics of an iteration: (K, V), rows sum to 1.
+    def write_sample(self, step: int, parts: Mapping[str, Array]) -> None:
+        """Keep the topics of an iteration: ``phi`` (K, V), rows sum to 1, and what goes with it.
 
         Raises
         ------
         WriteError
             If it could not be written; nothing of it is then left.
         ValueError
-            If it is no such matrix, or another sample of that step is there.
+            If they are no such matrices, or another sample of that step is there.
         """
         with self._writing(self._samples.path(step)):
-            self._samples.write(step, phi)
+            self._samples.write(step, parts)
 
     def sample_steps(self) -> list[int]:
         """Iterations of all kept samples, ascending."""
         return self._samples.steps()
 
-    def read_sample(self, step: int) -> Array:
-        """Map a sample into memory: (K, V) float32, read-only.
+    def read_sample(self, step: int) -> dict[str, Array]:
+        """Map a sample into memory: ``phi`` (K, V) float32 and what goes with it, read-only.
 
         Raises
         ------

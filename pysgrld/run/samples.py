@@ -26,7 +26,7 @@ from pysgrld.run.files import (
     write_new,
 )
 from pysgrld.run.manifest import damage
-from pysgrld.run.tensors import Array, DamagedError, encode, view_one
+from pysgrld.run.tensors import Array, DamagedError, encode, view
 
 logger = logging.getLogger(__name__)
 
@@ -59,29 +59,32 @@ class Samples:
             return []
         return sorted(step for name in names if (step := _step_of(name)) is not None)
 
-    def write(self, step: int, phi: Array) -> None:
-        """Keep a sample.
+    def write(self, step: int, parts: Mapping[str, Array]) -> None:
+        """Keep a sample: ``phi`` (K, V), and what else its model has.
 
         Raises
         ------
         OSError
             If it could not be written; nothing of it is then left.
         ValueError
-            If it is no (K, V) matrix, or that step has another sample.
+            If one is no matrix, or that step has another sample.
         NumericalError
             If a topic does not sum to 1.
         """
-        phi = np.ascontiguousarray(phi, dtype=np.float32)
-        if phi.ndim != 2:
-            raise ValueError(f"a sample is a (K, V) matrix, not of {phi.ndim} axes")
-        sums = phi.sum(axis=1, dtype=np.float64)
-        wrong = ~(np.abs(sums - 1) < 1e-3)  # NaN is wrong too
-        if wrong.any():
-            k = int(wrong.argmax())
-            raise NumericalError(f"step {step}: topic {k} sums to {sums[k]:g} and not to 1")
+        parts = {n: np.ascontiguousarray(part, dtype=np.float32) for n, part in parts.items()}
+        for name, part in parts.items():
+            if part.ndim != 2:
+                raise ValueError(f"a sample has matrices, {name} has {part.ndim} axes")
+            if not name.startswith(TENSOR):
+                continue
+            sums = part.sum(axis=1, dtype=np.float64)
+            wrong = ~(np.abs(sums - 1) < 1e-3)  # NaN is wrong too
+            if wrong.any():
+                k = int(wrong.argmax())
+                raise NumericalError(f"step {step}: topic {k} sums to {sums[k]:g} and not to 1")
         path = self.path(step)
         temporary = path.with_name(temporary_name(path.name))
-        written = write_new(temporary, encode({TENSOR: phi}), "sample")
+        written = write_new(temporary, encode(parts), "sample")
         try:
             if path.exists():
                 if digest_of(path) != written:
@@ -94,8 +97,8 @@ class Samples:
             raise
         self._known[path.name] = written
 
-    def read(self, step: int) -> Array:
-        """Map a sample into memory: (K, V) float32, read-only.
+    def read(self, step: int) -> dict[str, Array]:
+        """Map a sample into memory: ``phi`` (K, V) float32 and what goes with it, read-only.
 
         Raises
         ------
@@ -106,16 +109,18 @@ class Samples:
         """
         path = self.path(step)
         try:
-            phi = view_one(path, TENSOR)
-            if phi.ndim != 2 or phi.dtype != np.float32:
-                raise DamagedError(f"{path}: not a float32 matrix")
+            parts = view(path)
+            if TENSOR not in parts or any(
+                part.ndim != 2 or part.dtype != np.float32 for part in parts.values()
+            ):
+                raise DamagedError(f"{path}: not float32 matrices, {TENSOR} among them")
         except FileNotFoundError:
             raise MissingInputError(f"{path}: there is no sample of step {step}") from None
         except DamagedError as error:
             raise CheckpointError(f"{error}; delete the file to go on without it") from None
         except OSError as error:
             raise CheckpointError(str(damage(path, error))) from error
-        return phi
+        return parts
 
     def drop(self, step: int) -> None:
         """Take a sample out of the kept ones; one that is not there is no error.

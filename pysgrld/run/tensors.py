@@ -240,8 +240,8 @@ def load(path: Path, expected: Written) -> tuple[Header, dict[str, Array]]:
     return header, arrays
 
 
-def view_one(path: Path, name: str) -> Array:
-    """Map the only array of a file into memory, read-only.
+def view(path: Path) -> dict[str, Array]:
+    """Map the arrays of a file into memory, read-only.
 
     Raises
     ------
@@ -255,15 +255,13 @@ def view_one(path: Path, name: str) -> Array:
             header, _ = _read_header(path, fd, size)
         except EOFError as error:
             raise DamagedError(f"{path}: {error}") from None
-        if [tensor.name for tensor in header.tensors] != [name]:
-            raise DamagedError(f"{path}: holds other arrays than {name!r}")
-        tensor = header.tensors[0]
-        dtype = _DTYPES[tensor.dtype]
-        if tensor.stop == 0:
-            return np.empty(tensor.shape, dtype)
         mapped = mmap.mmap(fd, size, access=mmap.ACCESS_READ)
-    count = math.prod(tensor.shape)
-    return np.frombuffer(mapped, dtype, count, header.offset).reshape(tensor.shape)
+    arrays = {}
+    for tensor in header.tensors:
+        count, begin = math.prod(tensor.shape), header.offset + tensor.start
+        found = np.frombuffer(mapped, _DTYPES[tensor.dtype], count, begin)
+        arrays[tensor.name] = found.reshape(tensor.shape)
+    return arrays
 
 
 def first_bad(name: str, array: Array) -> str | None:

@@ -5,26 +5,50 @@ Adding one is a kernel, a module beside this file with ``init`` and ``step``, an
 
 from __future__ import annotations
 
-from pysgrld.samplers import _lazy, _state, gibbs, scir, sgrld
+from pysgrld.samplers import _lazy, _state, gibbs, scir, sgrld, shapes, smld, tlasgr
 from pysgrld.samplers._lazy import DENSE
 from pysgrld.samplers._lazy import start as lazy
-from pysgrld.samplers._state import FLOAT_ETA, add_phi
+from pysgrld.samplers._state import FLOAT_ETA
 from pysgrld.samplers.warm_up import relax
-from pysgrld.types import Block, Floats, Int32s, Key, Sampler, State
+from pysgrld.types import Block, Doubles, Floats, Int32s, Key, Sampler, State
 
-__all__ = ["DENSE", "FLOAT_ETA", "SAMPLERS", "add_phi", "lazy", "look", "relax"]
+__all__ = ["DENSE", "FLOAT_ETA", "SAMPLERS", "add_phi", "lazy", "look", "sampler_of"]
 
 SAMPLERS: dict[str, Sampler] = {
     sampler.name: sampler
     for sampler in (
         Sampler("scir", "stochastic Cox-Ingersoll-Ross (Baker et al. 2018)", "simplex", False,
-                scir.init, scir.step, _state.rows, _lazy.catch_up),
+                scir.init, scir.step, relax, _state.rows, _lazy.catch_up),
         Sampler("sgrld", "stochastic-gradient Riemannian Langevin (Patterson & Teh 2013)", "simplex",
-                False, sgrld.init, sgrld.step, _state.rows),
+                False, sgrld.init, sgrld.step, relax, _state.rows),
+        Sampler("tlasgr", "topic- and layer-adaptive Riemannian steps (Cong et al. 2017)", "simplex",
+                False, tlasgr.init, tlasgr.adaptive, relax, _state.rows,
+                begin=tlasgr.begin_adaptive),
+        Sampler("tlfsgr", "the same with one scale for all (Cong et al. 2017)", "simplex", False,
+                tlasgr.init, tlasgr.fixed, relax, _state.rows, begin=tlasgr.begin_fixed),
+        Sampler("smld", "mirrored Langevin (Hsieh et al. 2018)", "simplex", False,
+                smld.init, smld.step, relax, smld.rows, begin=smld.begin, relative=False),
+        Sampler("smld-approx", "mirrored Langevin, 1 + y for exp(y) (Hsieh et al. 2018)", "simplex",
+                False, smld.init, smld.step_approximate, relax, smld.rows_approximate,
+                begin=smld.begin_approximate, relative=False),
         Sampler("gibbs", "blocked Gibbs over the whole corpus", "simplex", True,
-                gibbs.init, gibbs.step, _state.rows),
+                gibbs.init, gibbs.step, relax, _state.rows),
     )
 }  # fmt: skip
+
+#: Gamma shapes move by samplers of their own: preconditioned Langevin, or conjugate draws.
+SHAPES = Sampler("shapes", "gamma shapes by Langevin steps (Cong et al. 2017)", "positive", False,
+                 shapes.init, shapes.step, shapes.relax, shapes.rows)  # fmt: skip
+CONJUGATE_SHAPES = Sampler("shapes-gibbs", "gamma shapes given the whole corpus", "positive", True,
+                           shapes.init, shapes.draw, shapes.relax, shapes.rows)  # fmt: skip
+
+
+def sampler_of(algo: str, block: Block) -> Sampler:
+    """What moves a block where ``algo`` moves the topics."""
+    topics = SAMPLERS[algo]
+    if block.geometry == topics.geometry:
+        return topics
+    return CONJUGATE_SHAPES if topics.full_batch else SHAPES
 
 
 def look(
@@ -39,3 +63,11 @@ def look(
     if "last" in state:
         state, words = _lazy.look(key, state, words, block, threads, warm=warm), None
     return sampler.rows(state, words, block, threads)
+
+
+def add_phi(sampler: Sampler, total: Doubles, state: State, block: Block, threads: int) -> None:
+    """Add phi of all words, (V, Kp), to ``total``: of lazy rows, what is expected of them now."""
+    if "g" in state:
+        _state.add_rows(total, state, block, threads)
+    else:
+        total += sampler.rows(state, None, block, threads)

@@ -77,6 +77,12 @@ def step_rows(kernel: str, key: Key, state: State, stats: Statistics, block: Blo
     return state
 
 
+def totals(stats: Statistics, block: Block) -> Doubles:
+    """N_k = sum over the words of N_kw, (K,): an exact sum of integers."""
+    counts: Doubles = stats.counts.sum(axis=0)[: block.shape[1]] * stats.factor
+    return counts
+
+
 def shapes(stats: Statistics, block: Block) -> Doubles:
     """a_kw = eta + N_kw as a dense (V, K) matrix."""
     v, k = block.shape
@@ -85,11 +91,8 @@ def shapes(stats: Statistics, block: Block) -> Doubles:
     return a
 
 
-def add_phi(total: Doubles, state: State, block: Block, threads: int) -> None:
-    """Add phi, (V, Kp), to ``total``: of lazy rows, what is expected of them now."""
-    if "g" not in state:
-        total += rows(state, None, block, threads)
-        return
+def add_rows(total: Doubles, state: State, block: Block, threads: int) -> None:
+    """Add phi, (V, Kp), of rows to ``total``: of lazy ones, what is expected of them now."""
     core.simplex_add_phi(
         total=total,
         g=state["g"],

@@ -60,8 +60,10 @@ SGMC_INLINE double entropy_gap(double x) {
   return sum;
 }
 
-/// Poisson(mu): inversion below 10, transformed rejection (Hörmann 1993) above.
-SGMC_INLINE double poisson_variate(double mu, CellWords& w) {
+/// Poisson(mu): inversion below 10, transformed rejection (Hörmann 1993) above. Words53 is anything
+/// with `uniform()`, 53 bits.
+template <class Words53>
+SGMC_INLINE double poisson_variate(double mu, Words53& w) {
   if (mu < 10.0) {
     double const v = w.uniform();
     double term = __builtin_exp(-mu), tail = -__builtin_expm1(-mu), n = 0.0;

@@ -43,6 +43,12 @@ std::int64_t* counts_in(Workspace& work, std::int64_t n);
 void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
                    std::int64_t* word_counts, Workspace& work, int threads);
 
+/// Runs the kernel of deep LDA over all documents. `task` comes without order, cursor, transposed
+/// topics and word counts; word_counts (rows, stride) may be null, as may `upper`, (topics of the
+/// layer below, stride) for each layer above the first, and `tables` (stride of the top layer).
+void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64_t* word_counts,
+              std::int64_t* const* upper, std::int64_t* tables, Workspace& work, int threads);
+
 /// The distinct values of ids (>= 0), ascending; out[i] is the place of ids[i] among them.
 std::vector<std::int32_t> renumber(std::int32_t const* ids, std::int64_t n, std::int32_t* out);
 
@@ -53,6 +59,22 @@ enum class RowKernel { scir, sgrld, relax, start };
 /// the step) and receives the new topic sums, added block by block; for a list, it is corrected.
 void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, RowsTask task,
               double* sums, float start_scale, Workspace& work, int threads);
+
+/// One TLASGR step of all `n` rows, phi = g / sums; steps and totals (topics) are eps_t / M_k and
+/// V eta + N_k.
+void run_tlasgr(KernelTable const& k, float* g, std::int64_t n, RowsTask const& task, double* sums,
+                double const* steps, double const* totals, Workspace& work, int threads);
+
+/// One SMLD step of all `n` rows of y; log_sums (stride) are those of exp(y), of the approximate
+/// form the logarithms of the sums of max(1e-8, 1 + y).
+void run_smld(KernelTable const& k, float* y, std::int64_t n, RowsTask const& task,
+              double* log_sums, double const* totals, bool approximate, Workspace& work,
+              int threads);
+
+/// phi of `n` words (rows null: words 0..n-1) of such a state into out (n, stride).
+void run_smld_phi(KernelTable const& k, float const* y, double const* log_sums,
+                  std::int32_t const* rows, std::int64_t n, std::int64_t stride,
+                  std::int32_t topics, bool approximate, float* out, int threads);
 
 /// phi of `n` words (rows null: words 0..n-1) into out (n, stride).
 void run_phi(KernelTable const& k, float const* g, double const* sums, std::int32_t const* rows,

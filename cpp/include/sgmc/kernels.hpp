@@ -6,17 +6,11 @@
 
 #include <cstdint>
 
+#include "sgmc/address.hpp"
+#include "sgmc/deep.hpp"
 #include "sgmc/purpose.hpp"
 
 namespace sgmc {
-
-/// Where the randomness of a call comes from; see philox.hpp for the layout.
-struct Address {
-  std::uint64_t seed;
-  std::uint32_t chain;
-  std::uint32_t stream;  // block of the model
-  std::uint64_t step;    // iteration
-};
 
 /// Rows are padded to a multiple of this many values; pads are 0 on entry and on exit.
 inline constexpr int kPad = 16;
@@ -130,6 +124,13 @@ struct RowsTask {
   double* sums;  // (stride)
 };
 
+/// What a row kernel knows of each column (topic), (stride) values, pads 0.
+struct ColumnsTask {
+  float const* scale;  // phi = g scale; of dual coordinates, phi = exp(y - step) scale
+  float const* step;   // see the kernel
+  float const* total;  // V eta + N_k
+};
+
 /// Queues of a row kernel: kRowBlock * stride + kPad values each.
 struct RowsScratch {
   static constexpr int kQueues = 5;
@@ -154,7 +155,7 @@ struct LogRowsTask {
 
 /// Held-out tokens scored by p = sum_k theta_dk phi_wk,
 /// theta_dk = (alpha + doc_counts_dk * factor) / (K alpha + tokens_d)   Patterson & Teh (2013), eq.
-/// (15)
+/// (15), or with theta as it is given
 struct PredictiveTask {
   float const* phi;  // (R, stride)
   std::int64_t stride;
@@ -164,13 +165,15 @@ struct PredictiveTask {
   std::int64_t const* doc_counts;  // (documents, stride)
   std::int64_t const* tokens;      // observed tokens of each document
   double alpha, factor;
-  double* p;  // one per entry
+  float const* theta;  // (documents, stride), or null: of the counts
+  double* p;           // one per entry
 };
 
 /// The kernels of one instruction set.
 struct KernelTable {
   char const* name;
   void (*documents_gibbs)(DocumentsTask const&, DocumentsScratch const&) noexcept;
+  void (*documents_deep)(DeepTask const&, DeepScratch const&) noexcept;
   /// mass[r] = sum_k phi_rk, r in [begin, end).
   void (*row_mass)(float const* phi, std::int64_t stride, std::int64_t begin, std::int64_t end,
                    float* mass) noexcept;
@@ -186,6 +189,18 @@ struct KernelTable {
   /// |g + h (eta + N - g (1 + N_k/s_k)) + sqrt(2 h g) z|, Patterson & Teh (2013), eq. (10) with
   /// epsilon = 2h. ratio[k] = N_k / s_k.
   void (*simplex_sgrld)(float* g, float const* ratio, RowsTask const&, RowsScratch const&) noexcept;
+  /// First half of a TLASGR step: x of all rows from phi = g scale; columns.step is eps_t / M_k.
+  void (*simplex_tlasgr)(float const* g, float* x, RowsTask const&, ColumnsTask const&) noexcept;
+  /// Second half: g = |x - (S_k - 1) phi|; columns.step is S_k - 1, S_k the sums of the first.
+  void (*simplex_project)(float* g, float const* x, RowsTask const&, ColumnsTask const&) noexcept;
+  /// SMLD, exact or approximate; columns.step is a shift near the largest y. sums: of exp(y -
+  /// shift).
+  void (*simplex_smld)(float* y, RowsTask const&, ColumnsTask const&, std::int64_t reference,
+                       bool approximate) noexcept;
+  /// out[i] = phi of word rows[i] (all words where rows is null), i in [begin, end).
+  void (*simplex_smld_phi)(float const* y, std::int32_t const* rows, std::int64_t begin,
+                           std::int64_t end, float* out, RowsTask const&, ColumnsTask const&,
+                           bool approximate) noexcept;
   /// Mean of the CIR transition, no noise: g e + (eta + N)(1 - e).
   void (*simplex_relax)(float* g, RowsTask const&, RowsScratch const&) noexcept;
   /// g = scale * Gamma(1): the start of a chain.
@@ -209,6 +224,12 @@ struct KernelTable {
                    Address const&, Purpose, double* out) noexcept;
   /// Samplers alone, for tests: n draws, draw i from entity i. kind: 0 normal, 1 gamma(a[i]),
   /// 2 poisson(a[i]), 3 uniform24, 4 uniform_open, 5 log(a[i]), 6 exp(a[i]), 7 1 - exp(-a[i]).
+  /// out[i] = tables of n[i] customers, CRT(n[i], shape[i]), from entity i.
+  void (*tables)(std::int64_t const* n, double const* shape, std::int64_t count, Address const&,
+                 Purpose, std::int64_t* out) noexcept;
+  /// out[i]: the count behind data of a link, from entity i. Binary: its mean a[i]; real: a y mean.
+  void (*latent_counts)(Link, double const* a, std::int64_t count, Address const&,
+                        std::int64_t* out) noexcept;
   void (*draw)(int kind, float const* a, std::int64_t n, Address const&, float* out) noexcept;
   void (*philox)(std::uint32_t const* counter, std::uint32_t const* key, std::int64_t n,
                  std::uint32_t* out) noexcept;

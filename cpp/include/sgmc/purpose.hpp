@@ -32,6 +32,10 @@ enum class Purpose : std::uint32_t {
   look_poisson = 23,
   look_gamma = 24,
   stream_order = 25,  // which documents of a shuffle buffer make a minibatch
+  tlasgr_noise = 26,  // as 7, of the Wright-Fisher step; entity = first row of a block of 64
+  smld_noise = 27,    // as 7, of the mirrored step
+  shape_noise = 28,   // Langevin noise of gamma shapes (r of deep LDA); ordinal = topic
+  shape_gibbs = 29,   // conjugate draws of r, gamma0 and c0
   test = 255,
 };
 

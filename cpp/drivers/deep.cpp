@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "sgmc/drivers.hpp"
+#include "sgmc/parallel.hpp"
+
+namespace sgmc {
+
+void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64_t* word_counts,
+              std::int64_t* const* upper, std::int64_t* tables, Workspace& work, int threads) {
+  std::int64_t const n = task.documents;
+  int const layers = task.layers;
+  std::vector<std::int64_t> tokens(static_cast<std::size_t>(n)), order(tokens.size());
+  std::int64_t widest = 1;
+  for (std::int64_t d = 0; d < n; ++d) {
+    std::int64_t const begin = task.indptr[d], end = task.indptr[d + 1];
+    tokens[static_cast<std::size_t>(d)] =
+        std::accumulate(task.counts + begin, task.counts + end, std::int64_t{0});
+    widest = std::max(widest, end - begin);
+  }
+  // longest first: no thread is left alone with a long document at the end
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return tokens[static_cast<std::size_t>(a)] > tokens[static_cast<std::size_t>(b)];
+  });
+  std::int64_t next = 0;
+  task.order = order.data();
+  task.next = &next;
+
+  std::int64_t all = 0, wide = 0, above = 0, turned = 0;
+  for (int l = 0; l < layers; ++l) {
+    all += task.stride[l];
+    wide = std::max(wide, task.stride[l]);
+    if (l > 0) above += task.topics[l - 1] * task.stride[l];
+    if (l > 0) turned += task.stride[l] * task.stride[l - 1];
+  }
+  auto* across = work.get<float>(1, static_cast<std::size_t>(turned));
+  std::fill_n(across, turned, 0.0f);
+  for (int l = 1; l < layers; ++l) {
+    task.across[l] = across;
+    for (std::int64_t v = 0; v < task.topics[l - 1]; ++v)
+      for (std::int64_t c = 0; c < task.topics[l]; ++c)
+        across[c * task.stride[l - 1] + v] = task.phi[l][v * task.stride[l] + c];
+    across += task.stride[l] * task.stride[l - 1];
+  }
+  if (word_counts) {
+    task.word_counts = word_counts;
+    task.touched = work.get<std::uint8_t>(2, static_cast<std::size_t>(rows));
+    std::fill_n(task.touched, rows, std::uint8_t{0});
+  }
+
+  threads = static_cast<int>(std::clamp<std::int64_t>(n, 1, threads));
+  std::int64_t const room = wide + 16;
+  std::int64_t const collected = word_counts ? widest * task.stride[0] : 0;
+  auto const floats = static_cast<std::size_t>(4 * all + wide + 6 * room + collected);
+  std::int64_t const sums = above + task.stride[layers - 1];
+  std::vector<DeepScratch> scratch(static_cast<std::size_t>(threads));
+  for (std::size_t t = 0; t < scratch.size(); ++t) {
+    DeepScratch& s = scratch[t];
+    float* at = work.get<float>(3 + 2 * t, floats);
+    auto const take = [&](std::int64_t size) { return std::exchange(at, at + size); };
+    s.theta = take(all);
+    s.totals = take(all);
+    s.shape = take(all);
+    s.expected = take(all);
+    s.sums = take(wide);
+    s.waiting = take(2 * room);
+    s.at = reinterpret_cast<std::int32_t*>(take(2 * room));
+    s.lifted = take(2 * room);
+    s.collected = take(collected);
+    if (!upper && !tables) continue;
+    auto* counts = work.get<std::int64_t>(4 + 2 * t, static_cast<std::size_t>(sums));
+    std::fill_n(counts, sums, std::int64_t{0});
+    for (int l = 1; l < layers; ++l)
+      s.upper[l] = std::exchange(counts, counts + task.topics[l - 1] * task.stride[l]);
+    s.tables = counts;
+  }
+  parallel_for(threads, threads, [&](std::int64_t item, int) {
+    k.documents_deep(task, scratch[static_cast<std::size_t>(item)]);
+  });
+  // integers: the order of the threads cannot matter
+  for (DeepScratch const& s : scratch) {
+    for (int l = 1; l < layers && upper; ++l)
+      for (std::int64_t i = 0; i < task.topics[l - 1] * task.stride[l]; ++i)
+        upper[l][i] += s.upper[l][i];
+    for (std::int64_t i = 0; i < task.stride[layers - 1] && tables; ++i) tables[i] += s.tables[i];
+  }
+  if (!word_counts) return;
+  for (std::int64_t r = 0; r < rows; ++r)
+    if (!task.touched[r])
+      std::fill_n(word_counts + r * task.stride[0], task.stride[0], std::int64_t{0});
+}
+
+}  // namespace sgmc

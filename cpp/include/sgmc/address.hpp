@@ -1,0 +1,15 @@
+// Where the randomness of a call comes from; see philox.hpp for the layout.
+#pragma once
+
+#include <cstdint>
+
+namespace sgmc {
+
+struct Address {
+  std::uint64_t seed;
+  std::uint32_t chain;
+  std::uint32_t stream;  // block of the model
+  std::uint64_t step;    // iteration
+};
+
+}  // namespace sgmc

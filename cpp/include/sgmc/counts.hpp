@@ -1,0 +1,30 @@
+// Integer counts to which all threads add: who adds when cannot matter.
+#pragma once
+
+#include <cstdint>
+
+#include "sgmc/simd.hpp"
+
+namespace sgmc::SGMC_ISA {
+
+/// round(x * unit) for |x * unit| < 2^51, by the position of the binary point in a double.
+SGMC_INLINE std::int64_t fixed_point(float x, double unit) {
+  return __builtin_bit_cast(std::int64_t, static_cast<double>(x) * unit + 6755399441055744.0) -
+         0x4338000000000000;
+}
+
+enum : std::uint8_t { kUntouched, kTouched, kTaken };
+
+/// Takes a row of counts from all other threads; false if nobody has touched it yet.
+SGMC_INLINE bool take_row(std::uint8_t* state) {
+  std::uint8_t was;
+  while ((was = __atomic_exchange_n(state, kTaken, __ATOMIC_ACQUIRE)) == kTaken) {
+  }
+  return was == kTouched;
+}
+
+SGMC_INLINE void give_row(std::uint8_t* state) {
+  __atomic_store_n(state, kTouched, __ATOMIC_RELEASE);
+}
+
+}  // namespace sgmc::SGMC_ISA

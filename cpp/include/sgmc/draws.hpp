@@ -1,0 +1,127 @@
+// Random numbers in sequence, for one document or topic: sixteen lanes of a generator seeded from
+// its address, used vector by vector or one by one. What is drawn depends on the order of the calls
+// alone.
+#pragma once
+
+#include "sgmc/distributions.hpp"
+#include "sgmc/philox.hpp"
+
+namespace sgmc::SGMC_ISA {
+
+class Draws {
+ public:
+  SGMC_INLINE Draws(Stream const& stream, std::uint64_t entity)
+      : words_(RowWords::make(stream, entity)) {}
+
+  /// Sixteen uniforms in (0, 1].
+  SGMC_INLINE F16 open() { return uniform_open(words_.next()); }
+
+  /// One normal in each lane.
+  SGMC_INLINE F16 normal() {
+    F16 z, other;
+    U16 const radius = words_.next();
+    normal_pair(radius, words_.next(), z, other);
+    return z;
+  }
+
+  /// One uniform in [0, 1 - 2^-24].
+  SGMC_INLINE float uniform() {
+    if (at_ == 16) {
+      store(some_, uniform24(words_.next()));
+      at_ = 0;
+    }
+    return some_[at_++];
+  }
+
+  /// One uniform in (0, 1), 53 bits.
+  double precise() {
+    if (precise_at_ == 16) {
+      store(bits_, words_.next());
+      precise_at_ = 0;
+    }
+    std::uint64_t const hi = bits_[precise_at_], lo = bits_[precise_at_ + 1];
+    precise_at_ += 2;
+    return (static_cast<double>(((hi << 32) | lo) >> 11) + 0.5) * 0x1p-53;
+  }
+
+ private:
+  RowWords words_;
+  alignas(64) float some_[16];
+  alignas(64) std::uint32_t bits_[16];
+  int at_ = 16, precise_at_ = 16;
+};
+
+/// log of Gamma(shape, 1) in every lane, any shape > 0; lanes of `wanted` are valid.
+SGMC_INLINE F16 log_gamma_draws(F16 shape, std::uint32_t wanted, Draws& draws) {
+  // below 1: Gamma(a) = Gamma(a + 1) U^(1/a)
+  M16 const small = shape < f16(1.0f);
+  F16 const raised = select(small, shape + f16(1.0f), shape);
+  F16 result = f16(0.0f);
+  for (std::uint32_t todo = wanted; todo;) {
+    M16 ok;
+    F16 const z = draws.normal();
+    F16 const x = gamma_attempt(raised, z, draws.open(), ok);
+    std::uint32_t const now = todo & lanes(ok);
+    alignas(64) float fresh[16], kept[16];
+    store(fresh, log(max(x, f16(1.2e-38f))));
+    store(kept, result);
+    for (std::uint32_t m = now; m; m &= m - 1) {
+      int const l = __builtin_ctz(m);
+      kept[l] = fresh[l];
+    }
+    result = load(kept);
+    todo &= ~now;
+  }
+  return select(small, result + log(draws.open()) / shape, result);
+}
+
+/// log Gamma(x), x > 0: Stirling's series from 10 on. The C library's sets a global variable.
+inline double log_gamma(double x) {
+  double product = 1.0;
+  for (; x < 10.0; x += 1.0) product *= x;
+  double const r = 1.0 / x, r2 = r * r;
+  double const series =
+      r * (1.0 / 12.0 - r2 * (1.0 / 360.0 - r2 * (1.0 / 1260.0 - r2 * (1.0 / 1680.0))));
+  return (x - 0.5) * __builtin_log(x) - x + 0.9189385332046728 + series - __builtin_log(product);
+}
+
+/// Tables of n customers: the sum over i = 1 .. n of Bernoulli(shape / (shape + i - 1)), a CRT(n,
+/// shape) variate (Zhou and Carin 2015). At least one where there is a customer.
+inline std::int64_t tables(std::int64_t n, double shape, Draws& draws) {
+  constexpr std::int64_t kPlain = 512;
+  if (n <= 1) return n;
+  std::int64_t count = 1;
+  std::int64_t const plain = n < kPlain ? n : kPlain;
+  F16 const s = f16(static_cast<float>(shape));
+  for (std::int64_t i = 1; i < plain; i += 16) {
+    std::int64_t const left = plain - i;
+    F16 const before = to_float(iota()) + f16(static_cast<float>(i));
+    std::uint32_t const real = left >= 16 ? 0xffffu : (1u << left) - 1u;
+    count += popcount(lanes(draws.open() * (s + before) <= s) & real);
+  }
+  // Beyond, from table to table: after customer i the next one to open a table is above j with
+  // probability Gamma(j) Gamma(i + s) / (Gamma(j + s) Gamma(i)), found by bisection.
+  for (std::int64_t i = plain; i < n;) {
+    double const from = static_cast<double>(i);
+    double const start = log_gamma(from + shape) - log_gamma(from);
+    double const target = __builtin_log(draws.precise());
+    auto const none_until = [&](std::int64_t j) {
+      double const x = static_cast<double>(j);
+      return start + log_gamma(x) - log_gamma(x + shape);
+    };
+    if (target <= none_until(n)) break;
+    std::int64_t low = i, high = n;  // none until low, one until high
+    while (high - low > 1) {
+      std::int64_t const middle = low + (high - low) / 2;
+      if (target <= none_until(middle))
+        low = middle;
+      else
+        high = middle;
+    }
+    ++count;
+    i = high;
+  }
+  return count;
+}
+
+}  // namespace sgmc::SGMC_ISA

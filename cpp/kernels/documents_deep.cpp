@@ -1,0 +1,457 @@
+// Upward-downward Gibbs sampling of the local variables of deep LDA, topics fixed.
+//
+// A sweep of one document (docs/deep-lda.md has the equations and why in this order):
+//
+//   upward    per layer: every count is split over the topics in proportion to phi_vk theta_k, and
+//             the tables of what each topic got are the counts of the layer above
+//   rates     p^(2), c^(3), ... given the theta above layer 1
+//   downward  theta_k ~ Gamma(s_k + n_k, 1 / (c + q)) from the top, s = Phi theta of the layer
+//             above
+//
+// Given theta, all tokens of a word are independent: their weights are summed once, lane by lane
+// over blocks of sixteen topics, and each token is one inverse CDF on them, first over the sixteen
+// lane totals, then over the blocks inside the chosen lane.
+#include <cstdint>
+
+#include "sgmc/counts.hpp"
+#include "sgmc/distributions.hpp"
+#include "sgmc/draws.hpp"
+#include "sgmc/kernels.hpp"
+#include "sgmc/links.hpp"
+
+namespace sgmc::SGMC_ISA {
+namespace {
+
+constexpr double kLeastLog = -700.0;  // of p and 1 - p: what double holds with room to spare
+
+/// Where the vectors of each layer begin in what holds all of them.
+struct Offsets {
+  std::int64_t of[kMaxLayers + 1] = {};
+  explicit Offsets(DeepTask const& task) {
+    for (int l = 0; l < task.layers; ++l) of[l + 1] = of[l] + task.stride[l];
+  }
+};
+
+SGMC_INLINE float sum_of(float const* x, std::int64_t n) {
+  F16 sum = f16(0.0f);
+  for (std::int64_t k = 0; k < n; k += 16) sum = sum + load(x + k);
+  return lane(prefix(sum), 15);
+}
+
+SGMC_INLINE void fill(float* x, std::int64_t n, float value) {
+  for (std::int64_t k = 0; k < n; ++k) x[k] = value;
+}
+
+/// Cells that wait for an attempt at their gamma variate.
+struct Waiting {
+  float* shape;
+  std::int32_t* at;
+  std::int64_t n;
+  SGMC_INLINE void push(std::uint32_t m, U16 cells, F16 a) {
+    compress(at + n, m, cells);
+    n += compress(shape + n, m, a);
+  }
+};
+
+/// Sixteen waiting cells, from `i` of `n` on; harmless filling behind the last.
+SGMC_INLINE std::uint32_t take(Waiting const& from, std::int64_t i, std::int64_t n, U16& cells,
+                               F16& shape) {
+  cells = load_u(from.at + i);
+  shape = load(from.shape + i);
+  if (n - i >= 16) return 0xffffu;
+  M16 const real = iota() < u16(static_cast<std::uint32_t>(n - i));
+  shape = select(real, shape, f16(0.5f));
+  return lanes(real);
+}
+
+SGMC_INLINE void put(float* to, std::uint32_t m, U16 cells, F16 x) {
+  alignas(64) std::int32_t at[16];
+  alignas(64) float value[16];
+  store(at, cells);
+  store(value, x);
+  for (; m; m &= m - 1) {
+    int const l = __builtin_ctz(m);
+    to[at[l]] = value[l];
+  }
+}
+
+/// out_k = max(scale Gamma(shape_k + total_k), floor) for `topics` topics, pads 0.
+///
+/// Most topics have no token and a shape far below 1: a first pass tries all of those at once, what
+/// is left waits in two queues and is drawn in full vectors.
+void draw_theta(float const* shape, float const* total, std::int64_t stride, std::int32_t topics,
+                float scale, float* out, DeepScratch const& scratch, std::int64_t room,
+                Draws& draws) {
+  Waiting small{scratch.waiting, scratch.at, 0};
+  Waiting large{scratch.waiting + room, scratch.at + room, 0};
+  F16 const one = f16(1.0f);
+  for (std::int64_t k = 0; k < stride; k += 16) {
+    std::int64_t const left = topics - k;
+    std::uint32_t const real = left >= 16 ? 0xffffu : (1u << left) - 1u;
+    F16 const a = max(load(shape + k) + load(total + k), f16(kThetaFloor));
+    std::uint32_t const below = lanes(a < one) & real;
+    U16 const cells = iota() + u16(static_cast<std::uint32_t>(k));
+    M16 ok;
+    F16 const u = draws.open(), w = draws.open();
+    F16 const x = small_gamma_attempt(min(a, one), u, w, ok);
+    store(out + k, x);
+    small.push(below & ~lanes(ok), cells, a);
+    large.push(real & ~below, cells, a);
+  }
+  while (small.n > 0) {
+    std::int64_t const waiting = small.n;
+    small.n = 0;
+    for (std::int64_t i = 0; i < waiting; i += 16) {
+      U16 cells;
+      F16 a;
+      M16 ok;
+      std::uint32_t const used = take(small, i, waiting, cells, a);
+      F16 const u = draws.open(), w = draws.open();
+      F16 const x = small_gamma_attempt(a, u, w, ok);
+      put(out, used & lanes(ok), cells, x);
+      small.push(used & ~lanes(ok), cells, a);
+    }
+  }
+  while (large.n > 0) {
+    std::int64_t const waiting = large.n;
+    large.n = 0;
+    for (std::int64_t i = 0; i < waiting; i += 16) {
+      U16 cells;
+      F16 a;
+      M16 ok;
+      std::uint32_t const used = take(large, i, waiting, cells, a);
+      F16 const z = draws.normal();
+      F16 const x = gamma_attempt(max(a, one), z, draws.open(), ok);
+      put(out, used & lanes(ok), cells, x);
+      large.push(used & ~lanes(ok), cells, a);
+    }
+  }
+  F16 const by = f16(scale), floor = f16(kThetaFloor);
+  for (std::int64_t k = 0; k < stride; k += 16) store(out + k, max(load(out + k) * by, floor));
+  for (std::int64_t k = topics; k < stride; ++k) out[k] = 0.0f;
+}
+
+/// Weights phi_k theta_k of a word: their sums, lane by lane, are left in `sums`.
+struct Weighed {
+  float const *phi, *theta;  // whose products they are, up to a factor common to all topics
+  int blocks;
+  F16 running, cumulative;
+  double lift;  // that factor
+};
+
+template <int Blocks>
+SGMC_INLINE Weighed weigh(float const* phi, float const* theta, int blocks, double lift,
+                          float* sums) {
+  Weighed w{phi, theta, Blocks > 0 ? Blocks : blocks, f16(0.0f), f16(0.0f), lift};
+#pragma GCC unroll 8
+  for (int b = 0; b < w.blocks; ++b) {
+    w.running = w.running + load(phi + 16 * b) * load(theta + 16 * b);
+    store(sums + 16 * b, w.running);
+  }
+  w.cumulative = prefix(w.running);
+  return w;
+}
+
+class Document {
+ public:
+  Document(DeepTask const& task, DeepScratch const& scratch, Offsets const& offsets,
+           std::int64_t room, std::int64_t d, Stream const& stream)
+      : task_(task), s_(scratch), o_(offsets), room_(room), d_(d), draws_(stream, task.entity[d]) {
+    begin_ = task.indptr[d];
+    entries_ = task.indptr[d + 1] - begin_;
+  }
+
+  template <int Blocks>
+  void visit() {
+    std::int64_t const all = o_.of[task_.layers];
+    bool const known = task_.theta && !task_.fresh;
+    start(known);
+    for (int sweep = 0; sweep < task_.sweeps; ++sweep) {
+      if (sweep > 0 || (known && task_.upward_only)) downward();
+      collect_ = sweep >= task_.sweeps - task_.kept;
+      upward<Blocks>();
+      if (sweep >= task_.held) rates();
+      if (collect_ && task_.q) task_.q[d_] += q_[task_.layers];
+    }
+    if (task_.upward_only) {
+      copy(s_.totals, task_.totals + d_ * all, all);
+    } else if (task_.theta) {
+      downward();
+    }
+    if (task_.theta) copy(s_.theta, task_.theta + d_ * all, all);
+    if (task_.rates)
+      for (int l = 0; l <= task_.layers; ++l) task_.rates[d_ * (task_.layers + 1) + l] = c_[l];
+    finish();
+  }
+
+ private:
+  static void copy(float const* from, float* to, std::int64_t n) {
+    for (std::int64_t k = 0; k < n; ++k) to[k] = from[k];
+  }
+
+  float* theta(int l) const { return s_.theta + o_.of[l]; }
+  float* total(int l) const { return s_.totals + o_.of[l]; }
+  float* shape(int l) const { return s_.shape + o_.of[l]; }
+
+  void start(bool known) {
+    int const layers = task_.layers;
+    std::int64_t const all = o_.of[layers];
+    copy(known ? task_.theta + d_ * all : task_.start, s_.theta, all);
+    for (int l = 0; l <= layers; ++l) c_[l] = known ? task_.rates[d_ * (layers + 1) + l] : 1.0;
+    if (known && task_.upward_only) copy(task_.totals + d_ * all, s_.totals, all);
+    recur();
+    copy(task_.r, shape(layers - 1), task_.stride[layers - 1]);
+    for (int l = layers - 2; l >= 0; --l) mix(l);
+    if (task_.word_counts) fill(s_.collected, entries_ * task_.stride[0], 0.0f);
+    if (task_.mean) fill(task_.mean + d_ * all, all, 0.0f);
+    if (task_.q) task_.q[d_] = 0.0;
+  }
+
+  /// q^(l+1) = ln(1 + q^(l) / c^(l+1)).
+  void recur() {
+    q_[0] = 1.0;
+    for (int l = 0; l < task_.layers; ++l) q_[l + 1] = __builtin_log1p(q_[l] / c_[l]);
+  }
+
+  /// s of layer l = Phi theta of the layer above, read across: no sums over lanes.
+  void mix(int l) {
+    std::int64_t const stride = task_.stride[l];
+    float const* const above = theta(l + 1);
+    float const* const across = task_.across[l + 1];
+    std::int32_t const topics = task_.topics[l + 1];
+    float* const out = shape(l);
+    for (std::int64_t b = 0; b < stride; b += 16) {
+      F16 sum = f16(0.0f);
+      for (std::int32_t k = 0; k < topics; ++k)
+        sum = sum + load(across + k * stride + b) * f16(above[k]);
+      store(out + b, max(sum, f16(kThetaFloor)));
+    }
+    for (std::int64_t k = task_.topics[l]; k < stride; ++k) out[k] = 0.0f;
+  }
+
+  /// Weights of a word of layer l; where their products are too small for float32, lifted ones.
+  template <int Blocks>
+  SGMC_INLINE Weighed weights(int l, float const* phi) {
+    int const blocks = static_cast<int>(task_.stride[l] / 16);
+    Weighed const w = weigh<Blocks>(phi, theta(l), blocks, 1.0, s_.sums);
+    return lane(w.cumulative, 15) > 1e-25f ? w : lifted(l, phi, blocks);
+  }
+
+  __attribute__((noinline)) Weighed lifted(int l, float const* phi, int blocks) {
+    F16 const up = f16(0x1p50f);
+    float *const high = s_.lifted, *const other = s_.lifted + room_;
+    for (int k = 0; k < 16 * blocks; k += 16) {
+      store(high + k, load(phi + k) * up);
+      store(other + k, load(theta(l) + k) * up);
+    }
+    return weigh<0>(high, other, blocks, 0x1p100, s_.sums);
+  }
+
+  /// Splits `count` tokens of a word: adds to n of the layer, and to what is expected of it.
+  template <int Blocks>
+  SGMC_INLINE void split(int l, Weighed const& w, std::int64_t count, float* collected) {
+    F16 const sum = splat(w.cumulative, 15);
+    float* const n = total(l);
+    int const last = task_.topics[l] - 1, blocks = Blocks > 0 ? Blocks : w.blocks;
+    for (std::int64_t t = 0; t < count; ++t) {
+      F16 const target = f16(draws_.uniform()) * sum;
+      int const passed = popcount(lanes(w.cumulative <= target));
+      int const chosen = passed < 15 ? passed : 15;
+      F16 const inside = splat(target - (w.cumulative - w.running), chosen);
+      U16 below = u16(0);
+#pragma GCC unroll 8
+      for (int b = 0; b < blocks; ++b)
+        below = add_where(load(s_.sums + 16 * b) <= inside, below, u16(1));
+      int const drawn = 16 * lane(below, chosen) + chosen;
+      int const k = drawn < last ? drawn : last;  // rounding may pass the last one
+      n[k] += 1.0f;
+      if (collected && !task_.rao_blackwell) collected[k] += 1.0f;
+    }
+    if (!collect_) return;
+    bool const expect = task_.mean != nullptr, to_words = collected && task_.rao_blackwell;
+    if (!expect && !to_words) return;
+    F16 const share = f16(static_cast<float>(count)) / sum;
+    float* const expected = s_.expected + o_.of[l];
+#pragma GCC unroll 8
+    for (int b = 0; b < blocks; ++b) {
+      F16 const part = load(w.phi + 16 * b) * load(w.theta + 16 * b) * share;
+      if (expect) store(expected + 16 * b, load(expected + 16 * b) + part);
+      if (to_words) store(collected + 16 * b, load(collected + 16 * b) + part);
+    }
+  }
+
+  template <int Blocks>
+  void upward() {
+    int const layers = task_.layers;
+    fill(s_.totals, o_.of[layers], 0.0f);
+    if (collect_ && task_.mean) fill(s_.expected, o_.of[layers], 0.0f);
+    tokens_ = 0.0;
+    double seen = 0.0;
+    for (std::int64_t e = 0; e < entries_; ++e) {
+      std::int64_t const row = task_.indices[begin_ + e];
+      std::int64_t count = task_.counts[begin_ + e];
+      Weighed const w = weights<Blocks>(0, task_.phi[0] + row * task_.stride[0]);
+      if (task_.link != Link::counts) {
+        double const mean = static_cast<double>(lane(w.cumulative, 15)) / w.lift;
+        auto const value = static_cast<double>(count);
+        seen += value;
+        count = task_.link == Link::binary ? positive_poisson(mean, draws_)
+                                           : bessel(c_[layers] * value * mean, draws_);
+      }
+      tokens_ += static_cast<double>(count);
+      split<Blocks>(0, w, count,
+                    collect_ && task_.word_counts ? s_.collected + e * task_.stride[0] : nullptr);
+    }
+    if (task_.link == Link::real) {
+      alignas(64) float g[16];
+      store(g, log_gamma_draws(f16(static_cast<float>(task_.e0 + tokens_)), 1u, draws_));
+      c_[layers] = __builtin_exp(static_cast<double>(g[0])) / (task_.f0 + seen);
+    }
+    for (int l = 0; l < layers; ++l) {
+      bool const top = l == layers - 1;
+      if (top && !(collect_ && s_.tables)) break;
+      float const *const n = total(l), *const s = shape(l);
+      for (std::int32_t k = 0; k < task_.topics[l]; ++k) {
+        if (!(n[k] > 0.0f)) continue;
+        std::int64_t const y = tables(static_cast<std::int64_t>(n[k]), s[k], draws_);
+        if (top) {
+          s_.tables[k] += y;
+          continue;
+        }
+        std::int64_t* const to = collect_ ? s_.upper[l + 1] : nullptr;
+        float* const row = to ? s_.waiting : nullptr;  // free meanwhile
+        if (row) fill(row, task_.stride[l + 1], 0.0f);
+        split<0>(l + 1, weights<0>(l + 1, task_.phi[l + 1] + k * task_.stride[l + 1]), y, row);
+        if (row) {
+          double const unit = task_.rao_blackwell ? kUnit : 1.0;
+          std::int64_t* const counts = to + k * task_.stride[l + 1];
+          for (std::int64_t j = 0; j < task_.stride[l + 1]; ++j)
+            counts[j] += fixed_point(row[j], unit);
+        }
+      }
+    }
+    if (collect_ && task_.mean) average();
+  }
+
+  /// Adds proportions: of the shapes and counts that theta was drawn from, expected over the split.
+  void average() {
+    float* const to = task_.mean + d_ * o_.of[task_.layers];
+    for (int l = 0; l < task_.layers; ++l) {
+      std::int64_t const at = o_.of[l], stride = task_.stride[l];
+      float const *const s = s_.shape + at, *const n = s_.expected + at;
+      F16 const by = f16(1.0f / (sum_of(s, stride) + sum_of(n, stride)));
+      for (std::int64_t k = 0; k < stride; k += 16)
+        store(to + at + k, load(to + at + k) + (load(s + k) + load(n + k)) * by);
+    }
+  }
+
+  /// p^(2) ~ Beta(a0 + n., b0 + s.), c^(l+1) ~ Gamma(e0 + s., 1 / (f0 + theta.)), all given the
+  /// theta from before: s. of layer 1 is the sum of the second layer's theta, as the columns of Phi
+  /// sum to 1, and of the top layer that of r.
+  void rates() {
+    int const layers = task_.layers;
+    alignas(64) float a[16], g[16];
+    for (int l = 0; l < 16; ++l) a[l] = 1.0f;
+    double sum[kMaxLayers + 1];  // of theta of layer l; of r at the end
+    for (int l = 0; l < layers; ++l) sum[l] = sum_of(theta(l), task_.stride[l]);
+    sum[layers] = sum_of(task_.r, task_.stride[layers - 1]);
+    a[0] = static_cast<float>(task_.a0 + tokens_);
+    a[1] = static_cast<float>(task_.b0 + sum[1]);
+    for (int l = 1; l < layers; ++l) a[l + 1] = static_cast<float>(task_.e0 + sum[l + 1]);
+    store(g, log_gamma_draws(load(a), (2u << layers) - 1u, draws_));
+    double const odds = static_cast<double>(g[1]) - static_cast<double>(g[0]);
+    c_[0] = __builtin_exp(odds < kLeastLog ? kLeastLog : odds > -kLeastLog ? -kLeastLog : odds);
+    for (int l = 1; l < layers; ++l)
+      c_[l] = __builtin_exp(static_cast<double>(g[l + 1])) / (task_.f0 + sum[l]);
+    recur();
+  }
+
+  void downward() {
+    for (int l = task_.layers - 1; l >= 0; --l) {
+      if (l < task_.layers - 1) mix(l);
+      auto const scale = static_cast<float>(1.0 / (c_[l] + q_[l]));
+      draw_theta(shape(l), total(l), task_.stride[l], task_.topics[l], scale, theta(l), s_, room_,
+                 draws_);
+    }
+  }
+
+  void finish() {
+    std::int64_t const stride = task_.stride[0];
+    double const unit = task_.rao_blackwell ? kUnit : 1.0;
+    if (task_.word_counts)
+      for (std::int64_t e = 0; e < entries_; ++e) {
+        std::int64_t const row = task_.indices[begin_ + e];
+        std::int64_t* const out = task_.word_counts + row * stride;
+        if (!take_row(task_.touched + row))
+          for (std::int64_t k = 0; k < stride; ++k) out[k] = 0;
+        float const* const from = s_.collected + e * stride;
+        for (std::int64_t k = 0; k < stride; ++k) out[k] += fixed_point(from[k], unit);
+        give_row(task_.touched + row);
+      }
+    if (task_.mean) {
+      std::int64_t const all = o_.of[task_.layers];
+      float* const mean = task_.mean + d_ * all;
+      for (std::int64_t k = 0; k < all; ++k) mean[k] /= static_cast<float>(task_.kept);
+    }
+  }
+
+  DeepTask const& task_;
+  DeepScratch const& s_;
+  Offsets const& o_;
+  std::int64_t room_, d_, begin_, entries_;
+  Draws draws_;
+  double c_[kMaxLayers + 1];  // c^(2) .. c^(L + 1), and a of real data
+  double q_[kMaxLayers + 1];  // q^(1) .. q^(L + 1)
+  double tokens_ = 0.0;
+  bool collect_ = false;
+};
+
+template <int Blocks>
+void run(DeepTask const& task, DeepScratch const& scratch) {
+  Stream const stream =
+      Stream::make(task.address.seed, task.address.chain,
+                   stream_purpose(task.purpose, task.address.stream), task.address.step);
+  Offsets const offsets(task);
+  std::int64_t room = 16;
+  for (int l = 0; l < task.layers; ++l)
+    if (task.stride[l] + 16 > room) room = task.stride[l] + 16;
+  for (;;) {
+    std::int64_t const i = __atomic_fetch_add(task.next, std::int64_t{1}, __ATOMIC_RELAXED);
+    if (i >= task.documents) return;
+    Document(task, scratch, offsets, room, task.order[i], stream).visit<Blocks>();
+  }
+}
+
+}  // namespace
+
+void documents_deep(DeepTask const& task, DeepScratch const& scratch) noexcept {
+  switch (task.stride[0] / 16) {
+    case 1: return run<1>(task, scratch);
+    case 2: return run<2>(task, scratch);
+    case 4: return run<4>(task, scratch);
+    case 8: return run<8>(task, scratch);
+    default: return run<0>(task, scratch);
+  }
+}
+
+void tables_of(std::int64_t const* n, double const* shape, std::int64_t count,
+               Address const& address, Purpose purpose, std::int64_t* out) noexcept {
+  Stream const stream = Stream::make(address.seed, address.chain,
+                                     stream_purpose(purpose, address.stream), address.step);
+  for (std::int64_t i = 0; i < count; ++i) {
+    Draws draws(stream, static_cast<std::uint64_t>(i));
+    out[i] = tables(n[i], shape[i], draws);
+  }
+}
+
+void latent_counts(Link link, double const* a, std::int64_t count, Address const& address,
+                   std::int64_t* out) noexcept {
+  Stream const stream = Stream::make(address.seed, address.chain,
+                                     stream_purpose(Purpose::test, address.stream), address.step);
+  for (std::int64_t i = 0; i < count; ++i) {
+    Draws draws(stream, static_cast<std::uint64_t>(i));
+    out[i] = link == Link::binary ? positive_poisson(a[i], draws) : bessel(a[i], draws);
+  }
+}
+
+}  // namespace sgmc::SGMC_ISA

@@ -1,0 +1,59 @@
+// Topic-layer-adaptive stochastic gradient Riemannian step on the simplex (Cong et al. 2017, eq.
+// 13 to 15 and 18), by rows:
+//
+//   x_v   = phi_v + e_k (eta + N_v - A phi_v) + sqrt(2 e_k phi_v) z_v,  e_k = eps_t / M_k
+//   u_v   = x_v - (S - 1) phi_v,  S = sum_v x_v
+//   phi_v = |u_v| / sum_w |u_w|
+//
+// The second line projects along the old phi: it alone gives u the covariance 2 e_k (diag(phi) -
+// phi phi^T). S and the last sum are of whole columns, hence two passes; the division is left to
+// whoever reads phi = g / sums.
+#include <cstdint>
+
+#include "sgmc/distributions.hpp"
+#include "sgmc/kernels.hpp"
+#include "sgmc/noise.hpp"
+#include "sgmc/rows.hpp"
+
+namespace sgmc::SGMC_ISA {
+
+void simplex_tlasgr(float const* g, float* x, RowsTask const& task,
+                    ColumnsTask const& columns) noexcept {
+  Stream const stream =
+      Stream::make(task.address.seed, task.address.chain,
+                   stream_purpose(Purpose::tlasgr_noise, task.address.stream), task.address.step);
+  Noise noise(RowWords::make(stream, static_cast<std::uint64_t>(task.begin)));
+  F16 const two = f16(2.0f), eta = f16(task.eta);
+  Finish finish(task);
+  Rows rows(const_cast<float*>(g), task);
+  for (Row row; rows.next(row);) {
+    float* const to = x + row.word * task.stride;
+    for (std::int64_t k = 0; k < task.stride; k += 16) {
+      F16 squared;
+      F16 const direction = noise.next(squared);
+      F16 const phi = load(row.g + k) * load(columns.scale + k), step = load(columns.step + k);
+      F16 const shape = row.counts ? eta + load_scaled(row.counts + k, task.factor) : eta;
+      F16 const drift = shape - load(columns.total + k) * phi;
+      store(to + k, phi + step * drift + sqrt(two * step * phi * squared) * direction);
+    }
+    finish.written(to);
+  }
+  finish.flush();
+}
+
+void simplex_project(float* g, float const* x, RowsTask const& task,
+                     ColumnsTask const& columns) noexcept {
+  Finish finish(task);
+  Rows rows(g, task);
+  for (Row row; rows.next(row);) {
+    float const* const from = x + row.word * task.stride;
+    for (std::int64_t k = 0; k < task.stride; k += 16) {
+      F16 const phi = load(row.g + k) * load(columns.scale + k);
+      store(row.g + k, abs(load(from + k) - load(columns.step + k) * phi));
+    }
+    finish.written(row.g);
+  }
+  finish.flush();
+}
+
+}  // namespace sgmc::SGMC_ISA
