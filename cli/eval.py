@@ -99,6 +99,7 @@ def command(run: str | None, perplexity: bool, coherence: bool,
         if perplexity or not coherence:
             scores = _score(results, values, screen)
             found |= scores._asdict()
+            found |= found.pop("others")
             if not values["json"]:
                 _show_scores(results, scores)
         if coherence:
@@ -173,6 +174,9 @@ def _show_scores(results: Results, scores: Scores) -> None:
         mean = "no posterior sample yet: the current topics"
     click.echo(f"  perplexity        {scores.perplexity:>10,.1f}   {mean}")
     click.echo(f"  point perplexity  {scores.point_perplexity:>10,.1f}   current topics")
+    for name, figure in scores.others.items():
+        click.echo(f"  {name.removesuffix('_perplexity').replace('_', ' '):<17} {figure:>10,.1f}   "
+                   "samples weighted by their total rate, as the paper has it")  # fmt: skip
     if scores.unigram_perplexity is not None:
         click.echo(
             f"  unigram           {scores.unigram_perplexity:>10,.1f}   word frequencies, no topics"

@@ -9,7 +9,7 @@ import click
 
 from pysgrld.options import choice, text
 
-from .options import Described, flag, plain, quiet, run_argument, threads
+from .options import Described, flag, layer, plain, quiet, run_argument, threads
 
 
 @click.command(
@@ -40,10 +40,13 @@ Column n of the topics is line n of vocab.txt.""",
     parse=choice("mean", "last", "all"),
     metavar="mean|last|all",
 )
+@layer
 @flag("--force", "replace files that are there")
 @quiet
 @threads
-def command(run: str | None, to: str, out: str, draw: str | None, **values: Any) -> None:
+def command(
+    run: str | None, to: str, out: str, draw: str | None, layer: int | None, **values: Any
+) -> None:
     """Write the topics as a matrix of float32, topics over words, and the words beside it."""
     from pysgrld.export import export
     from pysgrld.resources import threads as count
@@ -53,7 +56,8 @@ def command(run: str | None, to: str, out: str, draw: str | None, **values: Any)
 
     with Screen(quiet=values["quiet"]) as screen:
         results = Results(find(run), count(values["threads"]).number)
-        done = export(results, to, Path(out), draw or "mean", force=values["force"])
+        at = results.layer(layer)
+        done = export(results, to, Path(out), draw or "mean", force=values["force"], layer=at)
         shape = " x ".join(f"{n:,}" for n in done.shape)
         if done.samples:
             what = f"{done.samples:,} samples"

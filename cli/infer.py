@@ -11,7 +11,7 @@ import click
 from pysgrld.errors import UsageError
 from pysgrld.options import text
 
-from .options import Described, flag, plain, quiet, threads
+from .options import Described, flag, layer, plain, quiet, threads
 
 
 @click.command(
@@ -22,6 +22,7 @@ Examples:
   sgmc infer new.txt -o theta.npy       D x K float32, row d is document d
   sgmc infer new.txt -o theta.csv       a header, then a row a document
   sgmc infer bible-scir new.jsonl -o theta.jsonl
+  sgmc infer --layer 2 new.txt -o t.npy of a deep model's second layer
   head -5 new.txt | sgmc infer -        JSON lines on standard output""",
 )
 @click.argument("run_and_corpus", nargs=-1, required=True, metavar="[RUN] CORPUS")
@@ -32,10 +33,13 @@ Examples:
     parse=text,
     metavar="FILE",
 )
+@layer
 @flag("--force", "replace a file that is there")
 @quiet
 @threads
-def command(run_and_corpus: tuple[str, ...], out: str | None, force: bool, **values: Any) -> None:
+def command(
+    run_and_corpus: tuple[str, ...], out: str | None, layer: int | None, force: bool, **values: Any
+) -> None:
     """Topic proportions of the documents of CORPUS, under the posterior-mean topics of RUN.
 
     Any corpus that 'sgmc train' reads; words that the run does not know are counted and left out.
@@ -57,14 +61,15 @@ def command(run_and_corpus: tuple[str, ...], out: str | None, force: bool, **val
         refuse_existing([Path(out)], force=force)
     with Screen(quiet=values["quiet"]) as screen:
         results = Results(find(run[0] if run else None), count(values["threads"]).number)
+        at = results.layer(layer)
         if results.mean.samples == 0:
             screen.note("no posterior sample is kept yet: under the current topics")
         documents = results.documents(path, screen)
         if out == "-":
-            done = write_proportions(results, documents, sys.stdout.buffer, suffix)
+            done = write_proportions(results, documents, sys.stdout.buffer, suffix, at)
         else:
             with whole_file(Path(out)) as file:
-                done = write_proportions(results, documents, file, suffix)
+                done = write_proportions(results, documents, file, suffix, at)
         empty = f", {done.empty:,} of them without a known word" if done.empty else ""
         where = "" if out == "-" else f"{out}: "
         screen.note(f"{where}{done.documents:,} documents{empty}")

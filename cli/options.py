@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.options import OPTIONS, Option
+from pysgrld.options import OPTIONS, Option, integer
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -129,6 +129,13 @@ def threads(function: Decorated) -> Decorated:
     """``--threads``."""
     entry = OPTIONS["threads"]
     return option("threads", entry._replace(group="Options"))(function)
+
+
+def layer(function: Decorated) -> Decorated:
+    """``--layer``, counted from 1."""
+    return plain(
+        "--layer", "1", "layer of a deep model, the lowest is 1", parse=integer(1, 100), metavar="L"
+    )(function)
 
 
 as_json = flag("--json", "print JSON")

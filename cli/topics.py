@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pysgrld.errors import UsageError
 from pysgrld.options import integer
 
-from .options import Described, as_json, flag, plain, quiet, run_argument, show_json, threads
+from .options import Described, as_json, flag, layer, plain, quiet, run_argument, show_json, threads
 
 if TYPE_CHECKING:
     from pysgrld.results import Results, Topic
+    from pysgrld.tree import Node
 
 
 @click.command(
@@ -24,15 +26,21 @@ Examples:
   sgmc topics                     the latest run
   sgmc topics bible-scir --top 5  a run under ./sgmc-runs, by its name
   sgmc topics --intervals         how sure the posterior is of each word
+  sgmc topics --layer 2           of a deep model, through the layers below
+  sgmc topics --tree              which topics below each topic uses
   sgmc topics --json | jq '.topics[0].words[].word'""",
 )
 @run_argument
 @plain("--top", "10", "words of each topic", parse=integer(1, 10_000), metavar="N")
+@layer
+@flag("--tree", "of a deep model: the topics of all layers, each under those that use it")
 @flag("--intervals", "90 % credible intervals of the words' probabilities, in percent")
 @as_json
 @quiet
 @threads
-def command(run: str | None, top: int | None, intervals: bool, **values: Any) -> None:
+def command(
+    run: str | None, top: int | None, layer: int | None, tree: bool, intervals: bool, **values: Any
+) -> None:
     """Show the topics, the one with the greatest share of the tokens first.
 
     Topics are the mean of the posterior samples. Their numbers are the rows of 'sgmc export'.
@@ -45,14 +53,20 @@ def command(run: str | None, top: int | None, intervals: bool, **values: Any) ->
 
     with Screen(quiet=values["quiet"]) as screen:
         results = Results(find(run), count(values["threads"]).number)
-        topics = results.topics(top or 10, intervals=intervals or values["json"])
+        if tree:
+            if layer is not None or intervals:
+                raise UsageError("--tree shows all layers, without intervals: leave those out")
+            _show_tree(results, top or 6, as_json=values["json"])
+            return
+        at = results.layer(layer)
+        topics = results.topics(top or 10, intervals=intervals or values["json"], layer=at)
         samples = results.mean.samples
         if samples == 0:
             screen.note("no posterior sample is kept yet: these are the current topics")
         if values["json"]:
             show_json({
                 "run": results.path, "iteration": results.checkpoint.step, "samples": samples,
-                "interval": INTERVAL, "kept_samples": len(results.kept()),
+                "layer": at + 1, "interval": INTERVAL, "kept_samples": len(results.kept()),
                 "topics": [
                     t._asdict() | {"words": [w._asdict() for w in t.words]} for t in topics
                 ],
@@ -60,13 +74,37 @@ def command(run: str | None, top: int | None, intervals: bool, **values: Any) ->
             return
         if intervals and topics[0].words[0].low is None:
             screen.note("too few samples are kept to tell credible intervals")
-        _show(results, topics, intervals)
+        _show(results, topics, intervals, at)
 
 
-def _show(results: Results, topics: list[Topic], intervals: bool) -> None:
+def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
+    from pysgrld.tree import tree
+
+    nodes = tree(results, top)
+    if as_json:
+        show_json({"run": results.path, "tree": [node.as_dict() for node in nodes]})
+        return
+    click.echo(
+        f"{results.path}, layers of {', '.join(map(str, results.layers))} topics; share of the topic "
+        "above\n"
+    )
+
+    def show(node: Node, depth: int) -> None:
+        share = f"{100 * node.share:>5.1f} %"
+        label = f"{'    ' * depth}{share}  {node.layer}.{node.id:<4} "
+        click.echo(label + " ".join(node.words))
+        for child in node.children:
+            show(child, depth + 1)
+
+    for node in nodes:
+        show(node, 0)
+
+
+def _show(results: Results, topics: list[Topic], intervals: bool, layer: int) -> None:
     samples = results.mean.samples
     what = f"mean of {samples:,} posterior samples" if samples else "current topics"
-    click.echo(f"{results.path}, {what} after {results.checkpoint.step:,} iterations\n")
+    where = f", layer {layer + 1} of {len(results.layers)}" if len(results.layers) > 1 else ""
+    click.echo(f"{results.path}{where}, {what} after {results.checkpoint.step:,} iterations\n")
     more = "                %    90 % interval" if intervals else ""
     click.echo(f"topic  weight   NPMI  top words{more}")
     room = max(30, shutil.get_terminal_size().columns - 23)

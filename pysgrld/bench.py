@@ -29,10 +29,10 @@ from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
 from pysgrld.models.lda import Local, local_step
 from pysgrld.resources import threads
-from pysgrld.samplers import SAMPLERS, relax
+from pysgrld.samplers import SAMPLERS
 from pysgrld.settings import Facts, resolve
 from pysgrld.stream import Stream, compact, minibatch_words
-from pysgrld.types import UNIT, Block, Documents, Floats, Key, Minibatch, State, Statistics
+from pysgrld.types import UNIT, Block, Documents, Floats, Key, Minibatch, Statistics
 
 #: The layout of the results; files of another one are not compared.
 SCHEMA = 1
@@ -273,26 +273,28 @@ def _minibatch(k: int, length: int, documents: int, v: int = 8000) -> tuple[Floa
 
 
 def _rows(quick: bool) -> Iterator[Row]:
-    steps: list[tuple[str, Callable[..., State], float]] = [
-        ("SCIR", SAMPLERS["scir"].step, 0.1),
-        ("SCIR", SAMPLERS["scir"].step, 1.0),
-        ("SGRLD", SAMPLERS["sgrld"].step, 0.002),
-        ("relax", relax, 0.1),
+    steps = [
+        ("SCIR", "scir", 0.1),
+        ("SCIR", "scir", 1.0),
+        ("SGRLD", "sgrld", 0.002),
+        ("TLASGR", "tlasgr", 0.1),
+        ("SMLD", "smld", 1e-6),
+        ("relax", None, 0.1),
     ]
     # of a minibatch's words: all where V is small, one in twenty where it is large
     sizes = [("in cache", 2000, 2000)]
     if not quick:
         sizes.append(("from memory", 100_000, 5000))
     for where, v, touched in sizes:
-        for name, step, h in steps:
+        for name, algo, h in steps:
             yield Row(
                 "rows", f"{name}, h={h:g}, K=100, V={v:,} {where}", "ns/element",
-                _steps(step, h, 100, v, touched),
+                _steps(algo, h, 100, v, touched),
             )  # fmt: skip
 
 
 def _steps(
-    step: Callable[..., State], h: float, k: int, v: int, touched: int
+    algo: str | None, h: float, k: int, v: int, touched: int
 ) -> Callable[[int], list[float]]:
     def run(repeats: int) -> list[float]:
         rng = np.random.default_rng(0)
@@ -307,6 +309,9 @@ def _steps(
         # a transition of infinite length: the state that a chain with these counts comes to
         state = scir.init(Key(1, 0, 0), block, 1)
         state = scir.step(Key(1, 0, 0), state, statistics, block, np.inf, 1)
+        step = scir.relax if algo is None else SAMPLERS[algo].step
+        if algo and (begin := SAMPLERS[algo].begin):
+            state = begin(state, block)
         return _nanoseconds(
             lambda t: step(Key(1, 0, t + 1), state, statistics, block, h, 1), v * k, repeats
         )

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-
 from pysgrld.errors import CheckpointError, NumericalError
 from pysgrld.models import MODELS
 from pysgrld.restore import check_topics, put_back

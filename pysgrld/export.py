@@ -44,7 +44,9 @@ class Exported(NamedTuple):
     samples: int
 
 
-def export(results: Results, format: str, folder: Path, draw: str, *, force: bool) -> Exported:
+def export(
+    results: Results, format: str, folder: Path, draw: str, *, force: bool, layer: int = 0
+) -> Exported:
     """Write topics, float32 rows that sum to 1, and the vocabulary of their columns.
 
     Each file appears by a rename when it is complete.
@@ -59,6 +61,8 @@ def export(results: Results, format: str, folder: Path, draw: str, *, force: boo
         What is written; the current topics stand for the mean where there is no sample.
     force : bool
         Whether files that are there may be replaced.
+    layer : int
+        Whose topics, counted from 0; those above the first through the layers below.
 
     Raises
     ------
@@ -71,7 +75,7 @@ def export(results: Results, format: str, folder: Path, draw: str, *, force: boo
     """
     target = folder / FORMATS[format]
     refuse_existing([target, folder / VOCABULARY], force=force)
-    k, v = results.k, len(results.vocabulary)
+    k, v = results.layers[layer], len(results.vocabulary)
     if draw == "all":
         steps = results.kept()
         if not steps:
@@ -81,11 +85,12 @@ def export(results: Results, format: str, folder: Path, draw: str, *, force: boo
             )
         shape: tuple[int, ...] = (len(steps), k, v)
         samples = len(steps)
-        rows: Iterator[Floats] = (results.run.read_sample(step) for step in steps)
+        rows: Iterator[Floats] = (results.sample_over_words(step, layer) for step in steps)
     else:
         topics = results.mean if draw == "mean" else results.current()
         shape, samples = (k, v), topics.samples
-        rows = (np.ascontiguousarray(column) for column in topics.phi.T[:k])
+        phi = results.over_words(topics.parts, layer)
+        rows = (np.ascontiguousarray(column) for column in phi.T[:k])
     header = _npy_header(shape) if format == "npy" else _safetensors_header(shape)
     with whole_file(target) as file:
         file.write(header)

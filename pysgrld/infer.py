@@ -10,7 +10,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from pysgrld.errors import UsageError
-from pysgrld.estimators import proportions
+from pysgrld.proportions import proportions
 from pysgrld.results import Results
 from pysgrld.types import Documents, Doubles, Int64s
 
@@ -43,17 +43,19 @@ class Inferred(NamedTuple):
     empty: int
 
 
-def infer(results: Results, blocks: Iterable[Documents]) -> Iterator[Block]:
+def infer(results: Results, blocks: Iterable[Documents], layer: int = 0) -> Iterator[Block]:
     """Topic proportions under the posterior-mean topics, in the order of the documents.
 
-    theta = (alpha + E[n_dk]) / (K alpha + N_d); a document without a known word gets the prior's
-    mean, 1/K. A document's result depends on its counts, its row and the seed alone.
+    theta = (alpha + E[n_dk]) / (K alpha + N_d) for LDA; a document without a known word gets the
+    prior's mean, 1/K. A document's result depends on its counts, its row and the seed alone.
 
     Parameters
     ----------
     results : Results
     blocks : iterable of Documents
         Over the run's words (`Results.documents`).
+    layer : int
+        Whose topics, counted from 0.
     """
     first = 0
     for whole in blocks:
@@ -61,9 +63,8 @@ def infer(results: Results, blocks: Iterable[Documents]) -> Iterator[Block]:
             documents = whole.take(np.arange(begin, min(begin + DOCUMENTS, len(whole))))
             ids = np.arange(first, first + len(documents))
             theta = proportions(
-                results.mean.phi, documents, ids, results.k, results.alpha, results.seed,
-                results.threads,
-            )  # fmt: skip
+                results.options, results.mean.parts, documents, ids, results.threads, layer
+            )
             yield Block(first, theta, documents.lengths)
             first += len(documents)
 
@@ -109,25 +110,26 @@ def check_suffix(path: str) -> str:
 
 
 def write_proportions(
-    results: Results, blocks: Iterable[Documents], file: IO[bytes], suffix: str
+    results: Results, blocks: Iterable[Documents], file: IO[bytes], suffix: str, layer: int = 0
 ) -> Inferred:
     """Infer documents and write their proportions, one row each, in their order.
 
     A ``.npy`` file must be seekable: its header says how many rows there are.
     """
+    topics = results.layers[layer]
     if suffix == ".npy":
-        _npy_header(file, 0, results.k)
+        _npy_header(file, 0, topics)
     elif suffix == ".csv":
-        file.write((",".join(f"topic{k}" for k in range(results.k)) + "\n").encode())
+        file.write((",".join(f"topic{k}" for k in range(topics)) + "\n").encode())
     documents = empty = 0
-    for block in infer(results, blocks):
+    for block in infer(results, blocks, layer):
         _WRITERS[suffix](file, block)
         file.flush()  # whoever reads a pipe need not wait for the next documents
         documents += len(block.lengths)
         empty += int((block.lengths == 0).sum())
     if suffix == ".npy":
         file.seek(0)
-        _npy_header(file, documents, results.k)
+        _npy_header(file, documents, topics)
     return Inferred(documents, empty)
 
 

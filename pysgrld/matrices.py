@@ -9,8 +9,32 @@ import numpy as np
 from pysgrld.errors import UsageError
 from pysgrld.types import Documents
 
+#: Real data are stored in multiples of this share of the greatest value.
+RESOLUTION = 2.0**-20
 
-def as_documents(x: Any, words: int | None = None) -> tuple[Documents, int]:
+
+def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
+    """Non-negative reals as whole multiples of a unit, by default of `RESOLUTION` of the greatest.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: nothing positive in it, or no finite number.
+    """
+    sparse = hasattr(x, "tocsr")
+    x = x.tocsr(copy=True).astype(np.float64) if sparse else np.array(x, dtype=np.float64)
+    data = x.data if sparse else x
+    if not np.isfinite(data).all() or (data < 0).any():
+        raise UsageError("X must be finite and not negative")
+    if unit is None:
+        unit = float(data.max(initial=0.0)) * RESOLUTION
+        if unit == 0.0:
+            raise UsageError("X has no positive value: every document is empty")
+    data[...] = np.ceil(data / unit)
+    return x, unit
+
+
+def as_documents(x: Any, words: int | None = None, who: str = "LDA") -> tuple[Documents, int]:
     """Turn a documents x words matrix of counts into `Documents`.
 
     Parameters
@@ -19,6 +43,8 @@ def as_documents(x: Any, words: int | None = None) -> tuple[Documents, int]:
         Whole numbers >= 0, of any dtype. Sparse input needs ``tocsr`` (SciPy and its kin).
     words : int, optional
         Number of columns that is wanted.
+    who : str
+        Who wants them.
 
     Returns
     -------
@@ -54,7 +80,7 @@ def as_documents(x: Any, words: int | None = None) -> tuple[Documents, int]:
         indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=shape[0]))))
     if words is not None and shape[1] != words:
         raise UsageError(
-            f"X has {shape[1]} features, but LDA is expecting {words} features as input"
+            f"X has {shape[1]} features, but {who} is expecting {words} features as input"
         )
     if shape[0] == 0 or shape[1] == 0:
         raise UsageError(f"X has shape {tuple(shape)}: wanted at least one document and one word")

@@ -13,22 +13,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.core import core, padded
+from pysgrld.core import core
 from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.matched import matched_documents
 from pysgrld.errors import CheckpointError, MissingInputError, SgmcError, UsageError
-from pysgrld.estimators import INFER_BLOCK, proportions
 from pysgrld.evaluate import Completion, HeldOut, pair, split
 from pysgrld.evaluate.coherence import Coherence, coherence
 from pysgrld.models import MODELS
+from pysgrld.models.dlda import projection
+from pysgrld.parts import by_word
 from pysgrld.prepare import WORD_COUNTS, hold_out_size, read_matched
+from pysgrld.proportions import BLOCK, proportions
 from pysgrld.reporter import Listener
 from pysgrld.run import Checkpoint, RunDirectory, latest_run, list_checkpoints
 from pysgrld.run.choose import ROOT
 from pysgrld.run.create import is_run
-from pysgrld.samplers import SAMPLERS, look
+from pysgrld.samplers import look, sampler_of
 from pysgrld.stream import choose_holdout
-from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
+from pysgrld.types import Array, Block, Documents, Doubles, Floats, Int64s, Key, Parts
 
 #: Documents that coherence looks at, and topic weights: more change no digit that is shown.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
@@ -62,14 +64,19 @@ class Topics(NamedTuple):
 
     Attributes
     ----------
-    phi : (V, Kp) float32
-        Word-major, padded with zeros.
+    parts : dict
+        Of every block, word-major, padded with zeros: ``phi`` (V, Kp) float32.
     samples : int
         Posterior samples in the mean; 0 where these are the current topics.
     """
 
-    phi: Floats
+    parts: Parts
     samples: int
+
+    @property
+    def phi(self) -> Floats:
+        """Topics of the lowest layer over words, (V, Kp) float32."""
+        return self.parts["phi"]
 
 
 class Scores(NamedTuple):
@@ -91,6 +98,8 @@ class Scores(NamedTuple):
         Share of the tokens that is observed.
     seed : int
     iteration : int
+    others : dict
+        Further figures of the same samples, as the model's paper defines them.
     """
 
     perplexity: float
@@ -103,6 +112,7 @@ class Scores(NamedTuple):
     observed_fraction: float
     seed: int
     iteration: int
+    others: dict[str, float]
 
 
 class Word(NamedTuple):
@@ -144,7 +154,8 @@ class Results:
         self.options: dict[str, Any] = self.run.config["options"]
         self.threads = threads
         self.k: int = self.options["topics"]
-        self.alpha: float = self.options["alpha"]
+        #: Topics of each layer.
+        self.layers: tuple[int, ...] = tuple(self.options["layers"] or (self.k,))
         self.seed: int = self.options["seed"]
 
     @property
@@ -183,31 +194,39 @@ class Results:
 
     def current(self) -> Topics:
         """The topics as they stand at the newest checkpoint."""
-        corpus = self.run.config["corpus"]
+        algo, step, arrays = self.options["algo"], self.checkpoint.step, self.checkpoint.arrays
+        parts: Parts = {}
+        for b in self.blocks:
+            prefix = f"{b.name}."
+            state = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+            parts[b.name] = look(
+                sampler_of(algo, b), Key(self.seed, 0, step), state, None, b, self.threads,
+                warm=step <= self.options["warm-up"],
+            )  # fmt: skip
+        return Topics(parts, 0)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The model's global parts."""
+        tokens = self.run.config["corpus"]["training_tokens"]
         model = MODELS[self.options["model"]]
-        block = model.blocks(self.options, len(self.vocabulary), corpus["training_tokens"])[0]
-        state = {
-            name.removeprefix("phi."): array
-            for name, array in self.checkpoint.arrays.items()
-            if name.startswith("phi.")
-        }
-        step = self.checkpoint.step
-        phi = look(
-            SAMPLERS[self.options["algo"]], Key(self.seed, 0, step), state, None, block,
-            self.threads, warm=step <= self.options["warm-up"],
-        )  # fmt: skip
-        return Topics(phi, 0)
+        return model.blocks(self.options, len(self.vocabulary), tokens)
 
     @cached_property
     def mean(self) -> Topics:
         """The mean of all posterior samples; the current topics where there is none."""
-        arrays = self.checkpoint.arrays
-        samples = self.samples
-        if samples == 0 or "posterior.sum" not in arrays:
+        arrays, samples = self.checkpoint.arrays, self.samples
+        if samples == 0 or "posterior.sum.phi" not in arrays:
             return self.current()
-        phi = core.zeros(len(self.vocabulary), padded(self.k), "float32")
-        np.divide(arrays["posterior.sum"], samples, out=phi, casting="same_kind")
-        return Topics(phi, samples)
+        parts: Parts = {}
+        for b in self.blocks:
+            total = arrays[f"posterior.sum.{b.name}"]
+            if total.ndim == 1:
+                parts[b.name] = (total / samples).astype(np.float32)
+            else:
+                parts[b.name] = core.zeros(len(total), total.shape[1], "float32")
+                np.divide(total, samples, out=parts[b.name], casting="same_kind")
+        return Topics(parts, samples)
 
     @property
     def samples(self) -> int:
@@ -338,26 +357,30 @@ class Results:
         if len(held_out.observed) == 0:
             raise UsageError("no document has known words in both its parts: nothing to score")
         scorer = self._scorer(held_out)
-        for n, (step, phi) in enumerate(self.each_sample(), 1):
-            rows = core.zeros(len(scorer.words), padded(self.k), "float32")
-            rows[:, : self.k] = phi[:, scorer.words].T
-            scorer.update(Key(seed, 0, step), rows)
+        for n, (step, matrices) in enumerate(self.each_sample(), 1):
+            some = matrices | {"phi": matrices["phi"][:, scorer.words]}
+            scorer.update(Key(seed, 0, step), by_word(some, self.blocks))
             if tell is not None:
                 tell(n)
         return self._scores(scorer, observed, seed)
 
-    def each_sample(self) -> Iterator[tuple[int, Floats]]:
-        """Iteration and topics (K, V) of every kept sample; one dropped meanwhile is left out."""
+    def each_sample(self) -> Iterator[tuple[int, dict[str, Array]]]:
+        """Iteration and matrices (``phi``: K x V) of every kept sample.
+
+        One that is dropped meanwhile is left out.
+        """
         for step in self.kept():
             with contextlib.suppress(MissingInputError):
                 yield step, self.run.read_sample(step)
 
     def _scorer(self, held_out: HeldOut) -> Completion:
-        return Completion(held_out, self.k, self.alpha, self.threads)
+        return Completion(held_out, self.options, self.threads)
 
     def _scores(self, scorer: Completion, observed: float | None, seed: int) -> Scores:
         step = self.checkpoint.step
-        point = scorer.point(Key(seed, 0, step), self.current().phi[scorer.words])
+        now = self.current()
+        some = now.parts | {"phi": now.phi[scorer.words]}
+        point = scorer.point(Key(seed, 0, step), some)
         counts = self.word_counts()
         parts = scorer.held_out
         if observed is None:
@@ -373,25 +396,53 @@ class Results:
             observed_fraction=observed,
             seed=seed,
             iteration=step,
+            others=scorer.figures(),
         )
 
-    def coherence(self, words: int) -> Coherence | None:
+    def layer(self, number: int | None) -> int:
+        """Place of a layer that a person counts from 1; the lowest where None.
+
+        Raises
+        ------
+        UsageError
+            If there is no such layer.
+        """
+        if number is not None and not 1 <= number <= len(self.layers):
+            raise UsageError(
+                f"--layer {number}: the model of {self.path} has {len(self.layers)} layer"
+                + ("s" if len(self.layers) > 1 else "")
+            )
+        return (number or 1) - 1
+
+    def sample_over_words(self, step: int, layer: int) -> Floats:
+        """Topics of a layer over the words in a kept sample, (K, V)."""
+        matrices = self.run.read_sample(step)
+        if layer == 0:
+            return matrices["phi"]
+        phi = self.over_words(by_word(matrices, self.blocks), layer)
+        return np.ascontiguousarray(phi[:, : self.layers[layer]].T)
+
+    def over_words(self, parts: Parts, layer: int) -> Floats:
+        """Topics of a layer, counted from 0, over the words, (V, Kp) float32."""
+        return projection(parts, self.layers, layer)
+
+    def coherence(self, words: int, layer: int = 0) -> Coherence | None:
         """Coherence of the mean topics' top words over training; None if the corpus is gone."""
         corpus = self.training_corpus()
         if corpus is None or len(self.vocabulary) < 2:
             return None
         ids = spread(self.training_documents(corpus), COHERENCE_DOCUMENTS)
-        return coherence(self.top(min(words, len(self.vocabulary))), corpus, ids)
+        return coherence(self.top(min(words, len(self.vocabulary)), layer), corpus, ids)
 
-    def top(self, n: int) -> Int64s:
+    def top(self, n: int, layer: int = 0) -> Int64s:
         """Word ids of the n most probable words of each mean topic, (K, n), the first first."""
-        phi = self.mean.phi[:, : self.k]
+        phi = self.over_words(self.mean.parts, layer)[:, : self.layers[layer]]
         n = min(n, len(phi))
         some = np.argpartition(-phi, n - 1, axis=0)[:n]
         order = np.lexsort((some, -np.take_along_axis(phi, some, axis=0)), axis=0)
         return np.ascontiguousarray(np.take_along_axis(some, order, axis=0).T)
 
-    def weights(self) -> Doubles | None:
+    def weights(self, layer: int = 0) -> Doubles | None:
         """Share of the corpus's tokens that each topic makes, (K,); None without documents.
 
         The expected share of the tokens of up to 2,000 training documents, evenly spaced, under
@@ -406,33 +457,37 @@ class Results:
             ids = np.arange(len(documents))
         else:
             return None
-        total = np.zeros(self.k)
-        for begin in range(0, len(ids), INFER_BLOCK):
-            some = np.arange(begin, min(begin + INFER_BLOCK, len(ids)))
+        k, alpha = self.layers[layer], self.options["alpha"] or 0.0
+        total = np.zeros(k)
+        for begin in range(0, len(ids), BLOCK):
+            some = np.arange(begin, min(begin + BLOCK, len(ids)))
             part = documents.take(some)
-            theta = proportions(
-                self.mean.phi, part, ids[some], self.k, self.alpha, self.seed, self.threads
-            )
-            lengths = part.lengths[:, None]
-            total += (theta * (self.k * self.alpha + lengths) - self.alpha).sum(axis=0)
+            theta = proportions(self.options, self.mean.parts, part, ids[some], self.threads, layer)
+            # without the prior's share, where it is the same for all topics
+            total += (theta * (k * alpha + part.lengths[:, None]) - alpha).sum(axis=0)
         share: Doubles = np.maximum(total, 0.0)
         return share / share.sum() if share.sum() else None
 
-    def intervals(self, top: Int64s) -> tuple[Doubles, Doubles] | None:
+    def intervals(self, top: Int64s, layer: int = 0) -> tuple[Doubles, Doubles] | None:
         """Bounds of the 90 % credible intervals of the top words' probabilities, each (K, n).
 
         Quantiles over the kept samples; None where too few are kept.
         """
-        rows = np.arange(self.k)[:, None]
-        draws = [phi[rows, top] for _, phi in self.each_sample()]
+        rows = np.arange(self.layers[layer])[:, None]
+        draws = []
+        for step in self.kept():
+            with contextlib.suppress(MissingInputError):
+                draws.append(self.sample_over_words(step, layer)[rows, top])
         if len(draws) < INTERVAL_SAMPLES:
             return None
         tail = (1.0 - INTERVAL) / 2
         low, high = np.quantile(np.stack(draws), (tail, 1.0 - tail), axis=0)
         return low, high
 
-    def topics(self, n: int, *, intervals: bool, coherences: bool = True) -> list[Topic]:
-        """The topics, the one of greatest weight first.
+    def topics(
+        self, n: int, *, intervals: bool, coherences: bool = True, layer: int = 0
+    ) -> list[Topic]:
+        """The topics of a layer, counted from 0, the one of greatest weight first.
 
         Parameters
         ----------
@@ -441,12 +496,12 @@ class Results:
         intervals, coherences : bool
             Whether to look for credible intervals, and for coherence of the ten top words.
         """
-        top, phi = self.top(n), self.mean.phi
-        bounds = self.intervals(top) if intervals else None
-        found = self.coherence(10) if coherences else None
-        weights = self.weights()
+        top, phi = self.top(n, layer), self.over_words(self.mean.parts, layer)
+        bounds = self.intervals(top, layer) if intervals else None
+        found = self.coherence(10, layer) if coherences else None
+        weights = self.weights(layer)
         topics = []
-        for k in range(self.k):
+        for k in range(self.layers[layer]):
             words = tuple(
                 Word(
                     self.vocabulary[w],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -16,14 +16,15 @@ from pysgrld.options import FREE
 from pysgrld.posterior import Posterior
 from pysgrld.resources import threads
 from pysgrld.run import RunDirectory
+from pysgrld.samplers import SAMPLERS
 from pysgrld.stream import Stream
 from pysgrld.types import Documents
 
 if TYPE_CHECKING:
-    from pysgrld.estimators import LDA
+    from pysgrld.estimator import TopicModel
 
 
-def save(path: Path, model: LDA, vocabulary: Sequence[str] | None) -> None:
+def save(path: Path, model: TopicModel, vocabulary: Sequence[str] | None) -> None:
     """Write a fitted model as a run directory with one checkpoint."""
     posterior = model._posterior
     v = model.n_features_in_
@@ -60,20 +61,22 @@ def save(path: Path, model: LDA, vocabulary: Sequence[str] | None) -> None:
         run.set_status("finished", step=posterior.chain.step)
 
 
-def load(cls: type[LDA], path: Path) -> LDA:
+Model = TypeVar("Model", bound="TopicModel")
+
+
+def load(cls: type[Model], path: Path) -> Model:
     """Read a model from a run directory; `partial_fit` goes on from its state."""
     run = RunDirectory.open(path)
     options, corpus = run.config["options"], run.config["corpus"]
-    if options["algo"] == "gibbs":
+    if options["model"] != cls.model:
+        raise UsageError(f"{path}: is a model of the kind {options['model']}, not {cls.model}")
+    if SAMPLERS[options["algo"]].full_batch:
         raise UsageError(f"{path}: a gibbs run cannot go on without its corpus; use sgmc on it")
     parameters = run.config.get("command", {}).get("estimator")
     if parameters is None:
-        parameters = {
-            "n_components": options["topics"], "algo": options["algo"], "alpha": options["alpha"],
-            "eta": options["eta"], "minibatch": options["minibatch"], "sweeps": options["sweeps"],
-            "lazy": options["lazy"], "random_state": options["seed"],
-            "total_samples": corpus["training_documents"],
-        }  # fmt: skip
+        parameters = {name: options[option] for name, option in cls.options_of.items()} | {
+            "total_samples": corpus["training_documents"]
+        }
     model = cls(**parameters)
     checkpoint = run.load_checkpoint(required=True)
     if checkpoint is None:
@@ -87,7 +90,7 @@ def load(cls: type[LDA], path: Path) -> LDA:
     chain.restore(checkpoint.step, checkpoint.arrays)
     posterior = Posterior(
         chain, None, options["burn-in"], options["sample-every"],
-        keep_mean="posterior.sum" in checkpoint.arrays,
+        keep_mean="posterior.sum.phi" in checkpoint.arrays,
     )  # fmt: skip
     posterior.restore(checkpoint.arrays)
     model._options, model._posterior = options, posterior
@@ -97,7 +100,7 @@ def load(cls: type[LDA], path: Path) -> LDA:
     return model
 
 
-def _plain(model: LDA) -> dict[str, object]:
+def _plain(model: TopicModel) -> dict[str, object]:
     return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in model.get_params().items()

@@ -141,8 +141,8 @@ def _lazy(value: Mapping[str, Any], facts: Facts) -> str:
         raise UsageError(f"--lazy has no meaning for --algo {value['algo']}: leave it out")
     if wanted == "on" and not rows:
         raise UsageError(
-            f"--lazy on needs --eta of at least {FLOAT_ETA}, found {_lowest(value['eta']):g}: below it all "
-            "rows are stepped, as logarithms"
+            f"--lazy on needs --eta of at least {FLOAT_ETA}, found {_lowest(value['eta']):g}: below "
+            "it all rows are stepped, as logarithms"
         )
     if wanted != "auto":
         return wanted

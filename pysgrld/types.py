@@ -226,6 +226,11 @@ class Reader(Protocol):
     ) -> Doubles:  # fmt: skip
         """Probability of every scored entry; ``go_on`` from the documents' kept chains."""
 
+    def theta(
+        self, key: Key, parts: Parts, purpose: Any, sweeps: int, kept: int, layer: int
+    ) -> Doubles:
+        """Proportions of the topics of a layer, counted from 0, (n, K); rows sum to 1."""
+
     def figures(self, scored: Scored) -> dict[str, float]:
         """Further figures of the samples so far, by name."""
 
@@ -252,6 +257,8 @@ class Model(NamedTuple):
     local_step : callable (key, parts, minibatch, local) -> dict of Statistics
         The documents, given the topics.
     reader : callable (options, documents, doc_ids, threads) -> Reader
+    infer_sweeps : int
+        Sweeps for the proportions of a new document, the second half kept.
     """
 
     name: str
@@ -261,3 +268,4 @@ class Model(NamedTuple):
     keep: Callable[..., Any]
     local_step: Callable[..., dict[str, Statistics]]
     reader: Callable[..., Reader]
+    infer_sweeps: int

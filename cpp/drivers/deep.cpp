@@ -53,7 +53,8 @@ void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64
   threads = static_cast<int>(std::clamp<std::int64_t>(n, 1, threads));
   std::int64_t const room = wide + 16;
   std::int64_t const collected = word_counts ? widest * task.stride[0] : 0;
-  auto const floats = static_cast<std::size_t>(4 * all + wide + 6 * room + collected);
+  auto const floats =
+      static_cast<std::size_t>(4 * all + kGroup * (room + 32) + 6 * room + collected);
   std::int64_t const sums = above + task.stride[layers - 1];
   std::vector<DeepScratch> scratch(static_cast<std::size_t>(threads));
   for (std::size_t t = 0; t < scratch.size(); ++t) {
@@ -64,7 +65,8 @@ void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64
     s.totals = take(all);
     s.shape = take(all);
     s.expected = take(all);
-    s.sums = take(wide);
+    s.sums = take(kGroup * room);
+    s.group = take(kGroup * 32);
     s.waiting = take(2 * room);
     s.at = reinterpret_cast<std::int32_t*>(take(2 * room));
     s.lifted = take(2 * room);

@@ -131,25 +131,37 @@ void draw_theta(float const* shape, float const* total, std::int64_t stride, std
   for (std::int64_t k = topics; k < stride; ++k) out[k] = 0.0f;
 }
 
-/// Weights phi_k theta_k of a word: their sums, lane by lane, are left in `sums`.
-struct Weighed {
-  float const *phi, *theta;  // whose products they are, up to a factor common to all topics
-  int blocks;
-  F16 running, cumulative;
-  double lift;  // that factor
-};
-
+/// Weights phi_k theta_k of a word: sums over blocks of topics, lane by lane, are left in `sums`,
+/// the last of them and their prefix sums in `totals`.
 template <int Blocks>
-SGMC_INLINE Weighed weigh(float const* phi, float const* theta, int blocks, double lift,
-                          float* sums) {
-  Weighed w{phi, theta, Blocks > 0 ? Blocks : blocks, f16(0.0f), f16(0.0f), lift};
+SGMC_INLINE float weigh(float const* phi, float const* theta, int blocks, float* sums,
+                        float* totals) {
+  F16 running = f16(0.0f);
+  int const n = Blocks > 0 ? Blocks : blocks;
 #pragma GCC unroll 8
-  for (int b = 0; b < w.blocks; ++b) {
-    w.running = w.running + load(phi + 16 * b) * load(theta + 16 * b);
-    store(sums + 16 * b, w.running);
+  for (int b = 0; b < n; ++b) {
+    running = running + load(phi + 16 * b) * load(theta + 16 * b);
+    store(sums + 16 * b, running);
   }
-  w.cumulative = prefix(w.running);
-  return w;
+  F16 const cumulative = prefix(running);
+  store(totals, cumulative - running);
+  store(totals + 16, cumulative);
+  return lane(cumulative, 15);
+}
+
+/// A topic in proportion to weights as `weigh` left them.
+template <int Blocks>
+SGMC_INLINE int choose(float u, int blocks, float const* sums, float const* totals) {
+  F16 const cumulative = load(totals + 16);
+  F16 const target = f16(u) * splat(cumulative, 15);
+  int const passed = popcount(lanes(cumulative <= target));
+  int const chosen = passed < 15 ? passed : 15;
+  F16 const inside = splat(target - load(totals), chosen);
+  U16 below = u16(0);
+  int const n = Blocks > 0 ? Blocks : blocks;
+#pragma GCC unroll 8
+  for (int b = 0; b < n; ++b) below = add_where(load(sums + 16 * b) <= inside, below, u16(1));
+  return 16 * lane(below, chosen) + chosen;
 }
 
 class Document {
@@ -229,54 +241,101 @@ class Document {
     for (std::int64_t k = task_.topics[l]; k < stride; ++k) out[k] = 0.0f;
   }
 
-  /// Weights of a word of layer l; where their products are too small for float32, lifted ones.
+  /// Splits the counts of words of layer l over its topics: `rows` of phi, `counts` of them; adds
+  /// to n of the layer, to what is expected of it, and to the statistics where they are collected.
   template <int Blocks>
-  SGMC_INLINE Weighed weights(int l, float const* phi) {
-    int const blocks = static_cast<int>(task_.stride[l] / 16);
-    Weighed const w = weigh<Blocks>(phi, theta(l), blocks, 1.0, s_.sums);
-    return lane(w.cumulative, 15) > 1e-25f ? w : lifted(l, phi, blocks);
-  }
-
-  __attribute__((noinline)) Weighed lifted(int l, float const* phi, int blocks) {
-    F16 const up = f16(0x1p50f);
-    float *const high = s_.lifted, *const other = s_.lifted + room_;
-    for (int k = 0; k < 16 * blocks; k += 16) {
-      store(high + k, load(phi + k) * up);
-      store(other + k, load(theta(l) + k) * up);
-    }
-    return weigh<0>(high, other, blocks, 0x1p100, s_.sums);
-  }
-
-  /// Splits `count` tokens of a word: adds to n of the layer, and to what is expected of it.
-  template <int Blocks>
-  SGMC_INLINE void split(int l, Weighed const& w, std::int64_t count, float* collected) {
-    F16 const sum = splat(w.cumulative, 15);
+  void split(int l, std::int32_t const* rows, std::int32_t const* counts, std::int64_t words) {
+    std::int64_t const stride = task_.stride[l];
+    int const blocks = static_cast<int>(stride / 16), last = task_.topics[l] - 1;
+    float const* const th = theta(l);
     float* const n = total(l);
-    int const last = task_.topics[l] - 1, blocks = Blocks > 0 ? Blocks : w.blocks;
-    for (std::int64_t t = 0; t < count; ++t) {
-      F16 const target = f16(draws_.uniform()) * sum;
-      int const passed = popcount(lanes(w.cumulative <= target));
-      int const chosen = passed < 15 ? passed : 15;
-      F16 const inside = splat(target - (w.cumulative - w.running), chosen);
-      U16 below = u16(0);
-#pragma GCC unroll 8
-      for (int b = 0; b < blocks; ++b)
-        below = add_where(load(s_.sums + 16 * b) <= inside, below, u16(1));
-      int const drawn = 16 * lane(below, chosen) + chosen;
-      int const k = drawn < last ? drawn : last;  // rounding may pass the last one
-      n[k] += 1.0f;
-      if (collected && !task_.rao_blackwell) collected[k] += 1.0f;
+    bool const to_words =
+        collect_ && (l == 0 ? task_.word_counts != nullptr : s_.upper[l] != nullptr);
+    bool const expected = collect_ && (task_.mean || (to_words && task_.rao_blackwell));
+    for (std::int64_t first = 0; first < words; first += kGroup) {
+      int const size = static_cast<int>(words - first < kGroup ? words - first : kGroup);
+      std::int64_t count[kGroup];
+      bool raised[kGroup];
+      for (int i = 0; i < size; ++i) {
+        float const* const phi = task_.phi[l] + rows[first + i] * stride;
+        float *const sums = s_.sums + i * room_, *const totals = s_.group + 32 * i;
+        float sum = weigh<Blocks>(phi, th, blocks, sums, totals);
+        raised[i] = !(sum > 1e-25f);  // the products are too small for float32
+        if (raised[i])
+          sum = weigh<0>(raise(phi, s_.lifted, stride), raise(th, s_.lifted + room_, stride),
+                         blocks, sums, totals);
+        count[i] = counts[first + i];
+        if (l == 0 && task_.link != Link::counts) {
+          auto const value = static_cast<double>(count[i]);
+          double const mean = static_cast<double>(sum) * (raised[i] ? 0x1p-100 : 1.0);
+          seen_ += value;
+          count[i] = task_.link == Link::binary ? positive_poisson(mean, draws_)
+                                                : bessel(c_[task_.layers] * value * mean, draws_);
+        }
+      }
+      for (int i = 0; i < size; ++i) {
+        float const *const sums = s_.sums + i * room_, *const totals = s_.group + 32 * i;
+        if (l == 0) tokens_ += static_cast<double>(count[i]);
+        for (std::int64_t t = 0; t < count[i]; ++t) {
+          int const drawn = choose<Blocks>(draws_.uniform(), blocks, sums, totals);
+          int const k = drawn < last ? drawn : last;  // rounding may pass the last one
+          n[k] += 1.0f;
+          if (to_words && !task_.rao_blackwell) sampled(l, first + i, rows[first + i], k);
+        }
+      }
+      if (!expected) continue;
+      for (int i = 0; i < size; ++i)
+        expect<Blocks>(l, first + i, rows[first + i], static_cast<float>(count[i]),
+                       s_.group[32 * i + 31], raised[i], to_words && task_.rao_blackwell);
     }
-    if (!collect_) return;
-    bool const expect = task_.mean != nullptr, to_words = collected && task_.rao_blackwell;
-    if (!expect && !to_words) return;
-    F16 const share = f16(static_cast<float>(count)) / sum;
-    float* const expected = s_.expected + o_.of[l];
+  }
+
+  /// Weights too small for float32, times 2^50.
+  static float const* raise(float const* x, float* to, std::int64_t n) {
+    for (std::int64_t k = 0; k < n; k += 16) store(to + k, load(x + k) * f16(0x1p50f));
+    return to;
+  }
+
+  /// One token of an entry was given to a topic.
+  SGMC_INLINE void sampled(int l, std::int64_t entry, std::int32_t row, int k) {
+    if (l == 0)
+      s_.collected[entry * task_.stride[0] + k] += 1.0f;
+    else
+      s_.upper[l][row * task_.stride[l] + k] += 1;
+  }
+
+  /// The same in expectation, over all topics, for all tokens of the entry.
+  template <int Blocks>
+  SGMC_INLINE void expect(int l, std::int64_t entry, std::int32_t row, float count, float sum,
+                          bool raised, bool to_words) {
+    std::int64_t const stride = task_.stride[l];
+    float const *phi = task_.phi[l] + row * stride, *th = theta(l);
+    int const blocks = Blocks > 0 ? Blocks : static_cast<int>(stride / 16);
+    if (raised) {
+      phi = raise(phi, s_.lifted, stride);
+      th = raise(th, s_.lifted + room_, stride);
+    }
+    F16 const share = f16(count / sum);
+    float* const n = task_.mean ? s_.expected + o_.of[l] : nullptr;
+    bool const small = count < 128.0f;
 #pragma GCC unroll 8
     for (int b = 0; b < blocks; ++b) {
-      F16 const part = load(w.phi + 16 * b) * load(w.theta + 16 * b) * share;
-      if (expect) store(expected + 16 * b, load(expected + 16 * b) + part);
-      if (to_words) store(collected + 16 * b, load(collected + 16 * b) + part);
+      F16 const part = load(phi + 16 * b) * load(th + 16 * b) * share;
+      if (n) store(n + 16 * b, load(n + 16 * b) + part);
+      if (!to_words) continue;
+      if (l == 0) {
+        float* const to = s_.collected + entry * stride + 16 * b;
+        store(to, load(to) + part);
+      } else {
+        std::int64_t* const to = s_.upper[l] + row * stride + 16 * b;
+        if (small) {
+          add_wide(to, round_int(part * f16(static_cast<float>(kUnit))));
+        } else {
+          alignas(64) float x[16];
+          store(x, part);
+          for (int j = 0; j < 16; ++j) to[j] += fixed_point(x[j], kUnit);
+        }
+      }
     }
   }
 
@@ -285,50 +344,27 @@ class Document {
     int const layers = task_.layers;
     fill(s_.totals, o_.of[layers], 0.0f);
     if (collect_ && task_.mean) fill(s_.expected, o_.of[layers], 0.0f);
-    tokens_ = 0.0;
-    double seen = 0.0;
-    for (std::int64_t e = 0; e < entries_; ++e) {
-      std::int64_t const row = task_.indices[begin_ + e];
-      std::int64_t count = task_.counts[begin_ + e];
-      Weighed const w = weights<Blocks>(0, task_.phi[0] + row * task_.stride[0]);
-      if (task_.link != Link::counts) {
-        double const mean = static_cast<double>(lane(w.cumulative, 15)) / w.lift;
-        auto const value = static_cast<double>(count);
-        seen += value;
-        count = task_.link == Link::binary ? positive_poisson(mean, draws_)
-                                           : bessel(c_[layers] * value * mean, draws_);
-      }
-      tokens_ += static_cast<double>(count);
-      split<Blocks>(0, w, count,
-                    collect_ && task_.word_counts ? s_.collected + e * task_.stride[0] : nullptr);
-    }
+    tokens_ = seen_ = 0.0;
+    split<Blocks>(0, task_.indices + begin_, task_.counts + begin_, entries_);
     if (task_.link == Link::real) {
       alignas(64) float g[16];
       store(g, log_gamma_draws(f16(static_cast<float>(task_.e0 + tokens_)), 1u, draws_));
-      c_[layers] = __builtin_exp(static_cast<double>(g[0])) / (task_.f0 + seen);
+      c_[layers] = __builtin_exp(static_cast<double>(g[0])) / (task_.f0 + seen_);
     }
     for (int l = 0; l < layers; ++l) {
       bool const top = l == layers - 1;
       if (top && !(collect_ && s_.tables)) break;
       float const *const n = total(l), *const s = shape(l);
+      std::int32_t *const rows = s_.at, *const counts = s_.at + room_;
+      std::int64_t words = 0;
       for (std::int32_t k = 0; k < task_.topics[l]; ++k) {
         if (!(n[k] > 0.0f)) continue;
         std::int64_t const y = tables(static_cast<std::int64_t>(n[k]), s[k], draws_);
-        if (top) {
-          s_.tables[k] += y;
-          continue;
-        }
-        std::int64_t* const to = collect_ ? s_.upper[l + 1] : nullptr;
-        float* const row = to ? s_.waiting : nullptr;  // free meanwhile
-        if (row) fill(row, task_.stride[l + 1], 0.0f);
-        split<0>(l + 1, weights<0>(l + 1, task_.phi[l + 1] + k * task_.stride[l + 1]), y, row);
-        if (row) {
-          double const unit = task_.rao_blackwell ? kUnit : 1.0;
-          std::int64_t* const counts = to + k * task_.stride[l + 1];
-          for (std::int64_t j = 0; j < task_.stride[l + 1]; ++j)
-            counts[j] += fixed_point(row[j], unit);
-        }
+        if (top) s_.tables[k] += y;
+        rows[words] = k;
+        counts[words++] = static_cast<std::int32_t>(y);
       }
+      if (!top) split<0>(l + 1, rows, counts, words);
     }
     if (collect_ && task_.mean) average();
   }
@@ -402,7 +438,8 @@ class Document {
   Draws draws_;
   double c_[kMaxLayers + 1];  // c^(2) .. c^(L + 1), and a of real data
   double q_[kMaxLayers + 1];  // q^(1) .. q^(L + 1)
-  double tokens_ = 0.0;
+  double tokens_ = 0.0;       // of this sweep, and the data behind them where they are no counts
+  double seen_ = 0.0;
   bool collect_ = false;
 };
 

@@ -11,8 +11,8 @@ MODELS: dict[str, Model] = {
     model.name: model
     for model in (
         Model("lda", "latent Dirichlet allocation",
-              lda.blocks, lda.local, lda.keep, lda.local_step, lda.Reader),
+              lda.blocks, lda.local, lda.keep, lda.local_step, lda.Reader, 50),
         Model("dlda", "deep LDA, the Poisson gamma belief network",
-              dlda.blocks, dlda.local, dlda.keep, dlda.local_step, dlda.Reader),
+              dlda.blocks, dlda.local, dlda.keep, dlda.local_step, dlda.Reader, 200),
     )
 }  # fmt: skip

@@ -65,8 +65,8 @@ class Local(NamedTuple):
     threads : int
     work : Workspace
         Scratch memory of the caller.
-    kept_state : dict of arrays, optional
-        theta, rates and totals that are kept between visits (full batch); ``fresh`` is 1 at first.
+    state : dict of arrays, optional
+        theta, rates and totals that are kept between visits (full batch), and how many there were.
     """
 
     layers: tuple[int, ...]
@@ -112,7 +112,8 @@ def local(options: Mapping[str, Any], threads: int) -> Local:
 
 def hyper_of(options: Mapping[str, Any]) -> Hyper:
     """Constants of the local variables, out of resolved options."""
-    return Hyper(*options["p-prior"], *options["c-prior"], options["link"])
+    (a0, b0), (e0, f0) = options["p-prior"], options["c-prior"]
+    return Hyper(a0, b0, e0, f0, options["link"])
 
 
 def keep(local: Local, documents: Documents) -> Local:
@@ -133,7 +134,7 @@ def local_step(key: Key, parts: Parts, batch: Minibatch, local: Local) -> dict[s
     Cong et al. (2017), eq. 4 and 5. Randomness: purpose ``documents``, entity = document.
     """
     state = local.state
-    kept = {}
+    kept: dict[str, Any] = {}
     if state is not None:
         kept = {name: state[name] for name in ("theta", "rates", "totals")}
         kept["fresh"] = not state["visited"][0]
@@ -185,12 +186,21 @@ def _topics(parts: Parts, layers: tuple[int, ...], *, flat: bool) -> dict[str, A
     return {"phi": phi, "topics": list(layers), "r": parts["r"], "start": np.concatenate(means)}
 
 
+def projection(parts: Parts, layers: tuple[int, ...], layer: int) -> Floats:
+    """Topics of a layer over the words, Phi1 Phi2 ... Phi_l, (V, Kp) float32; layer counted from 0."""
+    phi = parts["phi"]
+    for i in range(1, layer + 1):
+        phi = phi[:, : layers[i - 1]] @ parts[name_of(i)]
+    return phi
+
+
 def prior_mean(parts: Parts, layers: tuple[int, ...], layer: int) -> Doubles:
     """Expected proportions of a layer's topics in a document of which nothing is known, (K_l,)."""
     mean = parts["r"][: layers[-1]].astype(np.float64)
     for i in range(len(layers) - 1, layer, -1):
         mean = parts[name_of(i)][:, : layers[i]].astype(np.float64) @ mean
-    return mean / mean.sum()
+    expected: Doubles = mean / mean.sum()
+    return expected
 
 
 class Reader:
@@ -265,6 +275,17 @@ class Reader:
         if go_on:
             self._add_rates(parts, scored, fresh=fresh)
         return self._mixture(parts, scored, first)
+
+    def theta(
+        self, key: Key, parts: Parts, purpose: core.Purpose, sweeps: int, kept: int, layer: int
+    ) -> Doubles:
+        """Proportions of a layer's topics, (n, K_l); of an empty document the prior's mean."""
+        k = self.layers[layer]
+        found = self.proportions(key, parts, purpose, sweeps, kept, go_on=False)[layer][:, :k]
+        theta: Doubles = found.astype(np.float64)
+        theta[self.documents.lengths == 0] = prior_mean(parts, self.layers, layer)
+        theta /= theta.sum(axis=1, keepdims=True)
+        return theta
 
     def _mixture(self, parts: Parts, scored: Scored, theta: Floats) -> Doubles:
         return core.mixture(

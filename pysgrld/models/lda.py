@@ -198,6 +198,16 @@ class Reader:
             threads=self.threads,
         )
 
+    def theta(
+        self, key: Key, parts: Parts, purpose: core.Purpose, sweeps: int, kept: int, layer: int
+    ) -> Doubles:
+        """(alpha + E[n_dk]) / (K alpha + N_d), (n, K) (Patterson and Teh 2013, eq. 15)."""
+        del layer  # there is one
+        counts = self.counts(key, parts, purpose, sweeps, kept, go_on=False)
+        weights = self.alpha + counts[:, : self.topics] / (UNIT * kept)
+        theta: Doubles = weights / weights.sum(axis=1, keepdims=True)
+        return theta
+
     def figures(self, scored: Scored) -> dict[str, float]:
         """None beside the perplexity."""
         del scored

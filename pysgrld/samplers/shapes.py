@@ -101,7 +101,8 @@ def _gammas(key: Key, block: Block, which: int, shape: Doubles) -> Doubles:
         stream=block.stream + which + 1,
         threads=1,
     )
-    return np.exp(log_g[0])
+    g: Doubles = np.exp(log_g[0])
+    return g
 
 
 def _normals(key: Key, k: int, stream: int) -> Doubles:
@@ -115,4 +116,5 @@ def _normals(key: Key, k: int, stream: int) -> Doubles:
         core.Purpose.shape_noise,
         key.step,
     )
-    return np.sqrt(-2.0 * np.log(u[:k])) * np.cos(2.0 * np.pi * u[k:])
+    z: Doubles = np.sqrt(-2.0 * np.log(u[:k])) * np.cos(2.0 * np.pi * u[k:])
+    return z

@@ -25,7 +25,7 @@ def begin(state: State, block: Block) -> State:
     """Leave the rows for dual coordinates."""
     k = block.shape[1]
     log_g = np.log(np.maximum(state["g"][:, :k], np.finfo(np.float32).tiny).astype(np.float64))
-    y = core.zeros(*state["g"].shape, "float32")
+    y = core.zeros(len(state["g"]), state["g"].shape[1], "float32")
     y[:, :k] = log_g - log_g[-1]
     return {"y": y, "log_sums": _log_sums(np.exp(y[:, :k].astype(np.float64)), y.shape[1])}
 
@@ -33,7 +33,7 @@ def begin(state: State, block: Block) -> State:
 def begin_approximate(state: State, block: Block) -> State:
     """The same where 1 + y stands for exp(y)."""
     k = block.shape[1]
-    y = core.zeros(*state["g"].shape, "float32")
+    y = core.zeros(len(state["g"]), state["g"].shape[1], "float32")
     y[:-1, :k] = state["g"][:-1, :k] / state["g"][-1, :k] - 1.0
     weights = np.maximum(1.0 + y[:, :k].astype(np.float64), 1e-8)
     return {"y": y, "log_sums": _log_sums(weights, y.shape[1])}

@@ -12,6 +12,8 @@
 namespace sgmc {
 
 inline constexpr int kMaxLayers = 8;
+/// Words whose weights are held at a time.
+inline constexpr int kGroup = 16;
 /// theta as it is stored is never below this, so that no token is without a topic.
 inline constexpr float kThetaFloor = 1e-30f;
 
@@ -71,7 +73,8 @@ struct DeepScratch {
   float* totals;     // sum of strides: n of every layer
   float* shape;      // sum of strides: s of every layer
   float* expected;   // sum of strides: expected n of the sweep
-  float* sums;       // widest stride
+  float* sums;       // kGroup * (widest stride + 16)
+  float* group;      // kGroup * 32
   float* waiting;    // 2 * (widest stride + 16)
   std::int32_t* at;  // 2 * (widest stride + 16)
   float* lifted;     // 2 * (widest stride + 16)
