@@ -100,7 +100,7 @@ def run(
     if "minibatch" in changes:  # what else follows from it stays as it is
         changes = {n: options[n] for n in ("step-size", "warm-up")} | changes
     options, _ = resolve(given | changes, facts)
-    completion = Completion(split(corpus.take(ids), ids, 0.8, 0), topics, options["alpha"], 1)
+    completion = Completion(split(corpus.take(ids), ids, 0.8, 0), options, 1)
     chain = Chain(options, Stream.of(options, corpus, train), corpus.words, tokens, 1)
     posterior = Posterior(chain, completion, options["burn-in"], options["sample-every"], False)
     spent, figures = 0.0, []

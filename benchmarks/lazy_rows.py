@@ -40,7 +40,7 @@ def zipf(words: int) -> Documents:
 def sparse_start(chain: Chain, corpus: Documents) -> None:
     """Give each word a few topics, as learning would."""
     rng, state = np.random.default_rng(1), chain.states["phi"]
-    words, topics = chain.topics_shape
+    words, topics = chain.topics.shape
     counts = LARGER * np.bincount(corpus.indices, corpus.counts, minlength=words)
     for w in range(words):
         share = rng.gamma(ETA, size=topics) + 1e-30

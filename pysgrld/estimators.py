@@ -122,7 +122,7 @@ class LDA(TopicModel):
         return [
             Rule("topics", self.n_components, whole(self.n_components, 1), "n_components >= 1"),
             Rule("alpha", self.alpha, positive(self.alpha), "alpha > 0"),
-            Rule("eta", (self.eta,), positive(self.eta), "eta > 0"),
+            Rule("eta", self.eta, self.eta is not None and positive(self.eta), "eta > 0"),
             Rule("lazy", self.lazy, self.lazy in LAZY, f"lazy in {', '.join(LAZY)}"),
             *self._shared_rules(),
         ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pysgrld.errors import UsageError
@@ -293,9 +293,9 @@ OPTIONS: dict[str, Option] = {
     "r-prior": Option(reals(0.0, 2, "GAMMA0,C0, two numbers"), "1,1",
                       "r of the top layer is Gamma(GAMMA0/K, rate C0); gibbs: where they start",
                       "Deep LDA", metavar="G,C", default=(1.0, 1.0)),
-    "gamma0-prior": Option(reals(0.0, 2, "E1,F1, two numbers"), "1,1", "gibbs: Gamma prior of GAMMA0",
+    "r-shape-prior": Option(reals(0.0, 2, "E1,F1, two numbers"), "1,1", "gibbs: Gamma prior (shape, rate) of GAMMA0",
                            "Deep LDA", metavar="E1,F1", default=(1.0, 1.0)),
-    "c0-prior": Option(reals(0.0, 2, "E2,F2, two numbers"), "1,1", "gibbs: Gamma prior of C0",
+    "r-rate-prior": Option(reals(0.0, 2, "E2,F2, two numbers"), "1,1", "gibbs: Gamma prior (shape, rate) of C0",
                        "Deep LDA", metavar="E2,F2", default=(1.0, 1.0)),
     # budget
     "epochs": Option(real(0.0, 1e9), "none", "passes over the corpus", "Budget", True, "N"),
@@ -378,13 +378,13 @@ _UNUSED = {
     "warm-up": ("gibbs",),
     "counts": ("gibbs",),
     "corpus-size": ("gibbs",),
-    "gamma0-prior": tuple(algo for algo in _ALL if algo != "gibbs"),
-    "c0-prior": tuple(algo for algo in _ALL if algo != "gibbs"),
+    "r-shape-prior": tuple(algo for algo in _ALL if algo != "gibbs"),
+    "r-rate-prior": tuple(algo for algo in _ALL if algo != "gibbs"),
 }
 #: Options that are of one model.
 _ONLY = {
     "alpha": "lda", "layers": "dlda", "link": "dlda", "p-prior": "dlda", "c-prior": "dlda",
-    "r-prior": "dlda", "gamma0-prior": "dlda", "c0-prior": "dlda",
+    "r-prior": "dlda", "r-shape-prior": "dlda", "r-rate-prior": "dlda",
 }  # fmt: skip
 
 
@@ -442,8 +442,9 @@ def check_usage(given: Mapping[str, Any]) -> None:
     depth = len(
         given.get("layers", (1,) if "topics" in given else preset_of(given).get("layers", (1,)))
     )
-    if len(given.get("eta", ())) not in (0, 1, depth if model == "dlda" else 1):
-        raise UsageError(f"--eta has {len(given['eta'])} numbers: give one, or one for each layer")
+    eta = given.get("eta", ())
+    if isinstance(eta, Sequence) and len(eta) not in (0, 1, depth if model == "dlda" else 1):
+        raise UsageError(f"--eta has {len(eta)} numbers: give one, or one for each layer")
     sweeps = given.get("sweeps")
     if sweeps is not None and given.get("kept-sweeps", 1) > sweeps:
         raise UsageError(f"--kept-sweeps {given['kept-sweeps']} is above --sweeps {sweeps}")

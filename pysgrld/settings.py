@@ -6,7 +6,7 @@ The rule, and why, is in docs/choosing-a-sampler.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pysgrld.errors import UsageError
@@ -80,13 +80,20 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
         value["layers"] = list(value["layers"] or (TOPICS,))
         value["topics"] = value["layers"][0]
         depth = len(value["layers"])
-        value["eta"] = list(
-            value["eta"] if len(value["eta"]) == depth else value["eta"][:1] * depth
-        )
+        eta = _each(value["eta"])
+        value["eta"] = list(eta if len(eta) == depth else eta[:1] * depth)
     else:
         value["topics"] = value["topics"] or TOPICS
-        value["eta"] = value["eta"][0]
-        for name in ("layers", "link", "p-prior", "c-prior", "r-prior", "gamma0-prior", "c0-prior"):
+        value["eta"] = _each(value["eta"])[0]
+        for name in (
+            "layers",
+            "link",
+            "p-prior",
+            "c-prior",
+            "r-prior",
+            "r-shape-prior",
+            "r-rate-prior",
+        ):
             value[name] = None
     d, k = facts.documents, value["topics"]
 
@@ -166,6 +173,11 @@ def _step_size(value: Mapping[str, Any], facts: Facts) -> tuple[float, float, fl
         eta = _lowest(value["eta"])
         return (min(0.5 / (facts.words * eta + facts.tokens / value["topics"]), 0.01), 1000.0, 0.55)
     return (0.002, 1.0, 0.0) if value["warm-up"] > 0 else (0.01, 1000.0, 0.6)
+
+
+def _each(eta: float | Sequence[float]) -> tuple[float, ...]:
+    """One number, or one for each layer."""
+    return (eta,) if isinstance(eta, (int, float)) else tuple(eta)
 
 
 def _lowest(eta: float | list[float]) -> float:

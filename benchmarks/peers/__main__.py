@@ -146,7 +146,9 @@ def prepare(name: str, files: list[str], arguments: argparse.Namespace,
     for part, documents in stored.items():
         store_documents(folder / part, documents, corpus.vocabulary, {"part": part})
     counts = np.asarray(Corpus.open(folder / "training").word_counts())
-    unigram = Completion(held_out, arguments.topics, arguments.alpha, 1).unigram(counts)
+    unigram = Completion(
+        held_out, {"model": "lda", "topics": arguments.topics, "alpha": arguments.alpha}, 1
+    ).unigram(counts)
     return {
         "name": name, "documents": len(train), "words": corpus.words,
         "tokens": stored["training"].tokens, "held_out_documents": len(held_out.observed),

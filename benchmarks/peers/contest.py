@@ -14,7 +14,7 @@ from contestants import PEERS
 from scoring import Done, Judge, Task, Watch
 
 from pysgrld.corpus import Corpus
-from pysgrld.evaluate import HeldOut
+from pysgrld.evaluate import HeldOut, visits
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
     judge = Judge(scored, job["topics"], job["alpha"])
     task = Task(
         training.take(order), training.words, job["topics"], job["alpha"], job["eta"], job["seed"],
-        judge.completion.visits,
+        visits(scored),
     )  # fmt: skip
     label = f"{job['name']:<12}{job['peer'] + (', own' if job['own'] else ''):<18}"
     watch = Watch(judge, job["budget"], lambda line: print(label + line, file=sys.stderr))

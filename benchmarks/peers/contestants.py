@@ -66,7 +66,7 @@ def sgmc(algo: str) -> Callable[[Task, Watch, bool], None]:
         posterior = Posterior(chain, None, options["burn-in"], options["sample-every"], True)
 
         def topics() -> Any:
-            return chain.phi()[:, : task.topics].T
+            return chain.parts()["phi"][:, : task.topics].T
 
         def mean() -> Any:
             return posterior.mean()[:, : task.topics].T

@@ -10,7 +10,7 @@ import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.evaluate import Completion, HeldOut
-from pysgrld.types import Documents, Floats, Key
+from pysgrld.types import Documents, Key, Parts
 
 #: Topics, (K, V), rows that sum to 1: what is asked of a peer when it is scored.
 Topics = Callable[[], Any]
@@ -36,7 +36,9 @@ class Judge:
 
     def __init__(self, held_out: HeldOut, topics: int, alpha: float) -> None:
         self.held_out, self.topics = held_out, topics
-        self.completion = Completion(held_out, topics, alpha, 1)
+        self.completion = Completion(
+            held_out, {"model": "lda", "topics": topics, "alpha": alpha}, 1
+        )
 
     def point(self, topics: Any) -> float:
         """Perplexity of one matrix of topics."""
@@ -51,15 +53,16 @@ class Judge:
         rows = self._rows(topics)
         found = {}
         for alpha in OTHER_ALPHAS:
-            completion = Completion(self.held_out, self.topics, alpha, 1)
+            options = {"model": "lda", "topics": self.topics, "alpha": alpha}
+            completion = Completion(self.held_out, options, 1)
             found[f"{alpha:g}"] = round(completion.point(Key(0, 0, 0), rows), 2)
         return found
 
-    def _rows(self, topics: Any) -> Floats:
+    def _rows(self, topics: Any) -> Parts:
         words = self.completion.words
         rows = core.zeros(len(words), padded(self.topics), "float32")
         rows[:, : self.topics] = np.maximum(np.asarray(topics)[:, words].T, core.PHI_FLOOR)
-        return rows
+        return {"phi": rows}
 
 
 class Done(Exception):

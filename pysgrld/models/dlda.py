@@ -89,7 +89,7 @@ def blocks(options: Mapping[str, Any], v: int, tokens: float) -> tuple[Block, ..
         for i, (below, k, eta) in enumerate(zip((v, *layers), layers, options["eta"], strict=False))
     )
     gamma0, c0 = options["r-prior"]
-    hyper = (c0, *options["gamma0-prior"], *options["c0-prior"])
+    hyper = (c0, *options["r-shape-prior"], *options["r-rate-prior"])
     k = layers[-1]
     return (*topics, Block("r", "positive", (1, k), gamma0, 4 * len(layers), tokens, weight, hyper))
 

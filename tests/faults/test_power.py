@@ -107,17 +107,17 @@ def scenario(run):
         step = 0
         for step in (1, 2, 3):
             run.append_metrics({"iteration": step})
-            run.write_sample(step, PHI)
+            run.write_sample(step, {"phi": PHI})
             run.save_checkpoint(step, {"g": np.full((4, 16), step, np.float32)}, {}, keep=2)
             yield step
         run.append_metrics({"iteration": 4})
-        run.write_sample(4, PHI)
+        run.write_sample(4, {"phi": PHI})
         run.remove_sample(2)
         run.rewind(run.load_checkpoint(required=True))
         run.append_metrics({"iteration": 4, "again": True})
         run.update_free({"epochs": 3})
         run.set_status("running")
-        run.write_sample(4, PHI)
+        run.write_sample(4, {"phi": PHI})
         run.remove_sample(1)
         run.save_checkpoint(4, {"g": np.full((4, 16), 4, np.float32)}, {}, keep=2)
         yield 4

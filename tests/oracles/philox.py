@@ -30,6 +30,10 @@ PURPOSES = {
     "look_poisson": 23,
     "look_gamma": 24,
     "stream_order": 25,
+    "tlasgr_noise": 26,
+    "smld_noise": 27,
+    "shape_noise": 28,
+    "shape_gibbs": 29,
     "test": 255,
 }
 

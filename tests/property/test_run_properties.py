@@ -137,7 +137,7 @@ def test_any_order_of_stops_gives_back_the_record_of_the_last_checkpoint(
                 if action == "train":
                     step += 1
                     run.append_metrics({"iteration": step})
-                    run.write_sample(step, phi)
+                    run.write_sample(step, {"phi": phi})
                 elif action == "drop" and run.sample_steps():
                     run.remove_sample(run.sample_steps()[0])
                 elif action == "save" and step:

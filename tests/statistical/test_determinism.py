@@ -43,8 +43,11 @@ def run(name, form="rows", *, threads=1, seed=1, chain=0, stop=None):
     state = init(Key(seed, chain, 0), block, threads)
     if form == "lazy":
         state = _lazy.start(state)
+    if sampler.begin:
+        state = sampler.begin(state, block)
     local = lda.Local(K, 0.1, 4, 2, True, threads, core.Workspace())
     stream = Stream(Corpus(), np.arange(40), 7, seed, chain)
+    step = 0.3 if sampler.relative else 0.003
     for t in range(5):
         if t == stop:
             state = {k: v.copy() for k, v in state.items()}
@@ -55,7 +58,7 @@ def run(name, form="rows", *, threads=1, seed=1, chain=0, stop=None):
             state = sampler.catch_up(key, state, batch.words, block, threads, warm=False)
         phi = sampler.rows(state, batch.words, block, threads)
         statistics = lda.local_step(key, {"phi": phi}, batch, local)["phi"]
-        state = sampler.step(key, state, statistics, block, 0.3 / (1 + t), threads)
+        state = sampler.step(key, state, statistics, block, step / (1 + t), threads)
     return b"".join(state[k].tobytes() for k in sorted(state))
 
 
@@ -74,7 +77,8 @@ def test_gibbs_draw_does_not_depend_on_where_it_starts(form):
     assert drawn[0] == drawn[1]
 
 
-CASES = [("scir", "rows"), ("scir", "lazy"), ("scir", "log"), ("sgrld", "rows"), ("gibbs", "rows")]
+CASES = [("scir", "rows"), ("scir", "lazy"), ("scir", "log"), ("sgrld", "rows"), ("gibbs", "rows"),
+         ("tlasgr", "rows"), ("tlfsgr", "rows"), ("smld", "rows"), ("smld-approx", "rows")]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES, ids="-".join)

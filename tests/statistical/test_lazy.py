@@ -37,7 +37,8 @@ def chain_of(lazy, *, seed=1, warm_up=0, k=K, threads=1):
     """A chain whose documents say what `SCRIPT` does, and which notes the rows that they read."""
     options = {"algo": "scir", "model": "lda", "seed": seed, "warm-up": warm_up, "topics": k,
                "step-size": (0.25, 5.0, 0.5), "minibatch": 1, "alpha": 0.1, "eta": ETA,
-               "sweeps": 1, "counts": "sampled", "lazy": lazy}  # fmt: skip
+               "sweeps": 1, "kept-sweeps": 1, "counts": "sampled", "lazy": lazy,
+               "scale-weight": (0.5, 21.0, 0.7)}  # fmt: skip
     nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
     chain = Chain(options, Stream.of(options, nobody, np.arange(1)), V, V * k, threads)
     chain.read, chain.dense = {}, []
@@ -66,7 +67,7 @@ def now(chain):
     state, key = chain.states["phi"], chain._key(chain.step)
     if "last" in state:
         state = _lazy.look(key, state, None, chain.blocks[0], 1, warm=chain._warm)
-    return state["g"][:, : chain.topics_shape[1]].astype(np.float64)
+    return state["g"][:, : chain.topics.shape[1]].astype(np.float64)
 
 
 @pytest.fixture
@@ -179,7 +180,7 @@ def test_a_look_at_some_rows_is_what_a_look_at_all_gives_them(never_dense):
 def test_all_topics_as_of_now_are_normalised_by_their_own_sums(never_dense):
     """Red with: sums of the copy not corrected."""
     chain = advance(chain_of("on", k=40), 9)
-    np.testing.assert_allclose(chain.phi()[:, :40].sum(axis=0), 1.0, rtol=1e-6)
+    np.testing.assert_allclose(chain.parts()["phi"][:, :40].sum(axis=0), 1.0, rtol=1e-6)
 
 
 def test_the_mean_adds_what_is_expected_of_each_row(never_dense):
@@ -189,7 +190,7 @@ def test_the_mean_adds_what_is_expected_of_each_row(never_dense):
     """
     chain = advance(chain_of("on"), 9)
     total = np.zeros((V, padded(K)))
-    chain.add_phi(total)
+    chain.add_parts({"phi": total})
     drawn = now(chain) / chain.states["phi"]["sums"][:K]
     for w in range(V):
         assert abs(z_mean(total[w, :K] - drawn[w], 0.0)) < Z
@@ -227,9 +228,9 @@ def test_looking_often_or_never_leaves_the_same_state(busy):
     often, never = chain_of("on", k=40, warm_up=3), chain_of("on", k=40, warm_up=3)
     for _ in range(12):
         advance(often, 1)
-        often.phi()
-        often.phi(np.array([0, 4], np.int32))
-        often.add_phi(np.zeros((V, padded(40))))
+        often.parts()
+        often.parts(np.array([0, 4], np.int32))
+        often.add_parts({"phi": np.zeros((V, padded(40)))})
         often.check()
     assert state_bytes(often) == state_bytes(advance(never, 12))
 

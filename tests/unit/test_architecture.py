@@ -16,7 +16,7 @@ FORBIDDEN = {
     "samplers": ("pysgrld.run", "pysgrld.corpus", "pysgrld.train", "pysgrld.evaluate"),
     "models": ("pysgrld.run", "pysgrld.corpus", "pysgrld.train", "pysgrld.evaluate"),
     "run": ("pysgrld.samplers", "pysgrld.models", "pysgrld.corpus", "pysgrld.train"),
-    "evaluate": ("pysgrld.run", "pysgrld.train", "pysgrld.samplers", "pysgrld.models"),
+    "evaluate": ("pysgrld.run", "pysgrld.train", "pysgrld.samplers"),
 }
 
 

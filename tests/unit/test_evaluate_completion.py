@@ -40,7 +40,8 @@ def topics(seed=0, v=V, k=K):
 
 
 def completion(held_out, k=K, alpha=0.2, threads=1):
-    return Completion(held_out, k, alpha, threads)
+    options = {"model": "lda", "topics": k, "alpha": alpha}
+    return Completion(held_out, options, threads)
 
 
 def key(step=0):
@@ -52,7 +53,7 @@ def test_uniform_topics_score_the_vocabulary_size_exactly(held_out):
     phi[:, :K] = 1 / 8
     c = completion(held_out)
     # proportions are of fixed-point counts of float32 probabilities: not exactly normalised
-    assert c.point(key(), phi[c.words]) == pytest.approx(8, rel=1e-6)
+    assert c.point(key(), {"phi": phi[c.words]}) == pytest.approx(8, rel=1e-6)
 
 
 def test_one_topic_scores_its_cross_entropy(held_out):
@@ -61,12 +62,12 @@ def test_one_topic_scores_its_cross_entropy(held_out):
     scored = held_out.held_out
     logs = np.log(phi[scored.indices, 0].astype(float))
     expected = math.exp(-np.dot(scored.counts, logs) / scored.tokens)
-    assert c.point(key(), phi[c.words]) == pytest.approx(expected, rel=1e-12)
+    assert c.point(key(), {"phi": phi[c.words]}) == pytest.approx(expected, rel=1e-12)
 
 
 def test_first_average_is_that_sample_s_own_score_of_the_same_chain(held_out):
     c = completion(held_out)
-    assert c.update(key(), topics()[c.words]) == c.perplexity()
+    assert c.update(key(), {"phi": topics()[c.words]}) == c.perplexity()
     assert c.samples == 1
 
 
@@ -78,7 +79,7 @@ def test_average_of_probabilities_not_of_logs_nor_of_perplexities(held_out):
     c = completion(held_out, k=1)
     samples = [topics(seed, k=1) for seed in range(3)]
     for phi in samples:
-        got = c.update(key(), phi[c.words])
+        got = c.update(key(), {"phi": phi[c.words]})
     scored = held_out.held_out
     p = np.mean([phi[scored.indices, 0].astype(float) for phi in samples], axis=0)
     expected = math.exp(-np.dot(scored.counts, np.log(p)) / scored.tokens)
@@ -88,25 +89,25 @@ def test_average_of_probabilities_not_of_logs_nor_of_perplexities(held_out):
 def test_averaging_identical_samples_changes_nothing(held_out):
     c = completion(held_out, k=1)
     phi = topics(k=1)
-    first = c.update(key(0), phi[c.words])
+    first = c.update(key(0), {"phi": phi[c.words]})
     for t in range(1, 5):
-        assert c.update(key(t), phi[c.words]) == pytest.approx(first, rel=1e-12)
+        assert c.update(key(t), {"phi": phi[c.words]}) == pytest.approx(first, rel=1e-12)
 
 
 def test_averaged_perplexity_is_at_most_the_geometric_mean_of_point_perplexities(held_out):
     c = completion(held_out, k=1)
     samples = [topics(seed, k=1) for seed in range(6)]
-    points = [c.point(key(), phi[c.words]) for phi in samples]
+    points = [c.point(key(), {"phi": phi[c.words]}) for phi in samples]
     for phi in samples:
-        averaged = c.update(key(), phi[c.words])
+        averaged = c.update(key(), {"phi": phi[c.words]})
     assert averaged < math.exp(np.mean(np.log(points)))
 
 
 def test_point_does_not_touch_the_average(held_out):
     c = completion(held_out)
-    c.update(key(), topics()[c.words])
+    c.update(key(), {"phi": topics()[c.words]})
     before = {name: a.copy() for name, a in c.state().items()}
-    c.point(key(1), topics(1)[c.words])
+    c.point(key(1), {"phi": topics(1)[c.words]})
     assert all(np.array_equal(before[name], a) for name, a in c.state().items())
 
 
@@ -119,7 +120,7 @@ def test_duplicating_every_held_out_token_changes_nothing(held_out):
     twice = Documents(once.indptr, once.indices, once.counts * 2)
     a, b = completion(held_out), completion(held_out._replace(held_out=twice))
     phi = topics()[a.words]
-    assert b.point(key(), phi) == pytest.approx(a.point(key(), phi), rel=1e-13)
+    assert b.point(key(), {"phi": phi}) == pytest.approx(a.point(key(), {"phi": phi}), rel=1e-13)
 
 
 def test_held_out_tokens_do_not_influence_the_proportions(held_out):
@@ -128,8 +129,8 @@ def test_held_out_tokens_do_not_influence_the_proportions(held_out):
     only = Documents(np.arange(31), scored.indices[scored.indptr[:-1]], np.ones(30, np.int32))
     phi = topics()
     a, b = completion(held_out), completion(held_out._replace(held_out=only))
-    a.update(key(), phi[a.words])
-    b.update(key(), phi[b.words])
+    a.update(key(), {"phi": phi[a.words]})
+    b.update(key(), {"phi": phi[b.words]})
     assert a.state()["mean"][scored.indptr[:-1]].tolist() == b.state()["mean"].tolist()
 
 
@@ -151,7 +152,7 @@ def test_permuting_documents_permutes_the_probabilities(held_out):
     )
     a, b = completion(held_out), completion(other)
     phi = topics()[a.words]
-    assert b.update(key(), phi) == pytest.approx(a.update(key(), phi), rel=1e-13)
+    assert b.update(key(), {"phi": phi}) == pytest.approx(a.update(key(), {"phi": phi}), rel=1e-13)
     assert sorted(a.state()["mean"]) == sorted(b.state()["mean"])
 
 
@@ -161,8 +162,8 @@ def test_permuting_topics_moves_the_score_by_sampling_noise_only(held_out):
     phi = topics()
     other = phi.copy()
     other[:, :K] = phi[:, [3, 0, 4, 1, 2]]
-    a = np.array([c.point(key(t), phi[c.words]) for t in range(12)])
-    b = np.array([c.point(key(t), other[c.words]) for t in range(12, 24)])
+    a = np.array([c.point(key(t), {"phi": phi[c.words]}) for t in range(12)])
+    b = np.array([c.point(key(t), {"phi": other[c.words]}) for t in range(12, 24)])
     assert abs(a.mean() - b.mean()) < Z * math.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 12)
 
 
@@ -171,19 +172,19 @@ def test_threads_do_not_change_the_score(held_out, threads):
     one, more = completion(held_out), completion(held_out, threads=threads)
     for t in range(3):
         phi = topics(t)[one.words]
-        assert one.update(key(t), phi) == more.update(key(t), phi)
-        assert one.point(key(t), phi) == more.point(key(t), phi)
+        assert one.update(key(t), {"phi": phi}) == more.update(key(t), {"phi": phi})
+        assert one.point(key(t), {"phi": phi}) == more.point(key(t), {"phi": phi})
 
 
 def test_restored_average_goes_on_exactly(held_out):
     whole, first, second = (completion(held_out) for _ in range(3))
     for t in range(6):
-        expected = whole.update(key(t), topics(t)[whole.words])
+        expected = whole.update(key(t), {"phi": topics(t)[whole.words]})
     for t in range(3):
-        first.update(key(t), topics(t)[first.words])
+        first.update(key(t), {"phi": topics(t)[first.words]})
     second.restore({name: a.copy() for name, a in first.state().items()})
     for t in range(3, 6):
-        got = second.update(key(t), topics(t)[second.words])
+        got = second.update(key(t), {"phi": topics(t)[second.words]})
     assert got == expected
 
 
@@ -208,7 +209,7 @@ def test_word_in_no_topic_scores_the_floor_and_stays_finite(held_out):
     phi = topics()
     phi[3, :K] = core.PHI_FLOOR
     c = completion(held_out)
-    assert math.isfinite(c.point(key(), phi[c.words]))
+    assert math.isfinite(c.point(key(), {"phi": phi[c.words]}))
 
 
 @pytest.mark.parametrize("average", ["update", "point"])
@@ -231,13 +232,15 @@ def test_proportions_are_those_of_enumeration_with_burn_in_left_out(average):
     c = completion(pair(observed, scored), k=k, alpha=0.2)
     expected = phi[:, :k].astype(float) @ theta_hat(phi[:, :k].astype(float), [0, 0, 1], 0.2)
     if average == "update":
-        c.update(key(), phi)
+        c.update(key(), {"phi": phi})
         p = c.state()["mean"].reshape(copies, 4)
         z = (p.mean(axis=0) - expected) / (p.std(axis=0) / math.sqrt(copies))
         assert np.abs(z).max() < Z
     else:
         # the pooled score is a Jensen gap away from that of the mean: small for 25 kept sweeps
-        assert c.point(key(), phi) == pytest.approx(math.exp(-np.log(expected).mean()), rel=0.01)
+        assert c.point(key(), {"phi": phi}) == pytest.approx(
+            math.exp(-np.log(expected).mean()), rel=0.01
+        )
 
 
 def test_perplexity_pools_tokens_of_the_tiny_posterior():

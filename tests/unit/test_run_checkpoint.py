@@ -324,7 +324,7 @@ def test_a_run_that_was_removed_is_not_made_again(run: RunDirectory) -> None:
         lambda: run.append_metrics({}),
         lambda: run.log_event("x"),
         lambda: run.set_status("running"),
-        lambda: run.write_sample(1, np.ones((1, 1))),
+        lambda: run.write_sample(1, {"phi": np.ones((1, 1))}),
     ):
         with pytest.raises(WriteError):
             write()

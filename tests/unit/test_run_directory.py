@@ -51,7 +51,7 @@ def train(run: RunDirectory, start: int, stop: int) -> None:
     for step in range(start + 1, stop + 1):
         if step % 10 == 0:
             run.append_metrics({"iteration": step, "perplexity": 1000 / step})
-            run.write_sample(step, phi(step))
+            run.write_sample(step, {"phi": phi(step)})
 
 
 def record(run: RunDirectory) -> dict[str, bytes]:
@@ -244,16 +244,16 @@ def test_a_status_without_sense_is_empty(content: str | None, run: RunDirectory)
 
 def test_samples_come_back_mapped_and_sorted(run: RunDirectory) -> None:
     for step in (30, 10, 20):
-        run.write_sample(step, phi(step).astype(np.float64))
+        run.write_sample(step, {"phi": phi(step).astype(np.float64)})
     assert run.sample_steps() == [10, 20, 30]
-    assert np.array_equal(run.read_sample(20), phi(20))
-    assert run.read_sample(20).dtype == np.float32
+    assert np.array_equal(run.read_sample(20)["phi"], phi(20))
+    assert run.read_sample(20)["phi"].dtype == np.float32
 
 
 @pytest.mark.parametrize("bad", [phi(1)[0], phi(1)[None]])
 def test_topics_that_are_no_matrix_are_refused(bad: np.ndarray, run: RunDirectory) -> None:
-    with pytest.raises(ValueError, match="matrix"):
-        run.write_sample(1, bad)
+    with pytest.raises(ValueError, match="matrices"):
+        run.write_sample(1, {"phi": bad})
     assert not list((run.path / "samples").iterdir())
 
 
@@ -262,16 +262,16 @@ def test_topics_that_do_not_sum_to_one_are_a_numerical_failure(
     bad: np.ndarray, run: RunDirectory
 ) -> None:
     with pytest.raises(NumericalError, match=r"step 1: topic . sums to .* and not to 1"):
-        run.write_sample(1, bad)
+        run.write_sample(1, {"phi": bad})
     assert not list((run.path / "samples").iterdir())
 
 
 def test_a_sample_is_immutable(run: RunDirectory) -> None:
-    run.write_sample(1, phi(1))
-    run.write_sample(1, phi(1))
+    run.write_sample(1, {"phi": phi(1)})
+    run.write_sample(1, {"phi": phi(1)})
     with pytest.raises(ValueError, match="another sample"):
-        run.write_sample(1, phi(2))
-    assert np.array_equal(run.read_sample(1), phi(1))
+        run.write_sample(1, {"phi": phi(2)})
+    assert np.array_equal(run.read_sample(1)["phi"], phi(1))
     assert len(list((run.path / "samples").iterdir())) == 1
 
 
@@ -279,12 +279,12 @@ def test_a_sample_is_immutable(run: RunDirectory) -> None:
 def test_a_sample_that_cannot_be_written_leaves_nothing(point: str, run: RunDirectory) -> None:
     _failpoints.arm(f"sample.{point}:ENOSPC")
     with pytest.raises(WriteError):
-        run.write_sample(1, phi(1))
+        run.write_sample(1, {"phi": phi(1)})
     assert not list((run.path / "samples").iterdir())
 
 
 def test_a_damaged_sample_is_refused_by_name(run: RunDirectory) -> None:
-    run.write_sample(1, phi(1))
+    run.write_sample(1, {"phi": phi(1)})
     path = run.path / "samples" / "step-00000001.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(CheckpointError, match="step-00000001"):

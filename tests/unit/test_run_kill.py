@@ -37,7 +37,7 @@ def save(run: RunDirectory, step: int) -> None:
 
 def line(run: RunDirectory, step: int) -> None:
     run.append_metrics({"iteration": step})
-    run.write_sample(step, PHI)
+    run.write_sample(step, {"phi": PHI})
 
 
 def template(path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 import safetensors.numpy
 
 from pysgrld.run.files import digest_of, write_new
-from pysgrld.run.tensors import DamagedError, encode, first_bad, load, view_one
+from pysgrld.run.tensors import encode, first_bad, load, view
 
 ARRAYS = {
     "g": np.arange(96, dtype=np.float32).reshape(6, 16),
@@ -84,15 +84,17 @@ def test_a_type_that_is_no_plain_number_is_refused(array: np.ndarray) -> None:
 
 def test_a_mapped_array_is_read_only_and_equal(tmp_path: Path) -> None:
     path = write(tmp_path / "a", {"phi": ARRAYS["g"]})
-    phi = view_one(path, "phi")
+    phi = view(path)["phi"]
     assert np.array_equal(phi, ARRAYS["g"])
     assert not phi.flags.writeable
     assert phi.ctypes.data % 64 == 0
 
 
-def test_mapping_refuses_a_file_with_other_arrays(tmp_path: Path) -> None:
-    with pytest.raises(DamagedError, match="other arrays"):
-        view_one(write(tmp_path / "a", ARRAYS), "phi")
+def test_all_arrays_of_a_file_are_mapped(tmp_path: Path) -> None:
+    found = view(write(tmp_path / "a", ARRAYS))
+    assert set(found) == set(ARRAYS)
+    for name, array in ARRAYS.items():
+        assert np.array_equal(found[name], array)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1.0])
