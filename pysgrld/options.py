@@ -293,9 +293,9 @@ OPTIONS: dict[str, Option] = {
     "r-prior": Option(reals(0.0, 2, "GAMMA0,C0, two numbers"), "1,1",
                       "r of the top layer is Gamma(GAMMA0/K, rate C0); gibbs: where they start",
                       "Deep LDA", metavar="G,C", default=(1.0, 1.0)),
-    "r-shape-prior": Option(reals(0.0, 2, "E1,F1, two numbers"), "1,1", "gibbs: Gamma prior (shape, rate) of GAMMA0",
+    "r-shape-prior": Option(reals(0.0, 2, "E1,F1, two numbers"), "1,1", "gibbs: Gamma prior of GAMMA0",
                            "Deep LDA", metavar="E1,F1", default=(1.0, 1.0)),
-    "r-rate-prior": Option(reals(0.0, 2, "E2,F2, two numbers"), "1,1", "gibbs: Gamma prior (shape, rate) of C0",
+    "r-rate-prior": Option(reals(0.0, 2, "E2,F2, two numbers"), "1,1", "gibbs: Gamma prior of C0",
                        "Deep LDA", metavar="E2,F2", default=(1.0, 1.0)),
     # budget
     "epochs": Option(real(0.0, 1e9), "none", "passes over the corpus", "Budget", True, "N"),

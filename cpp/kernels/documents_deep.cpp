@@ -98,32 +98,27 @@ void draw_theta(float const* shape, float const* total, std::int64_t stride, std
     small.push(below & ~lanes(ok), cells, a);
     large.push(real & ~below, cells, a);
   }
-  while (small.n > 0) {
-    std::int64_t const waiting = small.n;
-    small.n = 0;
-    for (std::int64_t i = 0; i < waiting; i += 16) {
+  while (small.n > 0 || large.n > 0) {  // a round of each: their chains of operations overlap
+    std::int64_t const few = small.n, many = large.n;
+    small.n = large.n = 0;
+    for (std::int64_t i = 0; i < few || i < many; i += 16) {
       U16 cells;
       F16 a;
       M16 ok;
-      std::uint32_t const used = take(small, i, waiting, cells, a);
-      F16 const u = draws.open(), w = draws.open();
-      F16 const x = small_gamma_attempt(a, u, w, ok);
-      put(out, used & lanes(ok), cells, x);
-      small.push(used & ~lanes(ok), cells, a);
-    }
-  }
-  while (large.n > 0) {
-    std::int64_t const waiting = large.n;
-    large.n = 0;
-    for (std::int64_t i = 0; i < waiting; i += 16) {
-      U16 cells;
-      F16 a;
-      M16 ok;
-      std::uint32_t const used = take(large, i, waiting, cells, a);
-      F16 const z = draws.normal();
-      F16 const x = gamma_attempt(max(a, one), z, draws.open(), ok);
-      put(out, used & lanes(ok), cells, x);
-      large.push(used & ~lanes(ok), cells, a);
+      if (i < few) {
+        std::uint32_t const used = take(small, i, few, cells, a);
+        F16 const u = draws.open(), w = draws.open();
+        F16 const x = small_gamma_attempt(a, u, w, ok);
+        put(out, used & lanes(ok), cells, x);
+        small.push(used & ~lanes(ok), cells, a);
+      }
+      if (i < many) {
+        std::uint32_t const used = take(large, i, many, cells, a);
+        F16 const z = draws.normal();
+        F16 const x = gamma_attempt(max(a, one), z, draws.open(), ok);
+        put(out, used & lanes(ok), cells, x);
+        large.push(used & ~lanes(ok), cells, a);
+      }
     }
   }
   F16 const by = f16(scale), floor = f16(kThetaFloor);
@@ -225,6 +220,23 @@ class Document {
     for (int l = 0; l < task_.layers; ++l) q_[l + 1] = __builtin_log1p(q_[l] / c_[l]);
   }
 
+  /// Blocks of a matrix times a vector that are summed side by side.
+  static constexpr int kAbreast = 4;
+
+  template <int Blocks>
+  static SGMC_INLINE void mix_blocks(float const* across, float const* above, std::int64_t stride,
+                                     std::int32_t topics, float* out) {
+    F16 sum[Blocks];
+    for (F16& one : sum) one = f16(0.0f);
+    for (std::int32_t k = 0; k < topics; ++k) {
+      F16 const weight = f16(above[k]);
+#pragma GCC unroll 4
+      for (int i = 0; i < Blocks; ++i)
+        sum[i] = sum[i] + load(across + k * stride + 16 * i) * weight;
+    }
+    for (int i = 0; i < Blocks; ++i) store(out + 16 * i, max(sum[i], f16(kThetaFloor)));
+  }
+
   /// s of layer l = Phi theta of the layer above, read across: no sums over lanes.
   void mix(int l) {
     std::int64_t const stride = task_.stride[l];
@@ -232,12 +244,10 @@ class Document {
     float const* const across = task_.across[l + 1];
     std::int32_t const topics = task_.topics[l + 1];
     float* const out = shape(l);
-    for (std::int64_t b = 0; b < stride; b += 16) {
-      F16 sum = f16(0.0f);
-      for (std::int32_t k = 0; k < topics; ++k)
-        sum = sum + load(across + k * stride + b) * f16(above[k]);
-      store(out + b, max(sum, f16(kThetaFloor)));
-    }
+    std::int64_t b = 0;
+    for (; b + 16 * kAbreast <= stride; b += 16 * kAbreast)
+      mix_blocks<kAbreast>(across + b, above, stride, topics, out + b);
+    for (; b < stride; b += 16) mix_blocks<1>(across + b, above, stride, topics, out + b);
     for (std::int64_t k = task_.topics[l]; k < stride; ++k) out[k] = 0.0f;
   }
 
