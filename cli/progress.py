@@ -106,7 +106,7 @@ class Screen:
         step = options.get("step-size")
         self._line(
             "model",
-            f"{options['model']} with {options['topics']} topics by {options['algo']}: "
+            f"{options['model']} with {_size(options)} topics by {options['algo']}: "
             f"minibatch {options['minibatch']:,}, {options['sweeps']} sweeps"
             + (f", warm-up {options['warm-up']}" if options["warm-up"] else "")
             + (f", step {','.join(f'{x:.3g}' for x in step)}" if step else ""),
@@ -239,6 +239,11 @@ class _Handler(logging.Handler):
             self.screen.warn(line)
         else:
             self.screen.detail(line)
+
+
+def _size(options: Mapping[str, Any]) -> str:
+    """Topics of a model, of each layer if it has several."""
+    return "-".join(str(k) for k in options.get("layers") or [options["topics"]])
 
 
 def evaluation_line(record: Mapping[str, Any]) -> str:

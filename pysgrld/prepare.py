@@ -143,6 +143,12 @@ def prepare(
                 f"{corpus.words:,} words"
             )
         check_lengths(lengths[train], options["kept-sweeps"], "document", train)
+        wide = options["layers"][0] if options["layers"] else 0
+        if wide > min(corpus.words, len(train)):
+            listener.note(
+                f"warning: layer 1 has {wide} topics for {corpus.words:,} words and {len(train):,} "
+                "documents: most of them will stay empty"
+            )
         extent = int(np.diff(corpus.indptr).max()), int(lengths.max())
         _check_memory(options, facts, held_out, extent, number, listener)
         config = {

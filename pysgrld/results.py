@@ -327,14 +327,17 @@ class Results:
         held_out, arrays = self.held_out(), self.checkpoint.arrays
         scorer = self._scorer(held_out)
         if "completion.mean" in arrays:
-            own = scorer.state()
-            kept = {n: arrays[f"completion.{n}"] for n in own if f"completion.{n}" in arrays}
-            if any(a.shape != own[n].shape for n, a in kept.items()):
+            kept = {
+                name.removeprefix("completion."): array
+                for name, array in arrays.items() if name.startswith("completion.")
+            }  # fmt: skip
+            try:
+                scorer.restore(kept)
+            except CheckpointError as error:
                 raise CheckpointError(
-                    f"{self.path / 'holdout'}: not the documents of the checkpoint's average; "
-                    "restore the folder"
-                )
-            scorer.restore(kept)
+                    f"{self.path / 'holdout'}: not the documents of the checkpoint's average "
+                    f"({error}); restore the folder"
+                ) from None
         split_by_others = self.options["observed-corpus"] is not None
         observed = None if split_by_others else self.options["observed"]
         return self._scores(scorer, observed, self.seed)
