@@ -95,6 +95,7 @@ class Chain:
         if self.catch_up:
             self.states[self.topics.name] = lazy(self.states[self.topics.name])
         self.local = self.model.local(options, threads)
+        self.share = 1.0 if options.get("preset") else stream.size / stream.documents
         self._batches = Ahead(stream, waiting)
         self._whole: Minibatch | None = None
         if self.sampler.full_batch:
@@ -164,7 +165,7 @@ class Chain:
         for b in self.blocks:
             sampler, found = self.samplers[b.name], statistics[b.name]
             move = sampler.relax if warm else sampler.step
-            pace = h if warm else self._pace(b, found, h)
+            pace = self._pace(b, found, h, warm=warm)
             self.states[b.name] = move(key, self.states[b.name], found, b, pace, self.threads)
         self.step = t + 1
         return Visit(len(batch.doc_ids), int(batch.counts.sum(dtype=np.int64)), h)
@@ -178,11 +179,18 @@ class Chain:
             if begin := self.samplers[b.name].begin:
                 self.states[b.name] = begin(self.states[b.name], b)
 
-    def _pace(self, b: Block, found: Statistics, h: float) -> float:
-        """Step size of a block: what moves beside the topics moves as fast as they do."""
-        if b.geometry == self.sampler.geometry or self.sampler.relative:
+    def _pace(self, b: Block, found: Statistics, h: float, *, warm: bool) -> float:
+        """Step size of a block.
+
+        What moves beside the topics is one vector for the whole corpus: it goes as far as topics do
+        in proportion to the share of the corpus that was seen, so that minibatches do not shake it.
+        Published settings give it the step of the topics.
+        """
+        if b.geometry == self.sampler.geometry:
             return h
-        return min(1.0, h * found.level)
+        if not (warm or self.sampler.relative):
+            h = min(1.0, h * found.level)
+        return h * self.share
 
     def _rows(self, b: Block, words: Int32s | None = None) -> Floats:
         return self.samplers[b.name].rows(self.states[b.name], words, b, self.threads)

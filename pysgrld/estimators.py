@@ -227,7 +227,11 @@ class DeepLDA(TopicModel):
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
         if self.link == "real":
             X, self._unit = in_units(X, getattr(self, "_unit", None))
-        return as_documents(X, words, type(self).__name__)
+        documents, words = as_documents(X, words, type(self).__name__)
+        if self.link == "binary":
+            there = np.ones_like(documents.counts)
+            documents = Documents(documents.indptr, documents.indices, there)
+        return documents, words
 
     def _finish(self) -> None:
         super()._finish()

@@ -61,6 +61,12 @@ def sgmc(tmp_path):
     return Sgmc(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def sgmc_module(tmp_path_factory):
+    """The same, in a folder that the tests of a module share."""
+    return Sgmc(tmp_path_factory.mktemp("shared"))
+
+
 @pytest.fixture(scope="session")
 def bible():
     return BIBLE
