@@ -1,6 +1,7 @@
 """Search of the defaults: held-out perplexity of variations of them, on validation splits.
 
     python benchmarks/defaults.py CORPUS... [--seconds 4,8] [--seeds 3] [--only NAME,...] [-k 100]
+    python benchmarks/defaults.py CORPUS... --layers 128,64,32
 
 Each corpus is a training file: 1,000 of its documents, or a tenth, are held out at random, so that
 no test file is ever looked at. One option at a time leaves the default. A cell is the perplexity
@@ -49,6 +50,21 @@ VARIATIONS: dict[str, Mapping[str, Any]] = {
     "eta 0.1": {"eta": 0.1},
     "a sample every 2 iterations": {"sample-every": 2},
 }
+#: The same for deep LDA: every sampler on the same blocks, and what its documents depend on.
+DEEP: dict[str, Mapping[str, Any]] = {
+    "the defaults": {},
+    "tlasgr": {"algo": "tlasgr"},
+    "tlasgr, a warm-up and the steps of scir": {"algo": "tlasgr", "like": "scir"},
+    "tlfsgr": {"algo": "tlfsgr"},
+    "sgrld": {"algo": "sgrld"},
+    "smld": {"algo": "smld"},
+    "half the step size": {"x step-size": 0.5},
+    "twice the minibatch, twice the step size": {"x minibatch": 2, "x step-size": 2},
+    "twice the sweeps": {"x sweeps": 2},
+    "half the sweeps": {"x sweeps": 0.5},
+    "sampled counts": {"counts": "sampled"},
+    "eta 0.03": {"eta": 0.03},
+}
 
 
 def main() -> None:
@@ -59,9 +75,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", help="names of variations")
     parser.add_argument("-k", "--topics", type=int, default=100)
+    parser.add_argument("--layers", help="topics of each layer of a deep LDA")
     given = parser.parse_args()
     seconds = [float(s) for s in given.seconds.split(",")]
-    names = given.only.split(",") if given.only else list(VARIATIONS)
+    size: dict[str, Any] = {"topics": given.topics}
+    variations = VARIATIONS
+    if given.layers:
+        size = {"layers": tuple(int(k) for k in given.layers.split(","))}
+        variations = DEEP
+    names = given.only.split(",") if given.only else list(variations)
     for source in given.corpus:
         with tempfile.TemporaryDirectory() as scratch:
             corpus = open_corpus([source], CorpusOptions(), store=Path(scratch) / "corpus")
@@ -70,7 +92,7 @@ def main() -> None:
             print("|---" * (len(seconds) + 1) + "|")
             for name in names:
                 runs = [
-                    run(corpus, VARIATIONS[name], given.topics, seconds, seed)
+                    run(corpus, variations[name], size, seconds, seed)
                     for seed in range(given.seeds)
                 ]
                 cells = ("" if math.isnan(x) else f"{x:.0f}" for x in np.mean(runs, axis=0))
@@ -78,19 +100,22 @@ def main() -> None:
 
 
 def run(
-    corpus: Corpus, variation: Mapping[str, Any], topics: int, seconds: list[float], seed: int
-) -> list[float]:
+    corpus: Corpus, variation: Mapping[str, Any], size: Mapping[str, Any], seconds: list[float],
+    seed: int,) -> list[float]:  # fmt: skip
     """Averaged perplexity at each of these times; NaN where there is no sample yet."""
     d = corpus.documents
     ids = choose_holdout(d, min(1000, d // 10), Key(0, 0, 0))
     train = np.setdiff1d(np.arange(d), ids)
     tokens = int(corpus.lengths()[train].sum())
-    given = {"algo": "scir", "topics": topics, "seed": seed}
+    given = {"algo": "scir", "seed": seed, **size}
     facts = Facts(len(train), corpus.words, tokens, 0, minibatch_words(corpus, train))
     options, _ = resolve(given, facts)
-    changes = {}
+    changes: dict[str, Any] = {}
     for name, value in variation.items():
-        if not name.startswith("x "):
+        if name == "like":
+            like = ("warm-up", "burn-in", "minibatch", "step-size")
+            changes |= {n: options[n] for n in like}
+        elif not name.startswith("x "):
             changes[name] = value
         elif name == "x step-size":
             a, b, c = options["step-size"]

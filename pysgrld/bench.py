@@ -27,6 +27,7 @@ from pysgrld.chain import Chain
 from pysgrld.core import core, padded
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
+from pysgrld.models import dlda
 from pysgrld.models.lda import Local, local_step
 from pysgrld.resources import threads
 from pysgrld.samplers import SAMPLERS
@@ -224,6 +225,37 @@ def _documents(quick: bool) -> Iterator[Row]:
                         "ns/token-sweep",
                         _gibbs(k, length, sweeps, rao_blackwell, 100 if quick else 500),
                     )  # fmt: skip
+
+    for layers in ((128,), (128, 64), (128, 64, 32)):
+        yield Row(
+            "documents", f"deep, K={'-'.join(map(str, layers))}, 50 tokens, 30 sweeps",
+            "ns/token-sweep", _deep(layers, 50, 30, 50 if quick else 200),
+        )  # fmt: skip
+
+
+def _deep(
+    layers: tuple[int, ...], length: int, sweeps: int, documents: int
+) -> Callable[[int], list[float]]:
+    def run(repeats: int) -> list[float]:
+        phi, batch = _minibatch(layers[0], length, documents)
+        rng = np.random.default_rng(1)
+        parts = {"phi": phi, "r": np.zeros(padded(layers[-1]), np.float32)}
+        for i in range(1, len(layers)):
+            upper = core.zeros(layers[i - 1], padded(layers[i]), "float32")
+            upper[:, : layers[i]] = rng.dirichlet(np.full(layers[i - 1], 0.1), layers[i]).T + 1e-6
+            parts[dlda.name_of(i)] = upper
+        parts["r"][: layers[-1]] = 2.0 / layers[-1]
+        local = dlda.Local(
+            layers=layers, hyper=dlda.Hyper(0.01, 0.01, 1.0, 1.0, "counts"), sweeps=sweeps,
+            kept=sweeps // 3, held=0, flat=False, rao_blackwell=True, threads=1,
+            work=core.Workspace(),
+        )  # fmt: skip
+        return _nanoseconds(
+            lambda step: dlda.local_step(Key(1, 0, step), parts, batch, local),
+            documents * length * sweeps, repeats,
+        )  # fmt: skip
+
+    return run
 
 
 def _gibbs(
