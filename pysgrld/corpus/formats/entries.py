@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pysgrld.corpus._sparse import COUNT, PATTERN, parse_entries
-from pysgrld.corpus.formats.rows import LARGEST, Entries
+from pysgrld.corpus.formats.rows import LARGEST, REAL_DATA, Entries
 from pysgrld.corpus.formats.words import shown
 from pysgrld.errors import CorpusError
 
@@ -176,4 +176,5 @@ def wrong_count(field: bytes, strict: bool) -> str:
         return f"{what} is above {LARGEST}"
     if 0 <= value <= LARGEST and value == int(value) and b"_" not in field and field[:1] != b"+":
         return ""
-    return f"{what} is not a whole number of at least {int(strict)}"
+    real = 0 < value < LARGEST and value != int(value)
+    return f"{what} is not a whole number of at least {int(strict)}" + (REAL_DATA if real else "")

@@ -17,7 +17,7 @@ from typing import IO, TypeVar
 import numpy as np
 
 from pysgrld.corpus.formats.kinds import Context, Counts
-from pysgrld.corpus.formats.rows import LARGEST, Entries, Grouping
+from pysgrld.corpus.formats.rows import LARGEST, REAL_DATA, Entries, Grouping
 from pysgrld.corpus.formats.sorting import in_order
 from pysgrld.corpus.formats.words import find_words
 from pysgrld.corpus.inputs import missing
@@ -247,8 +247,9 @@ def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words
             good &= values == np.floor(values)
     if not good.all():
         at = int(np.argmin(good))
+        hint = REAL_DATA if 0 < values[at] < LARGEST else ""
         raise _WrongError(
             f"document {rows[at] + 1}, word {columns[at] + 1}: the count {values[at]} is not a "
-            f"whole number from 0 to {LARGEST}"
+            f"whole number from 0 to {LARGEST}{hint}"
         )
     return Entries(rows + 1, columns.astype(np.int32), values.astype(np.int32), None)

@@ -12,6 +12,8 @@ from pysgrld.errors import CorpusError
 from pysgrld.types import Documents, Int32s, Int64s
 
 LARGEST = 2**31 - 1
+#: What can be done with reals that are not negative.
+REAL_DATA = "; for real data write whole multiples of a unit and train with --link real"
 
 #: Entries of one document that are held before it is looked for words that come twice.
 MANY = 2**24
