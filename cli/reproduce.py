@@ -137,8 +137,8 @@ def _show(experiment: Experiment, report: Report) -> None:
 
 
 def cell(value: Any) -> str:
-    """A number, text, or a dash for nothing."""
-    if value is None:
+    """Show a number, text, or a dash for nothing."""
+    if value is None or value != value:  # NaN
         return "-"
     if isinstance(value, float):
         return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3f}"

@@ -17,23 +17,30 @@ Our rows have our defaults for everything, and visit as many documents as those 
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 import tempfile
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from pysgrld.chain import Chain
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.matched import matched_documents
-from pysgrld.errors import CorpusError, MissingInputError, NumericalError, UsageError
-from pysgrld.evaluate import Completion, HeldOut, pair, visits
+from pysgrld.errors import CorpusError, MissingInputError, UsageError
+from pysgrld.evaluate import HeldOut, pair, visits
+from pysgrld.experiments.curves import (
+    Curve,
+    Point,
+    Task,
+    cost,
+    plot,
+    scale_perplexity,
+    scale_seconds,
+    train_row,
+)
 from pysgrld.experiments.frame import (
     COLOURS,
     Listener,
@@ -44,9 +51,8 @@ from pysgrld.experiments.frame import (
     write_png,
 )
 from pysgrld.experiments.processes import in_processes
-from pysgrld.posterior import Posterior
 from pysgrld.settings import Facts, resolve
-from pysgrld.stream import Stream, minibatch_words
+from pysgrld.stream import minibatch_words
 from pysgrld.types import Documents
 
 #: The paper's figures for 20News.
@@ -65,38 +71,6 @@ COLLECTED, QUICK_BURN_IN, QUICK_COLLECTED = 1500, 20, 20
 QUICK_DOCUMENTS = (400, 150)
 #: Options that make iterations short then.
 QUICK = {"minibatch": 50, "sweeps": 12, "kept-sweeps": 4}
-
-
-class Task(NamedTuple):
-    """One row with one seed: plain values, for another process."""
-
-    name: str
-    options: dict[str, Any]
-    iterations: int
-    train: Documents
-    words: int
-    held_out: HeldOut
-    seconds: float | None
-
-
-class Point(NamedTuple):
-    """How good a row is at some time. Perplexities of samples are NaN before there are any."""
-
-    iteration: int
-    seconds: float
-    point: float
-    rate_weighted: float
-    perplexity: float
-    samples: int
-
-
-class Curve(NamedTuple):
-    """All that is known of a task when it is done; ``fault`` says why it ended early, if it did."""
-
-    name: str
-    seed: int
-    points: list[Point]
-    fault: str
 
 
 def run(setting: Setting, listener: Listener) -> Report:
@@ -137,7 +111,10 @@ def run(setting: Setting, listener: Listener) -> Report:
     if setting.pictures:
         files.append(draw(setting.out / "curves.png", found, quick=setting.quick))
     shown = rows(wanted, found)
-    return Report(HEAD, shown, sentences(shown, found, setting), files)
+    told, columns = sentences(shown, found, setting), len(HEAD)
+    if setting.seeds == 1:
+        columns = HEAD.index("seeds")
+    return Report(HEAD[:columns], [line[:columns] for line in shown], told, files)
 
 
 # ---- what is trained on what
@@ -255,67 +232,11 @@ def task(
     return Task(name, options, iterations, train, words, held_out, setting.seconds)
 
 
-def cost(row: Task) -> float:
-    """What a row takes, in sweeps of a document over one layer: training, and scoring samples."""
-    o = row.options
-    samples = max(0, row.iterations - o["burn-in"]) / o["sample-every"]
-    visited = row.iterations * o["minibatch"] * o["sweeps"]
-    return float(len(o["layers"]) * (visited + 2 * samples * len(row.held_out.observed)))
-
-
-# ---- one row
-
-
-def train_row(row: Task, share: Callable[[float], None]) -> Curve:
-    """Train and score one row, with one thread."""
-    options = row.options
-    stream = Stream.of(options, row.train, np.arange(len(row.train)))
-    chain = Chain(options, stream, row.words, row.train.tokens, 1)
-    completion = Completion(row.held_out, options, 1)
-    posterior = Posterior(chain, completion, options["burn-in"], options["sample-every"], False)
-    points: list[Point] = []
-    seconds, fault = 0.0, ""
-    marks = itertools.chain((50,), itertools.count(100, 100))
-    if row.iterations < 100:
-        marks = itertools.count(10, 10)  # type: ignore[assignment]
-    mark = next(marks)
-    try:
-        while chain.step < row.iterations:
-            began = time.perf_counter()
-            chain.advance()
-            seconds += time.perf_counter() - began
-            share(max(chain.step / row.iterations, min(1.0, seconds / (row.seconds or math.inf))))
-            chain.check()
-            if posterior.due:
-                posterior.observe()
-            ends = chain.step == row.iterations or (row.seconds and seconds >= row.seconds)
-            if chain.step == mark or ends:
-                points.append(look(posterior, seconds))
-            if chain.step == mark:
-                mark = next(marks)
-            if ends:
-                break
-    except NumericalError as error:  # one row that diverges is a finding, not the end of the others
-        fault = str(error)
-    finally:
-        chain.close()
-    return Curve(row.name, options["seed"], points, fault)
-
-
-def look(posterior: Posterior, seconds: float) -> Point:
-    """Where a row stands."""
-    weighted = posterior.figures().get("rate_weighted_perplexity", math.nan)
-    return Point(
-        posterior.chain.step, seconds, posterior.point(), weighted, posterior.perplexity,
-        posterior.samples,
-    )  # fmt: skip
-
-
 # ---- what came out
 
 HEAD = (
-    "row", "paper", "rate-weighted", "sd", "perplexity", "point", "samples", "minibatches",
-    "seconds", "seeds",
+    "row", "paper", "rate-weighted", "perplexity", "point", "samples", "iterations", "seconds",
+    "seeds", "sd",
 )  # fmt: skip
 
 
@@ -326,21 +247,15 @@ def rows(wanted: list[str], curves: list[Curve]) -> list[tuple[Any, ...]]:
         own = [c for c in curves if c.name == name]
         ends = [c.points[-1] for c in own if c.points and not c.fault]
         if not ends:
-            lines.append((name, PAPER.get(name), *(None,) * 7, len(own)))
+            lines.append((name, PAPER.get(name), *(None,) * 6, 0, None))
             continue
-        mean = [statistics.fmean(values) for values in zip(*ends, strict=True)]
-        iteration, seconds, point, weighted, perplexity, samples = mean
+        mean = Point._make(map(statistics.fmean, zip(*ends, strict=True)))
         spread = statistics.stdev(e.rate_weighted for e in ends) if len(ends) > 1 else None
         lines.append(
-            (name, PAPER.get(name), number(weighted), spread, number(perplexity), point,
-             round(samples), round(iteration), seconds, len(ends))
+            (name, PAPER.get(name), mean.rate_weighted, mean.perplexity, mean.point,
+             round(mean.samples), round(mean.iteration), mean.seconds, len(ends), spread)
         )  # fmt: skip
     return lines
-
-
-def number(value: float) -> float | None:
-    """None for NaN."""
-    return None if math.isnan(value) else value
 
 
 def sentences(shown: list[tuple[Any, ...]], curves: list[Curve], setting: Setting) -> list[str]:
@@ -348,7 +263,9 @@ def sentences(shown: list[tuple[Any, ...]], curves: list[Curve], setting: Settin
     found = []
     if setting.quick:
         found.append("a small cut and few iterations: only that it works can be seen from this.")
-    weighted = {line[0]: line[2] for line in shown if line[2] is not None}
+    weighted = {
+        line[0]: line[2] for line in shown if line[2] is not None and math.isfinite(line[2])
+    }
     for layers in LAYERS:
         size = "-".join(map(str, layers))
         scores = {s: weighted[f"{s}-{size}"] for s in SAMPLERS if f"{s}-{size}" in weighted}
@@ -379,40 +296,21 @@ def draw(path: Path, curves: list[Curve], *, quick: bool) -> Path:
         for sampler, colour in zip(SAMPLERS, COLOURS, strict=False):
             name = f"{sampler}-{size}"
             for curve in (c for c in curves if c.name == name and c.points):
-                times = [p.seconds for p in curve.points]
-                axes.plot(times, [p.point for p in curve.points], color=colour, lw=1.0, ls=":")
-                axes.plot(times, [p.rate_weighted for p in curve.points], color=colour, lw=2.2,
-                          marker=".", markevery=[-1])  # fmt: skip
+                plot(axes, curve, colour)
                 if name in PAPER and not quick:
-                    axes.plot(times[-1], PAPER[name], "x", color=colour, ms=7, mew=1.8)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlabel("training, seconds of one thread")
+                    axes.plot(curve.points[-1].seconds, PAPER[name], "x", color=colour, ms=7,
+                              mew=1.8)  # fmt: skip
+        scale_seconds(axes)
         axes.set_title(f"{size} topics, from the data up" if "-" in size else f"{size} topics")
-        axes.grid(color="#e6e6e6", lw=0.7, which="both")
+        axes.grid(color="#e6e6e6", lw=0.7)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
-    _scale(panels[0], [p.point for c in curves for p in c.points])
-    panels[0].set_ylabel("held-out perplexity (lower is better)")
+    scale_perplexity(panels[0], [p.point for c in curves for p in c.points])
     figure.suptitle(
         "Deep LDA on 20News" + (", a small cut" if quick else "") + " (Cong et al. 2017, Table 1)"
     )
     _legend(figure, {c.name.split("-", 1)[0] for c in curves}, quick=quick)
     return write_png(path, figure)
-
-
-def _scale(axes: Any, values: list[float]) -> None:
-    """Name round numbers on the logarithmic scale of perplexity."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    top = 1.05 * max(v for v in values if math.isfinite(v))
-    bottom = axes.get_ylim()[0]
-    step = next(s for s in (10, 25, 50, 100, 200, 500, 1000) if (top - bottom) / s < 13)
-    first = step * math.ceil(bottom / step)
-    axes.set_ylim(bottom, top)
-    axes.yaxis.set_major_locator(FixedLocator([*range(first, int(top) + 1, step)]))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 
 
 def _legend(figure: Any, drawn: set[str], *, quick: bool) -> None:

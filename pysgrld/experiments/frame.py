@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
@@ -115,15 +116,21 @@ def require_matplotlib() -> None:
 
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
-    """Write a table: numbers with at most seven significant digits, None as an empty cell."""
+    """Write a table: numbers with at most seven digits, an empty cell for None and NaN."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)
     for row in rows:
-        writer.writerow([f"{cell:.7g}" if isinstance(cell, float) else cell for cell in row])
+        writer.writerow(map(_cell, row))
     with whole_file(path) as file:
         file.write(text.getvalue().encode())
     return path
+
+
+def _cell(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    return "" if math.isnan(value) else f"{value:.7g}"
 
 
 def new_figure(width: float, height: float) -> Any:

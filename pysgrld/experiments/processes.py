@@ -72,7 +72,7 @@ def in_processes(
                 found[at] = future.result()
                 shares[at] = 1.0
                 done(at, found[at])
-            tell(int(100 * sum(c * s for c, s in zip(costs, shares, strict=True)) / sum(costs)))
+            tell(int(100 * sum(c * s for c, s in zip(costs, shares[:], strict=True)) / sum(costs)))
     except BrokenProcessPool:
         raise MemoryLimitError(
             "a process of the experiment was killed, for want of memory as a rule: use fewer --threads"
