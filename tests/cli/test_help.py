@@ -49,7 +49,7 @@ def test_every_command_has_an_example_and_fits_the_width(path):
 @pytest.mark.parametrize("path", LEAVES, ids=" ".join)
 def test_every_option_shows_its_default(path):
     text = " ".join(shown(*path, "--help").split())
-    for name in re.findall(r" (--[a-z][a-z-]+)", text.split("Example")[0]):
+    for name in re.findall(r" (--[a-z][a-z0-9-]+)", text.split("Example")[0]):
         if name != "--help":
             assert re.search(rf"{name}\b[^[]*\[[^]]+\]", text), name
 
