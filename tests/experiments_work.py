@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 
 
 def square(task, share):
@@ -9,12 +10,14 @@ def square(task, share):
     return task * task
 
 
-def fail_at_three(task, share):
-    if task == 3:
-        raise ValueError("three")
-    for _ in range(600):  # much longer than anybody waits
+def fail_or_write(path, share):
+    """Fail where there is no path; else write there after half a minute."""
+    if not path:
+        raise ValueError("no path")
+    for _ in range(300):
         share(0.1)
         time.sleep(0.1)
+    Path(path).touch()
 
 
 def die(task, share):
