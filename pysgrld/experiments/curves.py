@@ -86,8 +86,8 @@ def train_row(row: Task, share: Callable[[float], None]) -> Curve:
 
 
 def is_mark(step: int, iterations: int) -> bool:
-    """Whether the curve has a point here: after 50, 100, 200, 300, ... or more often in a short row."""
-    return step % 100 == 0 or step == 50 or (iterations < 100 and step % 10 == 0)
+    """Whether the curve has a point here: 10, 20, 50, 100, 200, 300, ...; more in a short row."""
+    return step % 100 == 0 or step in (10, 20, 50) or (iterations < 100 and step % 10 == 0)
 
 
 def look(posterior: Posterior, seconds: float) -> Point:

@@ -9,8 +9,8 @@ dlda-2017``), and our own default sampler beside them. Every row trains with one
   beside it.
 - in the authors' code a test document's chain gets one sweep a minibatch from the first one on. Here
   it gets 50 at the first sample and two at each further one (`pysgrld.evaluate.Completion`).
-- the point perplexity after 50, 100, 200, 300, ... minibatches has 50 sweeps, the last 25 kept, not
-  600.
+- the point perplexity, after 50, 100, 200, 300, ... minibatches as theirs and earlier too, has 50
+  sweeps, the last 25 kept, not 600.
 
 Our rows have our defaults for everything, and visit as many documents as those of minibatches of 200.
 """
@@ -92,9 +92,7 @@ def run(setting: Setting, listener: Listener) -> Report:
 
     def keep(at: int, curve: Curve) -> None:
         curves[at] = curve
-        last = curve.points[-1] if curve.points else None
-        told = f"perplexity {last.rate_weighted:.1f}" if last else "nothing"
-        listener.note(f"{curve.name}, seed {curve.seed}: {curve.fault or told}")
+        listener.note(f"{curve.name}, seed {curve.seed}: {curve.fault or told(curve.points[-1])}")
         so_far = [curves[i] for i in sorted(curves)]
         write_csv(table, HEAD, rows(wanted, so_far))
         write_csv(
@@ -111,10 +109,12 @@ def run(setting: Setting, listener: Listener) -> Report:
     if setting.pictures:
         files.append(draw(setting.out / "curves.png", found, quick=setting.quick))
     shown = rows(wanted, found)
-    told, columns = sentences(shown, found, setting), len(HEAD)
+    columns = len(HEAD)
     if setting.seeds == 1:
         columns = HEAD.index("seeds")
-    return Report(HEAD[:columns], [line[:columns] for line in shown], told, files)
+    return Report(
+        HEAD[:columns], [line[:columns] for line in shown], sentences(shown, found, setting), files
+    )
 
 
 # ---- what is trained on what
@@ -258,6 +258,15 @@ def rows(wanted: list[str], curves: list[Curve]) -> list[tuple[Any, ...]]:
     return lines
 
 
+def told(point: Point) -> str:
+    """Where a row ended."""
+    if not point.samples:
+        return (
+            f"point perplexity {point.point:.1f}, no sample yet after {point.iteration} iterations"
+        )
+    return f"perplexity {point.rate_weighted:.1f}, mean of {point.samples} samples"
+
+
 def sentences(shown: list[tuple[Any, ...]], curves: list[Curve], setting: Setting) -> list[str]:
     """The order of the samplers at each width, and what must not be compared."""
     found = []
@@ -274,6 +283,9 @@ def sentences(shown: list[tuple[Any, ...]], curves: list[Curve], setting: Settin
             continue
         line = f"{size}: {order(scores)}"
         found.append(line + (f"; in the paper {order(paper)}" if len(paper) > 1 else ""))
+    early = [c.name for c in curves if c.points and not c.points[-1].samples]
+    if early:
+        found.append(f"no sample yet, the burn-in is longer: {', '.join(dict.fromkeys(early))}")
     found += [f"{c.name}, seed {c.seed}: {c.fault}" for c in curves if c.fault]
     return found
 
@@ -297,7 +309,7 @@ def draw(path: Path, curves: list[Curve], *, quick: bool) -> Path:
             name = f"{sampler}-{size}"
             for curve in (c for c in curves if c.name == name and c.points):
                 plot(axes, curve, colour)
-                if name in PAPER and not quick:
+                if name in PAPER and curve.points[-1].samples and not quick:
                     axes.plot(curve.points[-1].seconds, PAPER[name], "x", color=colour, ms=7,
                               mew=1.8)  # fmt: skip
         scale_seconds(axes)

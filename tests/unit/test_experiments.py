@@ -174,13 +174,19 @@ def test_a_row_samples_after_its_burn_in_and_is_looked_at_at_marks():
     ]
 
 
-def test_a_row_ends_with_its_seconds():
+def test_a_row_ends_with_its_seconds_and_what_it_lacks_is_said():
     row = task("ours-128", n=60, seconds=1e-9)
-    assert [p.iteration for p in train_row(row, lambda part: None).points] == [1]
+    found = train_row(row, lambda part: None)
+    assert [p.iteration for p in found.points] == [1]
+    (line,) = dlda_table1.sentences([], [found], Setting(None, None))
+    assert line == "no sample yet, the burn-in is longer: ours-128"
+    assert "no sample yet after 1 iterations" in dlda_table1.told(found.points[-1])
 
 
-def test_marks_are_those_of_the_paper():
-    assert [t for t in range(1, 501) if is_mark(t, 3500)] == [50, 100, 200, 300, 400, 500]
+def test_marks_are_those_of_the_paper_and_some_before():
+    assert [t for t in range(1, 501) if is_mark(t, 3500)] == [
+        10, 20, 50, 100, 200, 300, 400, 500
+    ]  # fmt: skip
 
 
 def uci(path, rows, words):
