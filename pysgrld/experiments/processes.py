@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing as mp
 import os
 import signal
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -17,8 +18,8 @@ Result = TypeVar("Result")
 
 #: Seconds between two looks at how far the rows are.
 LOOK = 0.5
-#: Of a process: share done of every task, whether to stop, and who started it.
-_shared: tuple[Any, Any, int] | None = None
+#: Of a process: share done of every task, and whether to stop.
+_shared: tuple[Any, Any] | None = None
 
 
 def in_processes(
@@ -57,7 +58,7 @@ def in_processes(
     context = mp.get_context("spawn")
     shares, stop = context.Array("d", len(tasks)), context.Event()
     executor = ProcessPoolExecutor(
-        max(1, min(processes, len(tasks))), context, _start, (shares, stop, os.getpid())
+        max(1, min(processes, len(tasks))), context, _start, (shares, stop)
     )
     found: dict[int, Result] = {}
     try:
@@ -83,19 +84,28 @@ def in_processes(
     return [found[at] for at in range(len(tasks))]
 
 
-def _start(shares: Any, stop: Any, parent: int) -> None:
+def _start(shares: Any, stop: Any) -> None:
     global _shared
-    _shared = shares, stop, parent
+    _shared = shares, stop
     # Ctrl-C reaches all processes of a terminal: the first one tells the others
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it has died, of whatever."""
+    parent = mp.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _do(work: Callable[[Task, Callable[[float], None]], Result], at: int, task: Task) -> Result:
     assert _shared is not None
-    shares, stop, parent = _shared
+    shares, stop = _shared
 
     def share(part: float) -> None:
-        if stop.is_set() or os.getppid() != parent:
+        if stop.is_set():
             raise Interrupted("nobody waits for this row any more")
         shares[at] = part
 

@@ -199,6 +199,8 @@ def test_without_matplotlib_the_extra_is_named_before_anything_is_computed(
     assert "pip install 'pysgrld[plot]'" in done.stderr
     assert "--no-pictures" in done.stderr
     assert not (tmp_path / "out").exists()
+    assert CliRunner().invoke(main, [*arguments, "--no-pictures"]).exit_code == 0
+    assert (tmp_path / "out" / "layers.csv").exists()
 
 
 def test_one_interrupt_ends_all_rows_and_keeps_those_that_are_done(sgmc, matrix):
@@ -212,3 +214,15 @@ def test_one_interrupt_ends_all_rows_and_keeps_those_that_are_done(sgmc, matrix)
         rest = process.stderr.read()
         assert process.wait(timeout=60) == 130
     assert "Traceback" not in rest
+
+
+def test_rows_end_with_the_process_that_began_them(sgmc, matrix):
+    """Red with: no _end_with_parent, where they would wait for ever: standard error stays open."""
+    arguments = ("reproduce", "dlda-table1", "--corpus", "news", "--rows", "tl*", "--no-pictures")
+    with sgmc.start(*arguments, "--threads", "2") as process:
+        for line in process.stderr:
+            if line.startswith("rows: "):
+                break
+        process.kill()
+        process.stderr.read()  # to its end, when the last process that has it is gone
+        assert process.wait(timeout=60) == -signal.SIGKILL
