@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import statistics
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -183,7 +183,7 @@ def read(folder: Path, setting: Setting, listener: Listener) -> tuple[Documents,
     return train, len(words), held_out
 
 
-def join(blocks: Any) -> Documents:
+def join(blocks: Iterable[Documents]) -> Documents:
     """Make consecutive blocks of documents one."""
     listed = list(blocks)
     ends = np.cumsum([0, *(b.indptr[-1] for b in listed)])
