@@ -192,8 +192,8 @@ def join(blocks: Iterable[Documents]) -> Documents:
     )
     return Documents(
         indptr.astype(np.int64),
-        np.concatenate([b.indices for b in listed] or [np.zeros(0)]).astype(np.int32),
-        np.concatenate([b.counts for b in listed] or [np.zeros(0)]).astype(np.int32),
+        np.concatenate([b.indices for b in listed] or [np.zeros(0, np.int32)]).astype(np.int32),
+        np.concatenate([b.counts for b in listed] or [np.zeros(0, np.int32)]).astype(np.int32),
     )
 
 
