@@ -25,6 +25,7 @@ COMMANDS = {
     "infer": "topic proportions of new documents",
     "export": "write the topics as NumPy or safetensors files",
     "corpus": "build a corpus for training, or describe one",
+    "reproduce": "rerun a paper's figure or table",
     "checkpoint": "list, show or verify the checkpoints of a run",
     "bench": "time the kernels and training on this machine",
 }

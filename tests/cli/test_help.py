@@ -14,7 +14,7 @@ pytestmark = pytest.mark.cli
 LEAVES = [
     ["train"], ["eval"], ["topics"], ["infer"], ["export"], ["corpus", "build"],
     ["corpus", "info"], ["checkpoint", "list"], ["checkpoint", "show"], ["checkpoint", "verify"],
-    ["bench"],
+    ["bench"], ["reproduce"],
 ]  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def test_every_command_has_an_example_and_fits_the_width(path):
 @pytest.mark.parametrize("path", LEAVES, ids=" ".join)
 def test_every_option_shows_its_default(path):
     text = " ".join(shown(*path, "--help").split())
-    for name in re.findall(r" (--[a-z][a-z-]+)", text.split("Example")[0]):
+    for name in re.findall(r" (--[a-z][a-z0-9-]+)", text.split("Example")[0]):
         if name != "--help":
             assert re.search(rf"{name}\b[^[]*\[[^]]+\]", text), name
 
@@ -64,7 +64,7 @@ def test_help_imports_no_numpy_and_no_core(tmp_path):
     code = (
         "import sys\nfrom pysgrld.cli import main\n"
         "for args in (['--help'], ['train', '--help'], ['eval', '--help'], ['corpus', '--help'],\n"
-        "             ['bench', '--help']):\n"
+        "             ['bench', '--help'], ['reproduce', '--help'], ['reproduce']):\n"
         "    try: main(args)\n"
         "    except SystemExit as end: assert end.code == 0\n"
         "print([m for m in sys.modules if m in ('numpy', 'tqdm', 'pysgrld.core')])"

@@ -1,0 +1,145 @@
+"""``sgmc reproduce``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pysgrld.errors import UsageError
+from pysgrld.experiments import EXPERIMENTS, Experiment, find
+from pysgrld.options import OPTIONS, duration, integer, text
+
+from .options import Described, flag, plain, quiet, threads
+
+if TYPE_CHECKING:
+    from pysgrld.experiments.frame import Report
+
+#: Where results go, a folder for each experiment.
+OUT = "sgmc-reproduce"
+
+
+def patterns(value: str) -> tuple[str, ...]:
+    """Parse patterns separated by commas."""
+    found = tuple(part.strip() for part in value.split(","))
+    if not all(found):
+        raise UsageError(f"'{value}' is no list of rows, separated by commas")
+    return found
+
+
+@click.command(
+    "reproduce",
+    cls=Described,
+    epilog="""\b
+Examples:
+  sgmc reproduce                                     what there is
+  sgmc reproduce dlda-table1 --corpus 20news --quick
+  sgmc reproduce dlda-table1 --corpus 20news --rows 'tlasgr-*,ours-*'
+  sgmc reproduce dlda-mnist --corpus mnist -o figure3""",
+)
+@click.argument("experiment", required=False, metavar="[EXPERIMENT]")
+@plain("--corpus", "none", "the paper's data: a folder", parse=text, metavar="PATH")
+@flag("--quick", "a small cut, few iterations: to see that it works")
+@plain(
+    "-o/--out", f"{OUT}/EXPERIMENT", "folder of the CSV and PNG files", parse=text, metavar="DIR"
+)
+@flag("--force", "write over what is in that folder")
+@flag("--no-pictures", "CSV files only: matplotlib is not needed")
+@plain("--rows", "all", "rows of the table, by name or pattern", parse=patterns, metavar="NAME,...")
+@plain(
+    "--seeds",
+    "1",
+    "repeat each row with so many seeds, and give the mean",
+    parse=integer(1, 1000),
+    metavar="N",
+)
+@plain(
+    "--seconds",
+    "none",
+    "end each row after so much training: 90s, 10m",
+    parse=duration,
+    metavar="TIME",
+)
+@plain("--seed", "0", OPTIONS["seed"].help, parse=OPTIONS["seed"].parse, metavar="N")
+@quiet
+@threads
+def command(
+    experiment: str | None, corpus: str | None, quick: bool, out: str | None, force: bool,
+    no_pictures: bool, quiet: bool, **values: Any,
+) -> None:  # fmt: skip
+    """Rerun a paper's figure or table: its numbers beside ours.
+
+    Writes the data as CSV and the picture as PNG. Rows are trained at the same time, each with one
+    thread. Without EXPERIMENT, list what there is.
+    """
+    typed = {name: value for name, value in values.items() if value is not None}
+    if experiment is None:
+        if corpus or out or quick or force or no_pictures or typed:
+            raise UsageError(f"name an experiment: there are {', '.join(EXPERIMENTS)}")
+        _list()
+        return
+    chosen = find(experiment)
+    _check(experiment, chosen, corpus, typed)
+
+    from pysgrld.experiments.frame import Setting, make_folder, require_matplotlib
+    from pysgrld.resources import threads as count
+
+    from .progress import Screen
+
+    if not no_pictures:
+        require_matplotlib()
+    if corpus is not None and not Path(corpus).exists():
+        from pysgrld.errors import MissingInputError
+
+        raise MissingInputError(f"{corpus}: is not there; --corpus wants {chosen.corpus}")
+    folder = Path(out or Path(OUT) / experiment)
+    make_folder(folder, force=force)
+    number = count(typed.pop("threads", None)).number
+    source = None if corpus is None else Path(corpus)
+    with Screen(quiet=quiet) as screen:
+        setting = Setting(source, folder, quick, threads=number, pictures=not no_pictures, **typed)
+        report = chosen.run(setting, screen)
+    _show(chosen, report)
+
+
+def _list() -> None:
+    width = max(map(len, EXPERIMENTS))
+    for name, experiment in EXPERIMENTS.items():
+        click.echo(f"{name:<{width}}  {experiment.summary}")
+
+
+def _check(name: str, experiment: Experiment, corpus: str | None, typed: dict[str, Any]) -> None:
+    """Refuse what an experiment has no use for, and say what it needs."""
+    for option in ("rows", "seeds", "seconds"):
+        if option in typed and option not in experiment.options:
+            raise UsageError(f"--{option} has no meaning for {name}: leave it out")
+    if corpus is not None and not experiment.corpus:
+        raise UsageError(f"--corpus has no meaning for {name}, which makes its own data")
+    if corpus is None and experiment.corpus:
+        from pysgrld.errors import MissingInputError
+
+        raise MissingInputError(f"{name} needs its data: give --corpus PATH, {experiment.corpus}")
+
+
+def _show(experiment: Experiment, report: Report) -> None:
+    cells = [tuple(map(str, report.head)), *(tuple(map(cell, row)) for row in report.rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    click.echo(f"{experiment.source}\n")
+    for line in cells:
+        first, *others = zip(line, widths, strict=True)
+        padded = [first[0].ljust(first[1]), *(value.rjust(width) for value, width in others)]
+        click.echo("  ".join(padded).rstrip())
+    click.echo(f"\nthe paper: {experiment.claim}")
+    for sentence in report.found:
+        click.echo(f"found: {sentence}")
+    click.echo(f"written: {', '.join(map(str, report.files))}")
+
+
+def cell(value: Any) -> str:
+    """Show a number, text, or a dash for nothing."""
+    if value is None or value != value:  # NaN
+        return "-"
+    if isinstance(value, float):
+        return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3f}"
+    return str(value)

@@ -1,0 +1,86 @@
+"""Papers' figures and tables, rerun: a module each, and a row in a table.
+
+The module has ``run(setting, listener) -> Report`` (see `pysgrld.experiments.frame`) and is imported
+when it is used: the list must be instant, so no NumPy here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from pysgrld.errors import UsageError
+
+
+class Experiment(NamedTuple):
+    """One figure or table of a paper.
+
+    Attributes
+    ----------
+    module : str
+        Beside this file.
+    summary : str
+        What is rerun, in one line.
+    source : str
+        Paper, and where in it.
+    claim : str
+        What the paper says, in a sentence or two.
+    corpus : str
+        What ``--corpus`` must name; empty where the experiment makes its own data.
+    options : tuple of str
+        Those of ``sgmc reproduce`` that only some experiments have a use for, and this one has.
+    """
+
+    module: str
+    summary: str
+    source: str
+    claim: str
+    corpus: str = ""
+    options: tuple[str, ...] = ()
+
+    @property
+    def run(self) -> Callable[..., Any]:
+        """Import what does it."""
+        run: Callable[..., Any] = importlib.import_module(f"{__name__}.{self.module}").run
+        return run
+
+
+_DLDA = "Cong, Chen, Liu and Zhou (2017), Deep latent Dirichlet allocation with TLASGR MCMC"
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "dlda-table1": Experiment(
+        "dlda_table1",
+        "perplexity of deep LDA on 20News: four samplers, one to three layers, and ours",
+        f"{_DLDA}, Table 1 and Figure 1 (a)",
+        "Gibbs over the whole corpus is best and gains with every layer; TLASGR is within a few "
+        "points of it, TLFSGR slightly above, SGRLD above that.",
+        "a folder with the authors' matrix: docword.NAME.train.txt, docword.NAME.test-observed.txt "
+        "and docword.NAME.test-heldout.txt, each perhaps .gz, and vocab.NAME.txt",
+        ("rows", "seeds", "seconds"),
+    ),
+    "dlda-mnist": Experiment(
+        "dlda_mnist",
+        "what three layers learn of handwritten digits: TLFSGR beside TLASGR",
+        f"{_DLDA}, Figure 3",
+        "After one epoch the atoms of all layers are meaningful with TLASGR, whose steps adapt to "
+        "each layer; with TLFSGR those of layers 2 and 3 have hardly moved.",
+        "a folder with train-images-idx3-ubyte or train-images-idx3-ubyte.gz",
+    ),
+}  # fmt: skip
+
+
+def find(name: str) -> Experiment:
+    """One experiment.
+
+    Raises
+    ------
+    UsageError
+        If there is none of that name.
+    """
+    if name in EXPERIMENTS:
+        return EXPERIMENTS[name]
+    near = difflib.get_close_matches(name, EXPERIMENTS, 1)
+    hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(EXPERIMENTS)}"
+    raise UsageError(f"no experiment '{name}': {hint}")

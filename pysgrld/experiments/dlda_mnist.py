@@ -1,0 +1,296 @@
+"""Figure 3 of the paper on deep LDA (Cong et al. 2017): what three layers learn of MNIST's digits.
+
+A Poisson randomized gamma belief network of 128, 64 and 32 topics over 784 pixels, one epoch of
+minibatches of 200 images, with the constants of the authors' code (``--preset dlda-2017``). A topic of
+a layer above the first is shown as the picture that it stands for, Phi1 Phi2 ... phi_k.
+
+Two numbers for each layer tell whether it has learned anything, without looking: the spread of a topic
+over what is below it, exp(entropy) / number of topics there, averaged over topics, and the cosine
+between the pictures of two topics, averaged over pairs. Random topics are spread wide and look alike.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.chain import Chain
+from pysgrld.errors import CorpusError, MissingInputError
+from pysgrld.experiments.frame import (
+    Listener,
+    Report,
+    Setting,
+    new_figure,
+    write_csv,
+    write_png,
+)
+from pysgrld.experiments.processes import in_processes
+from pysgrld.models.dlda import name_of, prior_mean
+from pysgrld.settings import Facts, resolve
+from pysgrld.stream import Stream
+from pysgrld.types import Documents, Doubles, Parts
+
+ALGORITHMS = ("tlfsgr", "tlasgr")
+LAYERS = (128, 64, 32)
+FILE = "train-images-idx3-ubyte"
+#: First bytes of a file of unsigned bytes in three dimensions.
+MAGIC = bytes((0, 0, 8, 3))
+#: Images and minibatch where a person only wants to see it work.
+QUICK_IMAGES, QUICK_MINIBATCH = 400, 50
+#: Columns of a layer's sheet of pictures.
+ACROSS = {128: 8, 64: 8, 32: 4}
+
+
+class Images(NamedTuple):
+    """Images as documents: a pixel is a word, its grey level its count; and their height and width."""
+
+    documents: Documents
+    height: int
+    width: int
+
+
+class Task(NamedTuple):
+    """One sampler: plain values, for another process."""
+
+    options: dict[str, Any]
+    images: Documents
+    pixels: int
+    threads: int
+
+
+class Learned(NamedTuple):
+    """Topics at the start and after the epoch, and the seconds that took."""
+
+    start: Parts
+    end: Parts
+    seconds: float
+
+
+def run(setting: Setting, listener: Listener) -> Report:
+    """Learn both dictionaries; write ``layers.csv``, ``atoms-LAYER.csv`` and ``atoms-LAYER.png``."""
+    assert setting.corpus is not None
+    images = read_images(setting.corpus)
+    data = images.documents
+    if setting.quick:
+        data = data.take(np.arange(min(QUICK_IMAGES, len(data))))
+    pixels = images.height * images.width
+    tasks = [task(algo, data, pixels, setting) for algo in ALGORITHMS]
+    batches = -(-len(data) // tasks[0].options["minibatch"])
+    listener.note(
+        f"{len(data):,} images of {images.height} x {images.width} pixels, {batches} minibatches"
+    )
+    with listener.counting("epoch", 100) as tell:
+        learned = in_processes(learn, tasks, [1.0] * len(tasks), setting.threads, tell)
+    found = dict(zip(ALGORITHMS, learned, strict=True))
+    rows = table(found)
+    files = [write_csv(setting.out / "layers.csv", HEAD, rows)]
+    for layer in range(len(LAYERS)):
+        sheets = {algo: atoms(found[algo].end, layer) for algo in ALGORITHMS}
+        files.append(write_atoms(setting.out / f"atoms-{layer + 1}.csv", sheets))
+        if setting.pictures:
+            path = setting.out / f"atoms-{layer + 1}.png"
+            files.append(draw(path, layer, sheets, images, batches))
+    return Report(HEAD, rows, sentences(rows, setting), files)
+
+
+# ---- images
+
+
+def read_images(path: Path) -> Images:
+    """Read a file of MNIST's format, or the one of training images in a folder.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such file.
+    CorpusError
+        If it is none of that format, or cut off.
+    """
+    choices = [path / FILE, path / f"{FILE}.gz"] if path.is_dir() else [path]
+    file = next((choice for choice in choices if choice.is_file()), None)
+    if file is None:
+        raise MissingInputError(
+            f"{path}: no {FILE} or {FILE}.gz there: name the folder of MNIST's files, or such a file"
+        )
+    try:
+        data = file.read_bytes()
+        if data[:2] == b"\x1f\x8b":
+            data = gzip.decompress(data)
+    except (OSError, EOFError, ValueError) as error:
+        raise CorpusError(f"cannot be read: {error}; get the file again", file) from None
+    if data[:4] != MAGIC or len(data) < 16:
+        raise CorpusError("is no idx file of images, unsigned bytes in three dimensions", file)
+    n, height, width = (int(size) for size in np.frombuffer(data, ">u4", 3, 4))
+    if len(data) != 16 + n * height * width:
+        raise CorpusError(
+            f"{n} images of {height} x {width} bytes are announced, {len(data) - 16} bytes follow: "
+            "get the file again",
+            file,
+        )
+    grey = np.frombuffer(data, np.uint8, offset=16).reshape(n, height * width)
+    grey = grey[grey.any(axis=1)]
+    if not len(grey):
+        raise CorpusError("all images are black: there is nothing to learn", file)
+    lit = grey > 0
+    indptr = np.concatenate(([0], np.cumsum(lit.sum(axis=1)))).astype(np.int64)
+    documents = Documents(indptr, np.nonzero(lit)[1].astype(np.int32), grey[lit].astype(np.int32))
+    return Images(documents, height, width)
+
+
+# ---- learning
+
+
+def task(algo: str, images: Documents, pixels: int, setting: Setting) -> Task:
+    """One sampler, its options resolved."""
+    given: dict[str, Any] = {
+        "preset": "dlda-2017", "algo": algo, "layers": LAYERS, "link": "real", "seed": setting.seed
+    }  # fmt: skip
+    if setting.quick:
+        given["minibatch"] = QUICK_MINIBATCH
+    facts = Facts(len(images), pixels, images.tokens, 0, lambda size, seed: pixels)
+    options, _ = resolve(given, facts)
+    return Task(options, images, pixels, max(1, setting.threads // len(ALGORITHMS)))
+
+
+def learn(work: Task, share: Callable[[float], None]) -> Learned:
+    """One epoch."""
+    stream = Stream.of(work.options, work.images, np.arange(len(work.images)))
+    chain = Chain(work.options, stream, work.pixels, work.images.tokens, work.threads)
+    try:
+        start = chain.parts()
+        seconds = 0.0
+        while chain.step < stream.per_epoch:
+            began = time.perf_counter()
+            chain.advance()
+            seconds += time.perf_counter() - began
+            chain.check()
+            share(chain.step / stream.per_epoch)
+        return Learned(start, chain.parts(), seconds)
+    finally:
+        chain.close()
+
+
+# ---- what came out
+
+
+def topics(parts: Parts, layer: int) -> Doubles:
+    """Topics of a layer, counted from 0, over what is below it, (K_{l-1}, K_l); columns sum to 1."""
+    below = parts["phi"].shape[0] if layer == 0 else LAYERS[layer - 1]
+    phi: Doubles = parts[name_of(layer)][:below, : LAYERS[layer]].astype(np.float64)
+    phi /= phi.sum(axis=0)
+    return phi
+
+
+def projected(parts: Parts, layer: int) -> Doubles:
+    """Topics of a layer over pixels, (V, K_l): Phi1 Phi2 ... (Cong et al. 2017, section 2)."""
+    found = topics(parts, 0)
+    for above in range(1, layer + 1):
+        found = found @ topics(parts, above)
+    return found
+
+
+def spread(phi: Doubles) -> float:
+    """Mean over columns of exp(entropy), over the number of rows: 1 for even topics, 1/V for one word."""
+    entropy = -(phi * np.log(np.maximum(phi, np.finfo(np.float64).tiny))).sum(axis=0)
+    return float(np.exp(entropy).mean() / len(phi))
+
+
+def cosine(pictures: Doubles) -> float:
+    """Mean cosine over pairs of different columns."""
+    unit = pictures / np.linalg.norm(pictures, axis=0)
+    k = unit.shape[1]
+    return float(((unit.T @ unit).sum() - k) / (k * (k - 1)))
+
+
+class Atoms(NamedTuple):
+    """Topics of a layer as pictures, (K, V), the heaviest first, and their weights (K,)."""
+
+    pictures: Doubles
+    weights: Doubles
+
+
+def atoms(parts: Parts, layer: int) -> Atoms:
+    """Pictures of a layer, by their expected share of an image."""
+    weights = prior_mean(parts, LAYERS, layer)
+    order = np.argsort(-weights, kind="stable")
+    return Atoms(projected(parts, layer).T[order], weights[order])
+
+
+HEAD = ("layer", "topics", "sampler", "spread", "cosine", "seconds")
+#: What topics are before the first minibatch, in that table.
+START = "at first"
+
+
+def table(found: dict[str, Learned]) -> list[tuple[Any, ...]]:
+    """Spread and cosine of each layer: at first, the same for both, and after the epoch."""
+    first = Learned(found["tlasgr"].start, found["tlasgr"].start, 0.0)
+    return [
+        (layer + 1, k, name, spread(topics(learned.end, layer)),
+         cosine(projected(learned.end, layer)), learned.seconds)
+        for layer, k in enumerate(LAYERS)
+        for name, learned in {START: first, **found}.items()
+    ]  # fmt: skip
+
+
+def sentences(rows: list[tuple[Any, ...]], setting: Setting) -> list[str]:
+    """Which of the two has learned more in the upper layers."""
+    found = []
+    if setting.quick:
+        found.append("a few images: only that it works can be seen from this.")
+    numbers = {(layer, name): (wide, alike) for layer, _, name, wide, alike, _ in rows}
+    for layer in range(2, len(LAYERS) + 1):
+        fixed, adaptive = (numbers[layer, algo] for algo in ALGORITHMS)
+        verdict = "as" if all(a < f for a, f in zip(adaptive, fixed, strict=True)) else "NOT as"
+        found.append(
+            f"layer {layer}, TLASGR against TLFSGR: spread {adaptive[0]:.2f} to {fixed[0]:.2f}, "
+            f"cosine {adaptive[1]:.2f} to {fixed[1]:.2f}, {verdict} in the paper's figure."
+        )
+    return found
+
+
+def write_atoms(path: Path, sheets: dict[str, Atoms]) -> Path:
+    """Pictures as numbers, a row each."""
+    pixels = next(iter(sheets.values())).pictures.shape[1]
+    rows = (
+        (algo, number, float(weight), *(f"{p:.4g}" for p in picture))
+        for algo, sheet in sheets.items()
+        for number, (picture, weight) in enumerate(zip(*sheet, strict=True), 1)
+    )
+    return write_csv(path, ("sampler", "atom", "weight", *map(str, range(pixels))), rows)
+
+
+def draw(path: Path, layer: int, sheets: dict[str, Atoms], images: Images, batches: int) -> Path:
+    """Sheets of the pictures of a layer, one sampler beside the other; each to its own maximum."""
+    k = LAYERS[layer]
+    across = ACROSS[k]
+    down = k // across
+    figure = new_figure(2 * (0.42 * across + 0.3), 0.42 * down + 1.1)
+    panels = figure.subplots(1, len(sheets))
+    for (algo, sheet), axes in zip(sheets.items(), panels, strict=True):
+        axes.imshow(mosaic(sheet.pictures, across, images), cmap="gray", interpolation="nearest")
+        axes.set_axis_off()
+        axes.set_title(algo.upper(), fontsize=10)
+    product = "".join(f"Φ{'₁₂₃'[i]}" for i in range(layer + 1))
+    figure.suptitle(
+        f"MNIST, layer {layer + 1}: {k} atoms {product}, {batches} minibatches,\nthe most used first",
+        fontsize=10,
+    )
+    return write_png(path, figure, dpi=130)
+
+
+def mosaic(pictures: Doubles, across: int, images: Images) -> Doubles:
+    """Pictures side by side, one grey pixel between them, each scaled to its own maximum."""
+    high, wide = images.height + 1, images.width + 1
+    down = -(-len(pictures) // across)
+    sheet = np.full((down * high + 1, across * wide + 1), 0.35)
+    places = itertools.product(range(down), range(across))
+    for picture, (i, j) in zip(pictures, places, strict=False):
+        tile = sheet[i * high + 1 : (i + 1) * high, j * wide + 1 : (j + 1) * wide]
+        tile[:] = (picture / picture.max()).reshape(images.height, images.width)
+    return sheet

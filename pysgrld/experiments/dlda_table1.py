@@ -1,0 +1,345 @@
+"""Table 1 of the paper on deep LDA (Cong et al. 2017): perplexity on the authors' 20News matrix.
+
+Four samplers by one, two and three layers, with the constants of the authors' code (``--preset
+dlda-2017``), and our own default sampler beside them. Every row trains with one thread:
+
+- a sample after each minibatch, 1500 of them after 2000 minibatches (Gibbs: 1000 iterations) of
+  burn-in. Rates of the first layer are summed over samples, then normalised: the paper's perplexity
+  (section 5). The mean of normalised probabilities, which is the perplexity of ``sgmc eval``, stands
+  beside it.
+- in the authors' code a test document's chain gets one sweep a minibatch from the first one on. Here
+  it gets 50 at the first sample and two at each further one (`pysgrld.evaluate.Completion`).
+- the point perplexity, after 50, 100, 200, 300, ... minibatches as theirs and earlier too, has 50
+  sweeps, the last 25 kept, not 600.
+
+Our rows have our defaults for everything, and visit as many documents as those of minibatches of 200.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import tempfile
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pysgrld.corpus import CorpusOptions, open_corpus
+from pysgrld.corpus.matched import matched_documents
+from pysgrld.errors import CorpusError, MissingInputError, UsageError
+from pysgrld.evaluate import HeldOut, pair, visits
+from pysgrld.experiments.curves import (
+    Curve,
+    Point,
+    Task,
+    cost,
+    plot,
+    scale_perplexity,
+    scale_seconds,
+    train_row,
+)
+from pysgrld.experiments.frame import (
+    COLOURS,
+    Listener,
+    Report,
+    Setting,
+    new_figure,
+    write_csv,
+    write_png,
+)
+from pysgrld.experiments.processes import in_processes
+from pysgrld.settings import Facts, resolve
+from pysgrld.stream import minibatch_words
+from pysgrld.types import Documents
+
+#: The paper's figures for 20News.
+PAPER = {
+    "tlasgr-128": 770, "tlasgr-128-64": 758, "tlasgr-128-64-32": 757,
+    "tlfsgr-128": 772, "tlfsgr-128-64": 759, "tlfsgr-128-64-32": 760,
+    "sgrld-128": 777, "sgrld-128-64": 770, "sgrld-128-64-32": 775,
+    "gibbs-128": 768, "gibbs-128-64": 754, "gibbs-128-64-32": 752,
+}  # fmt: skip
+LAYERS = ((128,), (128, 64), (128, 64, 32))
+SAMPLERS = ("tlasgr", "tlfsgr", "sgrld", "gibbs", "ours")
+
+#: Samples after the burn-in, and in what a person only wants to see work.
+COLLECTED, QUICK_BURN_IN, QUICK_COLLECTED = 1500, 20, 20
+#: Documents to train on and to score then.
+QUICK_DOCUMENTS = (400, 150)
+#: Options that make iterations short then.
+QUICK = {"minibatch": 50, "sweeps": 12, "kept-sweeps": 4}
+
+
+def run(setting: Setting, listener: Listener) -> Report:
+    """Train and score all rows; write ``table1.csv``, ``curves.csv`` and ``curves.png``."""
+    wanted = names(setting.rows)
+    assert setting.corpus is not None
+    train, words, held_out = read(setting.corpus, setting, listener)
+    tasks = [
+        task(name, seed, train, words, held_out, setting)
+        for seed in range(setting.seed, setting.seed + setting.seeds)
+        for name in wanted
+    ]
+    listener.note(
+        f"{len(train):,} documents to train on, {len(held_out.observed):,} to score; {len(tasks)} "
+        f"rows, {min(setting.threads, len(tasks))} at a time"
+    )
+    curves: dict[int, Curve] = {}
+    table, series = setting.out / "table1.csv", setting.out / "curves.csv"
+
+    def keep(at: int, curve: Curve) -> None:
+        curves[at] = curve
+        listener.note(f"{curve.name}, seed {curve.seed}: {curve.fault or told(curve.points[-1])}")
+        so_far = [curves[i] for i in sorted(curves)]
+        write_csv(table, HEAD, rows(wanted, so_far))
+        write_csv(
+            series,
+            ("row", "seed", *Point._fields),
+            [(c.name, c.seed, *p) for c in so_far for p in c.points],
+        )
+
+    with listener.counting("rows", 100) as tell:
+        found = in_processes(
+            train_row, tasks, [cost(t) for t in tasks], setting.threads, tell, keep
+        )
+    files = [table, series]
+    if setting.pictures:
+        files.append(draw(setting.out / "curves.png", found, quick=setting.quick))
+    shown = rows(wanted, found)
+    columns = len(HEAD)
+    if setting.seeds == 1:
+        columns = HEAD.index("seeds")
+    return Report(
+        HEAD[:columns], [line[:columns] for line in shown], sentences(shown, found, setting), files
+    )
+
+
+# ---- what is trained on what
+
+
+def names(patterns: tuple[str, ...]) -> list[str]:
+    """Rows that match any pattern, in the order of the table.
+
+    Raises
+    ------
+    UsageError
+        If a pattern matches none.
+    """
+    every = [f"{sampler}-{'-'.join(map(str, layers))}" for sampler in SAMPLERS for layers in LAYERS]
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in every):
+            raise UsageError(
+                f"--rows {pattern}: there is no such row; there are {', '.join(every)}"
+            )
+    return [n for n in every if not patterns or any(fnmatchcase(n, p) for p in patterns)]
+
+
+def read(folder: Path, setting: Setting, listener: Listener) -> tuple[Documents, int, HeldOut]:
+    """Training documents, number of words, and the authors' split of the test documents.
+
+    Raises
+    ------
+    MissingInputError
+        If the folder does not hold the three files.
+    CorpusError
+        If they do not fit together.
+    """
+    found = sorted(folder.glob("docword.*.test-observed.txt*")) if folder.is_dir() else []
+    if not found:
+        raise MissingInputError(
+            f"{folder}: no folder with docword.NAME.test-observed.txt(.gz) and, beside it, "
+            "docword.NAME.train.txt, docword.NAME.test-heldout.txt and vocab.NAME.txt"
+        )
+    observed = found[0]
+    others = [
+        observed.with_name(observed.name.replace(".test-observed.", f".{part}."))
+        for part in ("train", "test-heldout")
+    ]
+    for path in others:
+        if not path.exists():
+            raise MissingInputError(
+                f"{path}: there is no such file, which belongs to {observed.name}"
+            )
+    options = CorpusOptions(min_df=0)
+    with tempfile.TemporaryDirectory(prefix="sgmc-") as scratch:
+        corpus = open_corpus([str(others[0])], options, store=Path(scratch) / "train",
+                             threads=setting.threads, log=listener.note)  # fmt: skip
+        train = corpus.take(np.arange(corpus.documents))
+        words = corpus.vocabulary
+    # documents that are empty in one part keep their row
+    parts = [
+        join(matched_documents([str(path)], CorpusOptions(), words, threads=setting.threads,
+                               notify=lambda progress: None, log=listener.note))
+        for path in (observed, others[1])
+    ]  # fmt: skip
+    held_out = pair(*parts)
+    if setting.quick:
+        train, held_out = cut(train, held_out)
+    if len(held_out.observed) == 0:
+        raise CorpusError("no document has both observed and held-out tokens", observed)
+    return train, len(words), held_out
+
+
+def join(blocks: Iterable[Documents]) -> Documents:
+    """Make consecutive blocks of documents one."""
+    listed = list(blocks)
+    ends = np.cumsum([0, *(b.indptr[-1] for b in listed)])
+    indptr = np.concatenate(
+        [np.zeros(1, np.int64), *(b.indptr[1:] + e for b, e in zip(listed, ends, strict=False))]
+    )
+    return Documents(
+        indptr.astype(np.int64),
+        np.concatenate([b.indices for b in listed] or [np.zeros(0, np.int32)]).astype(np.int32),
+        np.concatenate([b.counts for b in listed] or [np.zeros(0, np.int32)]).astype(np.int32),
+    )
+
+
+def cut(train: Documents, held_out: HeldOut) -> tuple[Documents, HeldOut]:
+    """Keep the first few of both."""
+    few, scored = (np.arange(n) for n in QUICK_DOCUMENTS)
+    few, scored = few[: len(train)], scored[: len(held_out.observed)]
+    return train.take(few), HeldOut(
+        held_out.observed.take(scored), held_out.held_out.take(scored),
+        held_out.doc_ids[scored], held_out.dropped,
+    )  # fmt: skip
+
+
+def task(
+    name: str, seed: int, train: Documents, words: int, held_out: HeldOut, setting: Setting
+) -> Task:
+    """One row with one seed, its options resolved."""
+    sampler, *widths = name.split("-")
+    given: dict[str, Any] = {"layers": tuple(map(int, widths)), "seed": seed}
+    given |= {"algo": "scir"} if sampler == "ours" else {"algo": sampler, "preset": "dlda-2017"}
+    if setting.quick:
+        given |= {"burn-in": QUICK_BURN_IN}
+        if sampler != "gibbs":
+            given |= {"warm-up": 10 if sampler == "ours" else 0, **QUICK}
+    facts = Facts(
+        len(train), words, train.tokens, visits(held_out),
+        minibatch_words(train, np.arange(len(train))),
+    )  # fmt: skip
+    options, _ = resolve(given, facts)
+    collected = QUICK_COLLECTED if setting.quick else COLLECTED
+    iterations = options["burn-in"] + collected * options["sample-every"]
+    if sampler == "ours":
+        published = task("tlasgr-128", seed, train, words, held_out, setting)
+        visited = published.iterations * published.options["minibatch"]
+        iterations = -(-visited // options["minibatch"])
+    return Task(name, options, iterations, train, words, held_out, setting.seconds)
+
+
+# ---- what came out
+
+HEAD = (
+    "row", "paper", "rate-weighted", "perplexity", "point", "samples", "iterations", "seconds",
+    "seeds", "sd",
+)  # fmt: skip
+
+
+def rows(wanted: list[str], curves: list[Curve]) -> list[tuple[Any, ...]]:
+    """One line for each row of the table: means over its seeds; of a diverged one, none."""
+    lines: list[tuple[Any, ...]] = []
+    for name in wanted:
+        own = [c for c in curves if c.name == name]
+        ends = [c.points[-1] for c in own if c.points and not c.fault]
+        if not ends:
+            lines.append((name, PAPER.get(name), *(None,) * 6, 0, None))
+            continue
+        mean = Point._make(map(statistics.fmean, zip(*ends, strict=True)))
+        spread = statistics.stdev(e.rate_weighted for e in ends) if len(ends) > 1 else None
+        lines.append(
+            (name, PAPER.get(name), mean.rate_weighted, mean.perplexity, mean.point,
+             round(mean.samples), round(mean.iteration), mean.seconds, len(ends), spread)
+        )  # fmt: skip
+    return lines
+
+
+def told(point: Point) -> str:
+    """Where a row ended."""
+    if not point.samples:
+        return (
+            f"point perplexity {point.point:.1f}, no sample yet after {point.iteration} iterations"
+        )
+    return f"perplexity {point.rate_weighted:.1f}, mean of {point.samples} samples"
+
+
+def sentences(shown: list[tuple[Any, ...]], curves: list[Curve], setting: Setting) -> list[str]:
+    """The order of the samplers at each width, and what must not be compared."""
+    found = []
+    if setting.quick:
+        found.append("a small cut and few iterations: only that it works can be seen from this.")
+    weighted = {
+        line[0]: line[2] for line in shown if line[2] is not None and math.isfinite(line[2])
+    }
+    for layers in LAYERS:
+        size = "-".join(map(str, layers))
+        scores = {s: weighted[f"{s}-{size}"] for s in SAMPLERS if f"{s}-{size}" in weighted}
+        paper = {s: PAPER[f"{s}-{size}"] for s in scores if f"{s}-{size}" in PAPER}
+        if not scores:
+            continue
+        line = f"{size}: {order(scores)}"
+        found.append(line + (f"; in the paper {order(paper)}" if len(paper) > 1 else ""))
+    early = [c.name for c in curves if c.points and not c.points[-1].samples]
+    if early:
+        found.append(f"no sample yet, the burn-in is longer: {', '.join(dict.fromkeys(early))}")
+    found += [f"{c.name}, seed {c.seed}: {c.fault}" for c in curves if c.fault]
+    return found
+
+
+def order(scores: Mapping[str, float]) -> str:
+    """Names and numbers, the lowest first."""
+    return " < ".join(f"{n} {scores[n]:.0f}" for n in sorted(scores, key=lambda n: scores[n]))
+
+
+def draw(path: Path, curves: list[Curve], *, quick: bool) -> Path:
+    """Perplexity against training seconds, a panel for each number of layers."""
+    sizes = [
+        "-".join(map(str, layers))
+        for layers in LAYERS
+        if any(c.name.split("-", 1)[1] == "-".join(map(str, layers)) for c in curves)
+    ]
+    figure = new_figure(1.2 + 4.4 * len(sizes), 4.8)
+    panels = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
+    for size, axes in zip(sizes, panels, strict=True):
+        for sampler, colour in zip(SAMPLERS, COLOURS, strict=False):
+            name = f"{sampler}-{size}"
+            for curve in (c for c in curves if c.name == name and c.points):
+                plot(axes, curve, colour)
+                if name in PAPER and curve.points[-1].samples and not quick:
+                    axes.plot(curve.points[-1].seconds, PAPER[name], "x", color=colour, ms=7,
+                              mew=1.8)  # fmt: skip
+        scale_seconds(axes)
+        axes.set_title(f"{size} topics, from the data up" if "-" in size else f"{size} topics")
+        axes.grid(color="#e6e6e6", lw=0.7)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+    scale_perplexity(panels[0], [p.point for c in curves for p in c.points])
+    figure.suptitle(
+        "Deep LDA on 20News" + (", a small cut" if quick else "") + " (Cong et al. 2017, Table 1)"
+    )
+    _legend(figure, {c.name.split("-", 1)[0] for c in curves}, quick=quick)
+    return write_png(path, figure)
+
+
+def _legend(figure: Any, drawn: set[str], *, quick: bool) -> None:
+    from matplotlib.lines import Line2D
+
+    labels = {"gibbs": "Gibbs, whole corpus", "ours": "ours: SCIR"}
+    handles = [
+        Line2D([], [], color=colour, lw=2.2, label=labels.get(sampler, sampler.upper()))
+        for sampler, colour in zip(SAMPLERS, COLOURS, strict=False)
+        if sampler in drawn
+    ]
+    handles += [
+        Line2D([], [], color="black", lw=2.2, label="samples averaged"),
+        Line2D([], [], color="black", lw=1.0, ls=":", label="current topics"),
+    ]
+    if not quick:
+        handles.append(
+            Line2D([], [], color="black", marker="x", ls="", mew=1.8, label="the paper's")
+        )
+    figure.legend(handles=handles, loc="outside right center", frameon=False)

@@ -1,0 +1,112 @@
+"""Rows of an experiment, each by a process with one thread; results do not depend on how many."""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import os
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, TypeVar
+
+from pysgrld.errors import Interrupted, MemoryLimitError
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+#: Seconds between two looks at how far the rows are.
+LOOK = 0.5
+#: Of a process: share done of every task, and whether to stop.
+_shared: tuple[Any, Any] | None = None
+
+
+def in_processes(
+    work: Callable[[Task, Callable[[float], None]], Result],
+    tasks: Sequence[Task],
+    costs: Sequence[float],
+    processes: int,
+    tell: Callable[[int], None],
+    done: Callable[[int, Result], None] = lambda at, result: None,
+) -> list[Result]:
+    """Results of ``work(task, share)`` in the order of the tasks; dear ones are begun first.
+
+    A process is spawned, not forked: a fork in the presence of OpenMP's threads may hang.
+
+    Parameters
+    ----------
+    work : callable
+        Of a module, so that another process can import it. It calls ``share`` often, with how much
+        of the task is done, from 0 to 1; that call ends a task that nobody waits for any more.
+    tasks : sequence
+        Plain values.
+    costs : sequence of float
+        What each task takes, in any unit.
+    processes : int
+        At most.
+    tell : callable
+        Told how much of all is done, in percent.
+    done : callable, optional
+        Told of each result as soon as it is there: its task's position, and the result.
+
+    Raises
+    ------
+    MemoryLimitError
+        If a process was killed.
+    """
+    context = mp.get_context("spawn")
+    shares, stop = context.Array("d", len(tasks)), context.Event()
+    executor = ProcessPoolExecutor(
+        max(1, min(processes, len(tasks))), context, _start, (shares, stop)
+    )
+    found: dict[int, Result] = {}
+    try:
+        running: dict[Future[Result], int] = {
+            executor.submit(_do, work, at, tasks[at]): at
+            for at in sorted(range(len(tasks)), key=lambda i: -costs[i])
+        }
+        while running:
+            ready, _ = wait(running, LOOK, FIRST_COMPLETED)
+            for future in ready:
+                at = running.pop(future)
+                found[at] = future.result()
+                shares[at] = 1.0
+                done(at, found[at])
+            tell(int(100 * sum(c * s for c, s in zip(costs, shares[:], strict=True)) / sum(costs)))
+    except BrokenProcessPool:
+        raise MemoryLimitError(
+            "a process of the experiment was killed, for want of memory as a rule: use fewer --threads"
+        ) from None
+    finally:
+        stop.set()
+        executor.shutdown(cancel_futures=True)
+    return [found[at] for at in range(len(tasks))]
+
+
+def _start(shares: Any, stop: Any) -> None:
+    global _shared
+    _shared = shares, stop
+    # Ctrl-C reaches all processes of a terminal: the first one tells the others
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it has died, of whatever."""
+    parent = mp.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _do(work: Callable[[Task, Callable[[float], None]], Result], at: int, task: Task) -> Result:
+    assert _shared is not None
+    shares, stop = _shared
+
+    def share(part: float) -> None:
+        if stop.is_set():
+            raise Interrupted("nobody waits for this row any more")
+        shares[at] = part
+
+    return work(task, share)

@@ -1,0 +1,228 @@
+"""`sgmc reproduce`: its files and its refusals. Never whether a paper was right."""
+
+import csv
+import signal
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from pysgrld.cli import main
+
+from pysgrld.experiments import EXPERIMENTS
+
+pytestmark = pytest.mark.cli
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def rows_of(path):
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def docword(path, rng, documents, per_document):
+    rows = [np.unique(rng.integers(1, 41, per_document)) for _ in range(documents)]
+    lines = [f"{d} {w} 1\n" for d, row in enumerate(rows, 1) for w in row]
+    path.write_text(f"{documents}\n40\n{len(lines)}\n" + "".join(lines))
+
+
+@pytest.fixture
+def matrix(sgmc):
+    """A folder as the authors' 20News, of 120 documents over 40 words."""
+    folder, rng = sgmc.folder / "news", np.random.default_rng(0)
+    folder.mkdir()
+    (folder / "vocab.news.txt").write_text("".join(f"w{i}\n" for i in range(40)))
+    for part, documents, per_document in (
+        ("train", 120, 12), ("test-observed", 30, 10), ("test-heldout", 30, 3)
+    ):  # fmt: skip
+        docword(folder / f"docword.news.{part}.txt", rng, documents, per_document)
+    return folder
+
+
+@pytest.fixture
+def digits(sgmc):
+    """A folder as MNIST's, of 120 images of a bright bar each."""
+    folder, rng = sgmc.folder / "digits", np.random.default_rng(0)
+    folder.mkdir()
+    grey = np.zeros((120, 10, 12), np.uint8)
+    for image in grey:
+        image[:, rng.integers(12)] = rng.integers(50, 256, 10)
+    header = bytes((0, 0, 8, 3)) + np.array(grey.shape, ">u4").tobytes()
+    (folder / "train-images-idx3-ubyte").write_bytes(header + grey.tobytes())
+    return folder
+
+
+def test_without_a_name_there_is_a_line_for_each(sgmc):
+    done = sgmc("reproduce")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == list(EXPERIMENTS)
+    assert done.stderr == ""
+
+
+def test_table1_writes_its_table_its_curves_and_a_picture(sgmc, matrix):
+    done = sgmc("reproduce", "dlda-table1", "--corpus", "news", "--quick", "--threads", "2", "--rows",
+                "tlasgr-128,ours-128")  # fmt: skip
+    folder = sgmc.folder / "sgmc-reproduce" / "dlda-table1"
+    assert sorted(p.name for p in folder.iterdir()) == ["curves.csv", "curves.png", "table1.csv"]
+    assert (folder / "curves.png").read_bytes()[:8] == PNG
+    published, ours = rows_of(folder / "table1.csv")
+    assert (published["row"], published["paper"], published["samples"]) == (
+        "tlasgr-128",
+        "770",
+        "20",
+    )
+    assert (ours["row"], ours["paper"]) == ("ours-128", "")
+    for row in (published, ours):
+        assert 5 < float(row["rate-weighted"]) < 200
+        assert 5 < float(row["perplexity"]) < 200
+    points = rows_of(folder / "curves.csv")
+    assert [p["iteration"] for p in points if p["row"] == "tlasgr-128"] == ["10", "20", "30", "40"]
+    assert points[0]["perplexity"] == ""  # no sample yet
+    lines = done.stdout.splitlines()
+    assert lines[0].endswith("Table 1 and Figure 1 (a)")
+    assert any(line.startswith("tlasgr-128 ") and "770" in line for line in lines)
+    assert any(line.startswith("the paper: Gibbs") for line in lines)
+    assert "only that it works" in done.stdout
+    assert "sgmc-reproduce/dlda-table1/curves.png" in lines[-1]
+
+
+def test_figures_do_not_depend_on_how_many_rows_run_at_once(sgmc, matrix):
+    figures = []
+    for number in (1, 2):
+        sgmc("reproduce", "dlda-table1", "--corpus", "news", "--quick", "--rows", "tlfsgr-128*", "-o",
+             number, "--threads", number, "--no-pictures", "--seed", "3")  # fmt: skip
+        assert not list((sgmc.folder / str(number)).glob("*.png"))
+        points = rows_of(sgmc.folder / str(number) / "curves.csv")
+        figures.append([row | {"seconds": ""} for row in points])
+    key = lambda row: (row["row"], int(row["iteration"]))  # noqa: E731
+    assert sorted(figures[0], key=key) == sorted(figures[1], key=key)
+    assert {row["seed"] for row in figures[0]} == {"3"}
+
+
+def test_seeds_are_repetitions(sgmc, matrix):
+    done = sgmc("reproduce", "dlda-table1", "--corpus", "news", "--quick", "--rows", "gibbs-128",
+                "--seeds", "2", "--no-pictures")  # fmt: skip
+    folder = sgmc.folder / "sgmc-reproduce" / "dlda-table1"
+    (row,) = rows_of(folder / "table1.csv")
+    ends = [
+        float(p["rate_weighted"]) for p in rows_of(folder / "curves.csv") if p["samples"] == "20"
+    ]
+    assert len(set(ends)) == 2
+    assert float(row["rate-weighted"]) == pytest.approx(sum(ends) / 2, rel=1e-6)
+    assert float(row["sd"]) == pytest.approx(abs(ends[0] - ends[1]) / 2**0.5, rel=1e-3)
+    assert " sd" in done.stdout
+
+
+def test_mnist_writes_the_atoms_of_every_layer(sgmc, digits):
+    atoms = []
+    for number in (1, 2):
+        done = sgmc("reproduce", "dlda-mnist", "--corpus", "digits", "--quick", "-o", number, "--threads",
+                    number)  # fmt: skip
+        folder = sgmc.folder / str(number)
+        atoms.append([(folder / f"atoms-{layer}.csv").read_bytes() for layer in (1, 2, 3)])
+    assert atoms[0] == atoms[1]
+    for layer, topics in ((1, 128), (2, 64), (3, 32)):
+        assert (folder / f"atoms-{layer}.png").read_bytes()[:8] == PNG
+        rows = rows_of(folder / f"atoms-{layer}.csv")
+        assert [r["sampler"] for r in rows] == ["tlfsgr"] * topics + ["tlasgr"] * topics
+        for row in rows[::17]:
+            pixels = [float(row[str(pixel)]) for pixel in range(120)]
+            assert sum(pixels) == pytest.approx(1, abs=1e-3)
+    layers = rows_of(folder / "layers.csv")
+    assert [(r["layer"], r["sampler"]) for r in layers[:3]] == [
+        ("1", "at first"), ("1", "tlfsgr"), ("1", "tlasgr")
+    ]  # fmt: skip
+    assert all(0 < float(r["spread"]) <= 1 and 0 < float(r["cosine"]) <= 1 for r in layers)
+    assert "3 minibatches" in done.stderr
+    assert done.stdout.count("found: layer") == 2
+
+
+def test_results_that_are_there_are_not_replaced_unless_forced(sgmc, digits):
+    common = (
+        "reproduce",
+        "dlda-mnist",
+        "--corpus",
+        "digits",
+        "--quick",
+        "-o",
+        "out",
+        "--no-pictures",
+    )
+    (sgmc.folder / "out").mkdir()
+    (sgmc.folder / "out" / "mine").write_text("kept")
+    done = sgmc(*common, code=73)
+    assert done.stderr.count("\n") == 1
+    sgmc(*common, "--force", "-q")
+    assert (sgmc.folder / "out" / "layers.csv").exists()
+    assert (sgmc.folder / "out" / "mine").read_text() == "kept"
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("corpus", [(), ("--corpus", "not-there"), ("--corpus", ".")])
+def test_a_missing_corpus_is_said_with_what_is_wanted(sgmc, name, corpus):
+    done = sgmc("reproduce", name, *corpus, code=66)
+    assert done.stderr.count("\n") == 1
+    wanted = {
+        "dlda-table1": "docword.NAME.test-observed.txt",
+        "dlda-mnist": "train-images-idx3-ubyte",
+    }
+    assert wanted[name] in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("dlda-table",), "did you mean 'dlda-table1'?"),
+        (("fig1",), "there are dlda-table1, dlda-mnist"),
+        (("--quick",), "name an experiment"),
+        (("dlda-mnist", "--corpus", ".", "--seeds", "2"), "--seeds has no meaning for dlda-mnist"),
+        (("dlda-mnist", "--corpus", ".", "--rows", "a"), "--rows has no meaning for dlda-mnist"),
+        (("dlda-table1", "--corpus", ".", "--rows", "a,"), "is no list of rows"),
+        (("dlda-table1", "--corpus", ".", "--rows", "lda"), "--rows lda: there is no such row"),
+    ],
+)
+def test_wrong_usage_is_said_in_a_line_and_leaves_nothing(sgmc, arguments, said):
+    done = sgmc("reproduce", *arguments, code=2)
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not any(path.is_file() for path in sgmc.folder.rglob("*"))
+
+
+def test_without_matplotlib_the_extra_is_named_before_anything_is_computed(
+    monkeypatch, tmp_path, digits
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    arguments = ["reproduce", "dlda-mnist", "--corpus", str(digits), "--quick", "-o", "out"]
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 2
+    assert "pip install 'pysgrld[plot]'" in done.stderr
+    assert "--no-pictures" in done.stderr
+    assert not (tmp_path / "out").exists()
+    assert CliRunner().invoke(main, [*arguments, "--no-pictures"]).exit_code == 0
+    assert (tmp_path / "out" / "layers.csv").exists()
+
+
+def test_one_interrupt_ends_all_rows_and_keeps_those_that_are_done(sgmc, matrix):
+    """Red with: no stop for the other processes, which would train for minutes."""
+    arguments = ("reproduce", "dlda-table1", "--corpus", "news", "--rows", "tl*", "--no-pictures")
+    with sgmc.start(*arguments, "--threads", "2") as process:
+        for line in process.stderr:
+            if "rows," in line:
+                process.send_signal(signal.SIGINT)
+                break
+        rest = process.stderr.read()
+        assert process.wait(timeout=60) == 130
+    assert "Traceback" not in rest
+
+
+def test_rows_end_with_the_process_that_began_them(sgmc, matrix):
+    """Red with: no _end_with_parent, where they would wait for ever: standard error stays open."""
+    arguments = ("reproduce", "dlda-table1", "--corpus", "news", "--rows", "tl*", "--no-pictures")
+    with sgmc.start(*arguments, "--threads", "2") as process:
+        for line in process.stderr:
+            if line.startswith("rows: "):
+                break
+        process.kill()
+        process.stderr.read()  # to its end, when the last process that has it is gone
+        assert process.wait(timeout=60) == -signal.SIGKILL
