@@ -88,9 +88,9 @@ def top_q(c):
     return q
 
 
-def crt_pmf(n, shape):
-    """P(l), l = 0 .. n, of CRT(n, shape), by the recursion over customers."""
-    p = np.zeros(n + 1)
+def crt_pmf(n, shape, most=None):
+    """P(l), l = 0 .. most, of CRT(n, shape), customer by customer."""
+    p = np.zeros((n if most is None else most) + 1)
     p[0] = 1.0
     for before in range(n):
         new = shape / (shape + before)

@@ -14,6 +14,7 @@ WORK = core.Workspace()
 
 def rows(matrix):
     """Topics (V, K) as the kernel reads them."""
+    matrix = np.asarray(matrix)
     out = core.zeros(len(matrix), padded(matrix.shape[1]), "float32")
     out[:, : matrix.shape[1]] = matrix
     return out
