@@ -36,11 +36,11 @@ def of_copies(phi, gamma0, c0, r, theta, c, x):
     """Statistics of a copy, (R,) each."""
     tokens = np.log1p(x.sum(axis=(1, 2)))
     found = {name: f.mean(axis=1) for name, f in functions(x, theta, c, r).items()}
-    found |= {f"phi{l} squared": (p**2).sum(axis=(1, 2)) for l, p in enumerate(phi, 1)}
+    found |= {f"phi{j} squared": (p**2).sum(axis=(1, 2)) for j, p in enumerate(phi, 1)}
     found |= {"gamma0": gamma0, "gamma0^2": gamma0**2, "c0": c0, "c0^2": c0**2}
     for name, f in (("r", r.sum(axis=1)), ("ln r", np.log(r + 0.01).sum(axis=1))):
         found |= {name: f, f"{name} ln x": f * tokens, f"{name} gamma0": f * gamma0}
-        found |= {f"{name} c{l + 2}": f * c[..., l].mean(axis=1) for l in range(1, c.shape[-1])}
+        found |= {f"{name} c{j + 2}": f * c[..., j].mean(axis=1) for j in range(1, c.shape[-1])}
         found |= {f"{name} p2": f * (1 / (1 + c[..., 0])).mean(axis=1)}
     found["r^2"] = np.minimum(r.sum(axis=1), 5) ** 2
     return found
@@ -52,8 +52,8 @@ class Copies:
     def __init__(self, layers, phi, gamma0, c0, r, local, totals):
         self.layers, self.number = layers, len(r)
         self.blocks = [
-            Block("phi", "simplex", (v, self.number * k), 0.7 if l == 0 else 0.9, 4 * l, 0.0)
-            for l, (v, k) in enumerate(zip((V, *layers), layers, strict=False))
+            Block("phi", "simplex", (v, self.number * k), 0.7 if j == 0 else 0.9, 4 * j, 0.0)
+            for j, (v, k) in enumerate(zip((V, *layers), layers, strict=False))
         ]
         self.phi = phi
         self.states = [_state.start_rows(Key(1, 0, 0), b, 1) for b in self.blocks]
@@ -77,7 +77,7 @@ class Copies:
 
     def visit(self, i, t, x, state):
         """Statistics of copy i, its documents (D, V)."""
-        parts = {dlda.name_of(l): self.rows[l][i] for l in range(len(self.layers))}
+        parts = {dlda.name_of(j): self.rows[j][i] for j in range(len(self.layers))}
         parts["r"] = shapes.rows(self.r[i], None, self.shapes, 1)
         batch = Minibatch(
             **compressed(x), words=np.arange(V, dtype=np.int32), doc_ids=np.arange(len(x)),
@@ -86,7 +86,7 @@ class Copies:
         return dlda.local_step(Key(1, i, t), parts, batch, self.local._replace(state=state))
 
     def prepare(self):
-        """Topics of every copy and layer as the kernel reads them, (R, K_{l-1}, 16)."""
+        """Topics of every copy and layer as the kernel reads them, (R, K_{j-1}, 16)."""
         self.rows = []
         for own in self.phi:
             wide = core.zeros(own.shape[0] * own.shape[1], 16, "float32")
@@ -103,21 +103,21 @@ class Copies:
         """The visit: counts of every layer and r's statistics; draws gamma0, c0 and r."""
         found = self.visit(i, t, x, self.documents[i])
         counts = [
-            found[dlda.name_of(l)].counts[:, :k].copy() for l, k in enumerate(self.layers)
+            found[dlda.name_of(j)].counts[:, :k].copy() for j, k in enumerate(self.layers)
         ]  # the first is overwritten by the next visit
         shapes.draw(Key(1, i, t), self.r[i], found["r"], self.shapes, 1.0, 1)
         return counts
 
     def draw_topics(self, t, counts):
         """Topics of all copies, given their counts, [layer][copy]."""
-        for l, (block, own) in enumerate(zip(self.blocks, counts, strict=True)):
+        for j, (block, own) in enumerate(zip(self.blocks, counts, strict=True)):
             v, columns = block.shape
             wide = np.zeros((v, padded(columns)), np.int64)
             wide[:, :columns] = np.concatenate(own, axis=1)
             found = Statistics(np.arange(v, dtype=np.int32), wide, 1.0)
-            gibbs.step(Key(1, 0, t), self.states[l], found, block, 1.0, 1)
-            drawn = _state.rows(self.states[l], None, block, 1)[:, :columns].astype(float)
-            self.phi[l] = drawn.reshape(v, self.number, -1).transpose(1, 0, 2)
+            gibbs.step(Key(1, 0, t), self.states[j], found, block, 1.0, 1)
+            drawn = _state.rows(self.states[j], None, block, 1)[:, :columns].astype(float)
+            self.phi[j] = drawn.reshape(v, self.number, -1).transpose(1, 0, 2)
 
 
 def successive(layers, documents, copies, rounds):

@@ -1,5 +1,7 @@
 """The draws of deep LDA one by one: tables, splits, theta, rates, and what is collected of them."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from oracles import deep
@@ -29,6 +31,11 @@ def tables(n, shape, draws, step=0):
      (100_000, 0.05, 50_000)],
 )  # fmt: skip
 def test_tables_have_the_law_of_a_chinese_restaurant(n, shape, draws):
+    """Below 512 customers one by one, from there on from table to table.
+
+    Red with: the shape 1.1 times; the second customer left out; a jump by lgamma of j + 1, or 1%
+    too far, or that goes on one customer later; one table whatever the customers.
+    """
     pmf = deep.crt_pmf(n, shape, min(n, 1000 if shape > 9 else 120))
     assert pmf_p(tables(n, shape, draws), pmf) > P
 
@@ -54,15 +61,18 @@ def test_nobody_has_no_table_and_anybody_has_one_however_small_the_shape():
 
 
 def test_negative_binomial_counts_and_their_tables_are_poisson_tables_and_their_counts():
-    """H.4, r = 1.3, p = .6: E x = Cov(x, l) = 1.95, E l = 1.3 ln 2.5."""
+    """H.4, r = 1.3, p = .6: E x = Cov(x, tables) = 1.95, E tables = 1.3 ln 2.5.
+
+    Red with: the shape 1.1 times; one table whatever the customers.
+    """
     x = np.random.default_rng(1).negative_binomial(1.3, 0.4, 200_000)
-    l = core.tables(
+    seats = core.tables(
         n=x, shape=np.full(len(x), 1.3), seed=1, chain=0, step=1, purpose=core.Purpose.test
     )
     poisson = 1.3 * np.log(2.5)
-    assert abs(z_mean(l, poisson)) < Z
-    assert abs(z_mean((l - poisson) ** 2, poisson)) < Z
-    assert abs(z_mean((x - 1.95) * (l - poisson), 1.95)) < Z
+    assert abs(z_mean(seats, poisson)) < Z
+    assert abs(z_mean((seats - poisson) ** 2, poisson)) < Z
+    assert abs(z_mean((x - 1.95) * (seats - poisson), 1.95)) < Z
 
 
 def weights(k):
@@ -78,7 +88,8 @@ def weights(k):
 def test_tokens_are_split_in_proportion_to_their_weights(k, small):
     """``small``: products of phi and theta that float32 does not hold.
 
-    Zero weight is never chosen.
+    Zero weight is never chosen. Red with: lanes without weight not passed by; products below 1e-25
+    not lifted.
     """
     w, documents = weights(k), 10
     phi = np.full((1, k), small)
@@ -89,14 +100,17 @@ def test_tokens_are_split_in_proportion_to_their_weights(k, small):
     )  # fmt: skip
     found = np.repeat(np.arange(k), words[0, :k])
     assert len(found) == 20_000 * documents
-    assert not words[0][: k][w == 0].any()
+    assert not words[0][:k][w == 0].any()
     assert pmf_p(found, w / w.sum()) > P
 
 
 @pytest.mark.parametrize("k", [3, 20, 130])
 @pytest.mark.parametrize("small", [1.0, 1e-30])
 def test_tables_are_split_in_proportion_to_their_weights(k, small):
-    """Of layer 2, with shapes so large that every customer has a table."""
+    """Of layer 2, with shapes so large that every customer has a table.
+
+    Red with: split in proportion to phi alone; products below 1e-25 not lifted.
+    """
     w, documents = weights(k), 500
     phi2 = np.array([np.full(k, small), np.full(k, 1.0)])
     theta = np.repeat(packed([[[1.0, 0.0]], w[None] * 1e10]), documents, axis=0)
@@ -147,7 +161,8 @@ def many(layers, n, prior=PRIOR, documents_seed=3):
 def test_theta_is_gamma_given_counts_and_rates(layers):
     """Step 10, every layer: shapes from far below 1 to far above.
 
-    Each value goes to the uniform that it would have been drawn by, given those above it.
+    Each value goes to the uniform that it would have been drawn by, given those above it. Red with:
+    q left out of the rate; q of the layer above; p / (1 - p) for q; the shape left out.
     """
     n = 20_000
     arguments, phi, r, x, state = many(layers, n)
@@ -155,24 +170,29 @@ def test_theta_is_gamma_given_counts_and_rates(layers):
     visit(arguments, x, 0, **state)
     theta = unpacked(state["theta"], layers)
     q = [np.ones(n)]
-    for l in range(len(layers)):
-        q.append(np.log1p(q[-1] / c[:, l]))
+    for j in range(len(layers)):
+        q.append(np.log1p(q[-1] / c[:, j]))
     shape = np.broadcast_to(r, theta[-1].shape)
-    for l in range(len(layers) - 1, -1, -1):
-        u = pit_gamma(theta[l], shape + counts[l], (c[:, l] + q[l])[:, None])
-        floor = special.gammainc(shape + counts[l], deep.FLOOR * (c[:, l] + q[l])[:, None])
-        for k in range(layers[l]):
+    for j in range(len(layers) - 1, -1, -1):
+        u = pit_gamma(theta[j], shape + counts[j], (c[:, j] + q[j])[:, None])
+        floor = special.gammainc(shape + counts[j], deep.FLOOR * (c[:, j] + q[j])[:, None])
+        for k in range(layers[j]):
             seen = u[:, k][floor[:, k] < 1e-6]
             assert len(seen) > 200
             uniform(seen)
-        shape = theta[l] @ phi[l].T
+        shape = theta[j] @ phi[j].T
 
 
 @pytest.mark.parametrize("layers", [(4,), (3, 4), (5, 3, 4)], ids=len)
 @pytest.mark.parametrize("prior", [VAGUE, PRIOR], ids=["vague", "narrow"])
 @pytest.mark.parametrize("empty", [False, True])
 def test_rates_have_their_conditional_laws(layers, prior, empty):
-    """Steps 4 to 6; with Beta(.01, .01) an empty document has p within 1e-30 of 0 or 1."""
+    """Steps 4 to 6; with Beta(.01, .01) an empty document has p within 1e-30 of 0 or 1.
+
+    Red with: theta of layer 1 for that of layer 2 in p's law; the layer above's theta in the rate
+    of c, or that below in its shape; p / (1 - p) for q; q of the layer below, or p for it, given
+    back; rates before the counts.
+    """
     n = 20_000
     arguments, _, r, x, state = many(layers, n, prior)
     x = np.zeros_like(x) if empty else x
@@ -182,8 +202,8 @@ def test_rates_have_their_conditional_laws(layers, prior, empty):
     assert np.isfinite(c).all()
     assert (c > 0).all()
     uniform(pit_odds(c[:, 0], prior.a0 + x.sum(axis=1), prior.b0 + sums[1]))
-    for l in range(1, len(layers)):
-        uniform(pit_gamma(c[:, l], prior.e0 + sums[l + 1], prior.f0 + sums[l]))
+    for j in range(1, len(layers)):
+        uniform(pit_gamma(c[:, j], prior.e0 + sums[j + 1], prior.f0 + sums[j]))
     np.testing.assert_allclose(q, deep.top_q(c[:, : len(layers)]), rtol=1e-12)
     assert (tables_found.sum() == 0) == empty
 
@@ -205,6 +225,9 @@ R = np.array([0.8, 0.5])
 
 
 def test_one_document_has_the_posterior_of_the_enumeration():
+    """Red with: tables by the sum of shapes for the cell's own; split by phi alone; q of the layer
+    above, or p / (1 - p), in theta's rate; one table whatever the customers.
+    """
     n = 100_000
     state = {
         "theta": packed([np.ones((n, 2))] * 2), "rates": np.tile([0.4 / 0.6, 1.5, 1.0], (n, 1)),
@@ -226,6 +249,7 @@ def test_one_document_has_the_posterior_of_the_enumeration():
 
 @pytest.mark.parametrize("layers", [(3,), (4, 3), (5, 4, 3)], ids=len)
 def test_expected_counts_are_the_mean_of_sampled_ones_in_every_layer(layers):
+    """Red with: 5% more of them in the upper layers."""
     found = {}
     for expect in (False, True):
         found[expect] = []
@@ -236,8 +260,10 @@ def test_expected_counts_are_the_mean_of_sampled_ones_in_every_layer(layers):
             words, above, tables_found, *_ = visit(arguments | how, x, step, **state)
             unit = UNIT if expect else 1
             found[expect].append([w / unit for w in (words, *above)] + [tables_found])
-    for l, k in enumerate(layers):
-        sampled, expected = (np.array([run[l] for run in found[e]])[:, :, :k] for e in (False, True))
+    for j, k in enumerate(layers):
+        sampled, expected = (
+            np.array([run[j] for run in found[e]])[:, :, :k] for e in (False, True)
+        )
         difference = sampled - expected
         error = difference.std(axis=0, ddof=1) / np.sqrt(40)
         assert np.abs(difference.mean(axis=0) / error).max() < Z
@@ -246,7 +272,7 @@ def test_expected_counts_are_the_mean_of_sampled_ones_in_every_layer(layers):
 @pytest.mark.parametrize(("sweeps", "kept"), [(2, 1), (2, 2), (3, 2)])
 def test_kept_sweeps_are_the_last(sweeps, kept):
     """Topics alike, r = (1e-20, 50), all of three tokens in the first topic at first: each sweep
-    leaves 3/53 of them there.
+    leaves 3/53 of them there. Red with: the first sweeps collected; all of them.
     """
     n = 20_000
     arguments = fixed([np.ones((1, 2))], np.array([1e-20, 50.0]), PRIOR, sweeps=sweeps, kept=kept)
@@ -261,7 +287,7 @@ def test_kept_sweeps_are_the_last(sweeps, kept):
 @pytest.mark.parametrize("layers", [(1,), (1, 1), (1, 1, 1)], ids=len)
 @pytest.mark.parametrize("expect", [False, True])
 def test_one_topic_has_all_words(layers, expect):
-    """Of the kept sweeps only."""
+    """Of the kept sweeps only. Red with: all sweeps collected."""
     x = np.array([[5, 0, 2], [0, 0, 0], [1, 1, 400]])
     phi = [np.array([[0.2], [0.5], [0.3]])] + [np.ones((1, 1))] * (len(layers) - 1)
     words, above, tables_found, *_ = visit(
@@ -271,12 +297,12 @@ def test_one_topic_has_all_words(layers, expect):
     assert words[:, 0].tolist() == (3 * unit * x.sum(axis=0)).tolist()
     assert not words[:, 1:].any()
     totals = [words[:, 0].sum() / unit] + [w[0, 0] / unit for w in above] + [tables_found[0, 0]]
-    assert all(6 <= b <= a for a, b in zip(totals, totals[1:], strict=False))
+    assert all(6 <= b <= a for a, b in pairwise(totals))
 
 
 @pytest.mark.parametrize("layers", [(3,), (4, 3)], ids=len)
 def test_mean_proportions_are_shapes_and_expected_counts_over_their_sum(layers):
-    """Given theta, before any draw: layer 1 of one sweep is known."""
+    """Given theta, before any draw: layer 1 of one sweep is known. Red with: counts alone."""
     arguments, phi, r, x, state = many(layers, 200)
     del state["totals"]
     theta = unpacked(state["theta"], layers)
@@ -293,7 +319,10 @@ def test_mean_proportions_are_shapes_and_expected_counts_over_their_sum(layers):
 
 
 def test_mean_proportions_are_averaged_over_the_kept_sweeps():
-    """One word, topics alike: the mean of one sweep's proportions is that of any."""
+    """One word, topics alike: the mean of one sweep's proportions is that of any.
+
+    Red with: divided by all sweeps; the first sweeps collected; all of them.
+    """
     n = 20_000
     arguments = fixed([np.ones((1, 2))], np.array([1.0, 3.0]), PRIOR, sweeps=12, kept=7)
     *_, mean = visit(arguments, np.full((n, 1), 3), 0, want_mean=True)

@@ -81,9 +81,7 @@ def test_binary_data_keep_the_joint_law(layers):
         for name, value in functions(x, now, rates[:, :-1], r).items():
             total[name] = total.get(name, 0) + value / rounds
     fresh = deep.forward(rng, phi, r, 10 * n, prior)
-    expected = functions(
-        np.minimum(fresh.x[0], 1), [own[0] for own in fresh.theta], fresh.c[0], r
-    )
+    expected = functions(np.minimum(fresh.x[0], 1), [own[0] for own in fresh.theta], fresh.c[0], r)
     judge(total, expected)
 
 

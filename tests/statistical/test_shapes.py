@@ -105,7 +105,7 @@ def test_conjugate_draws_have_their_conditional_laws_and_are_independent():
     rate = f1 + np.log1p(q / c0)
     laws = [
         gamma_law(c0, e2 + gamma0, f2 + start.sum()),
-        sum(p * gamma_law(found, e1 + l, rate) for l, p in enumerate(seats)),
+        sum(p * gamma_law(found, e1 + j, rate) for j, p in enumerate(seats)),
         *(gamma_law(own, found / k + m, c0 + q) for own, m in zip(r, x, strict=True)),
     ]
     for i, u in enumerate(laws):

@@ -64,7 +64,10 @@ def test_the_gradient_is_that_of_the_potential():
 
 @pytest.mark.parametrize("y", [[0.7, 0.4, -0.7, 0], [-3, 2, -9, 0], [12, 11, -20, 0]])
 def test_one_step_goes_down_the_gradient_with_isotropic_normal_noise(y):
-    """Mean -h times the gradient of W, variance 2h, uncorrelated; the last word stays."""
+    """Mean -h times the gradient of W, variance 2h, uncorrelated; the last word stays.
+
+    Red with: variance h, or 2.1 h; the last word moved; eta left out.
+    """
     h, topics = 0.01, Topics()
     topics.set_y(np.array(y, np.float64))
     start = topics.y[:, 0]
@@ -80,6 +83,7 @@ def test_one_step_goes_down_the_gradient_with_isotropic_normal_noise(y):
 
 
 def test_words_without_counts_and_scaled_counts_move_by_the_same_formula():
+    """Red with: eta left out of words without counts, or of those with."""
     h, topics = 0.01, Topics()
     start = topics.y[:, 0]
     topics.step([20, 8], h, rows=[0, 3], factor=0.25)
@@ -90,7 +94,7 @@ def test_words_without_counts_and_scaled_counts_move_by_the_same_formula():
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 0, 1, 2), (2, 3, 1, 0)])
 def test_small_steps_have_the_dirichlet_law_whichever_word_is_the_reference(order):
-    """Words with 60, 25, 12 and 3 tokens: h A / 2 is .01."""
+    """Words with 60, 25, 12 and 3 tokens: h A / 2 is .01. Red with: noise variance h, or 2.1 h."""
     a, k, h, steps = np.array([60.5, 25.5, 12.5, 3.5])[list(order)], 20_000, 2e-4, 600
     topics = Topics(np.random.default_rng(1).dirichlet(a, k).T, topics=k, eta=0.5)
     total, seen = np.zeros((2, 4)), 0
@@ -148,7 +152,9 @@ def test_dual_coordinates_beyond_the_exponent_s_range_stay_finite(far):
 
 
 def test_approximate_step_has_the_formula_s_mean_and_variance():
-    """F.5: max(1e-8, 1 + y) for exp(y); y itself is not clipped."""
+    """F.5: max(1e-8, 1 + y) for exp(y); y itself is not clipped. Red with: .9 for 1; 1e-3 for 1e-8;
+    noise variance 2.1 h.
+    """
     h, topics = 0.01, Topics(algo="smld-approx")
     y = np.array([1.5, -0.2, -3.0, 0.0])
     topics.set_y(y)

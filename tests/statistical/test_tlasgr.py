@@ -53,7 +53,10 @@ def drawn(h, steps=4):
 
 
 def test_one_step_has_the_mean_and_covariance_of_the_formula():
-    """H.4: phi + eps/M (a - A phi) and 2 eps/M (diag phi - phi phi'); 8 is the first estimate."""
+    """H.4: phi + eps/M (a - A phi) and 2 eps/M (diag phi - phi phi'); 8 is the first estimate.
+
+    Red with: noise variance eps, or 2.1 eps; eta left out; |x| for |u| (no projection).
+    """
     x, pace = drawn(0.02), 0.02 / 8
     mean = PHI + pace * (A - SUM * PHI)
     covariance = 2 * pace * (np.diag(PHI) - np.outer(PHI, PHI))
@@ -88,6 +91,7 @@ def like_the_oracle(x, start, a, pace):
 
 @pytest.mark.parametrize("eps", [0.1, 0.5, 1.0])
 def test_reflected_steps_have_the_oracle_s_law(eps):
+    """Red with: clipped at zero in place of reflected; no projection; noise variance 2.1 eps."""
     like_the_oracle(drawn(eps), PHI, A, eps / 8)
 
 
@@ -110,6 +114,8 @@ def test_stationary_bias_is_that_of_the_table(eps, steps, mean, log):
     """C.2: full batch, M = 8; the word without counts has mean .0326 and E log = -5.67 exactly.
 
     Where there are counts the mean is within 3%, at .1, and the variance within 3%.
+
+    Red with: clipped in place of reflected; noise variance 2.1 eps; eta left out.
     """
     k = 8000
     topics = Topics(np.random.default_rng(3).dirichlet(A, k).T, topics=k)
@@ -156,7 +162,7 @@ def test_m_is_updated_before_it_is_used():
 
 
 def test_a_topic_without_tokens_goes_by_its_prior():
-    """M is at least V eta: no division by nothing."""
+    """M is at least V eta: no division by nothing. Red with: eta left out where no counts are."""
     topics = Topics(topics=200_000)
     topics.step(0, 0.05, rows=[])
     like_the_oracle(topics.phi, PHI, np.full(4, ETA), 0.05 / (4 * ETA))

@@ -285,7 +285,7 @@ def test_bad_argument_of_a_step_is_named(kernel, message, changes):
 
 
 def test_step_sizes_that_are_none_are_refused():
-    with pytest.raises(ValueError, match="^steps: must be positive"):
+    with pytest.raises(ValueError, match=r"^steps: must be positive"):
         step_of("tlasgr", 20, 5, steps=np.array([1, 1, 1, 1, np.nan]))
-    with pytest.raises(ValueError, match="^h: must be positive"):
+    with pytest.raises(ValueError, match=r"^h: must be positive"):
         step_of("smld", 20, 5, h=0.0)
