@@ -37,6 +37,7 @@ def test_counts_behind_reals_have_the_moments_of_the_fixture(alpha):
 
 @pytest.mark.parametrize("alpha", [0.5, 3.0, 29.9, 30.1, 60.0])
 def test_counts_behind_reals_have_the_bessel_law(alpha):
+    """Red with: alpha/2 to the 2x for the 2x - 1; x^2 for x (x + 1) in the steps up, or down."""
     k = np.arange(1, 200)
     log = (2 * k - 1) * np.log(alpha / 2) - special.gammaln(k + 1) - special.gammaln(k)
     pmf = np.concatenate(([0.0], np.exp(log - alpha) / special.ive(1, alpha)))
@@ -51,6 +52,7 @@ def test_the_count_behind_a_real_is_one_where_the_rate_vanishes(product):
 
 @pytest.mark.parametrize("mean", [0.3, 0.999, 1.0, 3.0, 12.0, 40.0])
 def test_counts_behind_ones_are_poisson_without_zero(mean):
+    """Red with: below 1, every 1 + Poisson accepted."""
     k = np.arange(200)
     pmf = np.exp(k * np.log(mean) - mean - special.gammaln(k + 1)) / -np.expm1(-mean)
     pmf[0] = 0.0
@@ -64,8 +66,20 @@ def test_the_count_behind_a_one_of_vanishing_rate_is_one(mean):
     assert (counts("binary", mean) > 1).sum() <= 3
 
 
+@pytest.mark.parametrize("link", ["binary", "real"])
+def test_a_word_that_no_topic_explains_has_one_count(link):
+    """A rate of 1e-28, for which weights are lifted. Red with: the lift not undone."""
+    arguments = fixed([np.full((1, 2), 1e-14)], np.ones(2), deep.Prior(), link=link)
+    words, *_ = visit(
+        arguments, np.ones((100, 1), np.int64), 0,
+        theta=packed([np.full((100, 2), 1e-14)]), rates=np.ones((100, 2)),
+    )  # fmt: skip
+    assert words.sum() == 100
+
+
 @pytest.mark.parametrize("layers", [(2,), (3, 2)], ids=len)
 def test_binary_data_keep_the_joint_law(layers):
+    """Red with: below a mean of 1, every 1 + Poisson accepted."""
     n, rounds, prior = 30_000, 6, deep.Prior()
     rng = np.random.default_rng(len(layers))
     phi, r = topics(rng, layers), rng.gamma(3.0, 0.4, (1, layers[-1]))
@@ -108,7 +122,11 @@ def of_reals(y, a):
 
 
 def test_real_data_keep_the_joint_law():
-    """One layer: it has no rates c, so that (e0, f0) are a's alone; per unit, f0 is 5 / UNIT."""
+    """One layer: it has no rates c, so that (e0, f0) are a's alone; per unit, f0 is 5 / UNIT.
+
+    Red with: the sum of the data for that of the counts in a's shape, and the other way round in
+    its rate; alpha/2 to the 2x for the 2x - 1. Never ends with a left out of alpha.
+    """
     n, rounds, layers, prior = 30_000, 8, (2,), deep.Prior()
     rng = np.random.default_rng(5)
     phi, r = topics(rng, layers), rng.gamma(3.0, 0.4, (1, 2))
