@@ -88,8 +88,7 @@ def weights(k):
 def test_tokens_are_split_in_proportion_to_their_weights(k, small):
     """``small``: products of phi and theta that float32 does not hold.
 
-    Zero weight is never chosen. Red with: lanes without weight not passed by; products below 1e-25
-    not lifted.
+    Zero weight is never chosen. Red with: products below 1e-25 not lifted.
     """
     w, documents = weights(k), 10
     phi = np.full((1, k), small)
