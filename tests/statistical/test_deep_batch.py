@@ -145,12 +145,11 @@ def successive(layers, documents, copies, rounds):
     return total
 
 
-@pytest.mark.parametrize(
-    ("layers", "documents"), [((3,), 3), ((3, 2), 3), ((3, 2), 1), ((3, 2, 2), 1)], ids=str
-)
+@pytest.mark.parametrize(("layers", "documents"), [((3,), 3), ((3, 2), 1), ((3, 2, 2), 2)], ids=str)
 def test_full_batch_sweeps_keep_the_joint_law_of_everything(layers, documents):
     """With a single document r and its c^(L+1) depend on each other most: an order that breaks
-    that is seen.
+    that is seen. Red with: r drawn where theta of the old r is kept; r by q from before the visit;
+    nine tenths of q; customers for tables in gamma0.
     """
     found = successive(layers, documents, 2500, 10)
     phi, gamma0, c0, r, local = everything(np.random.default_rng(8), layers, 100_000, documents)

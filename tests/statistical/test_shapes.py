@@ -37,7 +37,10 @@ def test_shapes_start_at_one_over_k():
 
 
 def test_one_langevin_step_has_the_mean_and_variance_of_the_formula():
-    """Eq. 17, 19: counts 28 in quarters; M is the running mean of Q, 2 first."""
+    """Eq. 17, 19: counts 28 in quarters; M is the running mean of Q, 2 first.
+
+    Red with: gamma0 for gamma0 / K; c0 left out of the rate.
+    """
     state, block = many(1.5)
     shapes.step(Key(1, 0, 0), state, statistics(np.zeros(K), 2.0), block, 1e-12, 1)
     assert state["m"].tolist() == [2.0]
@@ -62,7 +65,9 @@ def test_langevin_steps_stay_positive_and_fold_at_zero():
 
 
 def test_stationary_law_is_gamma_within_two_percent():
-    """H.4: X = 7, Q = 5, eps = .01: mean 1.2, variance .2."""
+    """H.4: X = 7, Q = 5, eps = .01: mean 1.2, variance .2. Red with: noise variance 2.1 eps; c0 left
+    out of the rate; gamma0 for gamma0 / K.
+    """
     state, block = many(np.random.default_rng(1).gamma(7.2, 1 / 6, K))
     found = statistics(np.full(K, X), Q)
     means, squares = [], []
@@ -88,7 +93,9 @@ def gamma_law(x, shape, rate):
 def test_conjugate_draws_have_their_conditional_laws_and_are_independent():
     """c0 given (gamma0, r); gamma0 given (c0, X), its tables summed out; r given both.
 
-    Each goes to the uniform that it would have been drawn by.
+    Each goes to the uniform that it would have been drawn by. Red with: gamma0 / K for gamma0 in
+    c0's shape; Q / c0 for its ln(1 + Q / c0); tables by gamma0 for gamma0 / K; 1 for c0 in r's
+    rate; one stream for all three.
     """
     n, k, e1, f1, e2, f2 = 8000, 2, 1.5, 2.0, 0.7, 3.0
     x, q, gamma0 = np.array([5, 12]), 4.0, 1.3

@@ -136,7 +136,9 @@ def test_stationary_bias_is_that_of_the_table(eps, steps, mean, log):
 
 
 def test_running_m_is_the_first_estimate_then_a_weighted_mean_of_each_topic():
-    """Eq. 18, by hand; weights .5 (1 + t/21)^-.7."""
+    """Eq. 18, by hand; weights .5 (1 + t/21)^-.7. Red with: half the first estimate; weights one
+    minibatch late.
+    """
     topics = Topics(topics=3)
     first, second, third = np.array([8.0, 40, 0]), np.array([10.0, 0, 0]), np.array([1.0, 100, 6])
     for t, n in enumerate((first, second, third)):
@@ -162,14 +164,16 @@ def test_m_is_updated_before_it_is_used():
 
 
 def test_a_topic_without_tokens_goes_by_its_prior():
-    """M is at least V eta: no division by nothing. Red with: eta left out where no counts are."""
+    """M is at least V eta: no division by nothing. Red with: eta left out where no counts are;
+    no floor.
+    """
     topics = Topics(topics=200_000)
     topics.step(0, 0.05, rows=[])
     like_the_oracle(topics.phi, PHI, np.full(4, ETA), 0.05 / (4 * ETA))
 
 
 def test_no_step_goes_further_than_1_9_times_to_the_conditional_mean():
-    """A hundred tokens after one: eps A / M is 2.1."""
+    """A hundred tokens after one: eps A / M is 2.1. Red with: no limit; A with a single eta."""
     topics = Topics(topics=200_000)
     topics.step(np.array([1, 0, 0, 0]), 1e-12)
     counts = np.array([70, 20, 5, 5])
@@ -180,7 +184,10 @@ def test_no_step_goes_further_than_1_9_times_to_the_conditional_mean():
 
 
 def test_tlfsgr_moves_all_topics_by_one_scale():
-    """M is the running mean over topics of the lowest layer's tokens, whatever a topic has."""
+    """M is the running mean over topics of the lowest layer's tokens, whatever a topic has.
+
+    Red with: a topic's own tokens.
+    """
     topics = Topics(topics=200_000, algo="tlfsgr")
     topics.step(np.array([1, 1, 1, 1]), 1e-12, level=20.0)
     topics.step(COUNTS, 0.1, 1, level=50.0)
