@@ -268,6 +268,22 @@ def test_expected_counts_are_the_mean_of_sampled_ones_in_every_layer(layers):
         assert np.abs(difference.mean(axis=0) / error).max() < Z
 
 
+@pytest.mark.parametrize("n", [1, 127, 128, 129, 500, 100_000])
+@pytest.mark.parametrize("k", [2, 20, 130])
+def test_expected_counts_of_any_size_are_shares_of_them(n, k):
+    """One word, then one topic whose shape is so large that every customer has a table."""
+    w = np.random.default_rng(k).gamma(0.5, size=k) + 1e-3
+    phi2 = np.ones((1, k))
+    arguments = fixed([np.ones((1, 1)), phi2], np.ones(k), PRIOR, rao_blackwell=True)
+    theta = packed([[[1.0]], w[None] * 1e12 / w.sum()])
+    words, (above,), *_ = visit(
+        arguments, np.array([[n]]), 0, theta=theta, rates=np.ones((1, 3)), totals=None
+    )
+    assert words[0, 0] == n * UNIT
+    np.testing.assert_allclose(above[0, :k] / UNIT, n * w / w.sum(), rtol=3e-6, atol=1e-6)
+    assert not above[0, k:].any()
+
+
 @pytest.mark.parametrize(("sweeps", "kept"), [(2, 1), (2, 2), (3, 2)])
 def test_kept_sweeps_are_the_last(sweeps, kept):
     """Topics alike, r = (1e-20, 50), all of three tokens in the first topic at first: each sweep
