@@ -45,3 +45,20 @@ def ks_two(a: np.ndarray, b: np.ndarray) -> float:
 def uniform_p(values: np.ndarray, bins: int) -> float:
     """p of a chi-square test that integers in [0, bins) are uniform."""
     return float(stats.chisquare(np.bincount(values, minlength=bins)).pvalue)
+
+
+def pmf_p(values: np.ndarray, pmf: np.ndarray, least: float = 10.0) -> float:
+    """p of a chi-square test that integers have probabilities ``pmf``; rare ones are pooled."""
+    expected = np.asarray(pmf, np.float64) * len(values)
+    found = np.bincount(values, minlength=len(expected)).astype(float)
+    assert len(found) == len(expected), "a value that cannot be"
+    common = expected >= least
+    rest = max(len(values) - expected[common].sum(), 1e-9)
+    other = found[~common].sum()
+    chi2 = np.sum((found[common] - expected[common]) ** 2 / expected[common])
+    cells = int(common.sum())
+    if rest >= 1.0:
+        chi2, cells = chi2 + (other - rest) ** 2 / rest, cells + 1
+    else:
+        assert other <= 5, "far more rare values than there can be"
+    return float(stats.chi2.sf(chi2, cells - 1))
