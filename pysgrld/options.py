@@ -250,9 +250,10 @@ OPTIONS: dict[str, Option] = {
     "preset": Option(choice(*PRESETS), "none",
                      "a paper's settings as defaults: " + ", ".join(PRESETS), "Model", metavar="NAME"),
     # sampling
-    "minibatch": Option(integer(1), "400, D/4 or 80,000 tokens; gibbs: all", "documents per minibatch",
+    "minibatch": Option(integer(1), "400 (dlda: 200), D/4 or 80,000 tokens; gibbs: all",
+                        "documents per minibatch",
                         "Sampling", metavar="N"),
-    "sweeps": Option(integer(1, 100_000), "10; gibbs: 1",
+    "sweeps": Option(integer(1, 100_000), "10; dlda: 30; gibbs: 1",
                      "Gibbs sweeps per document and minibatch, the first half burn-in", "Sampling",
                      metavar="N"),
     "kept-sweeps": Option(integer(1, 100_000), "half of them; gibbs: 1",
@@ -344,7 +345,7 @@ OPTIONS: dict[str, Option] = {
     "eval-every": Option(every, "10s", "between lines of held-out perplexity: iterations, or time",
                          "Held-out documents", True, "N|TIME", "10s"),
     "sample-every": Option(integer(1, auto="auto"), "auto",
-                           "iterations between posterior samples (auto: 5, more where scoring is dear)",
+                           "iterations between samples (auto: 5, dlda: 2, more where scoring is dear)",
                            "Held-out documents", metavar="auto|N"),
     "samples": Option(integer(0, 100_000), "200", "posterior samples kept on disk, evenly spread",
                       "Held-out documents", metavar="N", default=200),
@@ -382,7 +383,7 @@ _UNUSED = {
     "r-rate-prior": tuple(algo for algo in _ALL if algo != "gibbs"),
 }
 #: Options that are of one model.
-_ONLY = {
+ONLY = {
     "alpha": "lda", "layers": "dlda", "link": "dlda", "p-prior": "dlda", "c-prior": "dlda",
     "r-prior": "dlda", "r-shape-prior": "dlda", "r-rate-prior": "dlda",
 }  # fmt: skip
@@ -432,7 +433,7 @@ def check_usage(given: Mapping[str, Any]) -> None:
     for name, without in _UNUSED.items():
         if name in given and algo in without:
             raise UsageError(f"--{name} has no meaning for --algo {algo}: leave it out")
-    for name, only in _ONLY.items():
+    for name, only in ONLY.items():
         if name in given and model != only:
             raise UsageError(f"--{name} has no meaning for --model {model}: leave it out")
     if "layers" in given and "topics" in given:

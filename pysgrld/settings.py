@@ -10,15 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pysgrld.errors import UsageError
-from pysgrld.options import OPTIONS, kind_of, preset_of
+from pysgrld.options import ONLY, OPTIONS, kind_of, preset_of
 from pysgrld.samplers import DENSE, FLOAT_ETA, SAMPLERS
 
 #: Topics where none are asked for.
 TOPICS = 100
 #: Samplers whose own schedule begins with large steps, so that they need no warm-up.
 COLD = ("tlasgr", "tlfsgr")
-#: Sweeps of a deep model's documents, and those that are counted, for each of its layers.
-DEEP_SWEEPS, DEEP_KEPT = 30, 10
+#: Sweeps of documents at a visit, of LDA and of a deep model.
+SWEEPS, DEEP_SWEEPS = 10, 30
+#: Sweeps that the authors of deep LDA have for each layer, and those that they count.
+PUBLISHED_SWEEPS, PUBLISHED_KEPT = 30, 10
+#: Documents of a minibatch, and iterations between samples, at least, of LDA and of a deep model.
+MINIBATCH, DEEP_MINIBATCH = 400, 200
+SPACING, DEEP_SPACING = 5, 2
 #: Documents of a stream that are held for shuffling: a few megabytes, some seconds of reading.
 SHUFFLE_BUFFER = 10_000
 #: Rows are lazy where the vocabulary has this many times the distinct words of a minibatch.
@@ -85,16 +90,7 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
     else:
         value["topics"] = value["topics"] or TOPICS
         value["eta"] = _each(value["eta"])[0]
-        for name in (
-            "layers",
-            "link",
-            "p-prior",
-            "c-prior",
-            "r-prior",
-            "r-shape-prior",
-            "r-rate-prior",
-        ):
-            value[name] = None
+        value |= {name: None for name, model in ONLY.items() if model == "dlda"}
     d, k = facts.documents, value["topics"]
 
     def default(name: str, rule: Any) -> None:
@@ -102,12 +98,13 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
             value[name] = rule
 
     default("alpha", None if deep else min(0.1, 5.0 / k))
-    default("minibatch", d if full else _minibatch(facts))
+    default("minibatch", d if full else _minibatch(facts, DEEP_MINIBATCH if deep else MINIBATCH))
     value["minibatch"] = min(value["minibatch"], d)
-    layers = len(value["layers"] or ())
-    default("sweeps", 1 if full else DEEP_SWEEPS * layers or 10)
-    kept = DEEP_KEPT * layers if deep and "sweeps" not in given else 0
-    default("kept-sweeps", 1 if full else kept or value["sweeps"] - value["sweeps"] // 2)
+    if preset and deep and not full and "sweeps" not in given:
+        default("sweeps", PUBLISHED_SWEEPS * len(value["layers"]))
+        default("kept-sweeps", PUBLISHED_KEPT * len(value["layers"]))
+    default("sweeps", 1 if full else DEEP_SWEEPS if deep else SWEEPS)
+    default("kept-sweeps", 1 if full else value["sweeps"] - value["sweeps"] // 2)
     default("shuffle-buffer", SHUFFLE_BUFFER if value["corpus-size"] else None)
     default("counts", "sampled" if full else "rao-blackwell")
     default("warm-up", "auto")
@@ -122,7 +119,8 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
     default("sample-every", "auto")
     if value["sample-every"] == "auto":
         visits = facts.tokens * value["minibatch"] / d * value["sweeps"]
-        value["sample-every"] = max(5, math.ceil(facts.score_visits / max(visits, 1.0)))
+        spacing = DEEP_SPACING if deep else SPACING
+        value["sample-every"] = max(spacing, math.ceil(facts.score_visits / max(visits, 1.0)))
     value["lazy"] = _lazy(value, facts)
     kept = (1 << 30) // max(1, 4 * k * facts.words)
     value["samples"] = min(value["samples"], max(1, kept)) if value["samples"] else 0
@@ -131,10 +129,10 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
     return value, defaults
 
 
-def _minibatch(facts: Facts) -> int:
-    """400 documents, fewer where that is a quarter of the corpus or they hold 80,000 tokens."""
+def _minibatch(facts: Facts, most: int) -> int:
+    """So many documents, fewer where that is a quarter of the corpus or they hold 80,000 tokens."""
     long_ones = 80_000 * facts.documents // max(1, facts.tokens)
-    return min(400, -(-facts.documents // 4), max(16, long_ones))
+    return min(most, -(-facts.documents // 4), max(16, long_ones))
 
 
 def _lazy(value: Mapping[str, Any], facts: Facts) -> str:

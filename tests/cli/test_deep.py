@@ -17,7 +17,9 @@ LAYERS = (12, 6, 3)
 
 @pytest.fixture(scope="module")
 def deep(sgmc_module):
-    sgmc_module("train", BIBLE, *DEEP, "--warm-up", "20", "--iterations", "60", "--out", "run", "-q")
+    sgmc_module(
+        "train", BIBLE, *DEEP, "--warm-up", "20", "--iterations", "60", "--out", "run", "-q"
+    )
     return sgmc_module
 
 
@@ -116,7 +118,9 @@ def test_a_document_without_known_words_gets_the_prior(deep):
     assert not np.allclose(first, second, atol=1e-3)
 
 
-@pytest.mark.parametrize("algo", ["scir", "tlasgr", "tlfsgr", "sgrld", "smld", "smld-approx", "gibbs"])
+@pytest.mark.parametrize(
+    "algo", ["scir", "tlasgr", "tlfsgr", "sgrld", "smld", "smld-approx", "gibbs"]
+)
 def test_threads_and_a_resume_change_nothing(sgmc, algo):
     """Red with: totals of full-batch documents left out of the checkpoint; M of tlasgr likewise."""
     options = ["--layers", "10,5", "--algo", algo, "--burn-in", "4", "--seed", "3"]
@@ -138,7 +142,17 @@ def test_threads_and_a_resume_change_nothing(sgmc, algo):
 
 
 def test_a_killed_run_goes_on_to_the_same_topics(sgmc):
-    train = ("train", BIBLE, *DEEP, "--warm-up", "20", "--iterations", "80", "--checkpoint-every", "7")
+    train = (
+        "train",
+        BIBLE,
+        *DEEP,
+        "--warm-up",
+        "20",
+        "--iterations",
+        "80",
+        "--checkpoint-every",
+        "7",
+    )
     sgmc(*train, "--out", "whole", "-q")
     child = sgmc.start(*train, "--out", "killed")
     folder = sgmc.folder / "killed" / "checkpoints"
