@@ -111,11 +111,12 @@ def plot(axes: Any, curve: Curve, colour: str) -> None:
 
 
 def scale_seconds(axes: Any) -> None:
-    """Name 1, 2, 5, 10, ... on the logarithmic scale of training time."""
+    """Name 1, 2, 5, 10, ... on the logarithmic scale of training time; 1, 3, 10, ... of a long one."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    begin, end = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if end < 50 * begin else (1, 3)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axes.set_xlabel("training, seconds of one thread")

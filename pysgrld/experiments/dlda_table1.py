@@ -245,6 +245,8 @@ def rows(wanted: list[str], curves: list[Curve]) -> list[tuple[Any, ...]]:
     lines: list[tuple[Any, ...]] = []
     for name in wanted:
         own = [c for c in curves if c.name == name]
+        if not own:  # not done yet
+            continue
         ends = [c.points[-1] for c in own if c.points and not c.fault]
         if not ends:
             lines.append((name, PAPER.get(name), *(None,) * 6, 0, None))
@@ -302,7 +304,7 @@ def draw(path: Path, curves: list[Curve], *, quick: bool) -> Path:
         for layers in LAYERS
         if any(c.name.split("-", 1)[1] == "-".join(map(str, layers)) for c in curves)
     ]
-    figure = new_figure(1.2 + 4.4 * len(sizes), 4.8)
+    figure = new_figure(2.2 + 4.2 * len(sizes), 4.8)
     panels = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
     for size, axes in zip(sizes, panels, strict=True):
         for sampler, colour in zip(SAMPLERS, COLOURS, strict=False):

@@ -143,7 +143,7 @@ def test_rows_are_means_over_seeds_without_those_that_diverged():
     """Red with: diverged ones counted in."""
     curves = [curve("a", 0, 700.0), curve("a", 1, 710.0), curve("a", 2, 1.0, "not finite"),
               curve("b", 0, 1.0, "not finite")]  # fmt: skip
-    a, b = dlda_table1.rows(["a", "b"], curves)
+    a, b = dlda_table1.rows(["a", "b", "not done"], curves)
     assert a == ("a", None, 705.0, 706.0, 900.0, 5, 9, 1.0, 2, pytest.approx(7.0710678))
     assert b == ("b", *(None,) * 7, 0, None)
     assert len(a) == len(b) == len(dlda_table1.HEAD)
