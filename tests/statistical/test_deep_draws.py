@@ -268,10 +268,13 @@ def test_expected_counts_are_the_mean_of_sampled_ones_in_every_layer(layers):
         assert np.abs(difference.mean(axis=0) / error).max() < Z
 
 
-@pytest.mark.parametrize("n", [1, 127, 128, 129, 500, 100_000])
-@pytest.mark.parametrize("k", [2, 20, 130])
+@pytest.mark.parametrize("n", [1, 127, 128, 129, 255, 500, 100_000])
+@pytest.mark.parametrize("k", [1, 2, 20, 130])
 def test_expected_counts_of_any_size_are_shares_of_them(n, k):
-    """One word, then one topic whose shape is so large that every customer has a table."""
+    """One word, then one topic whose shape is so large that every customer has a table.
+
+    Red with: a fixed point of 32 bits up to 255 of them.
+    """
     w = np.random.default_rng(k).gamma(0.5, size=k) + 1e-3
     phi2 = np.ones((1, k))
     arguments = fixed([np.ones((1, 1)), phi2], np.ones(k), PRIOR, rao_blackwell=True)
@@ -282,6 +285,23 @@ def test_expected_counts_of_any_size_are_shares_of_them(n, k):
     assert words[0, 0] == n * UNIT
     np.testing.assert_allclose(above[0, :k] / UNIT, n * w / w.sum(), rtol=3e-6, atol=1e-6)
     assert not above[0, k:].any()
+
+
+@pytest.mark.parametrize("small", [1.0, 1e-20])
+@pytest.mark.parametrize("k", [3, 20, 130])
+def test_expected_counts_and_proportions_are_shares_where_weights_are_lifted(small, k):
+    """Products of 1e-40 and less; the proportions are (r + n) / (r. + n.).
+
+    Red with: phi as it is beside a sum of lifted weights.
+    """
+    w = np.random.default_rng(k).gamma(0.5, size=k) + 1e-3
+    arguments = fixed([np.full((1, k), small)], np.ones(k), PRIOR, rao_blackwell=True)
+    words, *_, mean = visit(
+        arguments, np.array([[50]]), 0, want_mean=True,
+        theta=packed([small * w[None]]), rates=np.ones((1, 2)),
+    )  # fmt: skip
+    np.testing.assert_allclose(words[0, :k] / UNIT, 50 * w / w.sum(), rtol=3e-6, atol=1e-6)
+    np.testing.assert_allclose(mean[0, :k], (1 + 50 * w / w.sum()) / (k + 50), rtol=3e-6)
 
 
 @pytest.mark.parametrize(("sweeps", "kept"), [(2, 1), (2, 2), (3, 2)])
