@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pysgrld.options import choice, text
+from pysgrld.parsers import choice, text
 
 from .options import Described, as_json, flag, plain, quiet, show_json
 

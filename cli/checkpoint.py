@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import CheckpointError, MissingInputError
-from pysgrld.options import integer
+from pysgrld.parsers import integer
 
 from .options import Described, as_json, plain, run_argument, show_json
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.options import integer, share_or_count, text
+from pysgrld.parsers import integer, share_or_count, text
 
 from .options import (
     Described,

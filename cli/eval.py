@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.options import integer, real, text
+from pysgrld.parsers import integer, real, text
 
 from .options import Described, as_json, flag, plain, quiet, run_argument, show_json, threads
 
 if TYPE_CHECKING:
     from pysgrld.evaluate.coherence import Coherence
-    from pysgrld.results import Results, Scores
+    from pysgrld.findings import Scores
+    from pysgrld.results import Results
 
     from .progress import Screen
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pysgrld.options import choice, text
+from pysgrld.parsers import choice, text
 
 from .options import Described, flag, layer, plain, quiet, run_argument, threads
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.options import text
+from pysgrld.parsers import text
 
 from .options import Described, flag, layer, plain, quiet, threads
 

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.options import OPTIONS, Option, integer
+from pysgrld.options import OPTIONS, Option
+from pysgrld.parsers import integer
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

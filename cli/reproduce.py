@@ -9,7 +9,8 @@ import click
 
 from pysgrld.errors import UsageError
 from pysgrld.experiments import EXPERIMENTS, Experiment, find
-from pysgrld.options import OPTIONS, duration, integer, text
+from pysgrld.options import OPTIONS
+from pysgrld.parsers import duration, integer, text
 
 from .options import Described, flag, plain, quiet, threads
 

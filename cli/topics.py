@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.options import integer
+from pysgrld.parsers import integer
 
 from .options import Described, as_json, flag, layer, plain, quiet, run_argument, show_json, threads
 
 if TYPE_CHECKING:
-    from pysgrld.results import Results, Topic
+    from pysgrld.findings import Topic
+    from pysgrld.results import Results
     from pysgrld.tree import Node
 
 

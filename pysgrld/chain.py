@@ -78,7 +78,7 @@ class Chain:
         self.sampler = SAMPLERS[options["algo"]]
         self.model = MODELS[options["model"]]
         self.stream, self.threads = stream, threads
-        self.seed, self.chain = stream.seed, stream.chain
+        self.seed, self.chain, self.tokens = stream.seed, stream.chain, tokens
         self.warm_up: int = options["warm-up"]
         step_size = options["step-size"]
         self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
@@ -122,6 +122,18 @@ class Chain:
             return 1.0
         h = self.schedule(0)
         return 1.0 + float(np.tanh(h / 2)) * self.stream.documents / self.stream.size
+
+    @property
+    def stiffness(self) -> float:
+        """H (V eta + N_k) of an average topic, for samplers whose step is not relative; else 0.
+
+        Euler steps of mirrored Langevin are stable below 4: its dual potential curves by at most
+        half of V eta + N_k (Hsieh et al. 2018, section 3).
+        """
+        if self.sampler.relative:
+            return 0.0
+        v, k = self.topics.shape
+        return self.schedule(0) * (v * self.topics.prior + self.tokens / k)
 
     @property
     def step_size(self) -> float:

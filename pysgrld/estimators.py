@@ -10,7 +10,8 @@ from pysgrld.errors import UsageError
 from pysgrld.estimator import Rule, TopicModel, normalised, positive, whole
 from pysgrld.matrices import as_documents, in_units
 from pysgrld.models.dlda import name_of, projection
-from pysgrld.options import LAZY, LINKS, MAX_LAYERS
+from pysgrld.options import LAZY, LINKS
+from pysgrld.parsers import MAX_LAYERS
 from pysgrld.types import Documents, Doubles
 
 __all__ = ["LDA", "DeepLDA"]

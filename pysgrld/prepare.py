@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import pysgrld
-from pysgrld.core import check_lengths, core, padded
+from pysgrld.core import check_lengths, core
 from pysgrld.corpus import Corpus, CorpusOptions, corpus_name, inputs_record, open_corpus
 from pysgrld.corpus.documents import store_documents
 from pysgrld.corpus.once import Once
-from pysgrld.errors import CorpusError, MemoryLimitError, OutputError, UsageError
+from pysgrld.errors import CorpusError, OutputError, UsageError
 from pysgrld.evaluate import HeldOut, pair, split, visits
+from pysgrld.memory import check_memory
 from pysgrld.options import FREE
 from pysgrld.reporter import Listener
-from pysgrld.resources import allowed_memory, threads
+from pysgrld.resources import threads
 from pysgrld.run import Candidate, RunDirectory, claim, find_run
 from pysgrld.run.files import make_folder, rename, replace_file, writing
 from pysgrld.run.scratch import scratch_folder
-from pysgrld.samplers import FLOAT_ETA
 from pysgrld.settings import SHUFFLE_BUFFER, Facts, resolve
 from pysgrld.stream import Online, Stream, choose_holdout, minibatch_words
 from pysgrld.types import Int64s, Key
@@ -150,7 +150,7 @@ def prepare(
                 "documents: most of them will stay empty"
             )
         extent = int(np.diff(corpus.indptr).max()), int(lengths.max())
-        _check_memory(options, facts, held_out, extent, number, listener)
+        check_memory(options, facts, held_out, extent, number, listener)
         config = {
             "schema": 1,
             "options": options,
@@ -358,43 +358,3 @@ def hold_out_size(wanted: int | float | None, documents: int) -> int:
             f"holdout {wanted}: the corpus has {documents} documents; leave some to train on"
         )
     return size
-
-
-def _check_memory(
-    options: Mapping[str, Any], facts: Facts, held_out: HeldOut | None, extent: tuple[int, int],
-    number: int, listener: Listener,
-) -> None:  # fmt: skip
-    """Say what the run will need, and refuse it if that is more than allowed.
-
-    ``extent`` has the largest numbers of distinct words and of tokens that a document has, ``number``
-    is that of threads.
-    """
-    widest, longest = extent
-    lazy, k = options["lazy"] == "on", padded(options["topics"])
-    cells = facts.words * k
-    seen = facts.minibatch_words(options["minibatch"], options["seed"])
-    scored = 0 if held_out is None else 24 * held_out.observed.tokens
-    scored += 0 if held_out is None else len(held_out.observed) * padded(options["topics"]) * 8
-    need = {
-        "topics": (4 if np.min(options["eta"]) >= FLOAT_ETA else 8) * cells
-        + 8 * facts.words * lazy,
-        "a minibatch's topics and counts": (4 + 8) * seen * k + 12 * cells * lazy,
-        "documents in hand": 4 * number * (4 * widest * k + 8 * longest),
-        "posterior mean": (8 + 4) * cells if options["samples"] else 0,
-        "held-out documents": scored,
-        "topics of tokens": 8 * facts.tokens if options["algo"] == "gibbs" else 0,
-        "program and libraries": 80 << 20,
-    }
-    total = sum(need.values())
-    allowed = options["max-memory"] or allowed_memory()
-    listener.note(f"needs about {_megabytes(total)} of memory")
-    if allowed is not None and total > allowed:
-        parts = ", ".join(f"{name} {_megabytes(n)}" for name, n in need.items() if n)
-        raise MemoryLimitError(
-            f"the run needs about {_megabytes(total)} ({parts}), allowed are {_megabytes(allowed)}: "
-            "use fewer --topics, a smaller --max-vocab, or a larger --max-memory"
-        )
-
-
-def _megabytes(n: int) -> str:
-    return f"{n / 2**20:,.0f} MB"

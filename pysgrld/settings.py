@@ -10,13 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pysgrld.errors import UsageError
-from pysgrld.options import ONLY, OPTIONS, kind_of, preset_of
+from pysgrld.options import DEEP, ONLY, OPTIONS, kind_of, preset_of
 from pysgrld.samplers import DENSE, FLOAT_ETA, SAMPLERS
 
 #: Topics where none are asked for.
 TOPICS = 100
-#: Samplers whose own schedule begins with large steps, so that they need no warm-up.
-COLD = ("tlasgr", "tlfsgr")
 #: Sweeps of documents at a visit, of LDA and of a deep model.
 SWEEPS, DEEP_SWEEPS = 10, 30
 #: Sweeps that the authors of deep LDA have for each layer, and those that they count.
@@ -110,7 +108,7 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
     default("warm-up", "auto")
     per_epoch = -(-d // value["minibatch"])
     if value["warm-up"] == "auto":
-        value["warm-up"] = 0 if full or value["algo"] in COLD else min(500, max(50, per_epoch))
+        value["warm-up"] = 0 if full else min(500, max(50, per_epoch))
     default("burn-in", "auto")
     if value["burn-in"] == "auto":
         value["burn-in"] = value["warm-up"] or 200
@@ -165,8 +163,8 @@ def _step_size(value: Mapping[str, Any], facts: Facts) -> tuple[float, float, fl
     algo, b, d = value["algo"], value["minibatch"], facts.documents
     if algo == "scir":
         return (min(1.0, max(10.0 * b / d, 0.02)), 1.0, 0.0)
-    if algo in COLD:
-        return (1.0, 21.0, 0.7)
+    if algo in DEEP:  # small steps: reflection at 0 puts V h / M_k on words that nobody uses
+        return (0.02, 1.0, 0.0) if value["warm-up"] > 0 else (1.0, 21.0, 0.7)
     if algo in ("smld", "smld-approx"):  # stable (Hsieh et al. 2018, the dual's curvature)
         eta = _lowest(value["eta"])
         return (min(0.5 / (facts.words * eta + facts.tokens / value["topics"]), 0.01), 1000.0, 0.55)

@@ -17,7 +17,7 @@ from pysgrld.errors import (
     WriteError,
 )
 from pysgrld.evaluate import Completion
-from pysgrld.options import duration
+from pysgrld.parsers import duration
 from pysgrld.parts import by_topic
 from pysgrld.posterior import Posterior, Settled, Thinning
 from pysgrld.prepare import Prepared
@@ -72,6 +72,11 @@ class Training:
         if p.options["algo"] == "scir":
             inflation = self.chain.noise_inflation
             reporter.note(f"minibatch noise inflates posterior variances {inflation:.3g} times")
+        if (stiff := self.chain.stiffness) > 4.0:
+            reporter.note(
+                f"warning: h (V eta + N_k) is about {stiff:.3g}, steps of {p.options['algo']} are stable "
+                "below 4: use a smaller --step-size"
+            )
         completion = None
         self.unigram = math.nan
         if p.held_out:
