@@ -61,6 +61,9 @@ def in_processes(
         max(1, min(processes, len(tasks))), context, _start, (shares, stop)
     )
     found: dict[int, Result] = {}
+    # raised inside of the executor, an interrupt could leave it waiting for ever
+    interrupted = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
     try:
         running: dict[Future[Result], int] = {
             executor.submit(_do, work, at, tasks[at]): at
@@ -68,6 +71,8 @@ def in_processes(
         }
         while running:
             ready, _ = wait(running, LOOK, FIRST_COMPLETED)
+            if interrupted.is_set():
+                raise KeyboardInterrupt
             for future in ready:
                 at = running.pop(future)
                 found[at] = future.result()
@@ -79,6 +84,7 @@ def in_processes(
             "a process of the experiment was killed, for want of memory as a rule: use fewer --threads"
         ) from None
     finally:
+        signal.signal(signal.SIGINT, before)  # the next one stops at once
         stop.set()
         executor.shutdown(cancel_futures=True)
     return [found[at] for at in range(len(tasks))]

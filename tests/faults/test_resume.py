@@ -181,7 +181,9 @@ def test_a_clock_that_is_set_moves_no_limit(hours, whole, tmp_path, trials, monk
     shutil.copy(whole / "corpus.txt", tmp_path)
     monkeypatch.setenv("SLURM_JOB_END_TIME", str(time.time() + 1000))
     train_here(
-        tmp_path, lambda step: jump(monkeypatch, hours) if step == 5 else None, time_limit=900.0
+        tmp_path,
+        lambda step: jump(monkeypatch, hours) if step == 5 else None,
+        time_limit=_so_far() + 900.0,
     )
     assert result(tmp_path) == result(whole)
     monkeypatch.undo()
