@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
@@ -33,7 +34,7 @@ class Rule(NamedTuple):
     wanted: str
 
 
-class TopicModel:
+class TopicModel(ABC):
     """A topic model that is fitted to a matrix of counts.
 
     A subclass has a constructor with keyword parameters, and `_rules` for them.
@@ -99,9 +100,9 @@ class TopicModel:
         ]  # fmt: skip
         return f"{type(self).__name__}({', '.join(changed)})"
 
+    @abstractmethod
     def _rules(self) -> list[Rule]:
         """What each parameter must be, and the option of training that it is."""
-        raise NotImplementedError
 
     def _shared_rules(self) -> list[Rule]:
         """Those that all models have."""

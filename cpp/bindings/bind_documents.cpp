@@ -12,6 +12,15 @@ void check_indptr(Array<std::int64_t> const& indptr, std::int64_t entries) {
     if (indptr.data()[d] > indptr.data()[d + 1]) throw py::value_error("indptr: must not decrease");
 }
 
+/// Held-out entries over `rows` rows.
+void check_scored(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
+                  std::int64_t rows) {
+  check_indptr(indptr, indices.shape(0));
+  for (std::int64_t i = 0; i < indices.shape(0); ++i)
+    if (indices.data()[i] < 0 || indices.data()[i] >= rows)
+      throw py::value_error("indices: not a row of phi");
+}
+
 }  // namespace
 
 void check_documents(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
@@ -141,10 +150,7 @@ void bind_documents(py::module_& m) {
         check_shape(tokens, "tokens", {n});
         check_padding("phi", stride, topics);
         check_threads(threads);
-        check_indptr(indptr, indices.shape(0));
-        for (std::int64_t i = 0; i < indices.shape(0); ++i)
-          if (indices.data()[i] < 0 || indices.data()[i] >= phi.shape(0))
-            throw py::value_error("indices: not a row of phi");
+        check_scored(indptr, indices, phi.shape(0));
         Array<double> p(indices.shape(0));
         PredictiveTask const task{
             phi.data(),    stride, topics, indptr.data(), indices.data(),  doc_counts.data(),
@@ -165,10 +171,7 @@ void bind_documents(py::module_& m) {
         check_shape(theta, "theta", {n, stride});
         check_padding("phi", stride, topics);
         check_threads(threads);
-        check_indptr(indptr, indices.shape(0));
-        for (std::int64_t i = 0; i < indices.shape(0); ++i)
-          if (indices.data()[i] < 0 || indices.data()[i] >= phi.shape(0))
-            throw py::value_error("indices: not a row of phi");
+        check_scored(indptr, indices, phi.shape(0));
         Array<double> p(indices.shape(0));
         PredictiveTask task{};
         task.phi = phi.data();

@@ -12,6 +12,8 @@ rule is stated here and nowhere else.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pysgrld.core import core, padded
@@ -58,15 +60,24 @@ def start_scale(block: Block) -> float:
 def step_rows(kernel: str, key: Key, state: State, stats: Statistics, block: Block, h: float,
               threads: int) -> State:  # fmt: skip
     """One step of all rows by the kernel ``simplex_<kernel>``, in place."""
+    rows = {name: state[name] for name in ("g", "sums")}  # a state may hold more
+    step_all(kernel, key, rows, stats, block, threads, h=h)
+    return state
+
+
+def step_all(
+    kernel: str, key: Key, arrays: State, stats: Statistics, block: Block, threads: int,
+    **more: Any,
+) -> State:  # fmt: skip
+    """The same with the state's ``arrays`` and the arguments that only this kernel has."""
     getattr(core, f"simplex_{kernel}")(
-        g=state["g"],
-        sums=state["sums"],
+        **arrays,
+        **more,
         topics=block.shape[1],
         eta=block.prior,
         rows=stats.rows,
         counts=stats.counts,
         factor=stats.factor,
-        h=h,
         seed=key.seed,
         chain=key.chain,
         step=key.step,
@@ -74,7 +85,7 @@ def step_rows(kernel: str, key: Key, state: State, stats: Statistics, block: Blo
         work=_work,
         threads=threads,
     )
-    return state
+    return arrays
 
 
 def totals(stats: Statistics, block: Block) -> Doubles:

@@ -16,8 +16,6 @@ from pysgrld.core import core
 from pysgrld.samplers import _state
 from pysgrld.types import Block, Floats, Int32s, Key, State, Statistics
 
-_work = core.Workspace()
-
 init = _state.start_rows
 
 
@@ -50,25 +48,10 @@ def _step(
     approximate: bool,
 ) -> State:  # fmt: skip
     """Y <- y + h (eta + N - (V eta + N.) phi) + sqrt(2h) z; the last word's stays 0."""
-    v, k = block.shape
-    core.simplex_smld(
-        **state,
-        topics=k,
-        eta=block.prior,
-        rows=stats.rows,
-        counts=stats.counts,
-        factor=stats.factor,
-        h=h,
-        totals=_state.totals(stats, block) + v * block.prior,
-        approximate=approximate,
-        seed=key.seed,
-        chain=key.chain,
-        step=key.step,
-        stream=block.stream,
-        work=_work,
-        threads=threads,
+    totals = _state.totals(stats, block) + block.shape[0] * block.prior
+    return _state.step_all(
+        "smld", key, state, stats, block, threads, h=h, totals=totals, approximate=approximate
     )
-    return state
 
 
 def _rows(

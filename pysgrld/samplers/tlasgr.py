@@ -12,14 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pysgrld.core import core
 from pysgrld.samplers import _state
 from pysgrld.types import Block, Doubles, Key, State, Statistics
 
 #: Most of the way to a topic's conditional mean that a step may go: beyond 2 it would diverge.
 FARTHEST = 1.9
-
-_work = core.Workspace()
 
 init = _state.start_rows
 
@@ -71,21 +68,7 @@ def _step(
     totals = counts + v * block.prior
     # a topic that got nothing has its prior to go by
     steps = np.minimum(h / np.maximum(m, v * block.prior), FARTHEST / totals)
-    core.simplex_tlasgr(
-        g=state["g"],
-        sums=state["sums"],
-        topics=k,
-        eta=block.prior,
-        rows=stats.rows,
-        counts=stats.counts,
-        factor=stats.factor,
-        steps=np.broadcast_to(steps, (k,)).copy(),
-        totals=totals,
-        seed=key.seed,
-        chain=key.chain,
-        step=key.step,
-        stream=block.stream,
-        work=_work,
-        threads=threads,
-    )
+    rows = {name: state[name] for name in ("g", "sums")}
+    each = np.broadcast_to(steps, (k,)).copy()
+    _state.step_all("tlasgr", key, rows, stats, block, threads, steps=each, totals=totals)
     return state
