@@ -88,6 +88,41 @@ def documents_gibbs(
     work: Workspace,
     threads: int,
 ) -> tuple[Int64s | None, Int64s | None]: ...
+def documents_mean_field(
+    *,
+    weights: Floats,
+    topics: int,
+    indptr: Int64s,
+    indices: Int32s,
+    counts: Int32s,
+    alpha: float,
+    sweeps: int,
+    tolerance: float,
+    gamma: Floats,
+    want_words: bool = ...,
+    work: Workspace,
+    threads: int,
+) -> Int64s | None: ...
+def documents_collapsed(
+    *,
+    rows: int,
+    topics: int,
+    indptr: Int64s,
+    indices: Int32s,
+    counts: Int32s,
+    doc_ids: Int64s,
+    alpha: float,
+    eta: float,
+    words: int,
+    sweeps: int,
+    seed: int,
+    chain: int,
+    step: int,
+    z: Int32s,
+    token_ptr: Int64s,
+    work: Workspace,
+    threads: int,
+) -> Int64s: ...
 def predictive(
     *,
     phi: Floats,
@@ -240,6 +275,21 @@ def simplex_start(
     work: Workspace,
     threads: int,
 ) -> None: ...
+def dirichlet_start(
+    *,
+    g: Floats,
+    sums: Doubles,
+    topics: int,
+    shape: float,
+    seed: int,
+    chain: int,
+    stream: int,
+    work: Workspace,
+    threads: int,
+) -> None: ...
+def dirichlet_weights(
+    *, g: Floats, sums: Doubles, topics: int, rows: Int32s | None, threads: int
+) -> Floats: ...
 def simplex_phi(
     *, g: Floats, sums: Doubles, topics: int, rows: Int32s | None, threads: int
 ) -> Floats: ...

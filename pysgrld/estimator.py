@@ -15,6 +15,7 @@ from pysgrld.errors import NotFittedError, UsageError
 from pysgrld.evaluate import Completion, split
 from pysgrld.matrices import as_documents
 from pysgrld.options import ALGORITHMS, check_usage, kind_of
+from pysgrld.parts import at_words
 from pysgrld.posterior import Posterior
 from pysgrld.prepare import hold_out_size
 from pysgrld.proportions import BLOCK, proportions
@@ -290,8 +291,7 @@ class TopicModel(ABC):
         if len(parts.observed) == 0:
             raise UsageError("X has no document of two tokens: nothing can be held out")
         completion = Completion(parts, self._options, threads(self.n_jobs).number)
-        mean = self._parts | {"phi": self._parts["phi"][completion.words]}
-        return completion.point(Key(seed, 0, 0), mean)
+        return completion.point(Key(seed, 0, 0), at_words(self._parts, completion.words))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log probability of a held-out token: minus the logarithm of `perplexity`."""
