@@ -3,10 +3,8 @@
 import json
 import signal
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
-
 from pysgrld.cli import main
 
 pytestmark = pytest.mark.cli

@@ -34,8 +34,9 @@ class Tokens:
         local = self.local._replace(
             sweeps=sweeps, state={"z": z}, token_ptr=token_places(documents)
         )
-        batch = Minibatch(*(documents.indptr, documents.indices, documents.counts),
-                          np.arange(self.v, dtype=np.int32), np.arange(len(self.lengths)), 1.0)  # fmt: skip
+        rows, ids = np.arange(self.v, dtype=np.int32), np.arange(len(self.lengths))
+        entries = (documents.indptr, documents.indices, documents.counts)
+        batch = Minibatch(*entries, rows, ids, 1.0)
         counts = lda_collapsed.step(key, {}, batch, local)["phi"].counts
         return z, counts[:, : local.topics]
 
