@@ -42,6 +42,8 @@ class Purpose(enum.Enum):
     smld_noise = ...
     shape_noise = ...
     shape_gibbs = ...
+    slices = ...
+    stick_noise = ...
     test = ...
 
 class Workspace:
@@ -123,6 +125,21 @@ def documents_collapsed(
     work: Workspace,
     threads: int,
 ) -> Int64s: ...
+def documents_mixture(
+    *,
+    log_phi: Floats,
+    log_weight: Floats,
+    components: int,
+    indptr: Int64s,
+    indices: Int32s,
+    counts: Int32s,
+    doc_ids: Int64s,
+    slice: Floats,
+    seed: int,
+    chain: int,
+    step: int,
+    threads: int,
+) -> Int32s: ...
 def predictive(
     *,
     phi: Floats,

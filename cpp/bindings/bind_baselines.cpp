@@ -94,6 +94,43 @@ void bind_baselines(py::module_& m) {
       py::arg("counts"), py::arg("doc_ids"), py::arg("alpha"), py::arg("eta"), py::arg("words"),
       py::arg("sweeps"), py::arg("seed"), py::arg("chain"), py::arg("step"),
       py::arg("z").noconvert(), py::arg("token_ptr"), py::arg("work"), py::arg("threads"));
+  m.def(
+      "documents_mixture",
+      [](Array<float> const& log_phi, Array<float> const& log_weight, std::int32_t components,
+         Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
+         Array<std::int32_t> const& counts, Array<std::int64_t> const& doc_ids,
+         Array<float> const& slice, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
+         int threads) {
+        check_shape(log_phi, "log_phi", {-1, -1});
+        std::int64_t const stride = log_phi.shape(1);
+        check_padding("log_phi", stride, components);
+        check_shape(log_weight, "log_weight", {stride});
+        check_documents(indptr, indices, counts, log_phi.shape(0));
+        check_threads(threads);
+        std::int64_t const n = indptr.shape(0) - 1;
+        check_shape(doc_ids, "doc_ids", {n});
+        check_shape(slice, "slice", {n});
+        Array<std::int32_t> z(n);
+        MixtureTask task{};
+        task.log_phi = log_phi.data();
+        task.log_weight = log_weight.data();
+        task.stride = stride;
+        task.components = components;
+        task.indptr = indptr.data();
+        task.indices = indices.data();
+        task.counts = counts.data();
+        task.entity = reinterpret_cast<std::uint64_t const*>(doc_ids.data());
+        task.slice = slice.data();
+        task.address = address(seed, chain, step);
+        task.purpose = Purpose::documents;
+        task.z = z.mutable_data();
+        py::gil_scoped_release release;
+        run_mixture(*active_kernels(), task, n, threads);
+        return z;
+      },
+      py::kw_only(), py::arg("log_phi"), py::arg("log_weight"), py::arg("components"),
+      py::arg("indptr"), py::arg("indices"), py::arg("counts"), py::arg("doc_ids"),
+      py::arg("slice"), py::arg("seed"), py::arg("chain"), py::arg("step"), py::arg("threads"));
 }
 
 }  // namespace sgmc::bindings

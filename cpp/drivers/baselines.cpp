@@ -58,6 +58,17 @@ void run_collapsed(KernelTable const& k, CollapsedTask task, std::int64_t rows,
   });
 }
 
+void run_mixture(KernelTable const& k, MixtureTask const& task, std::int64_t documents,
+                 int threads) {
+  constexpr std::int64_t kChunk = 256;
+  std::vector<float> scores(static_cast<std::size_t>(std::max(1, threads)) *
+                            static_cast<std::size_t>(task.stride));
+  parallel_for((documents + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int thread) {
+    k.documents_mixture(task, chunk * kChunk, std::min(documents, (chunk + 1) * kChunk),
+                        scores.data() + thread * task.stride);
+  });
+}
+
 namespace {
 
 /// exp(-psi(x)), x > 0, to double precision: the recurrence up to 10, then the asymptotic series.

@@ -10,6 +10,7 @@ void documents_gibbs(DocumentsTask const&, DocumentsScratch const&) noexcept;
 void documents_deep(DeepTask const&, DeepScratch const&) noexcept;
 void documents_mean_field(MeanFieldTask const&, MeanFieldScratch const&) noexcept;
 void documents_collapsed(CollapsedTask const&, CollapsedScratch const&) noexcept;
+void documents_mixture(MixtureTask const&, std::int64_t, std::int64_t, float*) noexcept;
 void row_mass(float const*, std::int64_t, std::int64_t, std::int64_t, float*) noexcept;
 void spread_bucket(float const*, std::int64_t, float, std::int64_t, std::int64_t*) noexcept;
 void simplex_scir(float*, RowsTask const&, RowsScratch const&) noexcept;
@@ -48,6 +49,7 @@ KernelTable const& table() noexcept {
                                        documents_deep,
                                        documents_mean_field,
                                        documents_collapsed,
+                                       documents_mixture,
                                        row_mass,
                                        spread_bucket,
                                        simplex_scir,

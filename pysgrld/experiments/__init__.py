@@ -96,6 +96,15 @@ EXPERIMENTS: dict[str, Experiment] = {
         _PARTS,
         ("rows", "seeds", "seconds"),
     ),
+    "scir-dpmm": Experiment(
+        "scir_dpmm",
+        "web users in a Dirichlet-process mixture: Gibbs, SCIR, SGRLD, and as released",
+        f"{_SCIR}, Figure 3 (b)",
+        "SCIR converges to a lower score with less spread; SGRLD gets worse in the end, and proposes "
+        "many more clusters than are needed.",
+        _PARTS,
+        ("rows", "seeds"),
+    ),
     "smld-lda": Experiment(
         "smld_lda",
         "Wikipedia online: mirrored Langevin, exact and approximate, beside SGRLD",

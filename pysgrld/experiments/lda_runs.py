@@ -87,6 +87,23 @@ def read_parts(folder: Path, observed: float, setting: Setting, listener: Listen
     MissingInputError
         If they are not there.
     """
+    train, test, words = read_whole(folder, setting, listener)
+    if setting.quick:
+        train, test = _first(train, QUICK_TRAIN), _first(test, QUICK_SCORED)
+    held_out = split(test, np.arange(len(test)), observed, setting.seed)
+    return Data(train, words, held_out)
+
+
+def read_whole(
+    folder: Path, setting: Setting, listener: Listener
+) -> tuple[Documents, Documents, int]:
+    """Training documents, test documents and number of words of such a folder; no row is empty.
+
+    Raises
+    ------
+    MissingInputError
+        If they are not there.
+    """
     found = sorted(folder.glob("docword.*.train.txt*")) if folder.is_dir() else []
     tests = [p.with_name(p.name.replace(".train.", ".test.")) for p in found]
     if not found or not tests[0].exists():
@@ -99,10 +116,7 @@ def read_parts(folder: Path, observed: float, setting: Setting, listener: Listen
         matched_documents([str(tests[0])], CorpusOptions(), words, threads=setting.threads,
                           notify=lambda progress: None, log=listener.note)
     )  # fmt: skip
-    if setting.quick:
-        train, test = _first(train, QUICK_TRAIN), _first(test, QUICK_SCORED)
-    held_out = split(test, np.arange(len(test)), observed, setting.seed)
-    return Data(train, len(words), held_out)
+    return train, test.take(np.flatnonzero(test.lengths > 0)), len(words)
 
 
 def read_split(path: Path, observed: float, setting: Setting, listener: Listener) -> Data:

@@ -123,6 +123,16 @@ def test_counts_are_those_of_all_tokens_and_threads_do_not_matter():
     assert state["sums"].sum() == pytest.approx(wanted, rel=1e-5)
 
 
+@pytest.mark.parametrize("often", [127, 128, 5000, 3_000_000])
+def test_a_word_that_occurs_often_is_counted_whole(often):
+    """Red with: 128 occurrences added as 32-bit integers of 2^-24, which they are too large for."""
+    counts = np.zeros((1, V), np.int64)
+    counts[0, [3, 7]] = often, 2
+    weights = dirichlet.weights(state_of(start()), None, BLOCK, 1)
+    found = lda_mean_field.step(NO_KEY, {WEIGHTS: weights}, minibatch(counts), local(20))["phi"]
+    np.testing.assert_allclose(found.counts[[3, 7]].sum(axis=1) / UNIT, [often, 2], rtol=1e-5)
+
+
 @pytest.mark.parametrize("rho", [0.1, 0.7, 1.0])
 def test_a_step_goes_the_weight_s_share_of_the_way(rho):
     """Red with: rho for -log(1 - rho) in the kernel's exponential."""

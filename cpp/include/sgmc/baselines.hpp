@@ -1,4 +1,4 @@
-// Contracts of the two ways to sample documents that the baselines have; see kernels.hpp.
+// Contracts of the ways to sample documents that the baselines have, and mixtures; see kernels.hpp.
 #pragma once
 
 #include <cstdint>
@@ -72,6 +72,26 @@ struct CollapsedScratch {
   float* inverse;  // 1 / (V eta + n_k)
   float* sums;
   float* uniforms;
+};
+
+/// Allocation of documents to components given their slices (Walker 2007; Kalli et al. 2011):
+///
+///   z_d = j with probability ~ prod_w phi_jw^{n_dw} among the j with log w_j >= slice_d
+///
+/// The weights are in the slices already. Randomness: Purpose `purpose`, entity = entity[d].
+struct MixtureTask {
+  float const* log_phi;     // (R, stride), components in columns, pads 0
+  float const* log_weight;  // (stride)
+  std::int64_t stride;
+  std::int32_t components;
+  std::int64_t const* indptr;  // documents in CSR over R rows
+  std::int32_t const* indices;
+  std::int32_t const* counts;
+  std::uint64_t const* entity;
+  float const* slice;  // log u_d, at most the log weight of some component
+  Address address;
+  Purpose purpose;
+  std::int32_t* z;  // by document
 };
 
 }  // namespace sgmc

@@ -73,6 +73,10 @@ void run_mean_field(KernelTable const& k, MeanFieldTask task, std::int64_t rows,
 void run_collapsed(KernelTable const& k, CollapsedTask task, std::int64_t rows,
                    std::int64_t* word_counts, Workspace& work, int threads);
 
+/// Runs the allocation kernel over all documents.
+void run_mixture(KernelTable const& k, MixtureTask const& task, std::int64_t documents,
+                 int threads);
+
 /// What documents read of Dirichlet parameters: weights of `n` words (rows null: words 0..n-1) into
 /// out (n, stride).
 void run_dirichlet_weights(KernelTable const& k, float const* g, double const* sums,

@@ -177,6 +177,9 @@ struct KernelTable {
   void (*documents_deep)(DeepTask const&, DeepScratch const&) noexcept;
   void (*documents_mean_field)(MeanFieldTask const&, MeanFieldScratch const&) noexcept;
   void (*documents_collapsed)(CollapsedTask const&, CollapsedScratch const&) noexcept;
+  /// Documents [begin, end); scores is scratch of stride values.
+  void (*documents_mixture)(MixtureTask const&, std::int64_t begin, std::int64_t end,
+                            float* scores) noexcept;
   /// mass[r] = sum_k phi_rk, r in [begin, end).
   void (*row_mass)(float const* phi, std::int64_t stride, std::int64_t begin, std::int64_t end,
                    float* mass) noexcept;
