@@ -311,7 +311,7 @@ def draw(
                 size = sizes[row.name] if by_documents else None
                 plot(axes, curve, colour, score, documents=size, dash=dash)
             handles.append(Line2D([], [], color=colour, lw=2.2, ls=dash, label=row.name))
-        axes.legend(handles=handles, frameon=False, loc="upper right", fontsize=9)
+        axes.legend(handles=handles, loc="best", fontsize=9, framealpha=0.8, edgecolor="none")
         if by_documents:
             axes.set_xlabel("documents seen")
             axes.set_xscale("log")
