@@ -52,6 +52,7 @@ void bind_random(py::module_& m) {
       .value("smld_noise", Purpose::smld_noise)
       .value("shape_noise", Purpose::shape_noise)
       .value("shape_gibbs", Purpose::shape_gibbs)
+      .value("toy_noise", Purpose::toy_noise)
       .value("test", Purpose::test);
   m.def("isa", [] { return std::string(active_kernels()->name); });
   m.def("available_isas", &available_isas);

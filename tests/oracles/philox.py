@@ -34,6 +34,7 @@ PURPOSES = {
     "smld_noise": 27,
     "shape_noise": 28,
     "shape_gibbs": 29,
+    "toy_noise": 40,
     "test": 255,
 }
 

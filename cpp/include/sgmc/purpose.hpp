@@ -36,6 +36,7 @@ enum class Purpose : std::uint32_t {
   smld_noise = 27,    // as 7, of the mirrored step
   shape_noise = 28,   // Langevin noise of gamma shapes (r of deep LDA); ordinal = topic
   shape_gibbs = 29,   // conjugate draws of r, gamma0 and c0
+  toy_noise = 40,     // pysgrld.simplex; entity = iteration, ordinal = chain and coordinate
   test = 255,
 };
 
