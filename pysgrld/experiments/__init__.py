@@ -68,6 +68,31 @@ EXPERIMENTS: dict[str, Experiment] = {
         "each layer; with TLFSGR those of layers 2 and 3 have hardly moved.",
         "a folder with train-images-idx3-ubyte or train-images-idx3-ubyte.gz",
     ),
+    "sgrld-fig1": Experiment(
+        "sgrld_fig1",
+        "effective sample size of Langevin samplers on a Dirichlet, and their bias",
+        "Patterson and Teh (2013), Stochastic gradient Riemannian Langevin dynamics on the "
+        "probability simplex, Figure 1",
+        "Riemannian Langevin in expanded-mean coordinates (EM-RLD) has the largest effective sample "
+        "size, at epsilon .1, above plain Langevin in natural coordinates (RN-LD, EN-LD).",
+        options=("seeds",),
+    ),
+    "scir-synthetic": Experiment(
+        "scir_synthetic",
+        "SCIR and SGRLD on a sparse and a dense Dirichlet: distance to the posterior",
+        "Baker, Fearnhead, Fox and Nemeth (2018), Large-scale stochastic sampling from the probability "
+        "simplex, Figures 1 and 2",
+        "SCIR is near the exact law where categories are sparse and SGRLD is not; where none is, they "
+        "are alike.",
+    ),
+    "mld-tv": Experiment(
+        "mld_tv",
+        "total variation of mirrored Langevin and SGRLD on a sparse Dirichlet",
+        "Hsieh, Kavis, Rolland and Cevher (2018), Mirrored Langevin dynamics, section 5.1",
+        "The law of mirrored Langevin (MLD) comes closer to the posterior, and sooner, than that of "
+        "SGRLD, whatever the step.",
+        options=("seeds",),
+    ),
 }  # fmt: skip
 
 

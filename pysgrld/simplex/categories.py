@@ -17,6 +17,7 @@ from pysgrld.errors import UsageError
 from pysgrld.samplers import SAMPLERS, scir
 from pysgrld.simplex.common import (
     Draws,
+    Progress,
     check_alpha,
     check_counts,
     check_lengths,
@@ -34,7 +35,7 @@ ALGORITHMS = ("scir", "sgrld", "smld")
 
 #: How chains move by one iteration, and where they are: log g, (d, chains), and whether its scale
 #: has a meaning.
-_Chains = tuple[Callable[[Key, Statistics, float], None], Callable[[], tuple[Doubles, bool]]]
+Chains = tuple[Callable[[Key, Statistics, float], None], Callable[[], tuple[Doubles, bool]]]
 
 
 def sample(
@@ -50,6 +51,7 @@ def sample(
     chains: int = 1,
     start: npt.ArrayLike | None = None,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> Draws:
     """Sample the posterior of category probabilities by SCIR, SGRLD or SMLD.
 
@@ -76,6 +78,8 @@ def sample(
     start : (d,) positive numbers, optional
         Unnormalised starting point of every chain; by default Gamma(1) draws.
     seed : int
+    progress : callable (part), optional
+        Told now and then what part of the iterations is done; an exception of its ends them.
 
     Returns
     -------
@@ -106,11 +110,10 @@ def sample(
         )
     check_minibatch(minibatch, int(n.sum()))
     state = start_rows(len(n), chains, start, seed, prior[0])
-    move = _scir if algo == "scir" else _kernel
     log_omega = np.empty((samples, chains, len(n)))
     log_mass = np.empty((samples, chains))
-    step, read = move(algo, state, prior, chains)
-    for t, at in iterations(samples, burn_in, thin):
+    step, read = (scir_chains if algo == "scir" else kernel_chains)(algo, state, prior, chains)
+    for t, at in iterations(samples, burn_in, thin, progress):
         key = Key(seed, 0, t)
         step(key, _statistics(n, minibatch, chains, key), schedule(t))
         if at is not None:
@@ -121,7 +124,7 @@ def sample(
     return Draws(log_omega, log_mass)
 
 
-def _scir(algo: str, rows: State, prior: Doubles, chains: int) -> _Chains:
+def scir_chains(algo: str, rows: State, prior: Doubles, chains: int) -> Chains:
     """Log state, a shape for every cell."""
     state = {"log_g": safe_log(rows["g"][:, :chains])}
 
@@ -132,7 +135,7 @@ def _scir(algo: str, rows: State, prior: Doubles, chains: int) -> _Chains:
     return step, lambda: (state["log_g"], True)
 
 
-def _kernel(algo: str, rows: State, prior: Doubles, chains: int) -> _Chains:
+def kernel_chains(algo: str, rows: State, prior: Doubles, chains: int) -> Chains:
     """A sampler of topics as it is, the chains being its topics."""
     sampler = SAMPLERS[algo]
     block = Block("omega", "simplex", (len(prior), chains), float(prior[0]), 0, 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,9 @@ from pysgrld.errors import UsageError
 from pysgrld.samplers import SAMPLERS
 from pysgrld.schedule import Schedule
 from pysgrld.types import Block, Doubles, Int64s, Key, State
+
+#: Told now and then what part of the iterations is done, from 0 to 1; an exception ends them.
+Progress = Callable[[float], None]
 
 
 class Draws(NamedTuple):
@@ -103,9 +106,14 @@ def check_schedule(step_size: float | Sequence[float]) -> Schedule:
 # ---- chains
 
 
-def iterations(samples: int, burn_in: int, thin: int) -> Iterator[tuple[int, int | None]]:
+def iterations(
+    samples: int, burn_in: int, thin: int, progress: Progress | None = None
+) -> Iterator[tuple[int, int | None]]:
     """Numbers of the iterations, each with the place of the draw that it leaves, if it does."""
-    for t in range(burn_in + samples * thin):
+    total = burn_in + samples * thin
+    for t in range(total):
+        if progress and t % 500 == 0:
+            progress(t / total)
         after = t + 1 - burn_in
         yield t, after // thin - 1 if after > 0 and after % thin == 0 else None
 

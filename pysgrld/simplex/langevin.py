@@ -9,6 +9,7 @@ from pysgrld.errors import UsageError
 from pysgrld.simplex.common import (
     Draws,
     Noise,
+    Progress,
     check_alpha,
     check_counts,
     check_lengths,
@@ -37,6 +38,7 @@ def langevin(
     chains: int = 1,
     start: npt.ArrayLike | None = None,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> Draws:
     """Sample the posterior of category probabilities by Langevin proposals.
 
@@ -70,6 +72,8 @@ def langevin(
     start : (d,) positive numbers, optional
         Unnormalised starting point of every chain; by default Gamma(1) draws.
     seed : int
+    progress : callable (part), optional
+        Told now and then what part of the iterations is done; an exception of its ends them.
 
     Returns
     -------
@@ -116,7 +120,7 @@ def langevin(
     walk = _Walk(system, h, riemannian)
     with np.errstate(all="ignore"):
         here = walk.place(system.start(log_g), target)
-        for t, at in iterations(samples, burn_in, thin):
+        for t, at in iterations(samples, burn_in, thin, progress):
             if minibatch is not None:
                 some = count_minibatch(n, minibatch, chains, Key(seed, 0, t))[:, :chains].T
                 target = Target(prior, some.astype(np.float64) * (total / minibatch), total)
