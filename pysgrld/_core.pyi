@@ -205,6 +205,7 @@ def simplex_scir(
 ) -> None: ...
 
 simplex_sgrld = simplex_scir
+simplex_scir_natural = simplex_scir
 simplex_relax = simplex_scir
 
 def simplex_scir_rows(
@@ -259,6 +260,7 @@ def simplex_scir_log(
     log_g: Doubles,
     shape: Doubles,
     h: float,
+    kappa: Doubles | None = ...,
     seed: int,
     chain: int,
     step: int,

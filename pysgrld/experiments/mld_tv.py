@@ -43,7 +43,7 @@ ITERATIONS, QUICK_ITERATIONS = 20_000, 300
 #: Steps h. Mirrored Langevin is stable below 4 / 10,021.
 STEPS = {
     "smld": (3e-4, 1e-4, 3e-5, 1e-5),
-    "sgrld": (1e-5, 1e-6, 3e-7, 1e-7),
+    "sgrld": (1e-6, 3e-7, 1e-7, 3e-8),
 }
 LABELS = {"smld": "MLD", "sgrld": "SGRLD"}
 #: How many steps of each are shown, those that end nearest.
