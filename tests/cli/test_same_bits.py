@@ -49,7 +49,7 @@ def test_looking(sgmc, undisturbed, options):
 @pytest.mark.parametrize("eta", ["0.05", "0.005"])
 def test_natural_rate_stopped_and_on_other_threads(sgmc, eta):
     """In rows and, below .01, in logarithms. Red with: kappa of a process's first iteration kept."""
-    natural = ("--cir-rate", "natural", "--eta", eta)
+    natural = ("--cir-rate", "natural", "--eta", eta, "--warm-up", "4")  # stopped after 15
     sgmc.train(*natural, out="whole")
     sgmc.stop_midway(signal.SIGKILL, *natural, "--checkpoint-every", "7")
     assert "goes on from iteration" in sgmc.train(*natural, "--threads", "2").stderr
