@@ -253,6 +253,16 @@ def test_without_matplotlib_the_extra_is_named_before_anything_is_computed(
     assert (tmp_path / "out" / "layers.csv").exists()
 
 
+@pytest.mark.parametrize("name", ["scir-synthetic", "mld-tv"])
+def test_without_scipy_the_extra_is_named_before_anything_is_computed(monkeypatch, tmp_path, name):
+    """Red with: no require_scipy, where a process ends in a traceback."""
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    arguments = ["reproduce", name, "--quick", "-o", str(tmp_path / "out"), "--no-pictures"]
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 2
+    assert f"{name} needs scipy: pip install 'pysgrld[plot]'" in done.stderr
+
+
 def test_one_interrupt_ends_all_rows_and_keeps_those_that_are_done(sgmc, matrix):
     """Red with: no stop for the other processes, which would train for minutes."""
     arguments = ("reproduce", "dlda-table1", "--corpus", "news", "--rows", "tl*", "--no-pictures")
