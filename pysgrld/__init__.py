@@ -12,9 +12,13 @@ from typing import Any
 
 __version__ = _version("pysgrld")
 
-_PUBLIC = {"LDA": "pysgrld.estimators", "DeepLDA": "pysgrld.estimators"}
+_PUBLIC = {
+    "LDA": "pysgrld.estimators",
+    "DeepLDA": "pysgrld.estimators",
+    "DPMixture": "pysgrld.dp_mixture",
+}
 _MODULES = {"simplex"}
-__all__ = ["LDA", "DeepLDA", "__version__", "simplex"]
+__all__ = ["LDA", "DPMixture", "DeepLDA", "__version__", "simplex"]
 
 
 def __getattr__(name: str) -> Any:

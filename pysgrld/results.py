@@ -22,14 +22,14 @@ from pysgrld.evaluate.coherence import Coherence, coherence
 from pysgrld.findings import Scores, Topic, Topics, Word
 from pysgrld.models import MODELS
 from pysgrld.models.dlda import projection
-from pysgrld.parts import by_word
+from pysgrld.parts import at_words, by_word
 from pysgrld.prepare import WORD_COUNTS, hold_out_size, read_matched
 from pysgrld.proportions import BLOCK, proportions
 from pysgrld.reporter import Listener
 from pysgrld.run import Checkpoint, RunDirectory, latest_run, list_checkpoints
 from pysgrld.run.choose import ROOT
 from pysgrld.run.create import is_run
-from pysgrld.samplers import look, sampler_of
+from pysgrld.samplers import read, sampler_of
 from pysgrld.stream import choose_holdout
 from pysgrld.types import Array, Block, Documents, Doubles, Floats, Int64s, Key, Parts
 
@@ -125,7 +125,7 @@ class Results:
         for b in self.blocks:
             prefix = f"{b.name}."
             state = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
-            parts[b.name] = look(
+            parts |= read(
                 sampler_of(algo, b), Key(self.seed, 0, step), state, None, b, self.threads,
                 warm=step <= self.options["warm-up"],
             )  # fmt: skip
@@ -308,7 +308,7 @@ class Results:
     def _scores(self, scorer: Completion, observed: float | None, seed: int) -> Scores:
         step = self.checkpoint.step
         now = self.current()
-        some = now.parts | {"phi": now.phi[scorer.words]}
+        some = at_words(now.parts, scorer.words)
         point = scorer.point(Key(seed, 0, step), some)
         counts = self.word_counts()
         parts = scorer.held_out

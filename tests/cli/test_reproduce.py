@@ -268,7 +268,7 @@ def test_one_interrupt_ends_all_rows_and_keeps_those_that_are_done(sgmc, matrix)
     arguments = ("reproduce", "dlda-table1", "--corpus", "news", "--rows", "tl*", "--no-pictures")
     with sgmc.start(*arguments, "--threads", "2") as process:
         for line in process.stderr:
-            if "rows," in line:
+            if line.startswith("rows: "):
                 process.send_signal(signal.SIGINT)
                 break
         rest = process.stderr.read()

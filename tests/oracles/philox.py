@@ -34,7 +34,9 @@ PURPOSES = {
     "smld_noise": 27,
     "shape_noise": 28,
     "shape_gibbs": 29,
-    "toy_noise": 40,
+    "slices": 30,
+    "stick_noise": 31,
+    "toy_noise": 32,
     "test": 255,
 }
 
