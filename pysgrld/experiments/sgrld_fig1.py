@@ -3,8 +3,9 @@
 Ten categories, counts 90, 5, 5 and seven times 0, prior .1; 110,000 iterations, the first 10,000 left
 out and every 100th of the others kept; effective sample size of the probabilities against the step,
 and traces at the step where it is largest. The estimator is not stated in the paper: here it is
-Geyer's initial monotone sequence on the kept draws, at most their number. All chains start at the
-posterior's mean: from a random start the longest steps in natural coordinates accept nothing.
+Geyer's initial monotone sequence on the kept draws, at most as many as are different. All chains
+start at the posterior's mean: from a random start the longest steps in natural coordinates accept
+nothing.
 
 The expanded-mean sampler runs twice, with the Metropolis step as the paper describes and without it,
 because only the second looks like the figure; and what each step does to the law stands beside the
@@ -145,8 +146,12 @@ def work(task: Task, share: Callable[[float], None]) -> tuple[list[Outcome], lis
 
 
 def effective_size(series: Doubles) -> float:
-    """Effective size of n draws (n,), 1 to n: Geyer's (1992) initial monotone positive sequence."""
-    n = len(series)
+    """Effective size of n draws (n,): Geyer's (1992) initial monotone positive sequence.
+
+    At least 1, at most as many as are different: a chain that stands still to its end looks
+    uncorrelated before.
+    """
+    n, different = len(series), len(np.unique(series))
     centred = series - series.mean()
     spectrum = np.fft.rfft(centred, 2 * n)
     covariances = np.fft.irfft(spectrum * spectrum.conj(), 2 * n)[:n] / n
@@ -156,7 +161,8 @@ def effective_size(series: Doubles) -> float:
     negative = np.flatnonzero(pairs <= 0)
     pairs = np.minimum.accumulate(pairs[: negative[0] if len(negative) else len(pairs)])
     spread = 2 * pairs.sum() - covariances[0]
-    return float(np.clip(n * covariances[0] / spread, 1.0, n)) if spread > 0 else float(n)
+    size = n * covariances[0] / spread if spread > 0 else n
+    return float(np.clip(size, 1.0, different))
 
 
 def mean(outcomes: list[Outcome]) -> Outcome:

@@ -34,10 +34,14 @@ def test_effective_size_of_an_autoregression_is_known(rho):
     assert np.mean(found) == pytest.approx((1 - rho) / (1 + rho), rel=0.05)
 
 
-def test_effective_size_is_one_to_n():
-    """Red with: no limit; a chain that never moved counted as n draws."""
+def test_effective_size_is_one_to_the_number_of_different_draws():
+    """Red with: no limit; a chain that never moved counted as n draws, or one that stopped as many."""
     assert sgrld_fig1.effective_size(np.full(1000, 0.3)) == 1.0
-    assert sgrld_fig1.effective_size(np.tile([1.0, -1.0], 500)) == 1000
+    rng = np.random.default_rng(1)
+    alternating = np.tile([1.0, -1.0], 500) + 0.1 * rng.standard_normal(1000)
+    assert sgrld_fig1.effective_size(alternating) == 1000
+    stopped = np.r_[rng.standard_normal(30), np.zeros(970)]
+    assert sgrld_fig1.effective_size(stopped) == 31
     assert sgrld_fig1.effective_size(np.r_[np.zeros(500), np.ones(500)]) < 10
 
 
