@@ -202,8 +202,7 @@ def sentences(
     if quick:
         found.append("few trials and iterations: only that it works can be seen from this.")
     for i, what in enumerate(("category 1 (10,000 counts)", "category 4 (no counts)")):
-        best = {a: curves[a, nearest(curves, a, i)[0]][:, i] for a in STEPS}
-        ends = {a: curve[-1] for a, curve in best.items()}
+        ends = {a: curves[a, nearest(curves, a, i)[0]][-1, i] for a in STEPS}
         parts = ", ".join(
             f"{LABELS[a]} {ends[a]:.3f} (h = {nearest(curves, a, i)[0]:g})" for a in STEPS
         )
@@ -211,13 +210,16 @@ def sentences(
         verdict = "as the paper says" if winner == "MLD" else "NOT what the paper says"
         found.append(
             f"{what}: total variation after {at[-1]:,} iterations, best step: {parts}, exact draws "
-            f"{floors[i]:.3f}; {winner} ends nearer: {verdict}{overtaken(best, at)}."
+            f"{floors[i]:.3f}; {winner} ends nearer: {verdict}{overtaken(curves, i, at)}."
         )
     return found
 
 
-def overtaken(best: dict[str, Doubles], at: Int64s) -> str:
-    """From when on mirrored Langevin is nearer for good, if it ends so."""
+def overtaken(curves: dict[tuple[str, float], Doubles], i: int, at: Int64s) -> str:
+    """From when on mirrored Langevin is nearer for good, if it ends so, each at its best step then."""
+    best = {
+        a: np.min([c[:, i] for (algo, _), c in curves.items() if algo == a], axis=0) for a in STEPS
+    }
     behind = np.flatnonzero(best["smld"] >= best["sgrld"])
     if not len(behind) or behind[-1] == len(at) - 1:
         return ""

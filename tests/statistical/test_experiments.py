@@ -153,3 +153,16 @@ def test_trials_start_at_equal_probabilities():
     sparse = int(np.searchsorted(mld_tv.bins()[1], math.log(1 / 11)))
     assert counted[0, 0, 0] == 500
     assert counted[0, 1, sparse] == 500
+
+
+def test_mirrored_langevin_is_said_to_lead_from_when_no_step_of_sgrld_is_nearer():
+    """Red with: the step of SGRLD alone that ends nearest."""
+    at = np.array([1, 10, 100, 1000])
+    curves = {
+        ("smld", 1.0): np.array([[0.9], [0.5], [0.3], [0.1]]),
+        ("sgrld", 1.0): np.array([[1.0], [0.9], [0.9], [0.2]]),
+        ("sgrld", 2.0): np.array([[1.0], [0.4], [0.25], [0.3]]),
+    }
+    assert mld_tv.overtaken(curves, 0, at) == ", from iteration 1,000 on"
+    curves["sgrld", 2.0][3] = 0.05
+    assert mld_tv.overtaken(curves, 0, at) == ""
