@@ -44,6 +44,7 @@ class Purpose(enum.Enum):
     shape_gibbs = ...
     slices = ...
     stick_noise = ...
+    toy_noise = ...
     test = ...
 
 class Workspace:
@@ -256,6 +257,7 @@ def simplex_scir(
 ) -> None: ...
 
 simplex_sgrld = simplex_scir
+simplex_scir_natural = simplex_scir
 simplex_relax = simplex_scir
 
 def simplex_scir_rows(
@@ -325,6 +327,7 @@ def simplex_scir_log(
     log_g: Doubles,
     shape: Doubles,
     h: float,
+    kappa: Doubles | None = ...,
     seed: int,
     chain: int,
     step: int,

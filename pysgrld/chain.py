@@ -118,11 +118,15 @@ class Chain:
         """Variance of the sampled topics over the posterior's, by minibatch noise alone.
 
         1 + tanh(h/2) D/B at the first sampling step (Baker et al. 2018, corollary 3.2); exact for
-        ``scir``, the right order for ``sgrld``; 1 with the whole corpus.
+        ``scir``, the right order for ``sgrld``; 1 with the whole corpus. The natural rate is that of
+        an average topic.
         """
         if self.sampler.full_batch:
             return 1.0
         h = self.schedule(0)
+        if self.topics.natural:
+            v, k = self.topics.shape
+            h *= 1.0 + self.tokens / (k * v * self.topics.prior)
         return 1.0 + float(np.tanh(h / 2)) * self.stream.documents / self.stream.size
 
     @property

@@ -53,6 +53,7 @@ VARIATIONAL = ("ovb", "hsvg")
 #: Signals that may be named as the one that stops a run.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 LAZY = ("auto", "on", "off")
+CIR_RATES = ("paper", "natural")
 
 #: A paper's published settings, as defaults; those under "algos" are for one of its algorithms.
 PRESETS: dict[str, dict[str, Any]] = {
@@ -147,6 +148,9 @@ OPTIONS: dict[str, Option] = {
                         "step A*(1+t/B)^(-C) of iteration t after the warm-up; ovb, hsvg: its "
                         "weight rho", "Sampling",
                         metavar="A,B,C"),
+    "cir-rate": Option(choice(*CIR_RATES), "paper",
+                       "scir: rate of a topic's process: paper (1), natural (1 + N_k/s_k, sgrld's target "
+                       "without its bias)", "Sampling", metavar="paper|natural"),
     "lazy": Option(choice(*LAZY), "auto",
                    "scir: bring a word's row up to date only when it is next read: auto, on, off",
                    "Sampling", metavar="auto|on|off", default="auto"),
@@ -250,6 +254,7 @@ _ALL = tuple(ALGORITHMS)
 #: Options that only shape some samplers' steps; those in the value have no use for them.
 _UNUSED = {
     "lazy": tuple(algo for algo in _ALL if algo != "scir"),
+    "cir-rate": tuple(algo for algo in _ALL if algo != "scir"),
     "step-size": FULL,
     "minibatch": FULL,
     "kept-sweeps": (*FULL, "ovb"),

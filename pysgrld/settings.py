@@ -94,6 +94,8 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
         value["topics"] = value["topics"] or TOPICS
         value["eta"] = _each(value["eta"])[0]
         value |= {name: None for name, model in ONLY.items() if model == "dlda"}
+    if value["cir-rate"] == "paper":  # as in runs older than the option
+        value["cir-rate"] = None
     d, k = facts.documents, value["topics"]
 
     def default(name: str, rule: Any) -> None:
@@ -150,6 +152,11 @@ def _lazy(value: Mapping[str, Any], facts: Facts) -> str:
     )
     if wanted == "on" and not composes:
         raise UsageError(f"--lazy has no meaning for --algo {value['algo']}: leave it out")
+    natural = value["cir-rate"] == "natural"
+    if wanted == "on" and natural:
+        raise UsageError(
+            "--lazy on has no meaning for --cir-rate natural, whose steps do not add up: leave it out"
+        )
     if wanted == "on" and not rows:
         raise UsageError(
             f"--lazy on needs --eta of at least {FLOAT_ETA}, found {_lowest(value['eta']):g}: below "
@@ -157,7 +164,7 @@ def _lazy(value: Mapping[str, Any], facts: Facts) -> str:
         )
     if wanted != "auto":
         return wanted
-    if not (composes and rows):
+    if natural or not (composes and rows):
         return "off"
     # while a topic is small all rows are stepped: nothing would be saved
     expected = facts.words * _lowest(value["eta"]) + facts.tokens / value["topics"]
@@ -170,7 +177,10 @@ def _lazy(value: Mapping[str, Any], facts: Facts) -> str:
 def _step_size(value: Mapping[str, Any], facts: Facts) -> tuple[float, float, float]:
     algo, b, d = value["algo"], value["minibatch"], facts.documents
     if algo == "scir":
-        return (min(1.0, max(10.0 * b / d, 0.02)), 1.0, 0.0)
+        h = min(1.0, max(10.0 * b / d, 0.02))
+        if value["cir-rate"] == "natural":  # as far in phi
+            h /= 1.0 + facts.tokens / (value["topics"] * facts.words * _lowest(value["eta"]))
+        return (h, 1.0, 0.0)
     if algo in VARIATIONAL:  # rho_t = (1024 + 1 + t)^-0.7 (Hoffman et al. 2010)
         return (1025.0**-0.7, 1025.0, 0.7)
     if algo in DEEP:  # small steps: reflection at 0 puts V h / M_k on words that nobody uses

@@ -147,6 +147,8 @@ class Block(NamedTuple):
         Weight of a minibatch in running averages that steps are scaled by.
     hyper : tuple of float
         Further constants of the prior.
+    natural : bool
+        Whether the CIR process has the rate 1 + N_k/s_k (see `pysgrld.samplers.scir`).
     """
 
     name: str
@@ -157,6 +159,7 @@ class Block(NamedTuple):
     mass: float
     weight: Schedule = RUNNING
     hyper: tuple[float, ...] = ()
+    natural: bool = False
 
 
 #: What documents read of every block, by name: rows of phi, of words at hand or of all.

@@ -54,6 +54,7 @@ void bind_random(py::module_& m) {
       .value("shape_gibbs", Purpose::shape_gibbs)
       .value("slices", Purpose::slices)
       .value("stick_noise", Purpose::stick_noise)
+      .value("toy_noise", Purpose::toy_noise)
       .value("test", Purpose::test);
   m.def("isa", [] { return std::string(active_kernels()->name); });
   m.def("available_isas", &available_isas);

@@ -163,6 +163,7 @@ void def_read(py::module_& m, char const* name) {
 
 void bind_simplex(py::module_& m) {
   def_step<RowKernel::scir>(m, "simplex_scir");
+  def_step<RowKernel::scir_natural>(m, "simplex_scir_natural");
   def_step<RowKernel::sgrld>(m, "simplex_sgrld");
   def_step<RowKernel::relax>(m, "simplex_relax");
   def_step_of_rows<RowKernel::scir>(m, "simplex_scir_rows");
@@ -262,8 +263,9 @@ void bind_simplex(py::module_& m) {
       py::arg("eta"), py::arg("lengths"), py::arg("threads"));
   m.def(
       "simplex_scir_log",
-      [](Array<double> log_g, Array<double> const& shape, double h, std::uint64_t seed,
-         std::uint32_t chain, std::uint64_t step, std::uint32_t stream, int threads) {
+      [](Array<double> log_g, Array<double> const& shape, double h,
+         std::optional<Array<double>> const& kappa, std::uint64_t seed, std::uint32_t chain,
+         std::uint64_t step, std::uint32_t stream, int threads) {
         check_shape(log_g, "log_g", {-1, -1});
         check_threads(threads);
         check_shape(shape, "shape", {log_g.shape(0), log_g.shape(1)});
@@ -271,13 +273,19 @@ void bind_simplex(py::module_& m) {
           if (!(shape.data()[i] > 0.0) || !std::isfinite(shape.data()[i]))
             throw py::value_error("shape: must be positive and finite");
         if (!(h > 0.0)) throw py::value_error("h: must be positive");
+        if (kappa) check_shape(*kappa, "kappa", {log_g.shape(1)});
+        for (std::int64_t k = 0; kappa && k < kappa->size(); ++k)
+          if (!(kappa->data()[k] > 0.0) || !std::isfinite(kappa->data()[k]))
+            throw py::value_error("kappa: must be positive and finite");
         double* const data = log_g.mutable_data();
+        double const* const rates = kappa ? kappa->data() : nullptr;
         py::gil_scoped_release release;
         run_scir_log(*active_kernels(), data, shape.data(), log_g.shape(0), log_g.shape(1), h,
-                     address(seed, chain, step, stream), threads);
+                     rates, address(seed, chain, step, stream), threads);
       },
-      py::kw_only(), py::arg("log_g").noconvert(), py::arg("shape"), py::arg("h"), py::arg("seed"),
-      py::arg("chain"), py::arg("step"), py::arg("stream"), py::arg("threads"));
+      py::kw_only(), py::arg("log_g").noconvert(), py::arg("shape"), py::arg("h"),
+      py::arg("kappa") = py::none(), py::arg("seed"), py::arg("chain"), py::arg("step"),
+      py::arg("stream"), py::arg("threads"));
 }
 
 }  // namespace sgmc::bindings

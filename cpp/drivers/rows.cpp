@@ -57,8 +57,9 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
   }
   auto* const partial = work.get<double>(0, static_cast<std::size_t>(blocks * stride));
 
-  std::vector<float> ratio(static_cast<std::size_t>(stride), 0.0f);
-  if (kernel == RowKernel::sgrld) {  // N_k / s_k, with N_k an exact sum of integers
+  std::vector<float> ratio(static_cast<std::size_t>(stride), 0.0f), take;
+  bool const natural = kernel == RowKernel::scir_natural;
+  if (kernel == RowKernel::sgrld || natural) {  // N_k / s_k, with N_k an exact sum of integers
     std::vector<std::int64_t> total(ratio.size(), 0);
     for (std::int64_t i = 0; i < task.n_touched; ++i)
       for (std::int64_t c = 0; c < stride; ++c)
@@ -67,11 +68,23 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
       ratio[static_cast<std::size_t>(c)] = static_cast<float>(
           static_cast<double>(total[static_cast<std::size_t>(c)]) * task.factor / sums[c]);
   }
+  if (natural) {  // rate kappa = 1 + N_k / s_k, frozen for the step
+    take.resize(ratio.size(), 0.0f);
+    for (std::size_t c = 0; c < static_cast<std::size_t>(task.topics); ++c) {
+      double const kappa = std::min(1.0 + static_cast<double>(ratio[c]), 1e30);
+      double const all = -std::expm1(-kappa * task.h);
+      ratio[c] = static_cast<float>(std::exp(-kappa * task.h) * kappa / all);
+      take[c] = static_cast<float>(all / kappa);
+    }
+    task.column_rate = ratio.data();
+    task.column_take = take.data();
+  }
   parallel_for(blocks, threads, [&](std::int64_t block, int thread) {
     RowsTask const mine = block_of(task, block, n, partial);
     RowsScratch const& s = scratch[static_cast<std::size_t>(thread)];
     switch (kernel) {
-      case RowKernel::scir: k.simplex_scir(g, mine, s); break;
+      case RowKernel::scir:
+      case RowKernel::scir_natural: k.simplex_scir(g, mine, s); break;
       case RowKernel::sgrld: k.simplex_sgrld(g, ratio.data(), mine, s); break;
       case RowKernel::relax: k.simplex_relax(g, mine, s); break;
       case RowKernel::start: k.simplex_start(g, start, mine); break;
@@ -185,11 +198,19 @@ void run_add_phi(KernelTable const& k, float const* g, double const* sums, doubl
 }
 
 void run_scir_log(KernelTable const& k, double* log_g, double const* shape, std::int64_t rows,
-                  std::int64_t columns, double h, Address const& address, int threads) {
+                  std::int64_t columns, double h, double const* kappa, Address const& address,
+                  int threads) {
   constexpr std::int64_t kChunk = 16;
+  std::vector<double> log_rate(static_cast<std::size_t>(columns)), log_take(log_rate.size());
+  for (std::size_t c = 0; c < log_rate.size(); ++c) {
+    double const pace = kappa ? kappa[c] : 1.0, length = pace * h;
+    log_take[c] = std::log(-std::expm1(-length)) - std::log(pace);
+    log_rate[c] = -length - log_take[c];
+  }
   parallel_for((rows + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
-    LogRowsTask const task{chunk * kChunk, std::min(rows, (chunk + 1) * kChunk), columns, h,
-                           address};
+    LogRowsTask const task{chunk * kChunk,  std::min(rows, (chunk + 1) * kChunk),
+                           columns,         log_rate.data(),
+                           log_take.data(), address};
     k.simplex_scir_log(log_g, shape, task);
   });
 }

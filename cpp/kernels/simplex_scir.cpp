@@ -120,7 +120,8 @@ SGMC_INLINE void scatter(float* to, Waiting const& q, F16 value) {
 template <bool Counts>
 SGMC_INLINE void first_pass(Row const& row, std::uint32_t first_cell, float* fresh,
                             RowsTask const& task, RowWords words, Queue& busy, Queue& open) {
-  F16 const rate = f16(static_cast<float>(row.keep / row.take)), one = f16(1.0f);
+  F16 rate = f16(static_cast<float>(row.keep / row.take));
+  F16 const one = f16(1.0f);
   F16 shape = f16(task.eta), inverse = one / shape, hat = small_gamma_hat(shape);
   for (std::int64_t k = 0; k < task.topics; k += 16) {
     if constexpr (Counts) {
@@ -128,6 +129,7 @@ SGMC_INLINE void first_pass(Row const& row, std::uint32_t first_cell, float* fre
       inverse = one / shape;
       hat = small_gamma_hat(shape);
     }
+    if (task.column_rate) rate = load(task.column_rate + k);
     std::uint32_t const used = first_lanes(task.topics - k);
     U16 const cell = iota() + u16(first_cell + static_cast<std::uint32_t>(k));
     F16 const mu = load(row.g + k) * rate;
@@ -234,8 +236,11 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
   for (Row row; again.next(row); from += task.stride) {
     if (!(row.take > 0.0)) continue;
     finish.expect(row);
-    F16 const c = f16(static_cast<float>(row.take));
-    for (std::int64_t k = 0; k < task.stride; k += 16) store(row.g + k, c * load(from + k));
+    F16 c = f16(static_cast<float>(row.take));
+    for (std::int64_t k = 0; k < task.stride; k += 16) {
+      if (task.column_take) c = load(task.column_take + k);
+      store(row.g + k, c * load(from + k));
+    }
     finish.written(row.g);
   }
   finish.flush();

@@ -11,16 +11,14 @@ void simplex_scir_log(double* log_g, double const* shape, LogRowsTask const& tas
   Stream const stream =
       Stream::make(task.address.seed, task.address.chain,
                    stream_purpose(Purpose::scir_log, task.address.stream), task.address.step);
-  double const c = -__builtin_expm1(-task.h);
-  double const log_rate = -task.h - __builtin_log(c), log_c = __builtin_log(c);
   std::int64_t const columns = task.columns;
   for (std::int64_t w = task.begin; w < task.end; ++w)
     for (std::int64_t k = 0; k < columns; ++k) {
       std::int64_t const i = w * columns + k;
       CellWords words{stream, static_cast<std::uint64_t>(w), static_cast<std::uint32_t>(k),
                       static_cast<std::uint32_t>(columns)};
-      double const count = poisson_variate(__builtin_exp(log_g[i] + log_rate), words);
-      log_g[i] = log_c + log_gamma_variate(shape[i] + count, words);
+      double const count = poisson_variate(__builtin_exp(log_g[i] + task.log_rate[k]), words);
+      log_g[i] = task.log_take[k] + log_gamma_variate(shape[i] + count, words);
     }
 }
 

@@ -115,6 +115,17 @@ def require_matplotlib() -> None:
         )
 
 
+def require_scipy(name: str) -> None:
+    """Refuse at once what needs distribution functions.
+
+    Raises
+    ------
+    UsageError
+    """
+    if find_spec("scipy") is None:
+        raise UsageError(f"{name} needs scipy: pip install 'pysgrld[plot]'")
+
+
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
     """Write a table: numbers with at most seven digits, an empty cell for None and NaN."""
     text = io.StringIO()

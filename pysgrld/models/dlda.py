@@ -84,8 +84,9 @@ class Local(NamedTuple):
 def blocks(options: Mapping[str, Any], v: int, tokens: float) -> tuple[Block, ...]:
     """Topics of every layer, and the shapes of the top one."""
     layers, weight = options["layers"], Schedule(*options["scale-weight"])
+    natural = options.get("cir-rate") == "natural"  # runs older than the option lack it
     topics = tuple(
-        Block(name_of(i), "simplex", (below, k), eta, 4 * i, float(tokens), weight)
+        Block(name_of(i), "simplex", (below, k), eta, 4 * i, float(tokens), weight, natural=natural)
         for i, (below, k, eta) in enumerate(zip((v, *layers), layers, options["eta"], strict=False))
     )
     gamma0, c0 = options["r-prior"]

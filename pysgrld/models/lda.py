@@ -67,7 +67,8 @@ def blocks(options: Mapping[str, Any], v: int, tokens: float) -> tuple[Block, ..
     """The one global part: topics over words."""
     weight = Schedule(*options["scale-weight"])
     k, eta = options["topics"], options["eta"]
-    return (Block("phi", "simplex", (v, k), eta, 0, float(tokens), weight),)
+    natural = options.get("cir-rate") == "natural"  # runs older than the option lack it
+    return (Block("phi", "simplex", (v, k), eta, 0, float(tokens), weight, natural=natural),)
 
 
 def local(options: Mapping[str, Any], words: int, threads: int) -> Local:

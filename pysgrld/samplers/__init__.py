@@ -29,7 +29,7 @@ SAMPLERS: dict[str, Sampler] = {
     sampler.name: sampler
     for sampler in (
         Sampler("scir", "stochastic Cox-Ingersoll-Ross (Baker et al. 2018)", "simplex", False,
-                scir.init, scir.step, relax, _state.rows, _lazy.catch_up),
+                scir.init, scir.step, relax, _state.rows, _lazy.catch_up, begin=scir.begin),
         Sampler("sgrld", "stochastic-gradient Riemannian Langevin (Patterson & Teh 2013)", "simplex",
                 False, sgrld.init, sgrld.step, relax, _state.rows),
         Sampler("tlasgr", "topic- and layer-adaptive Riemannian steps (Cong et al. 2017)", "simplex",

@@ -1,6 +1,14 @@
 """SCIR: stochastic Cox-Ingersoll-Ross (Baker, Fearnhead, Fox, Nemeth 2018, section 2).
 
 Kernel: cpp/kernels/simplex_scir.cpp (rows), simplex_scir_log.cpp (log state).
+
+A block may ask for the *natural rate*, which is ours: kappa = 1 + N_k/s_k, frozen for the step,
+
+    dg = (eta + N - kappa g) dt + sqrt(2 g) dW,  e = exp(-kappa h), c = (1 - e) / kappa
+
+whose target is that of SGRLD, s_k ~ Gamma(V eta), without reflection and its bias: for fixed counts
+phi is exact for every step, as with the paper's rate, whose s_k is about V eta + N_k. In phi such a
+step goes as far as one of kappa h. Its rows cannot be lazy: kappa changes with every iteration.
 """
 
 from __future__ import annotations
@@ -11,7 +19,7 @@ import numpy as np
 
 from pysgrld.core import core
 from pysgrld.samplers import _lazy, _state
-from pysgrld.types import Block, Key, State, Statistics
+from pysgrld.types import Block, Doubles, Key, State, Statistics
 
 
 def init(key: Key, block: Block, threads: int) -> State:
@@ -21,23 +29,49 @@ def init(key: Key, block: Block, threads: int) -> State:
     return _state.start_rows(key, block, threads)
 
 
+def begin(state: State, block: Block) -> State:
+    """Put topics of the natural rate at their scale, V eta; phi stays as it is."""
+    if not block.natural:
+        return state
+    total = block.shape[0] * block.prior
+    if "g" in state:
+        k = block.shape[1]
+        state["g"][:, :k] *= (total / state["sums"][:k]).astype(np.float32)
+        state["sums"][:] = state["g"].sum(axis=0, dtype=np.float64)
+    else:
+        state["log_g"] += math.log(total) - _log_sums(state["log_g"])
+    return state
+
+
 def step(key: Key, state: State, stats: Statistics, block: Block, h: float, threads: int) -> State:
     """One CIR transition of length ``h`` with shapes eta + N_kw; exact for every ``h``, infinity too."""
     if "last" in state:
         return _lazy.step("scir", key, state, stats, block, h, threads)
     if "g" in state:
-        return _state.step_rows("scir", key, state, stats, block, h, threads)
-    return step_log(key, state, _state.shapes(stats, block), block.stream, h, threads)
+        kernel = "scir_natural" if block.natural else "scir"
+        return _state.step_rows(kernel, key, state, stats, block, h, threads)
+    kappa = None
+    if block.natural:
+        ratio = _state.totals(stats, block) * np.exp(-_log_sums(state["log_g"]))
+        kappa = np.minimum(1.0 + ratio, 1e30)
+    return step_log(key, state, _state.shapes(stats, block), block.stream, h, threads, kappa)
+
+
+def _log_sums(log_g: Doubles) -> Doubles:
+    top = log_g.max(axis=0)
+    return np.asarray(top + np.log(np.exp(log_g - top).sum(axis=0)))
 
 
 def step_log(
-    key: Key, state: State, shape: np.ndarray, stream: int, h: float, threads: int
-) -> State:
-    """The transition on log state with a given shape per cell, (V, K) float64."""
+    key: Key, state: State, shape: Doubles, stream: int, h: float, threads: int,
+    kappa: Doubles | None = None,
+) -> State:  # fmt: skip
+    """The transition on log state: shape per cell (V, K), rate per topic (K,), 1 where None."""
     core.simplex_scir_log(
         **state,
         shape=shape,
         h=h,
+        kappa=kappa,
         seed=key.seed,
         chain=key.chain,
         step=key.step,
@@ -57,7 +91,5 @@ def refresh_scale(key: Key, state: State, stats: Statistics, block: Block) -> St
     total = _state.shapes(stats, block).sum(axis=0, keepdims=True)
     log_s = np.zeros_like(total)
     step_log(key, {"log_g": log_s}, total, block.stream + 128, math.inf, 1)
-    log_g = state["log_g"]
-    top = log_g.max(axis=0)
-    state["log_g"] = log_g - (top + np.log(np.exp(log_g - top).sum(axis=0))) + log_s
+    state["log_g"] = state["log_g"] - _log_sums(state["log_g"]) + log_s
     return state

@@ -31,12 +31,14 @@ BAD = [
     *(("holdout", value) for value in ("1.5", "1.0")),
     ("max-df", "0"), ("max-df", "1.5"), ("min-df", "2.0"), ("min-df", "0.0"), ("max-line", "3"),
     ("algo", "lda"), ("model", "x"), ("preset", "x"), ("counts", "x"), ("lazy", "x"),
+    ("cir-rate", "x"),
     ("on-bad-document", "x"), ("token-pattern", "("), ("token-pattern", "(a)(b)"),
 ]  # fmt: skip
 
 CONTRADICTIONS = [
     "--algo gibbs --minibatch 10", "--algo gibbs --step-size 1,1,0", "--algo gibbs --warm-up 3",
-    "--algo gibbs --lazy auto", "--algo sgrld --lazy off", "--preset sgrld-2013 --lazy on",
+    "--algo gibbs --lazy auto", "--algo sgrld --cir-rate natural", "--cir-rate natural --lazy on",
+    "--algo sgrld --lazy off", "--preset sgrld-2013 --lazy on",
     "--lazy on --eta 0.009", "--algo gibbs --counts sampled", "--preset sgrld-2013 --algo scir",
     "--observed-corpus a", "--held-out-corpus a",
     "--observed-corpus a --held-out-corpus b --holdout 10", "--holdout 10 --holdout-corpus a",

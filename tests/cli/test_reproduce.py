@@ -190,6 +190,54 @@ def test_mixtures_of_users_do_not_depend_on_how_many_rows_run_at_once(sgmc, part
     assert all(10 < float(row["score"]) < 100 for row in table)
 
 
+#: Experiments on known posteriors: their files, and lines of the first table.
+TOYS = {
+    "sgrld-fig1": (["ess.csv", "figure1.png", "traces.csv"], 1 + 4 * 11),
+    "scir-synthetic": (
+        ["best.csv", "component5.csv", "scores.csv", "synthetic.png"],
+        2 * (3 * 2 + 1),
+    ),
+    "mld-tv": (["steps.csv", "tv.csv", "tv.png"], 1 + 8),
+}
+
+
+@pytest.mark.parametrize("name", TOYS)
+def test_a_known_posterior_needs_no_corpus_and_gives_tables_and_a_picture(sgmc, name):
+    """The same bytes for one process and for two. Red with: a seed of each process."""
+    files, lines = TOYS[name]
+    found = []
+    for number in (1, 2):
+        pictures = ["--no-pictures"] * (number == 2)
+        done = sgmc("reproduce", name, "--quick", "-o", number, "--threads", number, "--seed", "3",
+                    *pictures)  # fmt: skip
+        folder = sgmc.folder / str(number)
+        found.append({p.name: p.read_bytes() for p in folder.iterdir() if p.suffix == ".csv"})
+        wanted = [file for file in files if number == 1 or not file.endswith("png")]
+        assert sorted(p.name for p in folder.iterdir()) == wanted
+    assert found[0] == found[1]
+    (picture,) = (sgmc.folder / "1").glob("*.png")
+    assert picture.read_bytes()[:8] == PNG
+    table = {"sgrld-fig1": "ess", "scir-synthetic": "best", "mld-tv": "steps"}[name]
+    assert len(rows_of(sgmc.folder / "1" / f"{table}.csv")) == lines
+    shown = done.stdout.splitlines()
+    assert shown[0] == EXPERIMENTS[name].source
+    assert any(line.startswith("the paper: ") for line in shown)
+    assert "found: few " in done.stdout
+    assert sum(line.startswith("found: ") for line in shown) >= 3
+
+
+def test_seeds_of_a_known_posterior_are_averaged_or_pooled(sgmc):
+    """Red with: the first seed's alone."""
+    both = []
+    for seeds in (1, 2):
+        sgmc("reproduce", "mld-tv", "--quick", "--seeds", seeds, "-o", seeds, "--no-pictures")
+        both.append(
+            [float(r["tv-category-1"]) for r in rows_of(sgmc.folder / str(seeds) / "steps.csv")]
+        )
+    assert both[1][0] == pytest.approx(both[0][0] / 2**0.5, rel=1e-5)  # twice the trials
+    assert both[1][1] != both[0][1]
+
+
 def test_results_that_are_there_are_not_replaced_unless_forced(sgmc, digits):
     common = (
         "reproduce",
@@ -230,6 +278,8 @@ def test_a_missing_corpus_is_said_with_what_is_wanted(monkeypatch, tmp_path, nam
         (("dlda-mnist", "--corpus", ".", "--seeds", "2"), "--seeds has no meaning for dlda-mnist"),
         (("dlda-mnist", "--corpus", ".", "--rows", "a"), "--rows has no meaning for dlda-mnist"),
         (("dlda-table1", "--corpus", ".", "--rows", "a,"), "is no list of rows"),
+        (("mld-tv", "--corpus", "."), "mld-tv, which makes its own data"),
+        (("scir-synthetic", "--seeds", "2"), "--seeds has no meaning for scir-synthetic"),
         (("dlda-table1", "--corpus", ".", "--rows", "lda"), "--rows lda: there is no such row"),
     ],
 )
@@ -253,6 +303,16 @@ def test_without_matplotlib_the_extra_is_named_before_anything_is_computed(
     assert not (tmp_path / "out").exists()
     assert CliRunner().invoke(main, [*arguments, "--no-pictures"]).exit_code == 0
     assert (tmp_path / "out" / "layers.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["scir-synthetic", "mld-tv"])
+def test_without_scipy_the_extra_is_named_before_anything_is_computed(monkeypatch, tmp_path, name):
+    """Red with: no require_scipy, where a process ends in a traceback."""
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    arguments = ["reproduce", name, "--quick", "-o", str(tmp_path / "out"), "--no-pictures"]
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 2
+    assert f"{name} needs scipy: pip install 'pysgrld[plot]'" in done.stderr
 
 
 def test_one_interrupt_ends_all_rows_and_keeps_those_that_are_done(sgmc, matrix):

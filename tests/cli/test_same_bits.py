@@ -46,6 +46,16 @@ def test_looking(sgmc, undisturbed, options):
     assert sgmc.topics_hash() == undisturbed
 
 
+@pytest.mark.parametrize("eta", ["0.05", "0.005"])
+def test_natural_rate_stopped_and_on_other_threads(sgmc, eta):
+    """In rows and, below .01, in logarithms. Red with: kappa of a process's first iteration kept."""
+    natural = ("--cir-rate", "natural", "--eta", eta, "--warm-up", "4")  # stopped after 15
+    sgmc.train(*natural, out="whole")
+    sgmc.stop_midway(signal.SIGKILL, *natural, "--checkpoint-every", "7")
+    assert "goes on from iteration" in sgmc.train(*natural, "--threads", "2").stderr
+    assert sgmc.topics_hash() == sgmc.topics_hash("whole")
+
+
 def test_lazy_rows_stopped_looked_at_and_on_other_threads(sgmc):
     """Red with: a look that corrects the sums of the chain itself."""
     lazy = ("--lazy", "on", "--samples", "3")

@@ -36,6 +36,7 @@ PURPOSES = {
     "shape_gibbs": 29,
     "slices": 30,
     "stick_noise": 31,
+    "toy_noise": 32,
     "test": 255,
 }
 

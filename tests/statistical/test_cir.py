@@ -180,6 +180,15 @@ def test_steps_compose(step):
     assert ks_two(np.maximum(one, 1e-37), np.maximum(four, 1e-37)) < KS
 
 
+def test_coordinates_lumped_together_move_as_one(step):
+    """E.6: the sum of 40 processes of shape a is one of shape 40 a. Red with: shape eta/2; c/2 for c."""
+    a, h, n = 0.05, 0.4, 40_000
+    start = np.random.default_rng(4).gamma(0.3, size=40)
+    one = step(np.full(n, start.sum()), 40 * a, h, seed=2)
+    parts = step(np.tile(start, n), a, h).reshape(n, 40)
+    assert ks_two(parts.sum(axis=1), one) < KS
+
+
 def test_random_shapes_give_the_mean_and_variance_of_the_corollary(step):
     """E.2 with shapes .1 or, one time in five, 5.1; eight steps of .3 from 2.
 

@@ -38,8 +38,10 @@ def lazy_rows_stay_lazy(monkeypatch):
 def run(name, form="rows", *, threads=1, seed=1, chain=0, stop=None):
     """Bytes of the state after five iterations; ``stop`` ends, copies the state, and goes on."""
     sampler = SAMPLERS[name]
-    block = Block("phi", "simplex", (V, K), 0.001 if form == "log" else 0.05, 0, 2000.0)
-    init = _state.start_log if form == "log" else _state.start_rows
+    log = form.endswith("log")
+    block = Block("phi", "simplex", (V, K), 0.001 if log else 0.05, 0, 2000.0,
+                  natural=form.startswith("natural"))  # fmt: skip
+    init = _state.start_log if log else _state.start_rows
     state = init(Key(seed, chain, 0), block, threads)
     if form == "lazy":
         state = _lazy.start(state)
@@ -78,7 +80,8 @@ def test_gibbs_draw_does_not_depend_on_where_it_starts(form):
 
 
 CASES = [("scir", "rows"), ("scir", "lazy"), ("scir", "log"), ("sgrld", "rows"), ("gibbs", "rows"),
-         ("tlasgr", "rows"), ("tlfsgr", "rows"), ("smld", "rows"), ("smld-approx", "rows")]  # fmt: skip
+         ("tlasgr", "rows"), ("tlfsgr", "rows"), ("smld", "rows"), ("smld-approx", "rows"),
+         ("scir", "natural"), ("scir", "natural-log")]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES, ids="-".join)

@@ -15,6 +15,7 @@ FORBIDDEN = {
     "corpus": ("pysgrld.samplers", "pysgrld.models", "pysgrld.run", "pysgrld.train"),
     "samplers": ("pysgrld.run", "pysgrld.corpus", "pysgrld.train", "pysgrld.evaluate"),
     "models": ("pysgrld.run", "pysgrld.corpus", "pysgrld.train", "pysgrld.evaluate"),
+    "simplex": ("pysgrld.run", "pysgrld.corpus", "pysgrld.train", "pysgrld.models"),
     "run": ("pysgrld.samplers", "pysgrld.models", "pysgrld.corpus", "pysgrld.train"),
     "evaluate": ("pysgrld.run", "pysgrld.train", "pysgrld.samplers"),
 }

@@ -41,13 +41,15 @@ def test_what_is_asked_for_is_done_without_counting():
 
 @pytest.mark.parametrize(
     "given", [{"algo": "sgrld"}, {"algo": "gibbs"}, {"eta": 0.009}, {"preset": "scir-2018"},
-              {"preset": "sgrld-2013"}],
+              {"preset": "sgrld-2013"}, {"cir-rate": "natural"}],
 )  # fmt: skip
 def test_auto_is_off_where_rows_cannot_be_lazy_and_in_reproductions(given):
     assert lazy(given, seen=1) == "off"
 
 
-@pytest.mark.parametrize("given", [{"algo": "sgrld"}, {"algo": "gibbs"}, {"eta": 0.009}])
+@pytest.mark.parametrize(
+    "given", [{"algo": "sgrld"}, {"algo": "gibbs"}, {"eta": 0.009}, {"cir-rate": "natural"}]
+)
 def test_on_is_refused_where_rows_cannot_be_lazy(given):
     with pytest.raises(UsageError, match="--lazy"):
         lazy(given | {"lazy": "on"})
@@ -56,3 +58,12 @@ def test_on_is_refused_where_rows_cannot_be_lazy(given):
 def test_on_wins_over_a_preset():
     assert lazy({"preset": "scir-2018", "lazy": "on"}) == "on"
     assert PRESETS["scir-2018"]["lazy"] == "off"
+
+
+def test_the_natural_rate_steps_as_far_in_phi_as_the_papers():
+    """Kappa is 1 + 500,000 / (100 * 10,000 * .05) = 11. Red with: the paper's step."""
+    facts = Facts(5000, 10_000, 500_000, 0, lambda size, seed: 1)
+    paper, natural = (resolve({"cir-rate": rate}, facts)[0] for rate in ("paper", "natural"))
+    assert natural["step-size"][0] == pytest.approx(paper["step-size"][0] / 11)
+    assert paper == resolve({}, facts)[0]  # a run that is older than the option goes on
+    assert paper["cir-rate"] is None

@@ -86,10 +86,11 @@ void run_dirichlet_weights(KernelTable const& k, float const* g, double const* s
 /// The distinct values of ids (>= 0), ascending; out[i] is the place of ids[i] among them.
 std::vector<std::int32_t> renumber(std::int32_t const* ids, std::int64_t n, std::int32_t* out);
 
-enum class RowKernel { scir, sgrld, relax, start, dirichlet_start };
+/// `scir_natural` is scir whose process has rate 1 + N_k/s_k, frozen for the step; all rows only.
+enum class RowKernel { scir, scir_natural, sgrld, relax, start, dirichlet_start };
 
 /// Runs a row kernel over the `n` rows of the task's list (all V where it is null), kRowBlock at a
-/// time; `task` has the statistics of all touched rows. `sums` (stride) is read (sgrld: s_k before
+/// time; `task` has the statistics of all touched rows. `sums` (stride) is read (s_k before
 /// the step) and receives the new topic sums, added block by block; for a list, it is corrected.
 /// `start` is what the kernels that start a chain ask for.
 void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, RowsTask task,
@@ -123,7 +124,9 @@ void run_add_phi(KernelTable const& k, float const* g, double const* sums, doubl
 void run_predictive(KernelTable const& k, PredictiveTask const& task, std::int64_t documents,
                     int threads);
 
+/// `kappa` (columns): rates of the processes, 1 where null.
 void run_scir_log(KernelTable const& k, double* log_g, double const* shape, std::int64_t rows,
-                  std::int64_t columns, double h, Address const& address, int threads);
+                  std::int64_t columns, double h, double const* kappa, Address const& address,
+                  int threads);
 
 }  // namespace sgmc

@@ -116,6 +116,8 @@ struct RowsTask {
   double const* lengths;  // of each position; read where rows is not null
   bool packed;
   double h;
+  float const* column_rate;     // of each topic e/c and c, where not null: in place of those of the
+  float const* column_take;     // row's length (simplex_scir, all rows)
   std::int64_t const* counts;   // row of touched[first]
   std::int32_t const* touched;  // word ids in [begin, end)
   std::int64_t n_touched;
@@ -150,7 +152,8 @@ struct PhiTask {
 /// Rows [begin, end) of log-space state, (V, columns) double without padding.
 struct LogRowsTask {
   std::int64_t begin, end, columns;
-  double h;
+  double const* log_rate;  // (columns): log(e/c) and log c
+  double const* log_take;
   Address address;
 };
 
@@ -188,7 +191,7 @@ struct KernelTable {
                         std::int64_t* counts) noexcept;
   /// CIR transition of its row's length with shape eta + counts * factor; inf draws Gamma(shape).
   /// Baker et al. (2018), section 2.2: N ~ Poisson(g e/c), g' = c Gamma(a + N), e = exp(-h), c =
-  /// 1-e.
+  /// 1-e; of a process of rate kappa, e = exp(-kappa h) and c = (1-e) / kappa.
   void (*simplex_scir)(float* g, RowsTask const&, RowsScratch const&) noexcept;
   /// The same on log g in double, shape (V, columns) given per cell.
   void (*simplex_scir_log)(double* log_g, double const* shape, LogRowsTask const&) noexcept;

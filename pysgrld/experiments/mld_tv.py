@@ -1,0 +1,261 @@
+"""Section 5.1 of the paper on mirrored Langevin (Hsieh et al. 2018): how the law nears the posterior.
+
+Eleven categories, counts 10,000, 10, 10 and eight times 0, prior .1, all observations in every step.
+Each iteration's law is that of many independent trials; its total variation distance to the posterior
+is taken by bins of one category's probability. Not stated in the paper, so ours: trials start at equal
+probabilities (SGRLD's g at 1/11 each); for the first category 100 bins of equal width between the
+quantiles 1e-4 and 1 - 1e-4 and two for the rest; for the fourth, which has no counts, 100 bins of equal
+probability. Trials are 20,000 for each seed, of 2,000,000 in the paper: 100 seeds are as many.
+
+The samplers are those of topics, a trial being a topic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.experiments.frame import (
+    COLOURS,
+    Listener,
+    Report,
+    Setting,
+    new_figure,
+    require_scipy,
+    write_csv,
+    write_png,
+)
+from pysgrld.experiments.processes import in_processes
+from pysgrld.simplex.categories import kernel_chains
+from pysgrld.simplex.common import log_total, start_rows
+from pysgrld.types import Doubles, Int64s, Key, Statistics
+
+COUNTS = (10_000, 10, 10, 0, 0, 0, 0, 0, 0, 0, 0)
+ALPHA = 0.1
+#: The categories that are looked at: the first, and one without counts.
+LOOKED = (0, 3)
+TRIALS, QUICK_TRIALS = 20_000, 2_000
+ITERATIONS, QUICK_ITERATIONS = 20_000, 300
+#: Steps h. Mirrored Langevin is stable below 4 / 10,021.
+STEPS = {
+    "smld": (3e-4, 1e-4, 3e-5, 1e-5),
+    "sgrld": (1e-6, 3e-7, 1e-7, 3e-8),
+}
+LABELS = {"smld": "MLD", "sgrld": "SGRLD"}
+#: How many steps of each are shown, those that end nearest.
+SHOWN = 3
+
+
+class Task(NamedTuple):
+    """One sampler with one step and seed."""
+
+    algo: str
+    h: float
+    seed: int
+    trials: int
+    iterations: int
+
+
+def run(setting: Setting, listener: Listener) -> Report:
+    """Run all trials; write ``tv.csv``, ``steps.csv`` and ``tv.png``."""
+    require_scipy("mld-tv")
+    trials = QUICK_TRIALS if setting.quick else TRIALS
+    iterations = QUICK_ITERATIONS if setting.quick else ITERATIONS
+    tasks = [
+        Task(algo, h, seed, trials, iterations)
+        for seed in range(setting.seed, setting.seed + setting.seeds)
+        for algo, steps in STEPS.items()
+        for h in steps
+    ]
+    listener.note(f"{trials * setting.seeds:,} trials, {iterations:,} iterations, 8 rows")
+    with listener.counting("iterations, in percent", 100) as tell:
+        found = in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
+    curves: dict[tuple[str, float], Doubles] = {}
+    for algo, steps in STEPS.items():
+        for h in steps:
+            histograms = [
+                f for t, f in zip(tasks, found, strict=True) if (t.algo, t.h) == (algo, h)
+            ]
+            curves[algo, h] = variation(np.sum(histograms, axis=0))
+    at, floors = marks(iterations), [floor(m, trials * setting.seeds) for m in masses()]
+    rows = table(curves, floors)
+    files = [
+        write_csv(
+            setting.out / "tv.csv",
+            ("sampler", "h", "iteration", *(f"tv_{c + 1}" for c in LOOKED)),
+            [(LABELS[a], h, int(t), *map(float, tv)) for (a, h), curve in curves.items()
+             for t, tv in zip(at, curve, strict=True)],
+        ),
+        write_csv(setting.out / "steps.csv", HEAD, rows),
+    ]  # fmt: skip
+    if setting.pictures:
+        files.append(draw(setting.out / "tv.png", curves, at, floors, quick=setting.quick))
+    return Report(HEAD, rows, sentences(curves, floors, at, quick=setting.quick), files)
+
+
+# ---- what is run
+
+
+def marks(iterations: int) -> Int64s:
+    """Iterations whose law is looked at: evenly on a logarithmic scale."""
+    return np.unique(np.geomspace(1, iterations, 60).round().astype(np.int64))
+
+
+def shapes(category: int) -> tuple[float, float]:
+    """Of the Beta posterior of one category's probability."""
+    a = COUNTS[category] + ALPHA
+    return a, sum(COUNTS) + ALPHA * len(COUNTS) - a
+
+
+def bins() -> list[Doubles]:
+    """Log probabilities between the bins of each category looked at."""
+    from scipy.special import betaincinv
+
+    first, sparse = (shapes(c) for c in LOOKED)
+    low, high = betaincinv(*first, [1e-4, 1 - 1e-4])
+    return [
+        np.log(np.linspace(low, high, 101)),
+        np.log(betaincinv(*sparse, np.arange(1, 100) / 100)),
+    ]
+
+
+def masses() -> list[Doubles]:
+    """Posterior mass of each bin."""
+    from scipy.special import betainc
+
+    return [
+        np.diff(betainc(*shapes(c), np.exp(edges)), prepend=0.0, append=1.0)
+        for c, edges in zip(LOOKED, bins(), strict=True)
+    ]
+
+
+def floor(mass: Doubles, trials: int) -> float:
+    """Distance that so many exact draws have on average in bins of these masses."""
+    return float(np.sqrt(mass * (1 - mass) / (2 * math.pi * trials)).sum())
+
+
+def work(task: Task, share: Callable[[float], None]) -> Int64s:
+    """Trials in each bin, (marks, categories looked at, bins), filled up with zeros."""
+    start = np.full(len(COUNTS), 1.0 / len(COUNTS))
+    rows = start_rows(len(COUNTS), task.trials, start, task.seed, ALPHA)
+    return histograms(task, rows, share)
+
+
+def histograms(task: Task, rows: dict[str, Any], share: Callable[[float], None]) -> Int64s:
+    """The same from any start."""
+    step, read = kernel_chains(task.algo, rows, np.full(len(COUNTS), ALPHA), task.trials)
+    width = rows["g"].shape[1]
+    counts = np.zeros((len(COUNTS), width), np.int64)
+    counts[:, : task.trials] = np.array(COUNTS)[:, None]
+    everything = Statistics(np.arange(len(COUNTS), dtype=np.int32), counts, 1.0)
+    at, edges = marks(task.iterations), bins()
+    found = np.zeros((len(at), len(LOOKED), max(map(len, edges)) + 1), np.int64)
+    for t in range(task.iterations):
+        if t % 20 == 0:
+            share(t / task.iterations)
+        step(Key(task.seed, 0, t), everything, task.h)
+        mark = int(np.searchsorted(at, t + 1))
+        if mark < len(at) and at[mark] == t + 1:
+            log_g, _ = read()
+            log_phi = log_g - log_total(log_g)
+            for i, c in enumerate(LOOKED):
+                bin_of = np.searchsorted(edges[i], log_phi[c])
+                found[mark, i] = np.bincount(bin_of, minlength=found.shape[2])
+    return found
+
+
+def variation(counted: Int64s) -> Doubles:
+    """Total variation distance to the posterior, (marks, categories), of trials in bins."""
+    found = np.zeros(counted.shape[:2])
+    for i, mass in enumerate(masses()):
+        share = counted[:, i] / counted[:, i].sum(axis=1, keepdims=True)
+        found[:, i] = 0.5 * np.abs(share[:, : len(mass)] - mass).sum(axis=1)
+    return found
+
+
+# ---- what came out
+
+HEAD = ("sampler", "h", "tv-category-1", "tv-category-4")
+
+
+def table(curves: dict[tuple[str, float], Doubles], floors: list[float]) -> list[tuple[Any, ...]]:
+    """Distances at the end, and what exact draws would have."""
+    lines: list[tuple[Any, ...]] = [("exact", None, *floors)]
+    return lines + [(LABELS[a], f"{h:g}", *map(float, c[-1])) for (a, h), c in curves.items()]
+
+
+def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> list[float]:
+    """Steps of a sampler, those first that end nearest to the posterior in category ``LOOKED[i]``."""
+    own = [h for a, h in curves if a == algo]
+    return sorted(own, key=lambda h: curves[algo, h][-1, i])
+
+
+def sentences(
+    curves: dict[tuple[str, float], Doubles], floors: list[float], at: Int64s, *, quick: bool
+) -> list[str]:
+    """Where each sampler ends, with its best step."""
+    found = []
+    if quick:
+        found.append("few trials and iterations: only that it works can be seen from this.")
+    for i, what in enumerate(("category 1 (10,000 counts)", "category 4 (no counts)")):
+        ends = {a: curves[a, nearest(curves, a, i)[0]][-1, i] for a in STEPS}
+        parts = ", ".join(
+            f"{LABELS[a]} {ends[a]:.3f} (h = {nearest(curves, a, i)[0]:g})" for a in STEPS
+        )
+        winner = LABELS[min(ends, key=lambda a: ends[a])]
+        verdict = "as the paper says" if winner == "MLD" else "NOT what the paper says"
+        found.append(
+            f"{what}: total variation after {at[-1]:,} iterations, best step: {parts}, exact draws "
+            f"{floors[i]:.3f}; {winner} ends nearer: {verdict}{overtaken(curves, i, at)}."
+        )
+    return found
+
+
+def overtaken(curves: dict[tuple[str, float], Doubles], i: int, at: Int64s) -> str:
+    """From when on mirrored Langevin is nearer for good, if it ends so, each at its best step then."""
+    best = {
+        a: np.min([c[:, i] for (algo, _), c in curves.items() if algo == a], axis=0) for a in STEPS
+    }
+    behind = np.flatnonzero(best["smld"] >= best["sgrld"])
+    if not len(behind) or behind[-1] == len(at) - 1:
+        return ""
+    return f", from iteration {at[behind[-1] + 1]:,} on"
+
+
+def draw(
+    path: Path,
+    curves: dict[tuple[str, float], Doubles],
+    at: Int64s,
+    floors: list[float],
+    *,
+    quick: bool,
+) -> Path:
+    """Distance against iterations, the three best steps of each sampler."""
+    from matplotlib.ticker import FuncFormatter
+
+    figure = new_figure(12, 4.9)
+    titles = ("category 1, 10,000 of 10,020 counts", "category 4, no counts")
+    for i, axes in enumerate(figure.subplots(1, 2, sharey=True)):
+        for algo, colour in zip(STEPS, (COLOURS[2], COLOURS[0]), strict=True):
+            for h, style in zip(nearest(curves, algo)[:SHOWN], ("-", "--", ":"), strict=True):
+                axes.plot(at, curves[algo, h][:, i], color=colour, ls=style, lw=2,
+                          label=f"{LABELS[algo]}, h = {h:g}")  # fmt: skip
+        axes.axhline(floors[i], color="black", lw=1.2, label="exact draws, as many")
+        axes.set(xscale="log", yscale="log", xlabel="iteration", title=titles[i])
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axes.grid(color="#e6e6e6", lw=0.7)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.axes[0].set_ylabel("total variation distance to the posterior")
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", frameon=False)
+    figure.suptitle(
+        "Mirrored Langevin and SGRLD on a sparse Dirichlet" + (", few trials" if quick else "")
+        + " (Hsieh et al. 2018, section 5.1)"
+    )  # fmt: skip
+    return write_png(path, figure, dpi=90)

@@ -1,0 +1,326 @@
+"""Figures 1 and 2 of the paper on SCIR (Baker et al. 2018): a Dirichlet, sparse or dense, by minibatches.
+
+Ten categories, 1000 observations, prior .1. Sparse: counts 800, 100, 100 and seven times 0, chains
+start as if there were 100 in each; dense: each observation in a category at random, chains start at
+the posterior's shapes. Minibatches are drawn with replacement; 1000 iterations are left out, the next
+1000 are the draws. The distance is the paper's: Rosenblatt's transform makes the posterior nine
+independent uniforms, and the Kolmogorov-Smirnov distances of the nine are averaged. For each sampler
+and minibatch the step with the least mean distance over five chains counts.
+
+SGRLD runs twice: as its paper has it, and as the code that was released with the SCIR paper has it,
+which multiplies what already is the natural gradient by the state again and adds 1 to it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld import simplex
+from pysgrld.experiments.frame import (
+    COLOURS,
+    Listener,
+    Report,
+    Setting,
+    new_figure,
+    require_scipy,
+    write_csv,
+    write_png,
+)
+from pysgrld.experiments.processes import in_processes
+from pysgrld.simplex.common import Noise, count_minibatch
+from pysgrld.types import Doubles, Int64s, Key
+
+D, OBSERVATIONS, ALPHA = 10, 1000, 0.1
+SPARSE = (800, 100, 100, 0, 0, 0, 0, 0, 0, 0)
+#: Chains of each row; iterations that are left out, and as many kept, in full and in a quick run.
+CHAINS, KEPT, QUICK_KEPT = 5, 1000, 150
+MINIBATCHES, QUICK_MINIBATCHES = (1, 10, 50, 100, 500), (10, 500)
+#: Whose draws are shown, and after which minibatches.
+COMPONENT, SHOWN_MINIBATCH = 4, 10
+
+
+class Method(NamedTuple):
+    """A sampler, its steps (the paper's epsilon for SGRLD), and those of a quick run."""
+
+    label: str
+    steps: tuple[float, ...]
+    quick: tuple[float, ...]
+
+
+METHODS = {
+    "scir": Method("SCIR", (1, 0.5, 0.1, 0.05, 0.01, 0.005, 0.001), (0.5, 0.05)),
+    "sgrld": Method(
+        "SGRLD", (1, 0.1, 0.05, 0.01, 0.005, 0.001, 0.0005, 0.0001, 0.00001), (0.01, 0.005)
+    ),
+    "sgrld-released": Method(
+        "SGRLD as released", (1e-3, 5e-4, 1e-4, 5e-5, 1e-5, 5e-6, 1e-6), (1e-3, 5e-4)
+    ),
+}
+
+#: Mean distances by an independent implementation, n = 1, 10, 50, 100, 500.
+REFERENCE = {
+    ("sparse", "scir"): (0.132, 0.091, 0.064, 0.053, 0.039),
+    ("sparse", "sgrld"): (0.451, 0.414, 0.388, 0.382, 0.383),
+    ("sparse", "sgrld-released"): (0.600, 0.598, 0.610, 0.619, 0.631),
+    ("dense", "scir"): (0.287, 0.179, 0.116, 0.092, 0.065),
+    ("dense", "sgrld"): (0.441, 0.253, 0.141, 0.110, 0.082),
+    ("dense", "sgrld-released"): (0.291, 0.159, 0.109, 0.096, 0.090),
+}
+
+
+class Task(NamedTuple):
+    """One row: a target, a sampler, a minibatch and a step."""
+
+    target: str
+    method: str
+    minibatch: int
+    step: float
+    kept: int
+    seed: int
+
+
+class Scores(NamedTuple):
+    """Distances of the chains, and log draws of one component by the first (kept,)."""
+
+    distances: list[float]
+    component: Doubles
+
+
+def run(setting: Setting, listener: Listener) -> Report:
+    """Run all rows; write ``scores.csv``, ``best.csv``, ``component5.csv`` and ``synthetic.png``."""
+    require_scipy("scir-synthetic")
+    kept = QUICK_KEPT if setting.quick else KEPT
+    minibatches = QUICK_MINIBATCHES if setting.quick else MINIBATCHES
+    tasks = [
+        Task(target, method, n, step, kept, setting.seed)
+        for target in ("sparse", "dense")
+        for method, m in METHODS.items()
+        for n in minibatches
+        for step in (m.quick if setting.quick else m.steps)
+    ]
+    tasks += [Task(target, "exact", 0, 0.0, kept, setting.seed) for target in ("sparse", "dense")]
+    listener.note(f"{len(tasks)} rows of {CHAINS} chains, {2 * kept} iterations")
+    with listener.counting("rows, in percent", 100) as tell:
+        found = in_processes(work, tasks, [cost(t) for t in tasks], setting.threads, tell)
+    scored = dict(zip(tasks, found, strict=True))
+    best = best_rows(scored)
+    rows = table(best, scored, quick=setting.quick)
+    boxes = {m: scored[t].component for (target, m, n), t in best.items()
+             if (target, n) in (("sparse", SHOWN_MINIBATCH), ("sparse", 0))}  # fmt: skip
+    files = [
+        write_csv(
+            setting.out / "scores.csv",
+            ("target", "method", "minibatch", "step", "chain", "distance"),
+            [(t.target, t.method, t.minibatch, float(t.step), chain, distance)
+             for t, s in scored.items() for chain, distance in enumerate(s.distances)],
+        ),
+        write_csv(setting.out / "best.csv", HEAD, rows),
+        write_csv(
+            setting.out / "component5.csv",
+            ("method", "draw", "log_omega_5"),
+            [(m, i, float(x)) for m, draws in boxes.items() for i, x in enumerate(draws)],
+        ),
+    ]  # fmt: skip
+    if setting.pictures:
+        files.append(draw(setting.out / "synthetic.png", rows, boxes, quick=setting.quick))
+    return Report(HEAD, rows, sentences(rows, boxes, quick=setting.quick), files)
+
+
+# ---- what is run
+
+
+def counts_of(target: str, seed: int) -> Int64s:
+    """Observations in each category: the dense ones are drawn."""
+    if target == "sparse":
+        return np.array(SPARSE)
+    return np.bincount(np.random.default_rng(seed).integers(0, D, OBSERVATIONS), minlength=D)
+
+
+def cost(task: Task) -> float:
+    """Dearer with larger minibatches."""
+    return 1.0 + task.minibatch / 100
+
+
+def work(task: Task, share: Callable[[float], None]) -> Scores:
+    """Run and score one row."""
+    counts = counts_of(task.target, task.seed)
+    kept, a = task.kept, np.asarray(counts + ALPHA, np.float64)
+    start = a
+    if task.target == "sparse":
+        start = np.full(D, OBSERVATIONS / D + ALPHA)
+    if task.method == "exact":
+        log_omega = simplex.sample(counts, alpha=ALPHA, step_size=50.0, samples=kept, chains=CHAINS,
+                                   seed=task.seed).log_omega  # fmt: skip
+    elif task.method == "sgrld-released":
+        log_omega = released(counts, task.step, task.minibatch, kept, start, task.seed, share)
+    else:
+        h = task.step if task.method == "scir" else task.step / 2
+        log_omega = simplex.sample(
+            counts, alpha=ALPHA, algo=task.method, step_size=h, minibatch=task.minibatch,
+            samples=kept, burn_in=kept, chains=CHAINS, start=start, seed=task.seed, progress=share,
+        ).log_omega  # fmt: skip
+    return Scores(
+        [distance(log_omega[:, c], a) for c in range(CHAINS)],
+        log_omega[:, 0, COMPONENT].copy(),
+    )
+
+
+def released(
+    counts: Int64s, eps: float, minibatch: int, kept: int, start: Doubles, seed: int,
+    share: Callable[[float], None],
+) -> Doubles:  # fmt: skip
+    """SGRLD as in the code released with the SCIR paper: log omega, (kept, chains, d).
+
+    Its drift is g (alpha - g + N - omega N.) + 1, where alpha - g + N - omega N. is meant.
+    """
+    g = np.tile(start, (CHAINS, 1))
+    noise, found = Noise(CHAINS, D, seed), np.empty((kept, CHAINS, D))
+    with np.errstate(all="ignore"):
+        for t in range(2 * kept):
+            if t % 100 == 0:
+                share(t / (2 * kept))
+            some = count_minibatch(counts, minibatch, CHAINS, Key(seed, 0, t))[:, :CHAINS].T
+            natural = ALPHA - g + some * (counts.sum() / minibatch)
+            natural -= g / g.sum(axis=1, keepdims=True) * counts.sum()
+            z, _ = noise.at(t)
+            g = np.abs(g + eps / 2 * (g * natural + 1.0) + np.sqrt(eps * g) * z)
+            if t >= kept:
+                found[t - kept] = np.log(g) - np.log(g.sum(axis=1, keepdims=True))
+    return found
+
+
+def distance(log_omega: Doubles, a: Doubles) -> float:
+    """Mean over the d - 1 coordinates of Rosenblatt's transform of their distance to uniform.
+
+    ``log_omega`` (draws, d), ``a`` (d,) the shapes of the Dirichlet; 1 where a draw is not finite.
+    """
+    from scipy.special import betainc
+
+    if not np.isfinite(log_omega).all():
+        return 1.0
+    n, rest = len(log_omega), np.logaddexp.accumulate(log_omega[:, ::-1], axis=1)[:, ::-1]
+    i, found = np.arange(n), []
+    for j in range(len(a) - 1):
+        v = np.sort(betainc(a[j], a[j + 1 :].sum(), np.exp(log_omega[:, j] - rest[:, j])))
+        found.append(max(((i + 1) / n - v).max(), (v - i / n).max()))
+    return float(np.mean(found))
+
+
+# ---- what came out
+
+HEAD = ("target", "minibatch", "method", "step", "distance", "least", "most", "reference")
+
+
+def best_rows(scored: dict[Task, Scores]) -> dict[tuple[str, str, int], Task]:
+    """The step with the least mean distance, for each target, method and minibatch."""
+    best: dict[tuple[str, str, int], Task] = {}
+    for task, scores in scored.items():
+        key = task.target, task.method, task.minibatch
+        if key not in best or np.mean(scores.distances) < np.mean(scored[best[key]].distances):
+            best[key] = task
+    return best
+
+
+def table(
+    best: dict[tuple[str, str, int], Task], scored: dict[Task, Scores], *, quick: bool
+) -> list[tuple[Any, ...]]:
+    """One line for each target, minibatch and method; what it is compared with, if anything."""
+    lines: list[tuple[Any, ...]] = []
+    for (target, method, n), task in best.items():
+        d = scored[task].distances
+        reference = None if quick else REFERENCE.get((target, method))
+        lines.append(
+            (target, n or None, method, float(task.step) if n else None,
+             float(np.mean(d)), min(d), max(d), reference[MINIBATCHES.index(n)] if reference else None)
+        )  # fmt: skip
+    return lines
+
+
+def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: bool) -> list[str]:
+    """Distances from the smallest minibatch to the largest, and the sparse component."""
+    found = []
+    if quick:
+        found.append("few iterations and steps: only that it works can be seen from this.")
+    for target in ("sparse", "dense"):
+        ours = {
+            m: [r[4] for r in rows if r[0] == target and r[2] == m] for m in (*METHODS, "exact")
+        }
+        parts = [f"{METHODS[m].label} {ours[m][0]:.3f} to {ours[m][-1]:.3f}" for m in METHODS]
+        line = f"{target}: distance {', '.join(parts)}, exact draws {ours['exact'][0]:.3f}"
+        nearer = all(s < o for s, o in zip(ours["scir"], ours["sgrld"], strict=True))
+        if target == "sparse":
+            line += "; " + (
+                "SCIR is nearer than either SGRLD at every minibatch, as the paper says"
+                if nearer
+                and all(s < o for s, o in zip(ours["scir"], ours["sgrld-released"], strict=True))
+                else "SCIR is NOT nearer than both at every minibatch"
+            )
+        else:
+            line += "; SCIR is nearer than SGRLD at every minibatch" if nearer else (
+                "; neither is nearer at every minibatch"
+            )  # fmt: skip
+        found.append(line + ".")
+    medians = {m: math.exp(float(np.median(draws))) for m, draws in boxes.items()}
+    found.append(
+        f"median of component 5, sparse, n = {SHOWN_MINIBATCH}: exact {medians['exact']:.0e}, "
+        + ", ".join(f"{METHODS[m].label} {medians[m]:.0e}" for m in METHODS)
+        + "; near zero the drift of the code as released is +1 where +0.1 is meant."
+    )
+    return found
+
+
+def draw(
+    path: Path, rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: bool
+) -> Path:
+    """Draws of a component without counts; distance against the share of data in a minibatch."""
+    colours = {"exact": "black"} | dict(zip(METHODS, COLOURS[2::-1], strict=True))
+    labels = {"exact": "exact draws"} | {name: m.label for name, m in METHODS.items()}
+    figure = new_figure(13, 4.9)
+    top = 1.05 * max(0.68, *(r[6] for r in rows))
+    left, *others = figure.subplots(1, 3, width_ratios=(1.05, 1, 1))
+    order = list(colours)
+    shown = left.boxplot(
+        [boxes[m] / math.log(10) for m in order], widths=0.6, whis=(2.5, 97.5), showfliers=False,
+        patch_artist=True, medianprops={"color": "white", "lw": 2},
+    )  # fmt: skip
+    for box, m in zip(shown["boxes"], order, strict=True):
+        box.set(facecolor=colours[m], edgecolor=colours[m])
+    left.set_xticks(range(1, 5), ["exact", "SCIR", "SGRLD", "SGRLD\nas released"])
+    left.set(
+        ylabel="log10 of the probability",
+        xlabel="boxes: half of the draws, lines: 95 %",
+        title=f"Sparse: a category without counts,\nminibatches of {SHOWN_MINIBATCH} in 1000",
+    )
+    for axes, target in zip(others, ("sparse", "dense"), strict=True):
+        for m in METHODS:
+            own = [r for r in rows if r[0] == target and r[2] == m]
+            x = [r[1] / OBSERVATIONS for r in own]
+            axes.plot(x, [r[4] for r in own], "o-", color=colours[m], lw=2, ms=5, label=labels[m])
+            axes.fill_between(
+                x, [r[5] for r in own], [r[6] for r in own], color=colours[m], alpha=0.2, lw=0
+            )
+        (exact,) = [r[4] for r in rows if r[0] == target and r[2] == "exact"]
+        axes.axhline(exact, color="black", lw=1.2, ls="--", label=labels["exact"])
+        axes.set(
+            xscale="log",
+            xlabel="share of the observations in a minibatch",
+            ylim=(0, top),
+            title=f"{target.capitalize()}: distance to the posterior,\nbest step of each",
+        )
+    others[0].set_ylabel("mean Kolmogorov-Smirnov distance")
+    for axes in (left, *others):
+        axes.grid(color="#e6e6e6", lw=0.7)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+    handles, names = others[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
+    figure.suptitle(
+        "Dirichlet posteriors from minibatches" + (", few iterations" if quick else "")
+        + " (Baker et al. 2018, Figures 1 and 2); bands: five chains"
+    )  # fmt: skip
+    return write_png(path, figure, dpi=90)

@@ -1,0 +1,288 @@
+"""Figure 1 of the paper on SGRLD (Patterson and Teh 2013): which Langevin sampler mixes best.
+
+Ten categories, counts 90, 5, 5 and seven times 0, prior .1; 110,000 iterations, the first 10,000 left
+out and every 100th of the others kept; effective sample size of the probabilities against the step,
+and traces at the step where it is largest. The estimator is not stated in the paper: here it is
+Geyer's initial monotone sequence on the kept draws, at most as many as are different. All chains
+start at the posterior's mean: from a random start the longest steps in natural coordinates accept
+nothing.
+
+The expanded-mean sampler runs twice, with the Metropolis step as the paper describes and without it,
+because only the second looks like the figure; and what each step does to the law stands beside the
+effective sample size, since draws of a wrong law are easily independent.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld import simplex
+from pysgrld.experiments.frame import (
+    COLOURS,
+    Listener,
+    Report,
+    Setting,
+    new_figure,
+    write_csv,
+    write_png,
+)
+from pysgrld.experiments.processes import in_processes
+from pysgrld.types import Doubles
+
+COUNTS = (90, 5, 5, 0, 0, 0, 0, 0, 0, 0)
+ALPHA = 0.1
+#: The paper's epsilon, twice the diffusion time h.
+STEPS = tuple(10.0 ** (power / 2) for power in range(-10, 1))
+#: Iterations left out, and from one kept draw to the next, in full and where it only has to work.
+FULL, QUICK = (10_000, 100), (500, 2)
+KEPT = 1000
+#: Categories whose traces are shown: 90 counts, 5, and 0.
+SHOWN = (0, 1, 3)
+RARE = 1e-6
+
+
+class Sampler(NamedTuple):
+    """A line of the figure."""
+
+    label: str
+    coordinates: str
+    riemannian: bool
+    adjusted: bool
+
+
+SAMPLERS = {
+    "em-rld": Sampler("EM-RLD, accept step", "expanded-mean", True, True),
+    "em-rld-unadjusted": Sampler("EM-RLD, unadjusted", "expanded-mean", True, False),
+    "rn-ld": Sampler("RN-LD, accept step", "reduced-natural", False, True),
+    "en-ld": Sampler("EN-LD, accept step", "expanded-natural", False, True),
+}
+
+
+class Task(NamedTuple):
+    """One sampler with one seed, at all steps."""
+
+    name: str
+    seed: int
+    burn_in: int
+    thin: int
+
+
+class Outcome(NamedTuple):
+    """One sampler at one step."""
+
+    accepted: float
+    ess_mean: float
+    ess_median: float
+    zeros: float
+    rare: float
+    mass: float
+
+
+def run(setting: Setting, listener: Listener) -> Report:
+    """Run all samplers at all steps; write ``ess.csv``, ``traces.csv`` and ``figure1.png``."""
+    burn_in, thin = QUICK if setting.quick else FULL
+    tasks = [
+        Task(name, seed, burn_in, thin)
+        for seed in range(setting.seed, setting.seed + setting.seeds)
+        for name in SAMPLERS
+    ]
+    listener.note(
+        f"{len(SAMPLERS)} samplers, {len(STEPS)} steps, {burn_in + KEPT * thin:,} iterations"
+    )
+    with listener.counting("iterations, in percent", 100) as tell:
+        found = in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
+    outcomes = {
+        name: [mean([o[0][at] for t, o in zip(tasks, found, strict=True) if t.name == name])
+               for at in range(len(STEPS))]
+        for name in SAMPLERS
+    }  # fmt: skip
+    best = {name: best_step(outcomes[name]) for name in SAMPLERS}
+    traces = {name: o[1][best[name]] for name, o in zip(SAMPLERS, found, strict=False)}
+    rows = table(outcomes)
+    files = [
+        write_csv(setting.out / "ess.csv", HEAD, rows),
+        write_csv(
+            setting.out / "traces.csv",
+            ("sampler", "epsilon", "draw", *(f"log_phi_{c + 1}" for c in SHOWN)),
+            [(name, STEPS[best[name]], i, *map(float, line))
+             for name, trace in traces.items() for i, line in enumerate(trace)],
+        ),
+    ]  # fmt: skip
+    if setting.pictures:
+        files.append(draw(setting.out / "figure1.png", outcomes, traces, best, setting))
+    return Report(HEAD, rows, sentences(outcomes, setting), files)
+
+
+def work(task: Task, share: Callable[[float], None]) -> tuple[list[Outcome], list[Doubles]]:
+    """Outcome and trace (draws, shown) of each step."""
+    sampler = SAMPLERS[task.name]
+    draws = simplex.langevin(
+        COUNTS, alpha=ALPHA, coordinates=sampler.coordinates, riemannian=sampler.riemannian,
+        adjusted=sampler.adjusted, step_size=np.array(STEPS) / 2, chains=len(STEPS), samples=KEPT,
+        burn_in=task.burn_in, thin=task.thin, start=(np.array(COUNTS) + ALPHA) / sum(COUNTS),
+        seed=task.seed, progress=share,
+    )  # fmt: skip
+    assert draws.accepted is not None
+    outcomes, traces = [], []
+    for at in range(len(STEPS)):
+        log_phi = draws.log_omega[:, at]
+        phi = np.exp(log_phi)
+        sizes = [effective_size(series) for series in phi.T]
+        outcomes.append(
+            Outcome(
+                float(draws.accepted[at]), statistics.fmean(sizes), statistics.median(sizes),
+                float(phi[:, 3:].sum(axis=1).mean()), float((phi[:, 3:] < RARE).mean()),
+                float(np.exp(draws.log_mass[:, at]).mean()),
+            )
+        )  # fmt: skip
+        traces.append(log_phi[:, list(SHOWN)])
+    return outcomes, traces
+
+
+def effective_size(series: Doubles) -> float:
+    """Effective size of n draws (n,): Geyer's (1992) initial monotone positive sequence.
+
+    At least 1, at most as many as are different: a chain that stands still to its end looks
+    uncorrelated before.
+    """
+    n, different = len(series), len(np.unique(series))
+    centred = series - series.mean()
+    spectrum = np.fft.rfft(centred, 2 * n)
+    covariances = np.fft.irfft(spectrum * spectrum.conj(), 2 * n)[:n] / n
+    if not covariances[0] > 1e-12 * (series * series).mean():  # it never moved
+        return 1.0
+    pairs = covariances[: n - n % 2].reshape(-1, 2).sum(axis=1)
+    negative = np.flatnonzero(pairs <= 0)
+    pairs = np.minimum.accumulate(pairs[: negative[0] if len(negative) else len(pairs)])
+    spread = 2 * pairs.sum() - covariances[0]
+    size = n * covariances[0] / spread if spread > 0 else n
+    return float(np.clip(size, 1.0, different))
+
+
+def mean(outcomes: list[Outcome]) -> Outcome:
+    """Mean over seeds."""
+    return Outcome._make(map(statistics.fmean, zip(*outcomes, strict=True)))
+
+
+def best_step(outcomes: list[Outcome]) -> int:
+    """Where the mean effective sample size is largest."""
+    return max(range(len(outcomes)), key=lambda at: outcomes[at].ess_mean)
+
+
+# ---- what came out
+
+HEAD = (
+    "sampler", "epsilon", "accepted", "ess-mean", "ess-median", "sum-of-zeros", "below-1e-6", "mass",
+)  # fmt: skip
+
+
+def exact() -> Outcome:
+    """What independent draws of the posterior have: expectations, in closed form."""
+    total = sum(COUNTS) + ALPHA * len(COUNTS)
+    zeros = ALPHA * COUNTS.count(0) / total
+    log_beta = math.lgamma(ALPHA) + math.lgamma(total - ALPHA) - math.lgamma(total)
+    # x^a / (a B(a, b)) (1 - (b - 1) a x / (a + 1)): the next term is 1e-9 of it
+    rest = 1 - (total - ALPHA - 1) * ALPHA / (ALPHA + 1) * RARE
+    rare = math.exp(ALPHA * math.log(RARE) - log_beta) / ALPHA * rest
+    return Outcome(math.nan, KEPT, KEPT, zeros, rare, ALPHA * len(COUNTS))
+
+
+def table(outcomes: dict[str, list[Outcome]]) -> list[tuple[Any, ...]]:
+    """One line for each sampler and step, the exact law first; no mass where there is none."""
+    lines: list[tuple[Any, ...]] = [("exact", None, *exact())]
+    for name, own in outcomes.items():
+        for eps, outcome in zip(STEPS, own, strict=True):
+            line = (name, eps, *outcome)
+            lines.append((*line[:-1], None) if name == "rn-ld" else line)
+    return lines
+
+
+def sentences(outcomes: dict[str, list[Outcome]], setting: Setting) -> list[str]:
+    """Which sampler wins, and at what price."""
+    found = []
+    if setting.quick:
+        found.append("few iterations: only that it works can be seen from this.")
+    at = {name: best_step(own) for name, own in outcomes.items()}
+    best = {name: outcomes[name][at[name]] for name in outcomes}
+    adjusted = sorted(
+        (n for n in SAMPLERS if SAMPLERS[n].adjusted), key=lambda n: -best[n].ess_mean
+    )
+    order = ", ".join(
+        f"{SAMPLERS[n].label.split(',')[0]} {best[n].ess_mean:.0f} (epsilon {STEPS[at[n]]:.2g}, "
+        f"accepts {best[n].accepted:.0%})" for n in adjusted
+    )  # fmt: skip
+    verdict = "as the paper says" if adjusted[0] == "em-rld" else "NOT the paper's order"
+    found.append(f"with a correct accept step the best mean ESS of {KEPT} is {order}: {verdict}.")
+    free, truth = best["em-rld-unadjusted"], exact()
+    top = max(best, key=lambda n: best[n].ess_mean)
+    found.append(
+        f"without it EM-RLD has ESS {free.ess_mean:.0f} at epsilon "
+        f"{STEPS[at['em-rld-unadjusted']]:.2g}, "
+        + ("the highest of all" if top == "em-rld-unadjusted" else "not the highest")
+        + f", of another law: the seven categories without counts have {free.zeros:.4f} of the mass, "
+        f"{free.zeros / truth.zeros:.1f} times the exact {truth.zeros:.4f}, and {free.rare:.0%} of "
+        f"their draws are below 1e-6, where {truth.rare:.0%} should be."
+    )
+    return found
+
+
+def draw(
+    path: Path,
+    outcomes: dict[str, list[Outcome]],
+    traces: dict[str, Doubles],
+    best: dict[str, int],
+    setting: Setting,
+) -> Path:
+    """Effective sample size and bias against the step; traces at the best one."""
+    figure = new_figure(12.5, 8.2)
+    rows = figure.subfigures(2, 1, height_ratios=(1.15, 1))
+    size, bias = rows[0].subplots(1, 2)
+    truth = exact()
+    for (name, own), colour in zip(outcomes.items(), COLOURS, strict=False):
+        label = SAMPLERS[name].label
+        size.plot(STEPS, [o.ess_mean for o in own], "o-", color=colour, lw=2, ms=4, label=label)
+        size.plot(STEPS, [o.ess_median for o in own], color=colour, lw=1.2, ls=":")
+        moving = [(eps, o) for eps, o in zip(STEPS, own, strict=True) if o.ess_mean > 10]
+        bias.plot([eps for eps, _ in moving], [o.zeros for _, o in moving], "o-", color=colour, lw=2,
+                  ms=4)  # fmt: skip
+    size.plot([], [], color="black", lw=1.2, ls=":", label="median instead of mean")
+    size.set(ylim=(0, 1050), ylabel=f"effective draws of {KEPT}, mean of 10 categories",
+             title="How independent the draws are")  # fmt: skip
+    bias.axhline(truth.zeros, color="black", lw=1.2)
+    bias.annotate("exact", (1, truth.zeros), (4, 0), ("axes fraction", "data"), "offset points",
+                  va="center")  # fmt: skip
+    bias.set(yscale="log", ylabel="mean mass of the 7 categories without counts",
+             title="How wrong they are (only where more than 10 are effective)")  # fmt: skip
+    for axes in (size, bias):
+        axes.set(
+            xscale="log", xlabel="step size epsilon = 2h", xlim=(STEPS[0] / 1.5, STEPS[-1] * 1.5)
+        )
+        axes.grid(color="#e6e6e6", lw=0.7)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+    rows[0].legend(loc="outside right center", frameon=False)
+    panels = rows[1].subplots(1, len(traces), sharey=True)
+    lowest = min(trace.min() for trace in traces.values()) / math.log(10)
+    for axes, (name, trace) in zip(panels, traces.items(), strict=True):
+        for column, (category, colour) in enumerate(zip(SHOWN, COLOURS[2:], strict=False)):
+            axes.plot(trace[:, column] / math.log(10), color=colour, lw=0.7,
+                      label=f"category with {COUNTS[category]} of 100 counts")  # fmt: skip
+        axes.set_title(f"{SAMPLERS[name].label}, epsilon {STEPS[best[name]]:.2g}", fontsize=10)
+        axes.set_xlabel("kept draw")
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].set(ylabel="log10 of the probability", ylim=(5 * math.floor(lowest / 5), 1))
+    handles, labels = panels[0].get_legend_handles_labels()
+    lines = rows[1].legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    for line in lines.get_lines():
+        line.set_linewidth(2.2)
+    figure.suptitle(
+        "Langevin samplers on a Dirichlet posterior" + (", few iterations" if setting.quick else "")
+        + " (Patterson and Teh 2013, Figure 1)"
+    )  # fmt: skip
+    return write_png(path, figure, dpi=80)

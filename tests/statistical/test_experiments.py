@@ -1,0 +1,168 @@
+"""Experiments on known posteriors: their estimators, and the numbers of the specification's tables."""
+
+import math
+
+import numpy as np
+import pytest
+from oracles.judge import Z, z_mean
+from scipy import special, stats
+
+from pysgrld.experiments import mld_tv, scir_synthetic, sgrld_fig1
+from pysgrld.samplers._state import start_rows
+from pysgrld.types import Block, Key
+
+pytestmark = pytest.mark.statistical
+
+
+def ignore(part):
+    pass
+
+
+# ---- sgrld-fig1
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
+def test_effective_size_of_an_autoregression_is_known(rho):
+    """n (1 - rho) / (1 + rho). Red with: pairs that begin at lag 1; no zeros padded to the FFT."""
+    rng, n = np.random.default_rng(1), 20_000
+    found = []
+    for _ in range(10):
+        x, noise = np.zeros(n), rng.standard_normal(n)
+        for t in range(1, n):
+            x[t] = rho * x[t - 1] + noise[t]
+        found.append(sgrld_fig1.effective_size(x) / n)
+    assert np.mean(found) == pytest.approx((1 - rho) / (1 + rho), rel=0.05)
+
+
+def test_effective_size_is_one_to_the_number_of_different_draws():
+    """Red with: no limit; a chain that never moved counted as n draws, or one that stopped as many."""
+    assert sgrld_fig1.effective_size(np.full(1000, 0.3)) == 1.0
+    rng = np.random.default_rng(1)
+    alternating = np.tile([1.0, -1.0], 500) + 0.1 * rng.standard_normal(1000)
+    assert sgrld_fig1.effective_size(alternating) == 1000
+    stopped = np.r_[rng.standard_normal(30), np.zeros(970)]
+    assert sgrld_fig1.effective_size(stopped) == 31
+    assert sgrld_fig1.effective_size(np.r_[np.zeros(500), np.ones(500)]) < 10
+
+
+def test_the_exact_line_is_the_posterior_s():
+    """.00693 and .4186 (B.7). Red with: one category's mean for seven; x^a / B(a, b)."""
+    exact = sgrld_fig1.exact()
+    assert exact.zeros == pytest.approx(0.7 / 101, rel=1e-12)
+    assert exact.rare == pytest.approx(special.betainc(0.1, 100.9, 1e-6), rel=1e-6)
+    assert round(exact.rare, 4) == 0.4186
+
+
+# ---- scir-synthetic
+
+
+def test_exact_draws_have_the_distance_of_the_specification():
+    """.0274 on average (E.8); on uniforms nine Kolmogorov-Smirnov statistics by scipy are the same.
+
+    Red with: the largest gap of one side; the first shape for all.
+    """
+    rng, a = np.random.default_rng(1), np.array(scir_synthetic.SPARSE) + 0.1
+    found = []
+    for _ in range(20):
+        log_g = np.log(rng.gamma(a + 1, size=(1000, 10))) + np.log(rng.random((1000, 10))) / a
+        log_omega = log_g - special.logsumexp(log_g, axis=1, keepdims=True)
+        found.append(scir_synthetic.distance(log_omega, a))
+    assert abs(z_mean(np.array(found), 0.0274)) < Z
+    left = np.exp(log_omega[:, 0])
+    alone = scir_synthetic.distance(np.log(np.c_[left, 1 - left]), np.array([a[0], a[1:].sum()]))
+    beta = stats.beta(a[0], a[1:].sum())
+    assert alone == pytest.approx(stats.kstest(left, beta.cdf).statistic, abs=1e-12)
+
+
+def test_draws_that_are_not_finite_are_as_far_as_can_be():
+    assert scir_synthetic.distance(np.array([[0.0, -np.inf]]), np.ones(2)) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("target", "method", "minibatch", "step"),
+    [
+        ("sparse", "scir", 10, 0.05),
+        ("sparse", "sgrld", 10, 0.005),
+        ("sparse", "sgrld-released", 10, 0.001),
+        ("sparse", "sgrld-released", 100, 0.001),
+        ("dense", "scir", 100, 0.1),
+        ("dense", "sgrld", 100, 0.005),
+        ("dense", "sgrld-released", 100, 0.001),
+    ],
+)
+def test_distances_are_those_of_an_independent_implementation(target, method, minibatch, step):
+    """E.8, means of five chains within .03.
+
+    Red with: the released drift without its factor g, or with .1 for its 1; h for epsilon / 2.
+    """
+    task = scir_synthetic.Task(target, method, minibatch, step, 1000, 0)
+    at = scir_synthetic.MINIBATCHES.index(minibatch)
+    reference = scir_synthetic.REFERENCE[target, method][at]
+    assert abs(np.mean(scir_synthetic.work(task, ignore).distances) - reference) < 0.03
+
+
+# ---- mld-tv
+
+
+def dirichlet_rows(trials, seed=1):
+    """Rows whose columns are exact draws of the posterior, far tails cut at float32's least."""
+    state = start_rows(Key(0, 0, 0), Block("omega", "simplex", (11, trials), 0.1, 0, 0.0), 1)
+    rng, a = np.random.default_rng(seed), (np.array(mld_tv.COUNTS) + 0.1)[:, None]
+    log_g = np.log(rng.gamma(a + 1, size=(11, trials))) + np.log(rng.random((11, trials))) / a
+    state["g"][:, :trials] = np.maximum(np.exp(log_g), 1e-37)
+    state["sums"][:] = state["g"].sum(axis=0, dtype=np.float64)
+    return state
+
+
+def test_bins_have_the_posterior_s_masses():
+    """Red with: the other shape of the Beta; the outer bins left out."""
+    first, sparse = mld_tv.masses()
+    assert len(first) == 102
+    assert len(sparse) == 100
+    assert first.sum() == pytest.approx(1.0, abs=1e-12)
+    assert first[[0, -1]] == pytest.approx(1e-4, rel=1e-6)
+    assert sparse == pytest.approx(0.01, rel=1e-6)
+
+
+def test_exact_draws_are_at_the_floor_and_mirrored_langevin_stays_there():
+    """F.6 at stationarity, 400 steps of 1e-4.
+
+    Red with: noise variance h, or 3h; bins of probabilities by those of the next category.
+    """
+    trials = 20_000
+    task = mld_tv.Task("smld", 1e-4, 1, trials, 400)
+    found = mld_tv.variation(mld_tv.histograms(task, dirichlet_rows(trials), ignore))
+    for i, mass in enumerate(mld_tv.masses()):
+        assert found[0, i] == pytest.approx(mld_tv.floor(mass, trials), rel=0.2)
+        assert found[-1, i] == pytest.approx(mld_tv.floor(mass, trials), rel=0.2)
+
+
+def test_sgrld_leaves_the_sparse_law_at_once():
+    """One reflected step is enough, of the category without counts. Red with: SMLD in its place."""
+    trials = 5_000
+    task = mld_tv.Task("sgrld", 1e-3, 1, trials, 20)
+    found = mld_tv.variation(mld_tv.histograms(task, dirichlet_rows(trials), ignore))
+    assert found[:, 0].max() < 0.1
+    assert found[:, 1].min() > 0.3
+
+
+def test_trials_start_at_equal_probabilities():
+    """Red with: random starts."""
+    task = mld_tv.Task("smld", 1e-12, 1, 500, 1)
+    counted = mld_tv.work(task, ignore)
+    sparse = int(np.searchsorted(mld_tv.bins()[1], math.log(1 / 11)))
+    assert counted[0, 0, 0] == 500
+    assert counted[0, 1, sparse] == 500
+
+
+def test_mirrored_langevin_is_said_to_lead_from_when_no_step_of_sgrld_is_nearer():
+    """Red with: the step of SGRLD alone that ends nearest."""
+    at = np.array([1, 10, 100, 1000])
+    curves = {
+        ("smld", 1.0): np.array([[0.9], [0.5], [0.3], [0.1]]),
+        ("sgrld", 1.0): np.array([[1.0], [0.9], [0.9], [0.2]]),
+        ("sgrld", 2.0): np.array([[1.0], [0.4], [0.25], [0.3]]),
+    }
+    assert mld_tv.overtaken(curves, 0, at) == ", from iteration 1,000 on"
+    curves["sgrld", 2.0][3] = 0.05
+    assert mld_tv.overtaken(curves, 0, at) == ""
