@@ -34,7 +34,10 @@ class Task(NamedTuple):
 
 
 class Point(NamedTuple):
-    """How good a row is at some time. Perplexities of samples are NaN before there are any."""
+    """How good a row is at some time. Perplexities of samples are NaN before there are any.
+
+    ``seconds`` are those of the processor, in training alone: what else the machine does hardly shows.
+    """
 
     iteration: int
     seconds: float
@@ -77,9 +80,9 @@ def train_row(row: Task, share: Callable[[float], None]) -> Curve:
     seconds, fault, ends, at = 0.0, "", False, FIRST
     try:
         while not ends:
-            began = time.perf_counter()
+            began = time.process_time()
             chain.advance()
-            seconds += time.perf_counter() - began
+            seconds += time.process_time() - began
             chain.check()
             share(max(chain.step / row.iterations, min(1.0, seconds / (row.seconds or math.inf))))
             if posterior.due and posterior.draws:
@@ -138,7 +141,7 @@ def scale_seconds(axes: Any) -> None:
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if end < 50 * begin else (1, 3)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axes.set_xlabel("training, seconds of one thread")
+    axes.set_xlabel("training, CPU seconds")
 
 
 def scale_perplexity(axes: Any, values: Iterable[float]) -> None:

@@ -297,6 +297,7 @@ def draw(
 ) -> Path:  # fmt: skip
     """Perplexity against training, a panel for each that rows name."""
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import StrMethodFormatter
 
     titles = list(dict.fromkeys(row.panel for row in rows))
     sizes = {t.name: t.options["minibatch"] for t in tasks}
@@ -311,10 +312,11 @@ def draw(
                 size = sizes[row.name] if by_documents else None
                 plot(axes, curve, colour, score, documents=size, dash=dash)
             handles.append(Line2D([], [], color=colour, lw=2.2, ls=dash, label=row.name))
-        axes.legend(handles=handles, frameon=False, loc="upper right", fontsize=9)
+        axes.legend(handles=handles, loc="best", fontsize=9, framealpha=0.8, edgecolor="none")
         if by_documents:
             axes.set_xlabel("documents seen")
             axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         else:
             scale_seconds(axes)
         axes.set_title(panel, fontsize=10)

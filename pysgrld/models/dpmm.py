@@ -180,8 +180,8 @@ class Mixture:
 
     def _compact(self) -> None:
         """Number the occupied components from 0; all else of them is drawn next."""
-        occupied, self.z = np.unique(self.z, return_inverse=True)
-        self.z = self.z.astype(np.int32)
+        occupied, z = np.unique(self.z, return_inverse=True)
+        self.z = z.astype(np.int32)
         self._log_sticks = self._log_sticks[:, : len(occupied)]
         self._log_g = self._log_g[:, : len(occupied)]
 
@@ -192,17 +192,20 @@ class Mixture:
         above = sizes[::-1].cumsum()[::-1] - sizes
         members: Doubles = scale * np.array([sizes, above], np.float64)
         prior = np.array([[0.0 if self._unordered else 1.0], [self.concentration]])
-        counts = np.zeros((self.words, k), np.int64)
         owner = np.repeat(z, np.diff(some.indptr))
-        np.add.at(counts, (some.indices, owner), some.counts)
+        cells = some.indices.astype(np.int64) * k + owner
+        # sums of integers in double, exact below 2^53
+        found = np.bincount(cells, some.counts, minlength=self.words * k)
+        counts = found.reshape(self.words, k).astype(np.float64)
         if s.algo == "sgrld":
             self._log_sticks = self._langevin_sticks(prior, members)
             self._log_g[:, :k] = self._langevin_components(counts, scale)
             return
         h, stick_h = (math.inf, math.inf) if s.algo == "gibbs" else (s.step, s.stick_step)
         self._log_sticks = self._gamma(self._log_sticks, prior + members, _STICKS, stick_h)
-        shapes: Doubles = s.base + scale * counts.astype(np.float64)
-        self._log_g[:, :k] = self._gamma(self._log_g[:, :k], shapes, _COMPONENTS, h)
+        self._log_g[:, :k] = self._gamma(
+            self._log_g[:, :k], s.base + scale * counts, _COMPONENTS, h
+        )
 
     def _gamma(self, log_g: Doubles, shape: Doubles, stream: int, h: float = math.inf) -> Doubles:
         """One CIR transition of each cell towards Gamma(shape); a fresh draw where h is infinite."""
@@ -233,7 +236,7 @@ class Mixture:
         logs: Doubles = np.log(np.maximum(moved, np.finfo(np.float64).tiny))
         return logs
 
-    def _langevin_components(self, counts: Int64s, scale: float) -> Doubles:
+    def _langevin_components(self, counts: Doubles, scale: float) -> Doubles:
         """One step of `pysgrld.samplers.sgrld` of all components."""
         v, k = counts.shape
         g, wide = core.zeros(v, padded(k), "float32"), core.zeros(v, padded(k), "int64")
