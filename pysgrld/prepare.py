@@ -27,7 +27,7 @@ from pysgrld.run import Candidate, RunDirectory, claim, find_run
 from pysgrld.run.files import make_folder, rename, replace_file, writing
 from pysgrld.run.scratch import scratch_folder
 from pysgrld.settings import SHUFFLE_BUFFER, Facts, resolve
-from pysgrld.stream import Online, Stream, choose_holdout, minibatch_words
+from pysgrld.stream import Online, Stream, chain_of, choose_holdout, minibatch_words
 from pysgrld.types import Int64s, Key
 
 #: Occurrences of each word in training: what the unigram's perplexity is made of, for readers.
@@ -192,7 +192,7 @@ def prepare(
         if once:
             stream = Online(
                 corpus, train, corpus.documents, once, documents, options["minibatch"],
-                options["seed"],
+                options["seed"], chain_of(options),
             )  # fmt: skip
         return Prepared(
             run, options, corpus, stream, tokens, once, held_out, counts, decision.action,

@@ -30,7 +30,7 @@ from pysgrld.run import Checkpoint, RunDirectory, latest_run, list_checkpoints
 from pysgrld.run.choose import ROOT
 from pysgrld.run.create import is_run
 from pysgrld.samplers import look, sampler_of
-from pysgrld.stream import choose_holdout
+from pysgrld.stream import chain_of, choose_holdout
 from pysgrld.types import Array, Block, Documents, Doubles, Floats, Int64s, Key, Parts
 
 #: Documents that coherence looks at, and topic weights: more change no digit that is shown.
@@ -83,6 +83,7 @@ class Results:
         #: Topics of each layer.
         self.layers: tuple[int, ...] = tuple(self.options["layers"] or (self.k,))
         self.seed: int = self.options["seed"]
+        self.chain = chain_of(self.options)
 
     @property
     def path(self) -> Path:
@@ -126,7 +127,7 @@ class Results:
             prefix = f"{b.name}."
             state = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
             parts[b.name] = look(
-                sampler_of(algo, b), Key(self.seed, 0, step), state, None, b, self.threads,
+                sampler_of(algo, b), Key(self.seed, self.chain, step), state, None, b, self.threads,
                 warm=step <= self.options["warm-up"],
             )  # fmt: skip
         return Topics(parts, 0)
@@ -288,7 +289,7 @@ class Results:
         scorer = self._scorer(held_out)
         for n, (step, matrices) in enumerate(self.each_sample(), 1):
             some = matrices | {"phi": matrices["phi"][:, scorer.words]}
-            scorer.update(Key(seed, 0, step), by_word(some, self.blocks))
+            scorer.update(Key(seed, self.chain, step), by_word(some, self.blocks))
             if tell is not None:
                 tell(n)
         return self._scores(scorer, observed, seed)
@@ -309,7 +310,7 @@ class Results:
         step = self.checkpoint.step
         now = self.current()
         some = now.parts | {"phi": now.phi[scorer.words]}
-        point = scorer.point(Key(seed, 0, step), some)
+        point = scorer.point(Key(seed, self.chain, step), some)
         counts = self.word_counts()
         parts = scorer.held_out
         if observed is None:
