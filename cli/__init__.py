@@ -23,6 +23,7 @@ COMMANDS = {
     "eval": "perplexity on held-out documents; coherence",
     "topics": "look at the topics: words, weights, coherence",
     "infer": "topic proportions of new documents",
+    "diagnose": "which topics chains share, whether they have mixed",
     "export": "write the topics as NumPy or safetensors files",
     "corpus": "build a corpus for training, or describe one",
     "reproduce": "rerun a paper's figure or table",

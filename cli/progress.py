@@ -161,6 +161,19 @@ class Screen:
         finally:
             self._close()
 
+    @contextlib.contextmanager
+    def samples(self) -> Iterator[Any]:
+        """The same for samples that are read, of which the number is told with the first."""
+        with contextlib.ExitStack() as stack:
+            known: list[Any] = []
+
+            def tell(done: int, total: int) -> None:
+                if not known:
+                    known.append(stack.enter_context(self.counting("reading samples", total)))
+                known[0](done)
+
+            yield tell
+
     # ---- how it is shown
 
     def _line(

@@ -12,9 +12,14 @@ from typing import Any
 
 __version__ = _version("pysgrld")
 
-_PUBLIC = {"LDA": "pysgrld.estimators", "DeepLDA": "pysgrld.estimators"}
+_PUBLIC = {
+    "LDA": "pysgrld.estimators",
+    "DeepLDA": "pysgrld.estimators",
+    "diagnose": "pysgrld.diagnosis",
+    "verdict": "pysgrld.verdict",
+}
 _MODULES = {"simplex"}
-__all__ = ["LDA", "DeepLDA", "__version__", "simplex"]
+__all__ = ["LDA", "DeepLDA", "__version__", "diagnose", "simplex", "verdict"]
 
 
 def __getattr__(name: str) -> Any:

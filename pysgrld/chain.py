@@ -14,7 +14,7 @@ from pysgrld.errors import CheckpointError, NumericalError
 from pysgrld.models import MODELS
 from pysgrld.restore import check_topics, put_back
 from pysgrld.samplers import SAMPLERS, add_phi, lazy, look, sampler_of
-from pysgrld.schedule import WARM_UP, Schedule
+from pysgrld.schedule import WARM_UP, Schedule, noise_inflation
 from pysgrld.stream import Ahead, Minibatches
 from pysgrld.types import (
     Array,
@@ -115,13 +115,12 @@ class Chain:
     def noise_inflation(self) -> float:
         """Variance of the sampled topics over the posterior's, by minibatch noise alone.
 
-        1 + tanh(h/2) D/B at the first sampling step (Baker et al. 2018, corollary 3.2); exact for
-        ``scir``, the right order for ``sgrld``; 1 with the whole corpus.
+        At the first sampling step; exact for ``scir``, the right order for ``sgrld``; 1 with the
+        whole corpus.
         """
         if self.sampler.full_batch:
             return 1.0
-        h = self.schedule(0)
-        return 1.0 + float(np.tanh(h / 2)) * self.stream.documents / self.stream.size
+        return noise_inflation(self.schedule(0), self.stream.documents, self.stream.size)
 
     @property
     def stiffness(self) -> float:

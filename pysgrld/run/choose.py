@@ -26,6 +26,7 @@ from pysgrld.run.directory import RunDirectory
 from pysgrld.run.files import rename, temporary_name, write_new
 from pysgrld.run.identity import BUDGET, FREE_OPTIONS, identity, long_name, mismatch
 from pysgrld.run.scratch import PREFIX, scratch_name
+from pysgrld.run.several import chains_of
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +86,7 @@ class Decision(NamedTuple):
 
 
 def latest_run(root: Path = ROOT) -> Path:
-    """Return the run that a command means when it is not told.
+    """Return the run, or the folder of chains, that a command means when it is not told.
 
     Raises
     ------
@@ -94,11 +95,11 @@ def latest_run(root: Path = ROOT) -> Path:
     """
     with contextlib.suppress(OSError, ValueError):
         name = (root / LATEST).read_text("utf-8").strip()
-        if name and Path(name).name == name and is_run(root / name):
+        if name and Path(name).name == name and _runs(root / name):
             return root / name
     runs = []
     with contextlib.suppress(OSError):
-        runs = [path for path in root.iterdir() if not path.name.startswith(".") and is_run(path)]
+        runs = [path for path in root.iterdir() if not path.name.startswith(".") and _runs(path)]
     if not runs:
         raise MissingInputError(
             f"{root}: there is no run here; train one with 'sgmc train CORPUS', or name its folder"
@@ -106,14 +107,19 @@ def latest_run(root: Path = ROOT) -> Path:
 
     def age(path: Path) -> tuple[float, str]:
         with contextlib.suppress(OSError):
-            return (path / LOG).stat().st_mtime, path.name
+            return max((run / LOG).stat().st_mtime for run in _runs(path)), path.name
         return 0.0, path.name
 
     return max(runs, key=age)
 
 
+def _runs(path: Path) -> list[Path]:
+    """The run that a folder is, or the chains in it."""
+    return [path] if is_run(path) else chains_of(path)
+
+
 def set_latest(path: Path, root: Path = ROOT) -> None:
-    """Note that a run is the latest one, if it lies directly under `root`; never an error."""
+    """Note what is the latest run or folder of chains, if directly under `root`; never an error."""
     try:
         if path.parent.resolve() != root.resolve():
             return
