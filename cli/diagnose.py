@@ -14,7 +14,7 @@ from .options import Described, as_json, layer, plain, quiet, show_json, threads
 from .topics import wrap
 
 if TYPE_CHECKING:
-    from pysgrld.diagnosis import Diagnosis, MatchedTopic, Measure
+    from pysgrld.findings import Diagnosis, MatchedTopic, Measure
 
 #: Widest column of a topic's rows in the other chains; of more chains only JSON tells them.
 WIDEST = 24
@@ -113,12 +113,8 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
     room = max(60, shutil.get_terminal_size().columns)
     where = f"{d.runs[0].parent}: " if n > 1 and len({run.parent for run in d.runs}) == 1 else ""
     what = f"{n} chains ({', '.join(run.name for run in d.runs)})" if n > 1 else f"{d.runs[0]}"
-    click.echo(
-        "\n".join(textwrap.wrap(
-            f"{where}{what}, {d.algo}, {len(steps)} samples each from iteration {steps[0]:,} to "
-            f"{steps[-1]:,}", room,
-        )) + "\n"
-    )  # fmt: skip
+    line = f"{where}{what}, {d.algo}, {len(steps)} samples each from iteration {steps[0]:,} to "
+    click.echo(_wrapped(f"{line}{steps[-1]:,}", room) + "\n")
     width = max(len("others"), *(len(_others(t)) for t in d.topics))
     others = n > 1 and width <= WIDEST
     head = "topic  " + (f"{'others':<{width}}  " if others else "")
@@ -139,7 +135,11 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
         )
     click.echo()
     for sentence in sentences:
-        click.echo("\n".join(textwrap.wrap(sentence, min(room, 100))))
+        click.echo(_wrapped(sentence, min(room, 100)))
+
+
+def _wrapped(line: str, room: int) -> str:
+    return textwrap.fill(line, room, break_on_hyphens=False, break_long_words=False)
 
 
 def _others(topic: MatchedTopic) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.diagnosis import Diagnosis
 from pysgrld.errors import OutputError, UsageError
 from pysgrld.experiments.frame import new_figure, require_matplotlib, write_png
+from pysgrld.findings import Diagnosis
 from pysgrld.verdict import MIXED, SAME
 
 #: Colours of chains, in turn; told apart by those who do not see red and green too.

@@ -23,7 +23,8 @@ from pysgrld.findings import Scores, Topic, Topics, Word
 from pysgrld.models import MODELS
 from pysgrld.models.dlda import projection
 from pysgrld.parts import by_word
-from pysgrld.prepare import WORD_COUNTS, hold_out_size, read_matched
+from pysgrld.plan import hold_out_size, read_matched
+from pysgrld.prepare import WORD_COUNTS
 from pysgrld.proportions import BLOCK, proportions
 from pysgrld.reporter import Listener
 from pysgrld.run import Checkpoint, RunDirectory, chains_of, latest_run, list_checkpoints
@@ -239,7 +240,7 @@ class Results:
 
     def training_corpus(self) -> Corpus | None:
         """The stored corpus that the run was trained on; None if it is not where it was."""
-        places = [self.path / "corpus"]
+        places = [self.path / "corpus", self.path.parent / "corpus"]  # of a folder of chains
         if found := self.run.config.get("command", {}).get("corpus"):
             places.append(Path(found))
         for place in places:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pysgrld.diagnosis import Diagnosis, MatchedTopic
+from pysgrld.findings import Diagnosis, MatchedTopic
 
 #: Topics are called the same if at least so much of their probability is common to all chains.
 SAME = 0.7
@@ -17,6 +17,8 @@ ENOUGH = 400
 NOISY = 2.0
 #: Steps of sgrld that contract by more than this do not converge.
 STABLE = 2.0
+#: Samples of each chain below which nothing is said of where chains have settled.
+FEW = 50
 #: Topics that are listed in a sentence.
 LISTED = 20
 
@@ -140,6 +142,11 @@ def _advice(d: Diagnosis) -> str:
             d.chains > 1
         ) else "Nothing speaks against using its draws."  # fmt: skip
     longer = "the same command with a larger budget goes on"
+    if len(d.iterations) < FEW:
+        return (
+            f"Only {len(d.iterations)} samples of each chain are compared, which is too few to tell "
+            f"more: train longer ({longer}), or with a smaller --sample-every."
+        )
     if drifting and d.chains > 1:
         which = "Every chain" if len(drifting) == d.chains else (
             f"Chain{'s' if len(drifting) > 1 else ''} {', '.join(map(str, drifting))}"

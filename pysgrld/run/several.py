@@ -24,3 +24,10 @@ def chains_of(folder: Path) -> list[Path]:
             if (match := _NAME.fullmatch(path.name)) and is_run(path):
                 found[int(match[1])] = path
     return [path for _, path in sorted(found.items())]
+
+
+def holds_chains(folder: Path) -> bool:
+    """Whether chains may be continued in a folder: it holds some, or the corpus for them."""
+    return bool(chains_of(folder)) or (
+        not is_run(folder) and (folder / "corpus" / "meta.json").is_file()
+    )
