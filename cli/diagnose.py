@@ -58,7 +58,7 @@ def command(
     ESS is what their draws are worth in independent ones. See docs/diagnose.md.
     """
     from pysgrld.diagnosis import TOP, diagnose
-    from pysgrld.verdict import verdict
+    from pysgrld.verdicts import verdict
 
     from .progress import Screen
 
@@ -84,7 +84,7 @@ def command(
 
 def _record(d: Diagnosis) -> dict[str, Any]:
     """All numbers as plain values."""
-    from pysgrld.verdict import is_mixed, is_same
+    from pysgrld.verdicts import is_mixed, is_same
 
     record = d._asdict()
     del record["traces"]

@@ -16,7 +16,7 @@ _PUBLIC = {
     "LDA": "pysgrld.estimators",
     "DeepLDA": "pysgrld.estimators",
     "diagnose": "pysgrld.diagnosis",
-    "verdict": "pysgrld.verdict",
+    "verdict": "pysgrld.verdicts",
 }
 _MODULES = {"simplex"}
 __all__ = ["LDA", "DeepLDA", "__version__", "diagnose", "simplex", "verdict"]

@@ -1,7 +1,7 @@
 """Whether chains tell the same: topics matched between them, R-hat and effective sample sizes.
 
 Everything is read from kept posterior samples; runs may be training meanwhile. `verdict` of
-pysgrld/verdict.py says it in words, docs/diagnose.md what the figures mean.
+pysgrld/verdicts.py says it in words, docs/diagnose.md what the figures mean.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.errors import MismatchError, MissingInputError, UsageError
+from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError
 from pysgrld.evaluate.convergence import FEWEST, Convergence, convergence
 from pysgrld.evaluate.matching import affinity, assign, overlap
 from pysgrld.findings import Diagnosis, MatchedTopic, Measure, Prediction, TopWord
@@ -266,10 +266,13 @@ def _moved(first: Floats, second: Floats) -> int:
 
 def _contraction(first: Results, weight: Doubles | None) -> tuple[float, ...]:
     """R_k of an sgrld run's topics at its newest checkpoint, which says of their scale what counts."""
-    sums = first.checkpoint.arrays.get("phi.sums")
-    if first.options["algo"] != "sgrld" or weight is None or sums is None:
+    if first.options["algo"] != "sgrld" or first.options["layers"] or weight is None:
         return ()
-    h = first.step_size(first.checkpoint.step)
+    try:
+        checkpoint = first.checkpoint
+    except CheckpointError:  # none was written yet: samples may be there all the same
+        return ()
+    sums, h = checkpoint.arrays["phi.sums"], first.step_size(checkpoint.step)
     tokens = weight[0].mean(axis=0) * first.run.config["corpus"]["training_tokens"]
     prior = len(first.vocabulary) * np.min(first.options["eta"])
     return tuple((h * (tokens + prior) / sums[: len(tokens)]).tolist())

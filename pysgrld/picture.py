@@ -10,7 +10,7 @@ import numpy as np
 from pysgrld.errors import OutputError, UsageError
 from pysgrld.experiments.frame import new_figure, require_matplotlib, write_png
 from pysgrld.findings import Diagnosis
-from pysgrld.verdict import MIXED, SAME
+from pysgrld.verdicts import MIXED, SAME
 
 #: Colours of chains, in turn; told apart by those who do not see red and green too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
