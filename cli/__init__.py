@@ -193,7 +193,6 @@ def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 
 \b
   sgmc train corpus.txt     a document a line; a Wikipedia dump; counts
-  sgmc topics               the topics of the latest run
   sgmc eval --perplexity    an honest figure, beside the unigram's""",
     epilog="RUN is a run's folder or its name; left out, the latest under ./sgmc-runs.",
 )

@@ -130,16 +130,17 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
         m = d.prediction.measure
         each = ", ".join(f"{value:.4f}" for value in d.prediction.log_probability)
         size = min(m.ess_bulk, m.ess_tail)
-        click.echo(
-            f"\nheld-out log probability of a token: {each}; R-hat {m.rhat:.2f}, ESS {size:,.0f}"
-        )
+        line = f"held-out log probability of a token: {each}; R-hat {m.rhat:.2f}, ESS {size:,.0f}"
+        click.echo("\n" + _wrapped(line, room))
     click.echo()
     for sentence in sentences:
         click.echo(_wrapped(sentence, min(room, 100)))
 
 
 def _wrapped(line: str, room: int) -> str:
-    return textwrap.fill(line, room, break_on_hyphens=False, break_long_words=False)
+    return textwrap.fill(
+        line, room, break_on_hyphens=False, break_long_words=False, subsequent_indent="  "
+    )
 
 
 def _others(topic: MatchedTopic) -> str:

@@ -126,6 +126,7 @@ def diagnose(
         layer=layer,
         iterations=tuple(steps),
         kept=tuple(len(r.kept()) for r in found),
+        last=tuple(max(r.kept()) for r in found),
         topics=topics,
         prediction=prediction,
         moved=tuple(_moved(*pair) for pair in halves),

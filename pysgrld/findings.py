@@ -176,8 +176,8 @@ class Diagnosis(NamedTuple):
         Counted from 1.
     iterations : tuple of int
         The iterations whose samples are compared: those that all chains have kept.
-    kept : tuple of int
-        Kept samples of each chain.
+    kept, last : tuple of int
+        Kept samples of each chain, and the iteration of the last of them.
     topics : tuple of MatchedTopic
         In the order of the first chain's rows.
     prediction : Prediction or None
@@ -206,6 +206,7 @@ class Diagnosis(NamedTuple):
     layer: int
     iterations: tuple[int, ...]
     kept: tuple[int, ...]
+    last: tuple[int, ...]
     topics: tuple[MatchedTopic, ...]
     prediction: Prediction | None
     moved: tuple[int, ...]

@@ -19,6 +19,8 @@ NOISY = 2.0
 STABLE = 2.0
 #: Samples of each chain below which nothing is said of where chains have settled.
 FEW = 50
+#: A chain is called short that ends before this share of the longest.
+SHORT = 0.7
 #: Topics that are listed in a sentence.
 LISTED = 20
 
@@ -63,10 +65,11 @@ def verdict(d: Diagnosis) -> list[str]:
             "what is not the same."
         )
     said += _sampler(d)
-    if (lost := max(d.kept) - len(d.iterations)) > len(d.iterations):
+    if d.iterations[-1] < SHORT * max(d.last):
         said.append(
-            f"{len(d.iterations)} samples are at iterations that every chain has kept; {lost} of the "
-            "longest chain are left out. Let the others catch up, or leave the shortest out."
+            f"The shortest chain ends at iteration {min(d.last):,}, and the longest at "
+            f"{max(d.last):,}: what is later than the shortest is left out. Let it catch up, or leave "
+            "it out."
         )
     return [*said, *(f"{note[0].upper()}{note[1:]}." for note in d.notes)]
 

@@ -139,6 +139,7 @@ def test_samples_are_those_that_all_chains_have_kept(places):
     assert found.kept == (DRAWS, DRAWS)
     late = diagnose(*places[:2], burn_in=200)
     assert late.iterations == tuple(range(210, 5 * DRAWS + 1, 10))
+    assert found.last == (5 * DRAWS, 10 * DRAWS)
 
 
 def test_a_short_chain_is_told(places):
@@ -146,7 +147,9 @@ def test_a_short_chain_is_told(places):
     plant(places[0], draws(topics, 0), 1)
     plant(places[1], draws(topics, 1, n=10), 2)
     said = verdict(diagnose(*places[:2]))
-    assert any("70 of the longest chain are left out" in line for line in said)
+    assert any(
+        "shortest chain ends at iteration 50, and the longest at 400:" in line for line in said
+    )
 
 
 @pytest.mark.parametrize("n", [0, 3])
@@ -263,8 +266,8 @@ def made(rhats, prediction=None, chains=2, contraction=(), n=100):
     )  # fmt: skip
     return Diagnosis(
         runs=(None,) * chains, algo="gibbs", model="lda", layer=1, iterations=tuple(range(n)),
-        kept=(n,) * chains, topics=topics, prediction=prediction, moved=(0,) * chains, noise=None,
-        contraction=contraction, slow_tails=False, traces=None, notes=(),
+        kept=(n,) * chains, last=(n - 1,) * chains, topics=topics, prediction=prediction,
+        moved=(0,) * chains, noise=None, contraction=contraction, slow_tails=False, traces=None, notes=(),
     )  # fmt: skip
 
 
