@@ -69,7 +69,7 @@ def undisturbed_chains(sgmc_module):
 
 
 def test_each_chain_is_a_run_and_the_first_is_the_plain_one(several, trained, undisturbed):
-    """Red with: chain numbers from 1 in the keys; the number left out of them."""
+    """Red with: the number of the chain left out of the keys; held-out documents chosen by it."""
     folder = several.folder / "sgmc-runs/bible-scir"
     chains = chains_of(folder)
     assert [run.name for run in chains] == ["chain-1", "chain-2", "chain-3"]
