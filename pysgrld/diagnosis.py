@@ -71,7 +71,20 @@ def diagnose(
     found = [Results(path, allowed_threads(threads).number) for path in _paths(runs)]
     _check_same(found)
     at = found[0].layer(layer)
-    steps = _common(found, burn_in)
+    while True:
+        steps = _common(found, burn_in)
+        try:
+            return _compare(found, steps, top, at, tell)
+        except MissingInputError:  # a run that is training has thinned its samples meanwhile
+            if _common(found, burn_in) == steps:
+                raise
+
+
+def _compare(
+    found: Sequence[Results], steps: Sequence[int], top: int, at: int,
+    tell: Callable[[int, int], None],
+) -> Diagnosis:  # fmt: skip
+    """Compare the draws of some iterations, topics of a layer counted from 0."""
     total = 2 * len(found) * len(steps)
     done = itertools.count(1)
     halves = [
@@ -123,7 +136,7 @@ def diagnose(
         runs=tuple(r.path for r in found),
         algo=first.options["algo"],
         model=first.options["model"],
-        layer=layer,
+        layer=at + 1,
         iterations=tuple(steps),
         kept=tuple(len(r.kept()) for r in found),
         last=tuple(max(r.kept()) for r in found),

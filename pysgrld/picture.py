@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.errors import OutputError, UsageError
+from pysgrld.errors import UsageError
 from pysgrld.experiments.frame import new_figure, require_matplotlib, write_png
 from pysgrld.findings import Diagnosis
 from pysgrld.verdicts import MIXED, SAME
@@ -25,14 +25,10 @@ def check_picture(path: str) -> None:
     ------
     UsageError
         If matplotlib is not there, or the name is not that of a PNG file.
-    OutputError
-        If there is no folder for it.
     """
     require_matplotlib("--picture needs", "")
     if Path(path).suffix.lower() != ".png":
         raise UsageError(f"--picture {path}: name a file that ends in .png")
-    if not Path(path).parent.is_dir():
-        raise OutputError(f"{path}: there is no folder {Path(path).parent}")
 
 
 def draw(d: Diagnosis, path: str | Path) -> Path:

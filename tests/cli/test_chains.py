@@ -88,6 +88,15 @@ def test_each_chain_is_a_run_and_the_first_is_the_plain_one(several, trained, un
     assert [RunDirectory.open(run).config["options"]["chain-id"] for run in chains] == [1, 2, 3]
 
 
+def test_figures_of_another_chain_are_those_of_its_training(several):
+    """Red with: documents scored, or rows looked at, with the first chain's keys."""
+    run = several.folder / "sgmc-runs/bible-scir/chain-2"
+    last = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
+    found = json.loads(several("eval", "bible-scir/chain-2", "--json").stdout)
+    for name in ("perplexity", "point_perplexity", "unigram_perplexity"):
+        assert found[name] == last[name]
+
+
 def test_the_corpus_is_stored_once(several):
     folder = several.folder / "sgmc-runs/bible-scir"
     assert (folder / "corpus" / "meta.json").is_file()
@@ -172,7 +181,8 @@ def held(run):
 
 
 def test_a_second_interrupt_ends_all_at_once(sgmc):
-    args = ("train", BIBLE, "-k", "100", "--sweeps", "300", "--iterations", "1000", "--chains", "2",
+    """Red with: the chains left to end by themselves."""
+    args = ("train", BIBLE, "-k", "100", "--sweeps", "1000", "--iterations", "1000", "--chains", "2",
             "--out", "all")  # fmt: skip
     with started(sgmc, *args) as process:
         wait_for(lambda: states(sgmc.folder / "all") == ["running"] * 2)
@@ -186,6 +196,7 @@ def test_a_second_interrupt_ends_all_at_once(sgmc):
     assert "Traceback" not in said
     for pid in pids:
         assert not Path(f"/proc/{pid}").exists()
+    assert not list((sgmc.folder / "all").glob("chain-*/checkpoints/step-*"))  # none was waited for
 
 
 def test_a_chain_that_is_held_fails_alone_with_its_code(sgmc):

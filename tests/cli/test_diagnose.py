@@ -93,7 +93,7 @@ def test_without_matplotlib_a_picture_names_the_extra(monkeypatch):
         ([ALL, "--top", "0"], 2, "--top"),
         ([ALL, "--burn-in", "50"], 66, "2 posterior samples all have kept"),
         ([ALL, "--picture", "p.pdf"], 2, "name a file that ends in .png"),
-        ([ALL, "--picture", "no/p.png"], 73, "there is no folder no"),
+        ([ALL, "--picture", "sgmc-runs/latest/p.png"], 73, "cannot be created"),
     ],
 )
 def test_bad_input_is_said_in_one_line(several, args, code, said):

@@ -5,7 +5,7 @@ import pytest
 
 import pysgrld
 from pysgrld.diagnosis import diagnose
-from pysgrld.errors import MismatchError, MissingInputError, UsageError
+from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError
 from pysgrld.findings import Diagnosis, MatchedTopic, Measure, Prediction, TopWord
 from pysgrld.run import RunDirectory
 from pysgrld.settings import Facts, resolve
@@ -169,6 +169,30 @@ def test_few_samples_tell_no_more_than_they_can(places):
     assert any("Only 8 samples of each chain are compared" in line for line in said)
     assert not any("settled" in line for line in said)
     assert FEW > 8
+
+
+def test_samples_that_a_training_run_drops_meanwhile_are_done_without(places):
+    """Red with: the error passed on."""
+    for i in (0, 1):
+        plant(places[i], draws(base(), i), i + 1)
+    run = RunDirectory.open(places[1])
+
+    def drop(done, total):
+        if done == total // 2 + 10:
+            with run.lock():
+                for step in range(5, 5 * DRAWS, 10):
+                    run.remove_sample(step)
+
+    found = diagnose(*places[:2], tell=drop)
+    assert found.iterations == tuple(range(10, 5 * DRAWS + 1, 10))
+
+
+def test_a_sample_that_is_damaged_is_no_reason_to_try_for_ever(places):
+    plant(places[0], draws(base(), 0), 1)
+    file = places[0] / "samples" / "step-00000200.safetensors"
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(CheckpointError, match="step-00000200"):
+        diagnose(places[0])
 
 
 def test_one_topic_is_no_special_case(places):
