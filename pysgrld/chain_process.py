@@ -51,7 +51,7 @@ def in_process(task: Task, told: Connection, orders: Connection) -> None:
     except BaseException as error:
         code, text = task.explain(error)
         stopped = isinstance(error, Interrupted | SecondInterrupt)
-    relay.send("ended", code, stopped, text)
+    relay.send("ended", code, stop.reason if stopped else None, text)
 
 
 def _obey(orders: Connection, stop: StopFlag) -> None:

@@ -68,14 +68,14 @@ class ChainError(SgmcError):
 
 @dataclass
 class _Chain:
-    """A chain's process, and what it ended with."""
+    """A chain's process, and what it ended with: exit code, and why if it was stopped."""
 
     number: int
     process: Any
     events: Connection
     orders: Connection
     code: int | None = None
-    stopped: bool = False
+    stopped: str | None = None
 
 
 def train_chains(
@@ -144,7 +144,7 @@ def train_chains(
             for i in range(1, number + 1)
         ]  # fmt: skip
         chains = _run(tasks, given, teller, stop)
-    _conclude(chains, folder, stop.reason, given)
+    _conclude(chains, folder, given)
     teller.all_done(folder, number)
     return folder
 
@@ -273,7 +273,7 @@ def _hear(chain: _Chain, teller: Teller, stop: StopFlag) -> None:
         if code is not None and code >= 0:
             chain.code = code or SgmcError.exit_code  # it would have said that all is well
         elif stop.reason:
-            chain.code, chain.stopped = Interrupted.exit_code, True
+            chain.code, chain.stopped = Interrupted.exit_code, stop.reason
         elif code == -signal.SIGKILL:
             chain.code = MemoryLimitError.exit_code
             teller.of_chain(chain.number, "failed", "was killed, for want of memory as a rule")
@@ -311,16 +311,14 @@ def _end(chains: Sequence[_Chain]) -> None:
             chain.process.join()
 
 
-def _conclude(
-    chains: Sequence[_Chain], folder: Path, reason: str | None, given: Mapping[str, Any]
-) -> None:
+def _conclude(chains: Sequence[_Chain], folder: Path, given: Mapping[str, Any]) -> None:
     """Raise what the chains' ends add up to."""
     stopped = [chain for chain in chains if chain.stopped]
     failed = [chain for chain in chains if chain.code and not chain.stopped]
     if stopped:
         with ending_with(given):
             raise Interrupted(
-                f"{reason or 'stopped'}: {_named(stopped)} stopped, a checkpoint of each written to "
+                f"{stopped[0].stopped}: {_named(stopped)} stopped, a checkpoint of each written to "
                 f"{folder}; run the same command again to continue"
             )
     if failed:

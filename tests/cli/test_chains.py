@@ -318,3 +318,32 @@ def test_a_closed_standard_error_stops_nothing(sgmc):
     done = subprocess.run(["sh", "-c", line], cwd=sgmc.folder, check=False, timeout=120)
     assert done.returncode == 0
     assert states(sgmc.folder / "all") == ["finished", "finished"]
+
+
+def test_a_checkpoint_of_all_is_asked_for_by_a_signal(sgmc):
+    args = ("train", BIBLE, *LONG, "--iterations", "1000000", "--chains", "2", "--out", "all")
+    with started(sgmc, *args) as process:
+        wait_for(lambda: under_way(sgmc.folder / "all", 2))
+        os.kill(process.pid, signal.SIGUSR2)
+        folders = [run / "checkpoints" for run in chains_of(sgmc.folder / "all")]
+        wait_for(lambda: all(list(folder.glob("step-*")) for folder in folders))
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(timeout=60) == 85
+
+
+def test_a_time_limit_is_that_of_all_chains(sgmc):
+    args = ("train", BIBLE, *LONG, "--iterations", "1000000", "--chains", "2", "--out", "all")
+    said = sgmc(*args, "--time-limit", "12s", code=85).stderr
+    assert "sgmc: time limit: chains 1, 2 stopped" in said
+    reasons = [RunDirectory.open(run).status["reason"] for run in chains_of(sgmc.folder / "all")]
+    assert reasons == ["time limit", "time limit"]
+
+
+def test_an_error_of_the_disk_is_said_of_each_chain_with_its_code(sgmc):
+    fail = os.environ | {"SGMC_TEST": "1", "SGMC_FAILPOINT": "commit.rename:ENOSPC:1+"}
+    args = ("train", BIBLE, *SMALL, "--chains", "2", "--out", "all", "-q")
+    done = sgmc(*args, code=74, env=fail)
+    assert "chain 1: error: all/chain-1" in done.stderr
+    assert "chain 2: error: all/chain-2" in done.stderr
+    assert "chains 1, 2 failed, 0 of 2 are done" in done.stderr
+    assert "Traceback" not in done.stderr
