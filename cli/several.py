@@ -37,7 +37,7 @@ class SeveralScreen(Screen):
         self._positions: dict[int, Position] = {}
         self._records: dict[int, Mapping[str, Any]] = {}
         self._ended: set[int] = set()
-        self._first = True
+        self._started: set[int] = set()
 
     def note(self, line: str) -> None:
         """Say a fact."""
@@ -61,7 +61,8 @@ class SeveralScreen(Screen):
             self._line("failed", f"chain {number}: error: {text}", always=True, chain=number)
         elif values[0] not in self._said:
             self._said.add(values[0])
-            line = f"chain {number}: {values[0]}" if number > 1 else values[0]
+            # what is said before a chain starts is of all of them
+            line = f"chain {number}: {values[0]}" if number in self._started else values[0]
             {"note": super().note, "warn": self.warn, "detail": self.detail}[event](line)
 
     def all_done(self, folder: Path, number: int) -> None:
@@ -80,9 +81,9 @@ class SeveralScreen(Screen):
     def _started_one(self, number: int, path: Path, line: str) -> None:
         from pysgrld.run import RunDirectory
 
-        if self._first:
-            self._first = False
+        if not self._started:
             self.described(RunDirectory.open(path))
+        self._started.add(number)
         self._line("started", f"{path}: {line}", chain=number, run=str(path))
 
     def _moved_one(self, number: int, position: Position) -> None:
