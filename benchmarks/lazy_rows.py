@@ -56,7 +56,7 @@ def measure(corpus: Documents, words: int, topics: int, size: int, lazy: str) ->
     tokens = LARGER * DOCUMENTS * LENGTH
     chain = Chain(options, Stream.of(options, corpus, np.arange(DOCUMENTS)), words, tokens, 1)
     sparse_start(chain, corpus)
-    sample, spent, seen = chain.model.local_step, [], []
+    sample, spent, seen = chain.documents.step, [], []
 
     def documents(*args):
         began = time.thread_time()
@@ -64,7 +64,7 @@ def measure(corpus: Documents, words: int, topics: int, size: int, lazy: str) ->
         spent.append(time.thread_time() - began)
         return statistics
 
-    chain.model = chain.model._replace(local_step=documents)
+    chain.documents = chain.documents._replace(step=documents)
     whole = []
     for t in range(max(30, DOCUMENTS // size) + 15):  # an epoch first: gaps as they will be
         batch = chain.stream.minibatch(t)

@@ -15,11 +15,12 @@ __version__ = _version("pysgrld")
 _PUBLIC = {
     "LDA": "pysgrld.estimators",
     "DeepLDA": "pysgrld.estimators",
+    "DPMixture": "pysgrld.dp_mixture",
     "diagnose": "pysgrld.diagnosis",
     "verdict": "pysgrld.verdicts",
 }
 _MODULES = {"simplex"}
-__all__ = ["LDA", "DeepLDA", "__version__", "diagnose", "simplex", "verdict"]
+__all__ = ["LDA", "DPMixture", "DeepLDA", "__version__", "diagnose", "simplex", "verdict"]
 
 
 def __getattr__(name: str) -> Any:

@@ -42,6 +42,8 @@ class Purpose(enum.Enum):
     smld_noise = ...
     shape_noise = ...
     shape_gibbs = ...
+    slices = ...
+    stick_noise = ...
     test = ...
 
 class Workspace:
@@ -88,6 +90,56 @@ def documents_gibbs(
     work: Workspace,
     threads: int,
 ) -> tuple[Int64s | None, Int64s | None]: ...
+def documents_mean_field(
+    *,
+    weights: Floats,
+    topics: int,
+    indptr: Int64s,
+    indices: Int32s,
+    counts: Int32s,
+    alpha: float,
+    sweeps: int,
+    tolerance: float,
+    gamma: Floats,
+    want_words: bool = ...,
+    work: Workspace,
+    threads: int,
+) -> Int64s | None: ...
+def documents_collapsed(
+    *,
+    rows: int,
+    topics: int,
+    indptr: Int64s,
+    indices: Int32s,
+    counts: Int32s,
+    doc_ids: Int64s,
+    alpha: float,
+    eta: float,
+    words: int,
+    sweeps: int,
+    seed: int,
+    chain: int,
+    step: int,
+    z: Int32s,
+    token_ptr: Int64s,
+    work: Workspace,
+    threads: int,
+) -> Int64s: ...
+def documents_mixture(
+    *,
+    log_phi: Floats,
+    log_weight: Floats,
+    components: int,
+    indptr: Int64s,
+    indices: Int32s,
+    counts: Int32s,
+    doc_ids: Int64s,
+    slice: Floats,
+    seed: int,
+    chain: int,
+    step: int,
+    threads: int,
+) -> Int32s: ...
 def predictive(
     *,
     phi: Floats,
@@ -240,6 +292,21 @@ def simplex_start(
     work: Workspace,
     threads: int,
 ) -> None: ...
+def dirichlet_start(
+    *,
+    g: Floats,
+    sums: Doubles,
+    topics: int,
+    shape: float,
+    seed: int,
+    chain: int,
+    stream: int,
+    work: Workspace,
+    threads: int,
+) -> None: ...
+def dirichlet_weights(
+    *, g: Floats, sums: Doubles, topics: int, rows: Int32s | None, threads: int
+) -> Floats: ...
 def simplex_phi(
     *, g: Floats, sums: Doubles, topics: int, rows: Int32s | None, threads: int
 ) -> Floats: ...

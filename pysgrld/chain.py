@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.errors import CheckpointError, NumericalError
-from pysgrld.models import MODELS
+from pysgrld.models import MODELS, documents_of
 from pysgrld.restore import check_topics, put_back
-from pysgrld.samplers import SAMPLERS, add_phi, lazy, look, sampler_of
+from pysgrld.samplers import SAMPLERS, add_phi, lazy, read, sampler_of
 from pysgrld.schedule import WARM_UP, Schedule, noise_inflation
 from pysgrld.stream import Ahead, Minibatches
 from pysgrld.types import (
+    WEIGHTS,
     Array,
     Block,
     Documents,
@@ -76,7 +77,7 @@ class Chain:
         waiting: Callable[[], None] = lambda: None,
     ) -> None:
         self.sampler = SAMPLERS[options["algo"]]
-        self.model = MODELS[options["model"]]
+        self.documents = documents_of(options)
         self.stream, self.threads = stream, threads
         self.seed, self.chain, self.tokens = stream.seed, stream.chain, tokens
         self.warm_up: int = options["warm-up"]
@@ -84,7 +85,7 @@ class Chain:
         self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
         # published settings start where the papers do, at Gamma(1), not at the corpus's scale
         mass = 0 if options.get("preset") else tokens
-        self.blocks = self.model.blocks(options, words, mass)
+        self.blocks = MODELS[options["model"]].blocks(options, words, mass)
         self.samplers = {b.name: sampler_of(options["algo"], b) for b in self.blocks}
         self.step, self._begun = 0, False
         self.states: dict[str, State] = {
@@ -94,15 +95,16 @@ class Chain:
         self.catch_up = self.sampler.catch_up if options["lazy"] == "on" else None
         if self.catch_up:
             self.states[self.topics.name] = lazy(self.states[self.topics.name])
-        self.local = self.model.local(options, threads)
+        self.local = self.documents.local(options, words, threads)
         self.share = 1.0 if options.get("preset") else stream.size / stream.documents
         self._batches = Ahead(stream, waiting)
         self._whole: Minibatch | None = None
         if self.sampler.full_batch:
             self._whole = batch = self.stream.minibatch(0)
+            keep = self.documents.keep
             assert batch is not None
-            documents = Documents(batch.indptr, batch.indices, batch.counts)
-            self.local = self.model.keep(self.local, documents)
+            assert keep is not None
+            self.local = keep(self.local, Documents(batch.indptr, batch.indices, batch.counts))
 
     def close(self) -> None:
         """Let go of what prepares minibatches ahead; there are no more iterations."""
@@ -169,10 +171,14 @@ class Chain:
             self.states[phi] = self.catch_up(
                 key, self.states[phi], words, self.topics, self.threads, warm=self._warm
             )
-        parts = {phi: self._rows(self.topics, batch.words)}
+        if self.sampler.weights:
+            parts = {WEIGHTS: self.sampler.weights(self.states[phi], batch.words, self.topics,
+                                                   self.threads)}  # fmt: skip
+        else:
+            parts = {phi: self._rows(self.topics, batch.words)}
         parts |= {b.name: self._rows(b) for b in self.upper}
         # ranks will each sample their share of the batch, and sum these integers
-        statistics = self.model.local_step(key, parts, batch, self.local)
+        statistics = self.documents.step(key, parts, batch, self.local)
         for b in self.blocks:
             sampler, found = self.samplers[b.name], statistics[b.name]
             move = sampler.relax if warm else sampler.step
@@ -232,8 +238,9 @@ class Chain:
     def parts(self, words: Int32s | None = None) -> Parts:
         """What documents read now, by block: phi of some words, of all where None, and the rest."""
         b, key = self.topics, self._key(self.step)
-        phi = look(self.sampler, key, self.states[b.name], words, b, self.threads, warm=self._warm)
-        return {b.name: phi} | {b.name: self._rows(b) for b in self.upper}
+        state, warm = self.states[b.name], self._warm
+        parts = read(self.sampler, key, state, words, b, self.threads, warm=warm)
+        return parts | {b.name: self._rows(b) for b in self.upper}
 
     def add_parts(self, totals: dict[str, Doubles]) -> None:
         """Add what `parts` has of all words to ``totals``, in place.

@@ -22,6 +22,7 @@ from pysgrld.resources import threads as allowed_threads
 from pysgrld.results import Results, find
 from pysgrld.run import chains_of
 from pysgrld.run.identity import mismatch
+from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Doubles, Floats, Int64s, Key
 
 #: Top words of a topic whose probabilities are followed.
@@ -165,6 +166,12 @@ def _paths(runs: Sequence[str | Path]) -> list[Path]:
 def _check_same(found: Sequence[Results]) -> None:
     """Refuse runs that are not chains of one configuration, and a chain that is named twice."""
     first = found[0]
+    for run in found:
+        if not SAMPLERS[run.options["algo"]].draws:
+            raise UsageError(
+                f"{run.path}: {run.options['algo']} approximates the posterior and draws nothing "
+                "from it: there are no samples to compare; train with a sampler, such as gibbs"
+            )
     seen: dict[tuple[int, int], Results] = {}
     had = {n: v for n, v in first.run.identity.fields.items() if n not in _OTHERS}
     for other in found:

@@ -15,6 +15,7 @@ from pysgrld.errors import NotFittedError, UsageError
 from pysgrld.evaluate import Completion, split
 from pysgrld.matrices import as_documents
 from pysgrld.options import ALGORITHMS, check_usage, kind_of
+from pysgrld.parts import at_words
 from pysgrld.plan import hold_out_size
 from pysgrld.posterior import Posterior
 from pysgrld.proportions import BLOCK, proportions
@@ -34,35 +35,8 @@ class Rule(NamedTuple):
     wanted: str
 
 
-class TopicModel(ABC):
-    """A topic model that is fitted to a matrix of counts.
-
-    A subclass has a constructor with keyword parameters, and `_rules` for them.
-
-    Attributes
-    ----------
-    model : str
-        Name of the model, as after ``--model``.
-    options_of : dict of str to str
-        Parameters of a model that is read from a run, and the options that they were.
-    """
-
-    model: ClassVar[str]
-    options_of: ClassVar[dict[str, str]]
-
-    algo: str
-    minibatch: int | None
-    sweeps: int | None
-    warm_up: int | None
-    burn_in: int | None
-    max_iter: int | None
-    step_size: tuple[float, float, float] | None
-    holdout: int | float | None
-    total_samples: float
-    random_state: int | None
-    n_jobs: int | None
-
-    # ---- parameters ----
+class Estimator(ABC):
+    """Parameters in scikit-learn's conventions: those of the constructor, kept under their names."""
 
     @classmethod
     def _parameters(cls) -> list[str]:
@@ -104,6 +78,52 @@ class TopicModel(ABC):
     def _rules(self) -> list[Rule]:
         """What each parameter must be, and the option of training that it is."""
 
+    def _given(self) -> dict[str, Any]:
+        """Parameters that are not left to us, by the names of options, checked.
+
+        Raises
+        ------
+        UsageError
+            A `ValueError`, if one is out of range.
+        """
+        rules = self._rules()
+        for rule in rules:
+            if rule.value is not None and not rule.good:
+                name = rule.option.replace("-", "_")
+                raise UsageError(f"{name}: wanted {rule.wanted}, found {rule.value!r}")
+        return {rule.option: rule.value for rule in rules if rule.value is not None}
+
+
+class TopicModel(Estimator):
+    """A topic model that is fitted to a matrix of counts.
+
+    A subclass has a constructor with keyword parameters, and `_rules` for them.
+
+    Attributes
+    ----------
+    model : str
+        Name of the model, as after ``--model``.
+    options_of : dict of str to str
+        Parameters of a model that is read from a run, and the options that they were.
+    """
+
+    model: ClassVar[str]
+    options_of: ClassVar[dict[str, str]]
+
+    algo: str
+    minibatch: int | None
+    sweeps: int | None
+    warm_up: int | None
+    burn_in: int | None
+    max_iter: int | None
+    step_size: tuple[float, float, float] | None
+    holdout: int | float | None
+    total_samples: float
+    random_state: int | None
+    n_jobs: int | None
+
+    # ---- parameters ----
+
     def _shared_rules(self) -> list[Rule]:
         """Those that all models have."""
         return [
@@ -119,12 +139,7 @@ class TopicModel(ABC):
 
     def _given(self) -> dict[str, Any]:
         """Parameters as options of training, checked."""
-        rules = self._rules()
-        for rule in rules:
-            if rule.value is not None and not rule.good:
-                name = rule.option.replace("-", "_")
-                raise UsageError(f"{name}: wanted {rule.wanted}, found {rule.value!r}")
-        given = {rule.option: rule.value for rule in rules if rule.value is not None}
+        given = super()._given()
         check_usage({n: value for n, value in given.items() if n != "lazy" or value != "auto"})
         return given
 
@@ -290,8 +305,7 @@ class TopicModel(ABC):
         if len(parts.observed) == 0:
             raise UsageError("X has no document of two tokens: nothing can be held out")
         completion = Completion(parts, self._options, threads(self.n_jobs).number)
-        mean = self._parts | {"phi": self._parts["phi"][completion.words]}
-        return completion.point(Key(seed, 0, 0), mean)
+        return completion.point(Key(seed, 0, 0), at_words(self._parts, completion.words))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log probability of a held-out token: minus the logarithm of `perplexity`."""

@@ -24,8 +24,8 @@ class LDA(TopicModel):
     ----------
     n_components : int
         Number of topics K.
-    algo : {"scir", "sgrld", "gibbs"}
-        Sampler of the topics.
+    algo : {"scir", "sgrld", "smld", "smld-approx", "tlasgr", "tlfsgr", "gibbs", "cgs", "ovb", "hsvg"}
+        Sampler of the topics; docs/choosing-a-sampler.md says what each is.
     alpha : float, optional
         Dirichlet prior per topic of a document; min(0.1, 5/K).
     eta : float

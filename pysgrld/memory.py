@@ -40,6 +40,7 @@ def check_memory(
         "documents in hand": 4 * number * (4 * widest * k + 8 * longest),
         "posterior mean": (8 + 4) * cells if options["samples"] else 0,
         "held-out documents": scored,
+        "counts of all words": (4 + 8) * cells if options["algo"] == "cgs" else 0,
         "topics of tokens": 8 * facts.tokens if full and not deep else 0,
         "documents between visits": 8 * facts.documents * across if full and deep else 0,
         "program and libraries": 80 << 20,

@@ -33,6 +33,9 @@ ALGORITHMS = {
     "smld": "mirrored Langevin",
     "smld-approx": "mirrored Langevin with 1 + y for exp(y), as its paper ran it",
     "gibbs": "blocked Gibbs over the whole corpus, the exact reference",
+    "cgs": "collapsed Gibbs over the whole corpus, one chain on one thread",
+    "ovb": "online variational Bayes",
+    "hsvg": "the same with documents by Gibbs sampling",
 }
 MODELS = {
     "lda": "latent Dirichlet allocation",
@@ -41,6 +44,12 @@ MODELS = {
 LINKS = ("counts", "binary", "real")
 #: Algorithms that are of deep LDA where no model is named.
 DEEP = ("tlasgr", "tlfsgr")
+#: Algorithms of LDA alone.
+SHALLOW = ("cgs", "ovb", "hsvg")
+#: Algorithms that have the whole corpus as their minibatch.
+FULL = ("gibbs", "cgs")
+#: Algorithms that approximate the posterior instead of drawing from it.
+VARIATIONAL = ("ovb", "hsvg")
 #: Signals that may be named as the one that stops a run.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 LAZY = ("auto", "on", "off")
@@ -116,11 +125,12 @@ OPTIONS: dict[str, Option] = {
     "preset": Option(choice(*PRESETS), "none",
                      "a paper's settings as defaults: " + ", ".join(PRESETS), "Model", metavar="NAME"),
     # sampling
-    "minibatch": Option(integer(1), "400 (dlda: 200), D/4 or 80,000 tokens; gibbs: all",
+    "minibatch": Option(integer(1), "400 (dlda: 200), D/4 or 80,000 tokens; gibbs, cgs: all",
                         "documents per minibatch",
                         "Sampling", metavar="N"),
-    "sweeps": Option(integer(1, 100_000), "10; dlda: 30; gibbs: 1",
-                     "Gibbs sweeps per document and minibatch, the first half burn-in", "Sampling",
+    "sweeps": Option(integer(1, 100_000), "10; dlda: 30; gibbs, cgs: 1; ovb: 100",
+                     "Gibbs sweeps per document and minibatch, the first half burn-in; ovb: passes "
+                     "over a document at most, until it has converged", "Sampling",
                      metavar="N"),
     "kept-sweeps": Option(integer(1, 100_000), "half of them; gibbs: 1",
                           "the last so many sweeps are counted", "Sampling", metavar="N"),
@@ -134,7 +144,8 @@ OPTIONS: dict[str, Option] = {
                      "how topic counts are estimated: rao-blackwell, sampled", "Sampling",
                      metavar="HOW"),
     "step-size": Option(schedule, "by the corpus",
-                        "step A*(1+t/B)^(-C) of iteration t after the warm-up", "Sampling",
+                        "step A*(1+t/B)^(-C) of iteration t after the warm-up; ovb, hsvg: its "
+                        "weight rho", "Sampling",
                         metavar="A,B,C"),
     "lazy": Option(choice(*LAZY), "auto",
                    "scir: bring a word's row up to date only when it is next read: auto, on, off",
@@ -242,12 +253,15 @@ _ALL = tuple(ALGORITHMS)
 #: Options that only shape some samplers' steps; those in the value have no use for them.
 _UNUSED = {
     "lazy": tuple(algo for algo in _ALL if algo != "scir"),
-    "step-size": ("gibbs",),
-    "minibatch": ("gibbs",),
-    "kept-sweeps": ("gibbs",),
-    "warm-up": ("gibbs",),
-    "counts": ("gibbs",),
-    "corpus-size": ("gibbs",),
+    "step-size": FULL,
+    "minibatch": FULL,
+    "kept-sweeps": (*FULL, "ovb"),
+    "warm-up": (*FULL, *VARIATIONAL),
+    "burn-in": VARIATIONAL,
+    "counts": (*FULL, "ovb"),
+    "samples": VARIATIONAL,
+    "corpus-size": FULL,
+    "layers": SHALLOW,
     "r-shape-prior": tuple(algo for algo in _ALL if algo != "gibbs"),
     "r-rate-prior": tuple(algo for algo in _ALL if algo != "gibbs"),
 }
@@ -305,6 +319,10 @@ def check_usage(given: Mapping[str, Any]) -> None:
     for name, only in ONLY.items():
         if name in given and model != only:
             raise UsageError(f"--{name} has no meaning for --model {model}: leave it out")
+    if model != "lda" and algo in SHALLOW:
+        raise UsageError(f"--algo {algo} is of --model lda alone: leave --model {model} out")
+    if algo in VARIATIONAL and given.get("step-size", (1.0,))[0] > 1.0:
+        raise UsageError(f"--step-size of {algo} is the weight of a minibatch: A must be at most 1")
     if "layers" in given and "topics" in given:
         raise UsageError("--layers and --topics both give the topics of layer 1: give one")
     if "scale-weight" in given and model == "lda" and algo not in DEEP:

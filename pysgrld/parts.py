@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pysgrld.core import core, padded
-from pysgrld.types import Array, Block, Floats, Parts
+from pysgrld.types import WEIGHTS, Array, Block, Floats, Int32s, Parts
 
 
 def by_topic(parts: Parts, blocks: tuple[Block, ...]) -> dict[str, Floats]:
@@ -33,3 +33,13 @@ def by_word(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Parts:
         parts[b.name] = core.zeros(matrix.shape[1], padded(k), "float32")
         parts[b.name][:, :k] = matrix.T
     return parts
+
+
+def weights_of(parts: Parts) -> Floats:
+    """Rows that tokens are given topics by: those of phi, unless the sampler has others."""
+    return parts[WEIGHTS] if WEIGHTS in parts else parts["phi"]
+
+
+def at_words(parts: Parts, words: Int32s) -> Parts:
+    """The same with the rows of these words only."""
+    return parts | {name: parts[name][words] for name in ("phi", WEIGHTS) if name in parts}

@@ -77,9 +77,9 @@ class Posterior:
     ) -> None:
         self.chain, self.completion = chain, completion
         self.burn_in, self.every = burn_in, every
-        self.samples = 0
+        self.draws, self.samples = chain.sampler.draws, 0
         self._sums: dict[str, Doubles] = {}
-        if keep_mean:
+        if keep_mean and self.draws:
             v = chain.topics.shape[0]
             none = chain.parts(np.zeros(0, np.int32))
             shapes = {name: part.shape for name, part in none.items()}
@@ -94,12 +94,16 @@ class Posterior:
         return after > 0 and after % self.every == 0
 
     def observe(self) -> None:
-        """Take the current topics as a posterior sample.
+        """Take the current topics as a posterior sample; of an approximation, only their score.
 
         The mean takes what is expected of rows that were left behind: no need to draw them, and
         less noise for the same mean. Held-out documents are scored by a draw of their words.
         """
         chain, key = self.chain, Key(self.chain.seed, self.chain.chain, self.chain.step)
+        if not self.draws:
+            if self.completion is not None:
+                self._history.append(self.point())
+            return
         if self._sums:
             chain.add_parts(self._sums)
         if self.completion is not None:
@@ -109,7 +113,10 @@ class Posterior:
 
     @property
     def perplexity(self) -> float:
-        """Averaged perplexity so far; NaN before the first sample."""
+        """Averaged perplexity at the last sample; NaN before the first.
+
+        Of an approximation, which has none, that of its topics when last observed.
+        """
         return self._history[-1] if self._history else math.nan
 
     def point(self) -> float:
@@ -125,9 +132,10 @@ class Posterior:
 
         Looks only at posterior samples, so that the same seed ends at the same iteration.
         """
-        if self.samples < SETTLED_SAMPLES or not self._history:
+        observed = len(self._history)
+        if observed < SETTLED_SAMPLES:
             return None
-        half = self.samples // 2  # the last sample not after half of the sampling time
+        half = observed // 2  # the last sample not after half of the sampling time
         now, before = self._history[-1], self._history[half - 1]
         if now <= (1 - SETTLED) * before:
             return None
@@ -167,7 +175,7 @@ class Posterior:
         own["posterior.history"] = np.empty(len(history))
         put_back(own, arrays)
         self.samples = int(own["posterior.samples"][0])
-        if self.samples < 0 or len(history) not in (0, self.samples):
+        if self.samples < 0 or (self.draws and len(history) not in (0, self.samples)):
             raise CheckpointError(
                 f"the checkpoint has {self.samples} samples and a history of {len(history)}"
             )

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from pysgrld.core import check_lengths, core
-from pysgrld.models import MODELS
+from pysgrld.models import documents_of
+from pysgrld.parts import at_words
 from pysgrld.stream import compact
 from pysgrld.types import Documents, Doubles, Int64s, Key, Parts
 
@@ -32,21 +33,20 @@ def proportions(
     """
     lengths = documents.lengths
     check_lengths(lengths, 1, "document", ids)
-    model = MODELS[options["model"]]
-    long = lengths > core.MAX_COLLECTED // (model.infer_sweeps // 2)
+    way = documents_of(options)
+    long = lengths > core.MAX_COLLECTED // (way.infer_sweeps // 2)
     k = options["layers"][layer] if options["layers"] else options["topics"]
     theta = np.empty((len(ids), k))
-    for chosen, kept in ((~long, model.infer_sweeps // 2), (long, 1)):
+    for chosen, kept in ((~long, way.infer_sweeps // 2), (long, 1)):
         if not chosen.any():
             continue
         some = documents if chosen.all() else documents.take(np.flatnonzero(chosen))
         batch = compact(some, ids[chosen], 1.0)
-        phi = parts["phi"]
-        rows = phi[batch.words] if len(batch.words) else phi[:1]
+        words = batch.words if len(batch.words) else np.zeros(1, np.int32)
         there = Documents(batch.indptr, batch.indices, batch.counts)
-        reader = model.reader(options, there, ids[chosen], threads)
+        reader = way.reader(options, there, ids[chosen], threads)
         theta[chosen] = reader.theta(
-            Key(options["seed"], 0, 0), parts | {"phi": rows}, core.Purpose.infer,
-            model.infer_sweeps, kept, layer,
+            Key(options["seed"], 0, 0), at_words(parts, words), core.Purpose.infer,
+            way.infer_sweeps, kept, layer,
         )  # fmt: skip
     return theta

@@ -22,7 +22,7 @@ from pysgrld.evaluate.coherence import Coherence, coherence
 from pysgrld.findings import Scores, Topic, Topics, Word
 from pysgrld.models import MODELS
 from pysgrld.models.dlda import projection
-from pysgrld.parts import by_word
+from pysgrld.parts import at_words, by_word
 from pysgrld.plan import hold_out_size, read_matched
 from pysgrld.prepare import WORD_COUNTS
 from pysgrld.proportions import BLOCK, proportions
@@ -30,7 +30,7 @@ from pysgrld.reporter import Listener
 from pysgrld.run import Checkpoint, RunDirectory, chains_of, latest_run, list_checkpoints
 from pysgrld.run.choose import ROOT
 from pysgrld.run.create import is_run
-from pysgrld.samplers import look, sampler_of
+from pysgrld.samplers import read, sampler_of
 from pysgrld.schedule import Schedule, noise_inflation
 from pysgrld.stream import chain_of, choose_holdout
 from pysgrld.types import Array, Block, Documents, Doubles, Floats, Int64s, Key, Parts
@@ -134,7 +134,7 @@ class Results:
         for b in self.blocks:
             prefix = f"{b.name}."
             state = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
-            parts[b.name] = look(
+            parts |= read(
                 sampler_of(algo, b), Key(self.seed, self.chain, step), state, None, b, self.threads,
                 warm=step <= self.options["warm-up"],
             )  # fmt: skip
@@ -330,7 +330,7 @@ class Results:
     def _scores(self, scorer: Completion, observed: float | None, seed: int) -> Scores:
         step = self.checkpoint.step
         now = self.current()
-        some = now.parts | {"phi": now.phi[scorer.words]}
+        some = at_words(now.parts, scorer.words)
         point = scorer.point(Key(seed, self.chain, step), some)
         counts = self.word_counts()
         parts = scorer.held_out

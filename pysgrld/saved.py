@@ -71,7 +71,9 @@ def load(cls: type[Model], path: Path) -> Model:
     if options["model"] != cls.model:
         raise UsageError(f"{path}: is a model of the kind {options['model']}, not {cls.model}")
     if SAMPLERS[options["algo"]].full_batch:
-        raise UsageError(f"{path}: a gibbs run cannot go on without its corpus; use sgmc on it")
+        raise UsageError(
+            f"{path}: a run of {options['algo']} cannot go on without its corpus; use sgmc on it"
+        )
     parameters = run.config.get("command", {}).get("estimator")
     if parameters is None:
         parameters = {name: options[option] for name, option in cls.options_of.items()} | {

@@ -10,13 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pysgrld.errors import UsageError
-from pysgrld.options import DEEP, ONLY, OPTIONS, kind_of, preset_of
+from pysgrld.options import DEEP, ONLY, OPTIONS, VARIATIONAL, kind_of, preset_of
 from pysgrld.samplers import DENSE, FLOAT_ETA, SAMPLERS
 
 #: Topics where none are asked for.
 TOPICS = 100
 #: Sweeps of documents at a visit, of LDA and of a deep model.
 SWEEPS, DEEP_SWEEPS = 10, 30
+#: Passes over a document at most, of variational Bayes; it converges before as a rule.
+PASSES = 100
+#: What scoring costs from the documents' start, in scores that go on from the last one.
+FRESH = 25
 #: Sweeps that the authors of deep LDA have for each layer, and those that they count.
 PUBLISHED_SWEEPS, PUBLISHED_KEPT = 30, 10
 #: Documents of a minibatch, and iterations between samples, at least, of LDA and of a deep model.
@@ -76,7 +80,8 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
     value.update(preset)
     value.update(given)
     value["algo"], value["model"] = kind_of(given)
-    deep, full = value["model"] == "dlda", SAMPLERS[value["algo"]].full_batch
+    sampler = SAMPLERS[value["algo"]]
+    deep, full, draws = value["model"] == "dlda", sampler.full_batch, sampler.draws
     if deep:
         if given.get("topics"):
             value["layers"] = (given["topics"],)
@@ -101,27 +106,30 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
     if preset and deep and not full and "sweeps" not in given:
         default("sweeps", PUBLISHED_SWEEPS * len(value["layers"]))
         default("kept-sweeps", PUBLISHED_KEPT * len(value["layers"]))
-    default("sweeps", 1 if full else DEEP_SWEEPS if deep else SWEEPS)
+    fitted = PASSES if value["algo"] == "ovb" else SWEEPS
+    default("sweeps", 1 if full else DEEP_SWEEPS if deep else fitted)
     default("kept-sweeps", 1 if full else value["sweeps"] - value["sweeps"] // 2)
     default("shuffle-buffer", SHUFFLE_BUFFER if value["corpus-size"] else None)
     default("counts", "sampled" if full else "rao-blackwell")
     default("warm-up", "auto")
     per_epoch = -(-d // value["minibatch"])
     if value["warm-up"] == "auto":
-        value["warm-up"] = 0 if full else min(500, max(50, per_epoch))
+        value["warm-up"] = 0 if full or not draws else min(500, max(50, per_epoch))
     default("burn-in", "auto")
     if value["burn-in"] == "auto":
-        value["burn-in"] = value["warm-up"] or 200
+        value["burn-in"] = (value["warm-up"] or 200) if draws else 0
     if value["step-size"] is None and not full:
         value["step-size"] = _step_size(value, facts)
     default("sample-every", "auto")
     if value["sample-every"] == "auto":
         visits = facts.tokens * value["minibatch"] / d * value["sweeps"]
         spacing = DEEP_SPACING if deep else SPACING
-        value["sample-every"] = max(spacing, math.ceil(facts.score_visits / max(visits, 1.0)))
+        # an approximation has no chains of documents that go on: each score starts them afresh
+        score = facts.score_visits * (1 if draws else FRESH)
+        value["sample-every"] = max(spacing, math.ceil(score / max(visits, 1.0)))
     value["lazy"] = _lazy(value, facts)
     kept = (1 << 30) // max(1, 4 * k * facts.words)
-    value["samples"] = min(value["samples"], max(1, kept)) if value["samples"] else 0
+    value["samples"] = min(value["samples"], max(1, kept)) if value["samples"] and draws else 0
     value = {n: list(v) if isinstance(v, tuple) else v for n, v in value.items()}
     defaults = sorted(name for name in value if name not in given and name not in preset)
     return value, defaults
@@ -163,6 +171,8 @@ def _step_size(value: Mapping[str, Any], facts: Facts) -> tuple[float, float, fl
     algo, b, d = value["algo"], value["minibatch"], facts.documents
     if algo == "scir":
         return (min(1.0, max(10.0 * b / d, 0.02)), 1.0, 0.0)
+    if algo in VARIATIONAL:  # rho_t = (1024 + 1 + t)^-0.7 (Hoffman et al. 2010)
+        return (1025.0**-0.7, 1025.0, 0.7)
     if algo in DEEP:  # small steps: reflection at 0 puts V h / M_k on words that nobody uses
         return (0.02, 1.0, 0.0) if value["warm-up"] > 0 else (1.0, 21.0, 0.7)
     if algo in ("smld", "smld-approx"):  # stable (Hsieh et al. 2018, the dual's curvature)

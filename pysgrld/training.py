@@ -269,7 +269,7 @@ class Training:
         """Take a posterior sample, and keep it on disk if it is its turn."""
         self.posterior.observe()
         n = self.posterior.samples
-        if self.thinning is None:
+        if self.thinning is None or not self.posterior.draws:
             return
         spacing, before = self.thinning.spacing(n), self.thinning.spacing(n - 1)
         if spacing != before:
@@ -290,6 +290,7 @@ class Training:
             return
         self.looked = self.chain.step
         speed = self.tokens / self.train_seconds if self.train_seconds else 0.0
+        point = self.posterior.point()
         record = {
             "iteration": self.chain.step,
             "documents": self.documents,
@@ -297,8 +298,8 @@ class Training:
             "train_seconds": round(self.train_seconds, 6),
             "wait_seconds": round(self.wait_seconds, 6),
             "step_size": self.chain.step_size,
-            "perplexity": _number(self.posterior.perplexity),
-            "point_perplexity": _number(self.posterior.point()),
+            "perplexity": _number(self.posterior.perplexity if self.posterior.draws else point),
+            "point_perplexity": _number(point),
             "samples": self.posterior.samples,
             "unigram_perplexity": _number(self.unigram),
             "tokens_per_second": round(speed, 1),

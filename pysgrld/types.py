@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -161,6 +162,9 @@ class Block(NamedTuple):
 #: What documents read of every block, by name: rows of phi, of words at hand or of all.
 Parts = dict[str, Floats]
 
+#: Beside them, rows that tokens are given topics by, where those are not the rows of phi.
+WEIGHTS = "weights"
+
 
 class Scored(NamedTuple):
     """Held-out entries in compressed sparse rows: ``indices`` are rows of the phi at hand."""
@@ -202,6 +206,11 @@ class Sampler(NamedTuple):
         The sampler's own state, made of that of the warm-up when it is over.
     relative : bool
         Whether a step of 1 goes all the way to the conditional mean; else one of 1 / N_k does.
+    weights : callable (state, words, block, threads) -> (R, Kp) float32, or None
+        What tokens are given topics by, where it is not phi.
+    draws : bool
+        Whether its states are draws from the posterior, to be kept and averaged; a variational
+        approximation has none.
     """
 
     name: str
@@ -215,6 +224,8 @@ class Sampler(NamedTuple):
     catch_up: Callable[..., State] | None = None
     begin: Callable[..., State] | None = None
     relative: bool = True
+    weights: Callable[..., Floats] | None = None
+    draws: bool = True
 
 
 class Reader(Protocol):
@@ -244,8 +255,31 @@ class Reader(Protocol):
         """Go on from `state`."""
 
 
+class LocalSampler(NamedTuple):
+    """How a model's documents are sampled, or fitted, given topics.
+
+    Attributes
+    ----------
+    local : callable (options, words, threads) -> object
+        How they are in training.
+    keep : callable (local, documents) -> object, or None
+        The same, what is sampled of every document kept between visits (full batch).
+    step : callable (key, parts, minibatch, local) -> dict of Statistics
+        The documents of a minibatch.
+    reader : callable (options, documents, doc_ids, threads) -> Reader
+    infer_sweeps : int
+        Sweeps for the proportions of a new document, the second half kept.
+    """
+
+    local: Callable[..., Any]
+    keep: Callable[..., Any] | None
+    step: Callable[..., dict[str, Statistics]]
+    reader: Callable[..., Reader]
+    infer_sweeps: int
+
+
 class Model(NamedTuple):
-    """A local sampler and a list of global parts. One row of `MODELS`.
+    """A list of global parts, and how documents are sampled given them. One row of `MODELS`.
 
     Attributes
     ----------
@@ -253,22 +287,13 @@ class Model(NamedTuple):
         As typed after ``--model``, and one line for the help.
     blocks : callable (options, V, tokens) -> tuple of Block
         The first are the topics over words.
-    local : callable (options, threads) -> object
-        How documents are sampled in training.
-    keep : callable (local, documents) -> object
-        The same, what is sampled of every document kept between visits (full batch).
-    local_step : callable (key, parts, minibatch, local) -> dict of Statistics
-        The documents, given the topics.
-    reader : callable (options, documents, doc_ids, threads) -> Reader
-    infer_sweeps : int
-        Sweeps for the proportions of a new document, the second half kept.
+    documents : LocalSampler
+    others : mapping
+        Those of algorithms that have documents of another kind, by name.
     """
 
     name: str
     summary: str
     blocks: Callable[..., tuple[Block, ...]]
-    local: Callable[..., Any]
-    keep: Callable[..., Any]
-    local_step: Callable[..., dict[str, Statistics]]
-    reader: Callable[..., Reader]
-    infer_sweeps: int
+    documents: LocalSampler
+    others: Mapping[str, LocalSampler] = MappingProxyType({})

@@ -37,6 +37,24 @@ void check_documents(Array<std::int64_t> const& indptr, Array<std::int32_t> cons
   }
 }
 
+void check_tokens(Array<std::int32_t> const& z, Array<std::int64_t> const& token_ptr,
+                  Array<std::int64_t> const& indptr, Array<std::int32_t> const& counts,
+                  std::int32_t topics) {
+  std::int64_t const n = indptr.shape(0) - 1;
+  check_shape(token_ptr, "token_ptr", {n + 1});
+  std::int64_t const* const at = token_ptr.data();
+  for (std::int64_t d = 0; d < n; ++d) {
+    std::int64_t tokens = 0;
+    for (std::int64_t i = indptr.data()[d]; i < indptr.data()[d + 1]; ++i)
+      tokens += counts.data()[i];
+    if (at[d] < 0 || at[d] + tokens > z.size() || at[d + 1] != at[d] + tokens)
+      throw py::value_error("token_ptr: must give every document its tokens inside z");
+  }
+  for (std::int64_t i = at[0]; i < at[n]; ++i)
+    if (z.data()[i] < -1 || z.data()[i] >= topics)
+      throw py::value_error("z: topics must be -1 or in [0, K)");
+}
+
 void bind_documents(py::module_& m) {
   py::class_<Workspace>(m, "Workspace").def(py::init<>());
 
@@ -98,20 +116,9 @@ void bind_documents(py::module_& m) {
         task.address = address(seed, chain, step);
         task.purpose = purpose;
         if (z) {
-          check_shape(*token_ptr, "token_ptr", {n + 1});
-          std::int64_t const* const at = token_ptr->data();
-          for (std::int64_t d = 0; d < n; ++d) {
-            std::int64_t tokens = 0;
-            for (std::int64_t i = indptr.data()[d]; i < indptr.data()[d + 1]; ++i)
-              tokens += counts.data()[i];
-            if (at[d] < 0 || at[d] + tokens > z->size() || at[d + 1] != at[d] + tokens)
-              throw py::value_error("token_ptr: must give every document its tokens inside z");
-          }
-          for (std::int64_t i = at[0]; i < at[n]; ++i)
-            if (z->data()[i] < -1 || z->data()[i] >= topics)
-              throw py::value_error("z: topics must be -1 or in [0, K)");
+          check_tokens(*z, *token_ptr, indptr, counts, topics);
           task.z = z->mutable_data();
-          task.token_ptr = at;
+          task.token_ptr = token_ptr->data();
         }
         py::object words = py::none(), documents = py::none();
         std::int64_t* word_counts = nullptr;

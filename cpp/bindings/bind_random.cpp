@@ -52,6 +52,8 @@ void bind_random(py::module_& m) {
       .value("smld_noise", Purpose::smld_noise)
       .value("shape_noise", Purpose::shape_noise)
       .value("shape_gibbs", Purpose::shape_gibbs)
+      .value("slices", Purpose::slices)
+      .value("stick_noise", Purpose::stick_noise)
       .value("test", Purpose::test);
   m.def("isa", [] { return std::string(active_kernels()->name); });
   m.def("available_isas", &available_isas);
@@ -84,10 +86,11 @@ void bind_random(py::module_& m) {
       "draw",
       [](std::string const& kind, Array<float> const& parameter, std::uint64_t seed,
          std::uint64_t step) {
-        static constexpr char const* kinds[] = {"normal",       "gamma", "poisson", "uniform24",
-                                                "uniform_open", "log",   "exp",     "expm1m"};
+        static constexpr char const* kinds[] = {"normal",    "gamma",        "poisson",
+                                                "uniform24", "uniform_open", "log",
+                                                "exp",       "expm1m",       "digamma"};
         int which = -1;
-        for (int i = 0; i < 8; ++i)
+        for (int i = 0; i < static_cast<int>(std::size(kinds)); ++i)
           if (kind == kinds[i]) which = i;
         if (which < 0) throw py::value_error("kind: no sampler called '" + kind + "'");
         check_shape(parameter, "parameter", {-1});

@@ -112,6 +112,53 @@ void def_step_of_rows(py::module_& m, char const* name) {
       py::arg("stream"), py::arg("work"), py::arg("threads"));
 }
 
+/// The start of a chain, in place on g and sums.
+template <RowKernel kernel>
+void def_start(py::module_& m, char const* name, char const* parameter) {
+  m.def(
+      name,
+      [](Array<float> g, Array<double> sums, std::int32_t topics, float start, std::uint64_t seed,
+         std::uint32_t chain, std::uint32_t stream, Workspace& work, int threads) {
+        check_state(g, sums, topics);
+        check_threads(threads);
+        if (!(start > 0.0f)) throw py::value_error("scale, shape: must be positive");
+        RowsTask task{};
+        task.stride = g.shape(1);
+        task.topics = topics;
+        task.address = address(seed, chain, 0, stream);
+        run_rows(*active_kernels(), kernel, g.mutable_data(), g.shape(0), task, sums.mutable_data(),
+                 start, work, threads);
+      },
+      py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
+      py::arg(parameter), py::arg("seed"), py::arg("chain"), py::arg("stream"), py::arg("work"),
+      py::arg("threads"));
+}
+
+/// What documents read of some rows, of all where None.
+template <auto run>
+void def_read(py::module_& m, char const* name) {
+  m.def(
+      name,
+      [](Array<float> const& g, Array<double> const& sums, std::int32_t topics,
+         std::optional<Array<std::int32_t>> rows, int threads) {
+        check_state(g, sums, topics);
+        check_threads(threads);
+        std::int64_t const n = rows ? rows->shape(0) : g.shape(0), stride = g.shape(1);
+        if (rows)
+          for (std::int64_t i = 0; i < n; ++i)
+            if (rows->data()[i] < 0 || rows->data()[i] >= g.shape(0))
+              throw py::value_error("rows: not rows of g");
+        auto out = aligned<float>({n, stride}, false);
+        float* const to = out.mutable_data();
+        std::int32_t const* const from = rows ? rows->data() : nullptr;
+        py::gil_scoped_release release;
+        run(*active_kernels(), g.data(), sums.data(), from, n, stride, topics, to, threads);
+        return out;
+      },
+      py::kw_only(), py::arg("g"), py::arg("sums"), py::arg("topics"), py::arg("rows"),
+      py::arg("threads"));
+}
+
 }  // namespace
 
 void bind_simplex(py::module_& m) {
@@ -192,42 +239,10 @@ void bind_simplex(py::module_& m) {
       },
       py::kw_only(), py::arg("y"), py::arg("log_sums"), py::arg("topics"), py::arg("rows"),
       py::arg("approximate"), py::arg("threads"));
-  m.def(
-      "simplex_start",
-      [](Array<float> g, Array<double> sums, std::int32_t topics, float scale, std::uint64_t seed,
-         std::uint32_t chain, std::uint32_t stream, Workspace& work, int threads) {
-        check_state(g, sums, topics);
-        check_threads(threads);
-        RowsTask task{};
-        task.stride = g.shape(1);
-        task.topics = topics;
-        task.address = address(seed, chain, 0, stream);
-        run_rows(*active_kernels(), RowKernel::start, g.mutable_data(), g.shape(0), task,
-                 sums.mutable_data(), scale, work, threads);
-      },
-      py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
-      py::arg("scale"), py::arg("seed"), py::arg("chain"), py::arg("stream"), py::arg("work"),
-      py::arg("threads"));
-  m.def(
-      "simplex_phi",
-      [](Array<float> const& g, Array<double> const& sums, std::int32_t topics,
-         std::optional<Array<std::int32_t>> rows, int threads) {
-        check_state(g, sums, topics);
-        check_threads(threads);
-        std::int64_t const n = rows ? rows->shape(0) : g.shape(0), stride = g.shape(1);
-        if (rows)
-          for (std::int64_t i = 0; i < n; ++i)
-            if (rows->data()[i] < 0 || rows->data()[i] >= g.shape(0))
-              throw py::value_error("rows: not rows of g");
-        auto out = aligned<float>({n, stride}, false);
-        float* const to = out.mutable_data();
-        std::int32_t const* const from = rows ? rows->data() : nullptr;
-        py::gil_scoped_release release;
-        run_phi(*active_kernels(), g.data(), sums.data(), from, n, stride, topics, to, threads);
-        return out;
-      },
-      py::kw_only(), py::arg("g"), py::arg("sums"), py::arg("topics"), py::arg("rows"),
-      py::arg("threads"));
+  def_start<RowKernel::start>(m, "simplex_start", "scale");
+  def_start<RowKernel::dirichlet_start>(m, "dirichlet_start", "shape");
+  def_read<run_phi>(m, "simplex_phi");
+  def_read<run_dirichlet_weights>(m, "dirichlet_weights");
   m.def(
       "simplex_add_phi",
       [](Array<double> total, Array<float> const& g, Array<double> const& sums, std::int32_t topics,

@@ -21,6 +21,7 @@ template <class T>
 using Array = py::array_t<T, py::array::c_style>;
 
 void bind_random(py::module_& m);
+void bind_baselines(py::module_& m);
 void bind_deep(py::module_& m);
 void bind_documents(py::module_& m);
 void bind_simplex(py::module_& m);
@@ -59,6 +60,11 @@ inline void check_padding(char const* name, std::int64_t stride, std::int32_t to
 /// (bind_documents.cpp).
 void check_documents(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
                      Array<std::int32_t> const& counts, std::int64_t rows);
+
+/// Topics of tokens, -1 or in [0, K), and where each document's begin (bind_documents.cpp).
+void check_tokens(Array<std::int32_t> const& z, Array<std::int64_t> const& token_ptr,
+                  Array<std::int64_t> const& indptr, Array<std::int32_t> const& counts,
+                  std::int32_t topics);
 
 /// A new C-contiguous array whose rows start on cache lines.
 template <class T>

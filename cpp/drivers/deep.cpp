@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "sgmc/drivers.hpp"
@@ -11,21 +10,9 @@ void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64
               std::int64_t* const* upper, std::int64_t* tables, Workspace& work, int threads) {
   std::int64_t const n = task.documents;
   int const layers = task.layers;
-  std::vector<std::int64_t> tokens(static_cast<std::size_t>(n)), order(tokens.size());
-  std::int64_t widest = 1;
-  for (std::int64_t d = 0; d < n; ++d) {
-    std::int64_t const begin = task.indptr[d], end = task.indptr[d + 1];
-    tokens[static_cast<std::size_t>(d)] =
-        std::accumulate(task.counts + begin, task.counts + end, std::int64_t{0});
-    widest = std::max(widest, end - begin);
-  }
-  // longest first: no thread is left alone with a long document at the end
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return tokens[static_cast<std::size_t>(a)] > tokens[static_cast<std::size_t>(b)];
-  });
+  Extent const extent = extent_of(task.indptr, task.counts, n);
   std::int64_t next = 0;
-  task.order = order.data();
+  task.order = extent.order.data();
   task.next = &next;
 
   std::int64_t all = 0, wide = 0, above = 0, turned = 0;
@@ -52,7 +39,7 @@ void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64
 
   threads = static_cast<int>(std::clamp<std::int64_t>(n, 1, threads));
   std::int64_t const room = wide + 16;
-  std::int64_t const collected = word_counts ? widest * task.stride[0] : 0;
+  std::int64_t const collected = word_counts ? extent.widest * task.stride[0] : 0;
   auto const floats =
       static_cast<std::size_t>(4 * all + kGroup * (room + 32) + 6 * room + collected);
   std::int64_t const sums = above + task.stride[layers - 1];
@@ -89,9 +76,7 @@ void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64
     for (std::int64_t i = 0; i < task.stride[layers - 1] && tables; ++i) tables[i] += s.tables[i];
   }
   if (!word_counts) return;
-  for (std::int64_t r = 0; r < rows; ++r)
-    if (!task.touched[r])
-      std::fill_n(word_counts + r * task.stride[0], task.stride[0], std::int64_t{0});
+  clear_untouched(word_counts, task.touched, rows, task.stride[0]);
 }
 
 }  // namespace sgmc

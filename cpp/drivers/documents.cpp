@@ -21,39 +21,52 @@ std::int64_t* counts_in(Workspace& work, std::int64_t n) {
   return work.get<std::int64_t>(0, static_cast<std::size_t>(n));
 }
 
+Extent extent_of(std::int64_t const* indptr, std::int32_t const* counts, std::int64_t documents) {
+  Extent e;
+  e.tokens.resize(static_cast<std::size_t>(documents));
+  e.order.resize(e.tokens.size());
+  for (std::int64_t d = 0; d < documents; ++d) {
+    auto const sum = std::accumulate(counts + indptr[d], counts + indptr[d + 1], std::int64_t{0});
+    e.tokens[static_cast<std::size_t>(d)] = sum;
+    e.longest = std::max(e.longest, sum);
+    e.widest = std::max(e.widest, indptr[d + 1] - indptr[d]);
+  }
+  std::iota(e.order.begin(), e.order.end(), std::int64_t{0});
+  std::stable_sort(e.order.begin(), e.order.end(), [&](std::int64_t a, std::int64_t b) {
+    return e.tokens[static_cast<std::size_t>(a)] > e.tokens[static_cast<std::size_t>(b)];
+  });
+  return e;
+}
+
+void clear_untouched(std::int64_t* counts, std::uint8_t const* touched, std::int64_t rows,
+                     std::int64_t stride) {
+  for (std::int64_t r = 0; r < rows; ++r)
+    if (!touched[r]) std::fill_n(counts + r * stride, stride, std::int64_t{0});
+}
+
 void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
                    std::int64_t* word_counts, Workspace& work, int threads) {
   std::int64_t const n = task.documents;
-  std::vector<std::int64_t> tokens(static_cast<std::size_t>(n)), order(tokens.size());
-  std::int64_t longest = 0, widest = 0;
+  Extent const extent = extent_of(task.indptr, task.counts, n);
   for (std::int64_t d = 0; d < n; ++d) {
-    std::int64_t sum = 0;
-    for (std::int64_t i = task.indptr[d]; i < task.indptr[d + 1]; ++i) sum += task.counts[i];
+    std::int64_t const sum = extent.tokens[static_cast<std::size_t>(d)];
     if (sum > kMaxCollected / task.kept)
       throw std::invalid_argument("document " + std::to_string(d) + " has " + std::to_string(sum) +
                                   " tokens: at most " + std::to_string(kMaxCollected / task.kept) +
                                   " can be counted in " + std::to_string(task.kept) +
                                   " kept sweeps");
-    tokens[static_cast<std::size_t>(d)] = sum;
-    longest = std::max(longest, sum);
-    widest = std::max(widest, task.indptr[d + 1] - task.indptr[d]);
   }
-  // longest first: no thread is left alone with a long document at the end
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return tokens[static_cast<std::size_t>(a)] > tokens[static_cast<std::size_t>(b)];
-  });
   std::int64_t next = 0;
-  task.order = order.data();
+  task.order = extent.order.data();
   task.next = &next;
 
   threads = static_cast<int>(std::clamp<std::int64_t>(n / kSlots, 1, threads));
   bool const active = task.topics > kDenseTopics;
   auto const stride = static_cast<std::size_t>(task.stride), all = static_cast<std::size_t>(rows);
-  auto const entries = static_cast<std::size_t>(widest | 1), length = padded(longest);
+  auto const entries = static_cast<std::size_t>(extent.widest | 1), length = padded(extent.longest);
   std::size_t const collected = (word_counts ? entries : 1) * stride;
-  std::size_t const columns = active ? entries * stride : 0, share = active ? padded(widest) : 0,
-                    maps = active ? stride : 0;
+  std::size_t const columns = active ? entries * stride : 0,
+                    share = active ? padded(extent.widest) : 0, maps = active ? stride : 0;
   std::size_t const per_slot =
       2 * length + stride + collected + kUniforms + columns + share + 2 * maps;
   if (active) {

@@ -42,7 +42,7 @@ std::vector<float> floats(std::int64_t stride, std::int32_t topics, auto&& of) {
 }  // namespace
 
 void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, RowsTask task,
-              double* sums, float start_scale, Workspace& work, int threads) {
+              double* sums, float start, Workspace& work, int threads) {
   std::int64_t const stride = task.stride, blocks = (n + kRowBlock - 1) / kRowBlock;
   auto const cells = static_cast<std::size_t>(kRowBlock * stride + kPad);
   threads = std::max(1, threads);
@@ -74,7 +74,8 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
       case RowKernel::scir: k.simplex_scir(g, mine, s); break;
       case RowKernel::sgrld: k.simplex_sgrld(g, ratio.data(), mine, s); break;
       case RowKernel::relax: k.simplex_relax(g, mine, s); break;
-      case RowKernel::start: k.simplex_start(g, start_scale, mine); break;
+      case RowKernel::start: k.simplex_start(g, start, mine); break;
+      case RowKernel::dirichlet_start: k.dirichlet_start(g, start, mine); break;
     }
   });
   if (!task.rows) std::fill_n(sums, stride, 0.0);

@@ -292,8 +292,7 @@ template <bool Active>
 SGMC_INLINE void add_counts(Slot const& s, int b, float const* x, double unit, bool small,
                             std::int64_t* out) {
   if constexpr (!Active) {
-    if (small) return add_wide(out + 16 * b, round_int(load(x) * f16(static_cast<float>(unit))));
-    for (int l = 0; l < 16; ++l) out[16 * b + l] += fixed_point(x[l], unit);
+    add_fixed(out + 16 * b, x, unit, small);
   } else {
     std::int32_t const* const topic = s.topic + 16 * b;
     for (std::uint32_t m = lanes(f16(0.0f) < load(x)); m; m &= m - 1) {

@@ -1,6 +1,7 @@
 // What every simplex sampler shares: the start, the noise-free warm-up step, and reading phi.
 #include <cstdint>
 
+#include "sgmc/digamma.hpp"
 #include "sgmc/distributions.hpp"
 #include "sgmc/kernels.hpp"
 #include "sgmc/rows.hpp"
@@ -113,7 +114,12 @@ void draw(int kind, float const* a, std::int64_t n, Address const& address, floa
         case 4: value = uniform_open(w.x[0]); break;
         case 5: value = log(p); break;
         case 6: value = exp(p); break;
-        default: value = expm1m(p); break;
+        case 7: value = expm1m(p); break;
+        default: {
+          ExpDigamma const e = exp_digamma(p);
+          value = log(e.top) - e.drop;
+          break;
+        }
       }
       store(result, value);
       std::uint32_t const now = todo & lanes(ok);

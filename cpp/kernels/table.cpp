@@ -8,6 +8,9 @@ namespace sgmc::SGMC_ISA {
 
 void documents_gibbs(DocumentsTask const&, DocumentsScratch const&) noexcept;
 void documents_deep(DeepTask const&, DeepScratch const&) noexcept;
+void documents_mean_field(MeanFieldTask const&, MeanFieldScratch const&) noexcept;
+void documents_collapsed(CollapsedTask const&, CollapsedScratch const&) noexcept;
+void documents_mixture(MixtureTask const&, std::int64_t, std::int64_t, float*) noexcept;
 void row_mass(float const*, std::int64_t, std::int64_t, std::int64_t, float*) noexcept;
 void spread_bucket(float const*, std::int64_t, float, std::int64_t, std::int64_t*) noexcept;
 void simplex_scir(float*, RowsTask const&, RowsScratch const&) noexcept;
@@ -20,6 +23,9 @@ void simplex_smld_phi(float const*, std::int32_t const*, std::int64_t, std::int6
                       RowsTask const&, ColumnsTask const&, bool) noexcept;
 void simplex_relax(float*, RowsTask const&, RowsScratch const&) noexcept;
 void simplex_start(float*, float, RowsTask const&) noexcept;
+void dirichlet_start(float*, float, RowsTask const&) noexcept;
+void dirichlet_weights(float const*, std::int32_t const*, std::int64_t, std::int64_t, float*,
+                       PhiTask const&) noexcept;
 void simplex_phi(float const*, std::int32_t const*, std::int64_t, std::int64_t, float*,
                  PhiTask const&) noexcept;
 void simplex_add_phi(float const*, double const*, float, std::int64_t, std::int64_t, double*,
@@ -41,6 +47,9 @@ KernelTable const& table() noexcept {
   static constexpr KernelTable kernels{SGMC_STRING(SGMC_ISA),
                                        documents_gibbs,
                                        documents_deep,
+                                       documents_mean_field,
+                                       documents_collapsed,
+                                       documents_mixture,
                                        row_mass,
                                        spread_bucket,
                                        simplex_scir,
@@ -52,6 +61,8 @@ KernelTable const& table() noexcept {
                                        simplex_smld_phi,
                                        simplex_relax,
                                        simplex_start,
+                                       dirichlet_start,
+                                       dirichlet_weights,
                                        simplex_phi,
                                        simplex_add_phi,
                                        predictive,

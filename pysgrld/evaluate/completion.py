@@ -16,7 +16,7 @@ import numpy as np
 from pysgrld.core import check_lengths, core
 from pysgrld.errors import NumericalError
 from pysgrld.evaluate.split import HeldOut
-from pysgrld.models import MODELS
+from pysgrld.models import documents_of
 from pysgrld.restore import put_back
 from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key, Parts, Scored
 
@@ -57,7 +57,7 @@ class Completion:
         check_lengths(observed.lengths, FRESH_SWEEPS // 2, "held-out document")
         self.words: Int32s = np.union1d(observed.indices, scored.indices).astype(np.int32)
         rows = np.searchsorted(self.words, observed.indices).astype(np.int32)
-        self._reader = MODELS[options["model"]].reader(
+        self._reader = documents_of(options).reader(
             options, Documents(observed.indptr, rows, observed.counts), held_out.doc_ids, threads
         )
         self._scored = Scored(

@@ -48,6 +48,10 @@ class Experiment(NamedTuple):
 
 
 _DLDA = "Cong, Chen, Liu and Zhou (2017), Deep latent Dirichlet allocation with TLASGR MCMC"
+_SGRLD = "Patterson and Teh (2013), Stochastic gradient Riemannian Langevin dynamics on the simplex"
+_SCIR = "Baker, Fearnhead, Fox and Nemeth (2018), Large-scale stochastic sampling from the simplex"
+_SMLD = "Hsieh, Kavis, Rolland and Cevher (2018), Mirrored Langevin dynamics"
+_PARTS = "a folder with docword.NAME.train.txt(.gz), docword.NAME.test.txt(.gz) and vocab.NAME.txt"
 
 EXPERIMENTS: dict[str, Experiment] = {
     "dlda-table1": Experiment(
@@ -67,6 +71,48 @@ EXPERIMENTS: dict[str, Experiment] = {
         "After one epoch the atoms of all layers are meaningful with TLASGR, whose steps adapt to "
         "each layer; with TLFSGR those of layers 2 and 3 have hardly moved.",
         "a folder with train-images-idx3-ubyte or train-images-idx3-ubyte.gz",
+    ),
+    "sgrld-wikipedia": Experiment(
+        "sgrld_wikipedia",
+        "Wikipedia online: SGRLD, OVB, HSVG as published; every sampler at its default",
+        f"{_SGRLD}, Figure 2 (b)",
+        "HSVG is better than OVB, and SGRLD is a substantial improvement on both.",
+        _PARTS,
+        ("rows", "seeds", "seconds"),
+    ),
+    "sgrld-nips": Experiment(
+        "sgrld_nips",
+        "NIPS papers in batch mode: collapsed Gibbs, SGRLD, OVB, HSVG",
+        f"{_SGRLD}, Figure 2 (a)",
+        "Collapsed Gibbs is lowest, then SGRLD, then OVB, then HSVG.",
+        "docword.NAME.txt(.gz), or a folder with it, and vocab.NAME.txt beside it",
+        ("rows", "seeds", "seconds"),
+    ),
+    "scir-lda": Experiment(
+        "scir_lda",
+        "Wikipedia online: SCIR beside SGRLD, as published and with one prior",
+        f"{_SCIR}, Figure 3 (a)",
+        "SCIR keeps descending past where SGRLD begins to converge.",
+        _PARTS,
+        ("rows", "seeds", "seconds"),
+    ),
+    "scir-dpmm": Experiment(
+        "scir_dpmm",
+        "web users in a Dirichlet-process mixture: Gibbs, SCIR, SGRLD, and as released",
+        f"{_SCIR}, Figure 3 (b)",
+        "SCIR converges to a lower score with less spread; SGRLD gets worse in the end, and proposes "
+        "many more clusters than are needed.",
+        _PARTS,
+        ("rows", "seeds"),
+    ),
+    "smld-lda": Experiment(
+        "smld_lda",
+        "Wikipedia online: mirrored Langevin, exact and approximate, beside SGRLD",
+        f"{_SMLD}, Figure 1 (b)",
+        "SMLD-approximate is clearly better than SGRLD, in speed of convergence and in the level "
+        "where it saturates.",
+        _PARTS,
+        ("rows", "seeds", "seconds"),
     ),
 }  # fmt: skip
 

@@ -16,6 +16,10 @@ from pysgrld.posterior import Posterior
 from pysgrld.stream import Stream
 from pysgrld.types import Documents
 
+#: A row with more iterations ends by the clock, and is looked at by it: after so many seconds, and
+#: each further time after so many times as many.
+MOST, FIRST, SPACING = 2**40, 0.1, 1.35
+
 
 class Task(NamedTuple):
     """One row with one seed: plain values, for another process."""
@@ -30,7 +34,10 @@ class Task(NamedTuple):
 
 
 class Point(NamedTuple):
-    """How good a row is at some time. Perplexities of samples are NaN before there are any."""
+    """How good a row is at some time. Perplexities of samples are NaN before there are any.
+
+    ``seconds`` are those of the processor, in training alone: what else the machine does hardly shows.
+    """
 
     iteration: int
     seconds: float
@@ -50,11 +57,16 @@ class Curve(NamedTuple):
 
 
 def cost(row: Task) -> float:
-    """What a row takes, in sweeps of a document over one layer: training, and scoring samples."""
+    """What a row takes, in sweeps of a document over one layer: training, and scoring samples.
+
+    Of one that ends by the clock, its seconds: such rows are alone among themselves.
+    """
     o = row.options
+    if row.seconds is not None and row.iterations > MOST:
+        return row.seconds
     samples = max(0, row.iterations - o["burn-in"]) / o["sample-every"]
     visited = row.iterations * o["minibatch"] * o["sweeps"]
-    return float(len(o["layers"]) * (visited + 2 * samples * len(row.held_out.observed)))
+    return float(len(o["layers"] or (1,)) * (visited + 2 * samples * len(row.held_out.observed)))
 
 
 def train_row(row: Task, share: Callable[[float], None]) -> Curve:
@@ -65,19 +77,23 @@ def train_row(row: Task, share: Callable[[float], None]) -> Curve:
     completion = Completion(row.held_out, options, 1)
     posterior = Posterior(chain, completion, options["burn-in"], options["sample-every"], False)
     points: list[Point] = []
-    seconds, fault, ends = 0.0, "", False
+    seconds, fault, ends, at = 0.0, "", False, FIRST
     try:
         while not ends:
-            began = time.perf_counter()
+            began = time.process_time()
             chain.advance()
-            seconds += time.perf_counter() - began
+            seconds += time.process_time() - began
             chain.check()
             share(max(chain.step / row.iterations, min(1.0, seconds / (row.seconds or math.inf))))
-            if posterior.due:
+            if posterior.due and posterior.draws:
                 posterior.observe()
             ends = chain.step == row.iterations or seconds >= (row.seconds or math.inf)
-            if ends or is_mark(chain.step, row.iterations):
+            timed = row.iterations > MOST
+            mark = seconds >= at if timed else is_mark(chain.step, row.iterations)
+            if ends or mark:
                 points.append(look(posterior, seconds))
+                while at <= seconds:
+                    at *= SPACING
     except NumericalError as error:  # one row that diverges is a finding, not the end of the others
         fault = str(error)
     finally:
@@ -102,12 +118,18 @@ def look(posterior: Posterior, seconds: float) -> Point:
 # ---- how it is drawn
 
 
-def plot(axes: Any, curve: Curve, colour: str) -> None:
-    """Draw a row: its current topics dotted, and its averaged samples."""
-    times = [p.seconds for p in curve.points]
+def plot(
+    axes: Any, curve: Curve, colour: str, value: Callable[[Point], float], *,
+    documents: int | None = None, dash: str = "-",
+) -> None:  # fmt: skip
+    """Draw a row: its current topics dotted, and its averaged samples.
+
+    Over training seconds, or over documents seen where ``documents`` has those of a minibatch.
+    """
+    times = [p.iteration * documents if documents else p.seconds for p in curve.points]
     axes.plot(times, [p.point for p in curve.points], color=colour, lw=1.0, ls=":")
-    axes.plot(times, [p.rate_weighted for p in curve.points], color=colour, lw=2.2, marker=".",
-              markevery=[-1])  # fmt: skip
+    axes.plot(times, [value(p) for p in curve.points], color=colour, lw=2.2, marker=".",
+              markevery=[-1], ls=dash)  # fmt: skip
 
 
 def scale_seconds(axes: Any) -> None:
@@ -119,7 +141,7 @@ def scale_seconds(axes: Any) -> None:
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if end < 50 * begin else (1, 3)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axes.set_xlabel("training, seconds of one thread")
+    axes.set_xlabel("training, CPU seconds")
 
 
 def scale_perplexity(axes: Any, values: Iterable[float]) -> None:

@@ -20,8 +20,7 @@ from __future__ import annotations
 import math
 import statistics
 import tempfile
-from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ import numpy as np
 
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.matched import matched_documents
-from pysgrld.errors import CorpusError, MissingInputError, UsageError
+from pysgrld.errors import CorpusError, MissingInputError
 from pysgrld.evaluate import HeldOut, pair, visits
 from pysgrld.experiments.curves import (
     Curve,
@@ -50,6 +49,7 @@ from pysgrld.experiments.frame import (
     write_csv,
     write_png,
 )
+from pysgrld.experiments.lda_runs import join, matching
 from pysgrld.experiments.processes import in_processes
 from pysgrld.settings import Facts, resolve
 from pysgrld.stream import minibatch_words
@@ -129,12 +129,7 @@ def names(patterns: tuple[str, ...]) -> list[str]:
         If a pattern matches none.
     """
     every = [f"{sampler}-{'-'.join(map(str, layers))}" for sampler in SAMPLERS for layers in LAYERS]
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in every):
-            raise UsageError(
-                f"--rows {pattern}: there is no such row; there are {', '.join(every)}"
-            )
-    return [n for n in every if not patterns or any(fnmatchcase(n, p) for p in patterns)]
+    return matching(every, patterns)
 
 
 def read(folder: Path, setting: Setting, listener: Listener) -> tuple[Documents, int, HeldOut]:
@@ -181,20 +176,6 @@ def read(folder: Path, setting: Setting, listener: Listener) -> tuple[Documents,
     if len(held_out.observed) == 0:
         raise CorpusError("no document has both observed and held-out tokens", observed)
     return train, len(words), held_out
-
-
-def join(blocks: Iterable[Documents]) -> Documents:
-    """Make consecutive blocks of documents one."""
-    listed = list(blocks)
-    ends = np.cumsum([0, *(b.indptr[-1] for b in listed)])
-    indptr = np.concatenate(
-        [np.zeros(1, np.int64), *(b.indptr[1:] + e for b, e in zip(listed, ends, strict=False))]
-    )
-    return Documents(
-        indptr.astype(np.int64),
-        np.concatenate([b.indices for b in listed] or [np.zeros(0, np.int32)]).astype(np.int32),
-        np.concatenate([b.counts for b in listed] or [np.zeros(0, np.int32)]).astype(np.int32),
-    )
 
 
 def cut(train: Documents, held_out: HeldOut) -> tuple[Documents, HeldOut]:
@@ -310,7 +291,7 @@ def draw(path: Path, curves: list[Curve], *, quick: bool) -> Path:
         for sampler, colour in zip(SAMPLERS, COLOURS, strict=False):
             name = f"{sampler}-{size}"
             for curve in (c for c in curves if c.name == name and c.points):
-                plot(axes, curve, colour)
+                plot(axes, curve, colour, lambda p: p.rate_weighted)
                 if name in PAPER and curve.points[-1].samples and not quick:
                     axes.plot(curve.points[-1].seconds, PAPER[name], "x", color=colour, ms=7,
                               mew=1.8)  # fmt: skip

@@ -55,15 +55,16 @@ def in_processes(
     MemoryLimitError
         If a process was killed.
     """
+    # raised inside of the executor, an interrupt could leave it waiting for ever, and raised inside of
+    # an import it would be lost
+    interrupted = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
     context = mp.get_context("spawn")
     shares, stop = context.Array("d", len(tasks)), context.Event()
     executor = ProcessPoolExecutor(
         max(1, min(processes, len(tasks))), context, _start, (shares, stop)
     )
     found: dict[int, Result] = {}
-    # raised inside of the executor, an interrupt could leave it waiting for ever
-    interrupted = threading.Event()
-    before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
     try:
         running: dict[Future[Result], int] = {
             executor.submit(_do, work, at, tasks[at]): at

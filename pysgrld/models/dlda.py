@@ -94,8 +94,9 @@ def blocks(options: Mapping[str, Any], v: int, tokens: float) -> tuple[Block, ..
     return (*topics, Block("r", "positive", (1, k), gamma0, 4 * len(layers), tokens, weight, hyper))
 
 
-def local(options: Mapping[str, Any], threads: int) -> Local:
+def local(options: Mapping[str, Any], words: int, threads: int) -> Local:
     """How these options want documents sampled."""
+    del words
     published = bool(options.get("preset"))
     return Local(
         layers=tuple(options["layers"]),

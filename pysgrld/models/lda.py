@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.core import core
+from pysgrld.parts import weights_of
 from pysgrld.restore import check_topics, put_back
 from pysgrld.schedule import Schedule
 from pysgrld.types import (
@@ -69,8 +70,9 @@ def blocks(options: Mapping[str, Any], v: int, tokens: float) -> tuple[Block, ..
     return (Block("phi", "simplex", (v, k), eta, 0, float(tokens), weight),)
 
 
-def local(options: Mapping[str, Any], threads: int) -> Local:
+def local(options: Mapping[str, Any], words: int, threads: int) -> Local:
     """How these options want documents sampled."""
+    del words
     return Local(
         topics=options["topics"],
         alpha=options["alpha"],
@@ -100,7 +102,7 @@ def local_step(key: Key, parts: Parts, batch: Minibatch, local: Local) -> dict[s
     Patterson and Teh (2013), eq. (11). Randomness: purpose ``documents``, entity = document.
     """
     counts, _ = core.documents_gibbs(
-        phi=parts["phi"],
+        phi=weights_of(parts),
         topics=local.topics,
         indptr=batch.indptr,
         indices=batch.indices,
@@ -156,7 +158,7 @@ class Reader:
     ) -> Int64s:  # fmt: skip
         """Expected tokens of every topic, summed over the kept sweeps, (n, Kp) in units of 2^-24."""
         _, counts = core.documents_gibbs(
-            phi=parts["phi"],
+            phi=weights_of(parts),
             topics=self.topics,
             indptr=self.documents.indptr,
             indices=self.documents.indices,

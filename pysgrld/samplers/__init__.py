@@ -5,14 +5,25 @@ Adding one is a kernel, a module beside this file with ``init`` and ``step``, an
 
 from __future__ import annotations
 
-from pysgrld.samplers import _lazy, _state, gibbs, scir, sgrld, shapes, smld, tlasgr
+from pysgrld.samplers import (
+    _lazy,
+    _state,
+    collapsed,
+    dirichlet,
+    gibbs,
+    scir,
+    sgrld,
+    shapes,
+    smld,
+    tlasgr,
+)
 from pysgrld.samplers._lazy import DENSE
 from pysgrld.samplers._lazy import start as lazy
 from pysgrld.samplers._state import FLOAT_ETA
 from pysgrld.samplers.warm_up import relax
-from pysgrld.types import Block, Doubles, Floats, Int32s, Key, Sampler, State
+from pysgrld.types import WEIGHTS, Block, Doubles, Floats, Int32s, Key, Parts, Sampler, State
 
-__all__ = ["DENSE", "FLOAT_ETA", "SAMPLERS", "add_phi", "lazy", "look", "sampler_of"]
+__all__ = ["DENSE", "FLOAT_ETA", "SAMPLERS", "add_phi", "lazy", "read", "sampler_of"]
 
 SAMPLERS: dict[str, Sampler] = {
     sampler.name: sampler
@@ -33,6 +44,14 @@ SAMPLERS: dict[str, Sampler] = {
                 begin=smld.begin_approximate, relative=False),
         Sampler("gibbs", "blocked Gibbs over the whole corpus", "simplex", True,
                 gibbs.init, gibbs.step, relax, _state.rows),
+        Sampler("cgs", "collapsed Gibbs over the whole corpus (Griffiths & Steyvers 2004)",
+                "simplex", True, collapsed.init, collapsed.step, relax, _state.rows),
+        Sampler("ovb", "online variational Bayes (Hoffman et al. 2010)", "simplex", False,
+                dirichlet.init, dirichlet.step, relax, _state.rows, weights=dirichlet.weights,
+                draws=False),
+        Sampler("hsvg", "hybrid stochastic variational-Gibbs (Mimno et al. 2012)", "simplex", False,
+                dirichlet.init, dirichlet.step, relax, _state.rows, weights=dirichlet.weights,
+                draws=False),
     )
 }  # fmt: skip
 
@@ -63,6 +82,17 @@ def look(
     if "last" in state:
         state, words = _lazy.look(key, state, words, block, threads, warm=warm), None
     return sampler.rows(state, words, block, threads)
+
+
+def read(
+    sampler: Sampler, key: Key, state: State, words: Int32s | None, block: Block, threads: int, *,
+    warm: bool,
+) -> Parts:  # fmt: skip
+    """All that documents read of a block, by name: `look`, and weights where the sampler has any."""
+    parts = {block.name: look(sampler, key, state, words, block, threads, warm=warm)}
+    if sampler.weights:
+        parts[WEIGHTS] = sampler.weights(state, words, block, threads)
+    return parts
 
 
 def add_phi(sampler: Sampler, total: Doubles, state: State, block: Block, threads: int) -> None:

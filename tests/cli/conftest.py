@@ -13,6 +13,15 @@ BIBLE = Path(__file__).parents[2] / "data" / "docword.bible.txt.gz"
 SMALL = ("-k", "8", "--minibatch", "100", "--sweeps", "4", "--warm-up", "20", "--iterations", "60")
 
 
+class Started(subprocess.Popen):
+    """A process that does not outlive the test that it belongs to: one that failed would wait."""
+
+    def __exit__(self, kind, *details):
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, *details)
+
+
 class Sgmc:
     """The command, run in a folder of its own as a person would."""
 
@@ -28,22 +37,22 @@ class Sgmc:
         return done
 
     def start(self, *args, **kwargs):
-        return subprocess.Popen(
+        return Started(
             [SGMC, *map(str, args)], cwd=self.folder, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE, text=True, **kwargs,
         )  # fmt: skip
 
-    def train(self, *args, out="run", code=0):
-        return self("train", BIBLE, *SMALL, "--out", out, *args, code=code)
+    def train(self, *args, out="run", code=0, base=SMALL):
+        return self("train", BIBLE, *base, "--out", out, *args, code=code)
 
     def topics_hash(self, run="run"):
         out = f"{run}-export"
         self("export", run, "--to", "npy", "-o", out, "--force")
         return hashlib.sha256((self.folder / out / "topics.npy").read_bytes()).hexdigest()
 
-    def stop_midway(self, number, *args, out="run"):
+    def stop_midway(self, number, *args, out="run", base=SMALL):
         """Send a signal when the first evaluation is shown; give exit code and what was said."""
-        arguments = ("train", BIBLE, *SMALL, "--out", out, "--eval-every", "15", *args)
+        arguments = ("train", BIBLE, *base, "--out", out, "--eval-every", "15", *args)
         said = []
         with self.start(*arguments) as process:
             for line in process.stderr:

@@ -34,6 +34,8 @@ PURPOSES = {
     "smld_noise": 27,
     "shape_noise": 28,
     "shape_gibbs": 29,
+    "slices": 30,
+    "stick_noise": 31,
     "test": 255,
 }
 

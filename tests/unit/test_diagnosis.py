@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 import pysgrld
+from pysgrld.core import core, padded
 from pysgrld.diagnosis import diagnose
 from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError
+from pysgrld.evaluate import Completion, HeldOut
 from pysgrld.findings import Diagnosis, MatchedTopic, Measure, Prediction, TopWord
 from pysgrld.run import RunDirectory
 from pysgrld.settings import Facts, resolve
+from pysgrld.types import WEIGHTS, Documents, Key
 from pysgrld.verdicts import FEW, verdict
 
 K, V, DRAWS = 6, 40, 80
@@ -269,6 +272,35 @@ def test_noise_of_scir_is_told_where_it_is_large(places):
 def test_slow_tails_of_mirrored_langevin_are_told(places):
     plant(places[0], draws(base(), 0), 1, algo="smld")
     assert any("Mirrored Langevin hardly moves" in line for line in verdict(diagnose(places[0])))
+
+
+def test_an_approximation_has_nothing_to_compare(places):
+    plant(places[0], draws(base(), 0), 1, algo="ovb")
+    with pytest.raises(UsageError, match="ovb approximates the posterior"):
+        diagnose(places[0])
+
+
+@pytest.mark.parametrize("given", [{"algo": "gibbs"}, {"algo": "ovb"}, {"layers": (K,)}])
+def test_shares_are_those_of_the_documents_tokens(given):
+    """Documents of one topic each: as many tokens as they have, and no document twice the weight.
+
+    Red with: documents counted for their tokens.
+    """
+    topics = np.kron(np.eye(2), np.full(20, 0.05)).astype(np.float32)
+    given = given | {"layers": (2,)} if "layers" in given else given | {"topics": 2}
+    options, _ = resolve(given, Facts(100, V, 5000, 0, lambda *_: V))
+    indptr = np.array([0, 20, 40])
+    documents = Documents(indptr, np.arange(40, dtype=np.int32), np.repeat([1, 9], 20).astype("i4"))
+    scorer = Completion(HeldOut(documents, documents, np.arange(2), 0), options, 1)
+    parts = {"phi": core.zeros(V, padded(2), "float32")}
+    parts["phi"][:, :2] = np.maximum(topics.T, 1e-9)
+    if "layers" in given:
+        parts["r"] = np.zeros(padded(2), np.float32)
+        parts["r"][:2] = 0.5
+    elif given["algo"] == "ovb":
+        parts[WEIGHTS] = parts["phi"].copy()
+    scorer.draw(Key(0, 0, 1), parts)
+    assert scorer.shares() == pytest.approx([0.1, 0.9], abs=0.01)
 
 
 def test_python_has_it_by_name(places):

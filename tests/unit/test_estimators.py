@@ -34,7 +34,7 @@ def test_examples_in_docstrings_are_true(module):
     assert doctest.testmod(module).failed == 0
 
 
-@pytest.mark.parametrize("algo", ["scir", "sgrld", "gibbs"])
+@pytest.mark.parametrize("algo", ["scir", "sgrld", "gibbs", "cgs", "ovb", "hsvg"])
 def test_every_sampler_finds_topics_with_disjoint_words(algo, counts):
     lda = LDA(n_components=3, algo=algo, max_iter=400, random_state=3).fit(counts)
     mass = lda.components_.reshape(3, 3, 8).sum(axis=2)

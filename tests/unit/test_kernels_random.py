@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from oracles.order import permute, uniform
 from oracles.philox import PURPOSES, Address, uniform24, uniform_open
+from scipy import special
 
 from pysgrld.core import core, padded
 
@@ -80,6 +81,7 @@ def test_uniforms_refuses_unequal_lengths():
     [
         ("log", np.geomspace(1.2e-38, 3.4e38, 100_001), np.log, 3e-7, 1e-7),
         ("exp", np.linspace(-87.3, 88, 100_001), np.exp, 3e-7, 0),
+        ("digamma", np.geomspace(1e-4, 1e8, 100_001), special.digamma, 1e-6, 1e-6),
         ("expm1m", np.geomspace(1e-30, 100, 100_001), lambda x: -np.expm1(-x), 4e-7, 0),
     ],
 )

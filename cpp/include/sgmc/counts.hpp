@@ -13,6 +13,12 @@ SGMC_INLINE std::int64_t fixed_point(float x, double unit) {
          0x4338000000000000;
 }
 
+/// Adds round(x * unit) of 16 values to integers: `small` promises x < 128.
+SGMC_INLINE void add_fixed(std::int64_t* out, float const* x, double unit, bool small) {
+  if (small) return add_wide(out, round_int(load(x) * f16(static_cast<float>(unit))));
+  for (int l = 0; l < 16; ++l) out[l] += fixed_point(x[l], unit);
+}
+
 enum : std::uint8_t { kUntouched, kTouched, kTaken };
 
 /// Takes a row of counts from all other threads; false if nobody has touched it yet.

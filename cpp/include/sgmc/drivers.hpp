@@ -38,6 +38,18 @@ class Workspace {
 /// Room for n word counts that stays as it is until the next call with this workspace.
 std::int64_t* counts_in(Workspace& work, std::int64_t n);
 
+/// The extent of some documents, and the order in which threads take them: longest first, so that
+/// no thread is left alone with a long one at the end.
+struct Extent {
+  std::vector<std::int64_t> tokens, order;  // by document
+  std::int64_t longest = 0, widest = 0;     // tokens, and distinct words
+};
+Extent extent_of(std::int64_t const* indptr, std::int32_t const* counts, std::int64_t documents);
+
+/// Zeroes the rows of counts that nobody has touched.
+void clear_untouched(std::int64_t* counts, std::uint8_t const* touched, std::int64_t rows,
+                     std::int64_t stride);
+
 /// Runs the Gibbs kernel over all documents. `task` comes without order, cursor and per-thread
 /// results; word_counts (rows, stride) and doc_counts may be null. Longest documents first.
 void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
@@ -49,16 +61,39 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
 void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64_t* word_counts,
               std::int64_t* const* upper, std::int64_t* tables, Workspace& work, int threads);
 
+/// Runs the mean-field kernel over all documents. `task` comes without order, cursor and word
+/// counts; word_counts (rows, stride) may be null. gamma is where documents start, and receives the
+/// result.
+void run_mean_field(KernelTable const& k, MeanFieldTask task, std::int64_t rows,
+                    std::int64_t* word_counts, Workspace& work, int threads);
+
+/// Runs the collapsed kernel over all documents: one chain, on one thread. `task` comes without its
+/// tables, which are counted from z; word_counts (rows, stride) receives them as they are at the
+/// end.
+void run_collapsed(KernelTable const& k, CollapsedTask task, std::int64_t rows,
+                   std::int64_t* word_counts, Workspace& work, int threads);
+
+/// Runs the allocation kernel over all documents.
+void run_mixture(KernelTable const& k, MixtureTask const& task, std::int64_t documents,
+                 int threads);
+
+/// What documents read of Dirichlet parameters: weights of `n` words (rows null: words 0..n-1) into
+/// out (n, stride).
+void run_dirichlet_weights(KernelTable const& k, float const* g, double const* sums,
+                           std::int32_t const* rows, std::int64_t n, std::int64_t stride,
+                           std::int32_t topics, float* out, int threads);
+
 /// The distinct values of ids (>= 0), ascending; out[i] is the place of ids[i] among them.
 std::vector<std::int32_t> renumber(std::int32_t const* ids, std::int64_t n, std::int32_t* out);
 
-enum class RowKernel { scir, sgrld, relax, start };
+enum class RowKernel { scir, sgrld, relax, start, dirichlet_start };
 
 /// Runs a row kernel over the `n` rows of the task's list (all V where it is null), kRowBlock at a
 /// time; `task` has the statistics of all touched rows. `sums` (stride) is read (sgrld: s_k before
 /// the step) and receives the new topic sums, added block by block; for a list, it is corrected.
+/// `start` is what the kernels that start a chain ask for.
 void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, RowsTask task,
-              double* sums, float start_scale, Workspace& work, int threads);
+              double* sums, float start, Workspace& work, int threads);
 
 /// One TLASGR step of all `n` rows, phi = g / sums; steps and totals (topics) are eps_t / M_k and
 /// V eta + N_k.

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "sgmc/address.hpp"
+#include "sgmc/baselines.hpp"
 #include "sgmc/deep.hpp"
 #include "sgmc/purpose.hpp"
 
@@ -174,6 +175,11 @@ struct KernelTable {
   char const* name;
   void (*documents_gibbs)(DocumentsTask const&, DocumentsScratch const&) noexcept;
   void (*documents_deep)(DeepTask const&, DeepScratch const&) noexcept;
+  void (*documents_mean_field)(MeanFieldTask const&, MeanFieldScratch const&) noexcept;
+  void (*documents_collapsed)(CollapsedTask const&, CollapsedScratch const&) noexcept;
+  /// Documents [begin, end); scores is scratch of stride values.
+  void (*documents_mixture)(MixtureTask const&, std::int64_t begin, std::int64_t end,
+                            float* scores) noexcept;
   /// mass[r] = sum_k phi_rk, r in [begin, end).
   void (*row_mass)(float const* phi, std::int64_t stride, std::int64_t begin, std::int64_t end,
                    float* mass) noexcept;
@@ -205,6 +211,12 @@ struct KernelTable {
   void (*simplex_relax)(float* g, RowsTask const&, RowsScratch const&) noexcept;
   /// g = scale * Gamma(1): the start of a chain.
   void (*simplex_start)(float* g, float scale, RowsTask const&) noexcept;
+  /// g = Gamma(shape) / shape: the start of Dirichlet parameters.
+  void (*dirichlet_start)(float* g, float shape, RowsTask const&) noexcept;
+  /// out[i] = exp(psi(g_wk) - psi(sum_w g_wk)), over a factor of its own for each word, as
+  /// documents read it (Hoffman et al. 2010, eq. 6); inverse_sums[k] = exp(-psi(sum_w g_wk)).
+  void (*dirichlet_weights)(float const* g, std::int32_t const* rows, std::int64_t begin,
+                            std::int64_t end, float* out, PhiTask const&) noexcept;
   /// out[i] = phi of word rows[i] (all words where rows is null), i in [begin, end).
   void (*simplex_phi)(float const* g, std::int32_t const* rows, std::int64_t begin,
                       std::int64_t end, float* out, PhiTask const&) noexcept;
@@ -223,7 +235,8 @@ struct KernelTable {
   void (*uniforms)(std::int64_t const* entity, std::int64_t const* ordinal, std::int64_t count,
                    Address const&, Purpose, double* out) noexcept;
   /// Samplers alone, for tests: n draws, draw i from entity i. kind: 0 normal, 1 gamma(a[i]),
-  /// 2 poisson(a[i]), 3 uniform24, 4 uniform_open, 5 log(a[i]), 6 exp(a[i]), 7 1 - exp(-a[i]).
+  /// 2 poisson(a[i]), 3 uniform24, 4 uniform_open, 5 log(a[i]), 6 exp(a[i]), 7 1 - exp(-a[i]),
+  /// 8 psi(a[i]).
   /// out[i] = tables of n[i] customers, CRT(n[i], shape[i]), from entity i.
   void (*tables)(std::int64_t const* n, double const* shape, std::int64_t count, Address const&,
                  Purpose, std::int64_t* out) noexcept;

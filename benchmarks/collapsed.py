@@ -1,0 +1,87 @@
+"""Collapsed Gibbs beside tomotopy's: nanoseconds of one core for a token of a sweep.
+
+    pip install tomotopy
+    python benchmarks/collapsed.py CORPUS [--topics 50,100,...] [--sweeps 5] [--repeats 3]
+
+The same documents, K, alpha and eta, by turns in one process, after two sweeps that start the topics;
+the least of the repeats. Times are of the thread, so that a busy machine matters less. CORPUS is what
+`sgmc train` takes. tomotopy runs on one worker and leaves its priors as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import tomotopy
+
+from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.models import lda_collapsed
+from pysgrld.stream import compact
+from pysgrld.types import Documents, Key
+
+ALPHA, ETA = 0.1, 0.05
+
+
+def own(corpus: Corpus, documents: Documents, topics: int) -> Callable[[int], None]:
+    """Give what does so many sweeps with our kernel."""
+    batch = compact(documents, np.arange(len(documents)), 1.0)
+    options = {"topics": topics, "alpha": ALPHA, "eta": ETA, "sweeps": 1}
+    local = lda_collapsed.keep(
+        lda_collapsed.local(options, corpus.words, 1),
+        Documents(batch.indptr, batch.indices, batch.counts),
+    )
+    done = iter(range(1 << 30))
+
+    def sweep(n: int) -> None:
+        lda_collapsed.step(Key(0, 0, next(done)), {}, batch, local._replace(sweeps=n))
+
+    return sweep
+
+
+def theirs(documents: Documents, topics: int) -> Callable[[int], None]:
+    """The same with tomotopy's."""
+    model = tomotopy.LDAModel(k=topics, alpha=ALPHA, eta=ETA, seed=1)
+    model.optim_interval = 0
+    words = documents.indices.astype(str)
+    for a, b in zip(documents.indptr[:-1], documents.indptr[1:], strict=True):
+        model.add_doc(np.repeat(words[a:b], documents.counts[a:b]).tolist())
+
+    def sweep(n: int) -> None:
+        model.train(n, workers=1)
+
+    return sweep
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("corpus")
+    parser.add_argument("--topics", default="50,100,200,500,1000")
+    parser.add_argument("--sweeps", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=3)
+    a = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = open_corpus([a.corpus], CorpusOptions(), store=Path(folder) / "corpus")
+        documents = corpus.take(np.arange(corpus.documents))
+        print(f"tomotopy {tomotopy.__version__} ({tomotopy.isa}), {documents.tokens:,} tokens")
+        print("| K | sgmc, ns a token | tomotopy | times |\n|---|---|---|---|")
+        for k in map(int, a.topics.split(",")):
+            ways = own(corpus, documents, k), theirs(documents, k)
+            best = [np.inf, np.inf]
+            for way in ways:
+                way(2)
+            for _ in range(a.repeats):
+                for i, way in enumerate(ways):
+                    began = time.process_time()
+                    way(a.sweeps)
+                    spent = (time.process_time() - began) / a.sweeps / documents.tokens
+                    best[i] = min(best[i], 1e9 * spent)
+            print(f"| {k} | {best[0]:.0f} | {best[1]:.0f} | {best[1] / best[0]:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sgmc/drivers.hpp"
+#include "sgmc/parallel.hpp"
+
+namespace sgmc {
+
+void run_mean_field(KernelTable const& k, MeanFieldTask task, std::int64_t rows,
+                    std::int64_t* word_counts, Workspace& work, int threads) {
+  Extent const extent = extent_of(task.indptr, task.counts, task.documents);
+  std::int64_t next = 0;
+  task.order = extent.order.data();
+  task.next = &next;
+  if (word_counts) {
+    task.word_counts = word_counts;
+    task.touched = work.get<std::uint8_t>(1, static_cast<std::size_t>(rows));
+    std::fill_n(task.touched, rows, std::uint8_t{0});
+  }
+  threads = static_cast<int>(std::clamp<std::int64_t>(task.documents, 1, threads));
+  auto const stride = static_cast<std::size_t>(task.stride);
+  std::vector<MeanFieldScratch> scratch(static_cast<std::size_t>(threads));
+  for (std::size_t t = 0; t < scratch.size(); ++t) {
+    float* const at = work.get<float>(2 + t, 2 * stride);
+    scratch[t] = {at, at + stride};
+  }
+  parallel_for(threads, threads, [&](std::int64_t item, int) {
+    k.documents_mean_field(task, scratch[static_cast<std::size_t>(item)]);
+  });
+  if (word_counts) clear_untouched(word_counts, task.touched, rows, task.stride);
+}
+
+void run_collapsed(KernelTable const& k, CollapsedTask task, std::int64_t rows,
+                   std::int64_t* word_counts, Workspace& work, int threads) {
+  std::int64_t const stride = task.stride, cells = rows * stride;
+  auto* const table = work.get<std::int32_t>(1, static_cast<std::size_t>(cells));
+  std::vector<std::int64_t> totals(static_cast<std::size_t>(stride), 0);
+  std::fill_n(table, cells, 0);
+  for (std::int64_t d = 0; d < task.documents; ++d) {
+    std::int32_t const* z = task.z + task.token_ptr[d];
+    for (std::int64_t i = task.indptr[d]; i < task.indptr[d + 1]; ++i)
+      for (std::int32_t c = 0; c < task.counts[i]; ++c, ++z) {
+        if (*z < 0) continue;
+        ++table[task.indices[i] * stride + *z];
+        ++totals[static_cast<std::size_t>(*z)];
+      }
+  }
+  task.table = table;
+  task.totals = totals.data();
+  float* at = work.get<float>(2, static_cast<std::size_t>(3 * stride + kUniforms));
+  auto const take = [&](std::int64_t n) { return std::exchange(at, at + n); };
+  CollapsedScratch const scratch{take(stride), take(stride), take(stride), take(kUniforms)};
+  parallel_for(1, 1, [&](std::int64_t, int) { k.documents_collapsed(task, scratch); });
+  parallel_for((rows + kRowBlock - 1) / kRowBlock, threads, [&](std::int64_t block, int) {
+    std::int64_t const end = std::min(cells, (block + 1) * kRowBlock * stride);
+    for (std::int64_t i = block * kRowBlock * stride; i < end; ++i) word_counts[i] = table[i];
+  });
+}
+
+void run_mixture(KernelTable const& k, MixtureTask const& task, std::int64_t documents,
+                 int threads) {
+  constexpr std::int64_t kChunk = 256;
+  std::vector<float> scores(static_cast<std::size_t>(std::max(1, threads)) *
+                            static_cast<std::size_t>(task.stride));
+  parallel_for((documents + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int thread) {
+    k.documents_mixture(task, chunk * kChunk, std::min(documents, (chunk + 1) * kChunk),
+                        scores.data() + thread * task.stride);
+  });
+}
+
+namespace {
+
+/// exp(-psi(x)), x > 0, to double precision: the recurrence up to 10, then the asymptotic series.
+double exp_minus_digamma(double x) {
+  double drop = 0.0;
+  for (; x < 10.0; x += 1.0) drop += 1.0 / x;
+  double const r = 1.0 / x, r2 = r * r;
+  drop += 0.5 * r + r2 * (1.0 / 12.0 - r2 * (1.0 / 120.0 - r2 * (1.0 / 252.0 - r2 / 240.0)));
+  return std::exp(drop) / x;
+}
+
+}  // namespace
+
+void run_dirichlet_weights(KernelTable const& k, float const* g, double const* sums,
+                           std::int32_t const* rows, std::int64_t n, std::int64_t stride,
+                           std::int32_t topics, float* out, int threads) {
+  std::vector<float> inverse(static_cast<std::size_t>(stride), 0.0f);
+  for (std::int32_t c = 0; c < topics; ++c)
+    inverse[static_cast<std::size_t>(c)] = static_cast<float>(exp_minus_digamma(sums[c]));
+  PhiTask const task{stride, topics, inverse.data()};
+  constexpr std::int64_t kChunk = 64;
+  parallel_for((n + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
+    k.dirichlet_weights(g, rows, chunk * kChunk, std::min(n, (chunk + 1) * kChunk), out, task);
+  });
+}
+
+}  // namespace sgmc

@@ -1,0 +1,220 @@
+"""Dirichlet-process mixture of web users (Baker, Fearnhead, Fox and Nemeth 2018, Figure 3 (b)).
+
+Each iteration sees 1,000 users. The released code gives the two samplers different priors (components:
+0.5 for SCIR, 0.001 for SGRLD) and starts (20 and 30 components), and its SGRLD has a wrong drift of the
+second stick variable, v for 1 - v. All that is shown: as published, with SCIR's prior, and as released.
+Exact slice Gibbs over all users stands beside them. The paper's score is minus the mean log predictive
+density of a test user under the current components, no samples averaged, their weights divided by their
+sum; the average over samples, what is left of the stick on the prior, is the last column.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.errors import NumericalError
+from pysgrld.experiments.frame import (
+    COLOURS,
+    Listener,
+    Report,
+    Setting,
+    new_figure,
+    write_csv,
+    write_png,
+)
+from pysgrld.experiments.lda_runs import matching, read_whole
+from pysgrld.experiments.processes import in_processes
+from pysgrld.models.dpmm import Mixture, Settings
+from pysgrld.stream import Stream
+from pysgrld.types import Documents
+
+ITERATIONS, MINIBATCH, BURN_IN, LOOK = 1000, 1000, 200, 5
+QUICK_ITERATIONS, QUICK_USERS, QUICK_MINIBATCH = 20, 600, 100
+_SCIR = Settings("scir", base=0.5, start=20, step=0.1, stick_step=0.1)
+_SGRLD = Settings("sgrld", base=0.001, start=30, step=1e-3, stick_step=5e-3)
+ROWS = {
+    "gibbs": _SCIR._replace(algo="gibbs"),
+    "scir": _SCIR,
+    "sgrld": _SGRLD,
+    "sgrld-prior-of-scir": _SGRLD._replace(base=0.5),
+    "sgrld-as-released": _SGRLD._replace(released=True, reuse=True),
+}
+
+
+class Task(NamedTuple):
+    """One row with one seed: plain values, for another process."""
+
+    name: str
+    settings: Settings
+    seed: int
+    iterations: int
+    minibatch: int
+    train: Documents
+    test: Documents
+    words: int
+
+
+class Look(NamedTuple):
+    """Where a row stands."""
+
+    iteration: int
+    seconds: float
+    score: float
+    components: int
+    concentration: float
+
+
+class Found(NamedTuple):
+    """All that is known of a task: ``averaged`` is NaN before there is a sample."""
+
+    name: str
+    seed: int
+    looks: list[Look]
+    averaged: float
+    fault: str
+
+
+def work(task: Task, share: Callable[[float], None]) -> Found:
+    """Sample and score one row."""
+    users = np.arange(len(task.train))
+    size = len(users) if task.settings.algo == "gibbs" else task.minibatch
+    stream = Stream(task.train, users, size, task.seed, 0)
+    chain = Mixture(task.train, task.words, task.settings, stream.ids, task.seed)
+    looks, total, samples, seconds, fault = [], None, 0, 0.0, ""
+    try:
+        for t in range(1, task.iterations + 1):
+            began = time.process_time()
+            chain.advance()
+            seconds += time.process_time() - began
+            share(t / task.iterations)
+            if t % LOOK and t > LOOK:
+                continue
+            score = -float(chain.log_predictive(task.test, leftover=False).mean())
+            looks.append(Look(t, seconds, score, chain.occupied, chain.concentration))
+            if t > BURN_IN:
+                p = chain.log_predictive(task.test)
+                total, samples = p if total is None else np.logaddexp(total, p), samples + 1
+    except NumericalError as error:
+        fault = str(error)
+    averaged = math.nan if total is None else -float(total.mean() - math.log(samples))
+    return Found(task.name, task.seed, looks, averaged, fault)
+
+
+HEAD = ("row", "score", "averaged", "components", "concentration", "seconds", "seeds", "sd")
+
+
+def run(setting: Setting, listener: Listener) -> Report:
+    """Sample all rows; write ``rows.csv``, ``curves.csv`` and ``curves.png``."""
+    assert setting.corpus is not None
+    wanted = matching(list(ROWS), setting.rows)
+    train, test, words = read_whole(setting.corpus, setting, listener)
+    iterations, minibatch = ITERATIONS, min(MINIBATCH, len(train))
+    if setting.quick:
+        train, test = (d.take(np.arange(min(QUICK_USERS, len(d)))) for d in (train, test))
+        iterations, minibatch = QUICK_ITERATIONS, min(QUICK_MINIBATCH, len(train))
+    seeds = range(setting.seed, setting.seed + setting.seeds)
+    tasks = [
+        Task(name, ROWS[name], seed, iterations, minibatch, train, test, words)
+        for seed in seeds
+        for name in wanted
+    ]
+    listener.note(f"{len(train):,} users to train on, {len(test):,} to score; {len(tasks)} rows")
+    costs = [len(train) / minibatch if t.settings.algo == "gibbs" else 4.0 for t in tasks]
+    with listener.counting("rows", 100) as tell:
+        found = in_processes(work, tasks, costs, setting.threads, tell)
+    shown = lines(wanted, found)
+    files = [
+        write_csv(setting.out / "rows.csv", HEAD, shown),
+        write_csv(
+            setting.out / "curves.csv",
+            ("row", "seed", *Look._fields),
+            [(f.name, f.seed, *look) for f in found for look in f.looks],
+        ),
+    ]
+    if setting.pictures:
+        files.append(draw(setting.out / "curves.png", wanted, found))
+    sentences = ["a small cut and few iterations: only that it works can be seen."] * setting.quick
+    return Report(HEAD, shown, sentences + say(shown, found), files)
+
+
+def lines(wanted: Sequence[str], found: Sequence[Found]) -> list[tuple[Any, ...]]:
+    """One line a row: means over seeds of where they ended."""
+    told: list[tuple[Any, ...]] = []
+    for name in wanted:
+        own = [f for f in found if f.name == name and f.looks and not f.fault]
+        if not own:
+            told.append((name, *(None,) * 5, 0, None))
+            continue
+        ends = [f.looks[-1] for f in own]
+        scores = [e.score for e in ends]
+        told.append(
+            (name, statistics.fmean(scores), statistics.fmean(f.averaged for f in own),
+             statistics.fmean(e.components for e in ends),
+             statistics.fmean(e.concentration for e in ends),
+             statistics.fmean(e.seconds for e in ends), len(own),
+             statistics.stdev(scores) if len(own) > 1 else None)
+        )  # fmt: skip
+    return told
+
+
+def say(shown: Sequence[tuple[Any, ...]], found: Sequence[Found]) -> list[str]:
+    """Whether SCIR is lower, and who has how many components."""
+    line = {row[0]: row for row in shown if row[1] is not None}
+    told = []
+    for other in ("sgrld", "sgrld-prior-of-scir", "sgrld-as-released"):
+        if "scir" in line and other in line:
+            ahead = "lower" if line["scir"][1] < line[other][1] else "not lower"
+            told.append(
+                f"SCIR is {ahead} than {other}: {line['scir'][1]:.3f} against {line[other][1]:.3f}"
+            )
+    if len(line) > 1:
+        told.append(
+            "occupied components at the end: "
+            + ", ".join(f"{name} {row[3]:.0f}" for name, row in line.items())
+        )
+    return told + [f"{f.name}, seed {f.seed}: {f.fault}" for f in found if f.fault]
+
+
+def draw(path: Path, wanted: Sequence[str], found: Sequence[Found]) -> Path:
+    """Score, and number of components, over iterations."""
+    from matplotlib.lines import Line2D
+    from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+
+    figure = new_figure(11.5, 4.8)
+    left, right = figure.subplots(1, 2)
+    for name, colour in zip(wanted, COLOURS, strict=False):
+        for f in (f for f in found if f.name == name):
+            steps = [look.iteration for look in f.looks]
+            left.plot(steps, [look.score for look in f.looks], color=colour, lw=1.0, alpha=0.8)
+            right.plot(
+                steps, [look.components for look in f.looks], color=colour, lw=1.0, alpha=0.8
+            )
+    late = [look.score for f in found for look in f.looks[len(f.looks) // 10 :]]
+    if late:
+        low, high = min(late), float(np.quantile(late, 0.98))
+        left.set_ylim(low - 0.05 * (high - low), high + 0.15 * (high - low))
+    left.set_ylabel("minus log predictive density of a test user (lower is better)")
+    right.set_ylabel("occupied components")
+    right.set_yscale("log")
+    right.yaxis.set_major_locator(FixedLocator([5, 10, 20, 30, 40, 60, 80, 100, 150, 200, 300]))
+    right.yaxis.set_minor_locator(NullLocator())
+    right.yaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
+    for axes in (left, right):
+        axes.set_xlabel("iterations")
+        axes.grid(color="#e6e6e6", lw=0.7)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+    handles = [
+        Line2D([], [], color=colour, lw=2.2, label=name)
+        for name, colour in zip(wanted, COLOURS, strict=False)
+    ]
+    figure.legend(handles=handles, loc="outside right center", frameon=False)
+    figure.suptitle("Dirichlet-process mixture of web users: a line for each seed")
+    return write_png(path, figure, dpi=85)

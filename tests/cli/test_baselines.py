@@ -1,0 +1,83 @@
+"""The baselines as runs: scores without samples, exact resumes, and options that they have no use for."""
+
+import json
+import signal
+
+import pytest
+from click.testing import CliRunner
+from pysgrld.cli import main
+
+pytestmark = pytest.mark.cli
+
+TINY = ("-k", "8", "--iterations", "60")
+BASE = {
+    "cgs": TINY,
+    "ovb": (*TINY, "--minibatch", "100", "--step-size", "0.5,10,0.7"),
+    "hsvg": (*TINY, "--minibatch", "100", "--sweeps", "4", "--step-size", "0.5,10,0.7"),
+}
+
+
+def lines(run):
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("algo", ["cgs", "ovb", "hsvg"])
+def test_killed_resumed_and_on_other_threads(sgmc, algo):
+    """Red with: the topics of tokens counted but not stored; a document fitted on from its last gamma
+    where the run was not interrupted.
+    """
+    own = ("--algo", algo)
+    sgmc.train(*own, out="whole", base=BASE[algo])
+    sgmc.stop_midway(signal.SIGKILL, *own, "--checkpoint-every", "7", base=BASE[algo])
+    done = sgmc.train(*own, "--threads", "2", base=BASE[algo])
+    assert "goes on from iteration" in done.stderr
+    assert sgmc.topics_hash() == sgmc.topics_hash("whole")
+    left, right = (lines(sgmc.folder / run)[-1] for run in ("run", "whole"))
+    assert left["perplexity"] == right["perplexity"]
+    assert left["point_perplexity"] == right["point_perplexity"]
+
+
+@pytest.mark.parametrize("algo", ["ovb", "hsvg"])
+def test_an_approximation_has_one_perplexity_and_no_samples(sgmc, algo):
+    sgmc.train("--algo", algo, "--eval-every", "20", base=BASE[algo])
+    for line in lines(sgmc.folder / "run"):
+        assert line["samples"] == 0
+        assert line["perplexity"] == line["point_perplexity"]
+    assert not list((sgmc.folder / "run" / "samples").glob("*"))
+    scores = json.loads(sgmc("eval", "run", "--json").stdout)
+    assert scores["samples"] == 0
+    assert scores["perplexity"] == scores["point_perplexity"] == line["perplexity"]
+    assert scores["perplexity"] < 0.9 * scores["unigram_perplexity"]
+    topics = json.loads(sgmc("topics", "run", "--json").stdout)
+    assert topics["samples"] == 0
+    assert sum(topic["weight"] for topic in topics["topics"]) == pytest.approx(1.0)
+
+
+def test_an_approximation_settles_by_its_topics(sgmc):
+    """Red with: the number of posterior samples, which stays 0, asked for."""
+    base = [*BASE["ovb"][:2], *BASE["ovb"][4:]]
+    done = sgmc.train("--algo", "ovb", "--sample-every", "2", base=base)
+    assert "settled" in done.stderr
+    assert 100 <= lines(sgmc.folder / "run")[-1]["iteration"] < 2000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--algo cgs --minibatch 5", "--minibatch has no meaning for --algo cgs"),
+        ("--algo cgs --step-size 1,1,0", "--step-size has no meaning for --algo cgs"),
+        ("--algo ovb --counts sampled", "--counts has no meaning for --algo ovb"),
+        ("--algo ovb --samples 5", "--samples has no meaning for --algo ovb"),
+        ("--algo hsvg --warm-up 5", "--warm-up has no meaning for --algo hsvg"),
+        ("--algo hsvg --burn-in 5", "--burn-in has no meaning for --algo hsvg"),
+        ("--algo cgs --layers 8,4", "--layers has no meaning for --algo cgs"),
+        ("--algo ovb --model dlda", "--algo ovb is of --model lda alone"),
+        ("--algo ovb --step-size 2,1,0.7", "A must be at most 1"),
+    ],
+)
+def test_options_without_meaning_are_refused(arguments, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, ["train", *arguments.split(), "nothing.txt"])
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
