@@ -297,6 +297,7 @@ def draw(
 ) -> Path:  # fmt: skip
     """Perplexity against training, a panel for each that rows name."""
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import StrMethodFormatter
 
     titles = list(dict.fromkeys(row.panel for row in rows))
     sizes = {t.name: t.options["minibatch"] for t in tasks}
@@ -315,6 +316,7 @@ def draw(
         if by_documents:
             axes.set_xlabel("documents seen")
             axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         else:
             scale_seconds(axes)
         axes.set_title(panel, fontsize=10)

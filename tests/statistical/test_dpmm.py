@@ -161,6 +161,35 @@ def test_allocations_follow_likelihoods_within_the_slice(isa):
     assert ((seen - expected)[inside] ** 2 / expected[inside]).sum() < 40
 
 
+def test_a_minibatch_speaks_for_the_corpus():
+    """Fresh draws given a quarter of the documents: gamma totals have four times their counts.
+
+    Red with: counts of words, or of members, not scaled by D/B.
+    """
+    x, _ = planted(n=100)
+    ids = np.arange(0, 100, 4)
+    endless = Settings("scir", step=np.inf, stick_step=np.inf, start=3)
+    chain = Mixture(documents(x), 12, endless, lambda t: ids, 1)
+    tokens = np.bincount(chain.z[ids], x[ids].sum(axis=1), minlength=3)
+    sizes = np.bincount(chain.z[ids], minlength=3)
+    above = [sizes[1:].sum(), sizes[2:].sum(), 0]
+    shapes = {
+        "components": 12 * 0.5 + 4.0 * tokens,
+        "sticks": 1.0 + 4.0 * sizes,
+        "beyond": chain.concentration + 4.0 * np.array(above),
+    }
+    drawn = {name: [] for name in shapes}
+    for t in range(400):
+        chain.step = t
+        chain._move(chain.documents.take(ids), chain.z[ids], 4.0)
+        drawn["components"].append(np.exp(chain._log_g).sum(axis=0))
+        drawn["sticks"].append(np.exp(chain._log_sticks[0]))
+        drawn["beyond"].append(np.exp(chain._log_sticks[1]))
+    for name, shape in shapes.items():
+        score = (np.mean(drawn[name], axis=0) - shape) / np.sqrt(shape / 400)
+        assert np.abs(score).max() < 4.5, (name, score)
+
+
 # ---- scores
 
 
