@@ -23,6 +23,7 @@ COMMANDS = {
     "eval": "perplexity on held-out documents; coherence",
     "topics": "look at the topics: words, weights, coherence",
     "infer": "topic proportions of new documents",
+    "diagnose": "which topics chains share, whether they have mixed",
     "export": "write the topics as NumPy or safetensors files",
     "corpus": "build a corpus for training, or describe one",
     "reproduce": "rerun a paper's figure or table",
@@ -101,40 +102,43 @@ class Sgmc(click.Group):
 
 def _exit_code(error: BaseException) -> int:
     """Say an error in one line, and give the exit code that product.md promises for it."""
+    code, text = explain(error)
+    if code == WriteError.exit_code and isinstance(error, OSError):
+        _give_up(1)
+    if text:
+        _say(text)
+    return code
+
+
+def explain(error: BaseException) -> tuple[int, str]:
+    """Exit code of an error, and what a person is told of it."""
     if isinstance(error, click.exceptions.Exit):
-        return error.exit_code
+        return error.exit_code, ""
     if isinstance(error, SystemExit):
-        return error.code if isinstance(error.code, int) else 1
+        return error.code if isinstance(error.code, int) else 1, ""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        _say(error.ctx.get_help() if error.ctx else REPORT)
-        return 2
+        return 2, error.ctx.get_help() if error.ctx else REPORT
     if isinstance(error, click.UsageError):
         path = error.ctx.command_path if error.ctx else "sgmc"
-        _say(f"sgmc: error: {_one_line(error.format_message())} (see '{path} --help')")
-        return 2
+        return 2, f"sgmc: error: {_one_line(error.format_message())} (see '{path} --help')"
     if _out_of_memory(error):
-        _say(
+        return MemoryLimitError.exit_code, (
             "sgmc: error: out of memory: use fewer --topics, a smaller --max-vocab, or a machine "
             "with more"
         )
-        return MemoryLimitError.exit_code
     if isinstance(error, OSError) and not isinstance(error, SgmcError) and error.errno in FULL:
-        _give_up(1)
-        _say(f"sgmc: error: {error.filename or 'standard output'}: {error.strerror}; free space")
-        return WriteError.exit_code
+        where = error.filename or "standard output"
+        return WriteError.exit_code, f"sgmc: error: {where}: {error.strerror}; free space"
     if isinstance(error, Interrupted):
-        _say(f"sgmc: {error}")
-        return error.exit_code
+        return error.exit_code, f"sgmc: {error}"
     if isinstance(error, SgmcError) and type(error) is not SgmcError:
-        _say(f"sgmc: error: {error}")
-        return error.exit_code
+        return error.exit_code, f"sgmc: error: {error}"
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        _say("sgmc: stopped at once")
-        return 130
+        return 130, "sgmc: stopped at once"
     import traceback
 
-    _say("".join(traceback.format_exception(error)) + f"sgmc: internal error\n{REPORT}")
-    return SgmcError.exit_code
+    lines = "".join(traceback.format_exception(error))
+    return SgmcError.exit_code, f"{lines}sgmc: internal error\n{REPORT}"
 
 
 def _out_of_memory(error: BaseException | None) -> bool:
@@ -189,7 +193,6 @@ def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 
 \b
   sgmc train corpus.txt     a document a line; a Wikipedia dump; counts
-  sgmc topics               the topics of the latest run
   sgmc eval --perplexity    an honest figure, beside the unigram's""",
     epilog="RUN is a run's folder or its name; left out, the latest under ./sgmc-runs.",
 )

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 from .options import finite
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pysgrld.corpus import Progress
     from pysgrld.reporter import Position
     from pysgrld.run import RunDirectory
@@ -94,6 +96,12 @@ class Screen:
 
     def started(self, run: RunDirectory, line: str) -> None:
         """Say where a run starts or goes on from."""
+        self.described(run)
+        self._line("started", f"{run.path}: {line}", run=str(run.path))
+        self.began = self.last = time.monotonic()
+
+    def described(self, run: RunDirectory) -> None:
+        """Say what a run trains, on what."""
         self._close()
         options, corpus = run.config["options"], run.config["corpus"]
         held = corpus["held_out"]
@@ -114,8 +122,6 @@ class Screen:
         for name, value in sorted(options.items()):
             if value is not None:
                 self.detail(f"--{name} {value}")
-        self._line("started", f"{run.path}: {line}", run=str(run.path))
-        self.began = self.last = time.monotonic()
 
     def moved(self, position: Position) -> None:
         """Show an iteration."""
@@ -138,11 +144,22 @@ class Screen:
         self._line("finished", line, run=str(run.path))
         if self.json_log:
             return
-        name = _shortest_name(run)
+        name = self.shortest_name(run.path)
         commands = ["sgmc topics", "sgmc eval"] if _holds_out(run) else ["sgmc topics"]
         self._line("next", f"the run is {run.path}; look at it with:")
         for command in commands:
             self._line("next", f"  {command} {name}".rstrip())
+
+    @staticmethod
+    def shortest_name(path: Path) -> str:
+        """What to type for a run or a folder of chains: nothing if it is the latest one here."""
+        from pysgrld.errors import SgmcError
+        from pysgrld.run import latest_run
+
+        with contextlib.suppress(SgmcError, OSError):
+            if latest_run().resolve() == path.resolve():
+                return ""
+        return str(path)
 
     # ---- anything that takes a while
 
@@ -160,6 +177,19 @@ class Screen:
             yield tell
         finally:
             self._close()
+
+    @contextlib.contextmanager
+    def samples(self) -> Iterator[Any]:
+        """The same for samples that are read, of which the number is told with the first."""
+        with contextlib.ExitStack() as stack:
+            known: list[Any] = []
+
+            def tell(done: int, total: int) -> None:
+                if not known:
+                    known.append(stack.enter_context(self.counting("reading samples", total)))
+                known[0](done)
+
+            yield tell
 
     # ---- how it is shown
 
@@ -259,10 +289,11 @@ def evaluation_line(record: Mapping[str, Any]) -> str:
         return f"{line}point perplexity {point} (unigram {unigram})"
     if unigram != "-":
         return f"{line}perplexity {mean} (point {point}, unigram {unigram})"
-    return f"{line}{_speed(record['tokens_per_second'])}, nothing held out"
+    return f"{line}{speed(record['tokens_per_second'])}, nothing held out"
 
 
-def _speed(tokens: float) -> str:
+def speed(tokens: float) -> str:
+    """Tokens per second, to be read."""
     return f"{tokens / 1e6:.1f}M tokens/s" if tokens >= 1e6 else f"{tokens / 1e3:.0f}k tokens/s"
 
 
@@ -277,7 +308,7 @@ def _position_line(p: Position) -> str:
 
 
 def _state(p: Position) -> str:
-    state = f"{_speed(p.tokens_per_second)}, step {p.step_size:.3g}"
+    state = f"{speed(p.tokens_per_second)}, step {p.step_size:.3g}"
     if math.isfinite(p.perplexity):
         state += f", perplexity {p.perplexity:,.1f}"
     return state
@@ -310,14 +341,3 @@ def _is_terminal() -> bool:
 
 def _holds_out(run: RunDirectory) -> bool:
     return (run.path / "holdout").is_dir()
-
-
-def _shortest_name(run: RunDirectory) -> str:
-    """What to type for a run: nothing if it is the latest one here."""
-    from pysgrld.errors import SgmcError
-    from pysgrld.run import latest_run
-
-    with contextlib.suppress(SgmcError, OSError):
-        if latest_run().resolve() == run.path.resolve():
-            return ""
-    return str(run.path)

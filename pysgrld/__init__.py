@@ -16,9 +16,11 @@ _PUBLIC = {
     "LDA": "pysgrld.estimators",
     "DeepLDA": "pysgrld.estimators",
     "DPMixture": "pysgrld.dp_mixture",
+    "diagnose": "pysgrld.diagnosis",
+    "verdict": "pysgrld.verdicts",
 }
 _MODULES = {"simplex"}
-__all__ = ["LDA", "DPMixture", "DeepLDA", "__version__", "simplex"]
+__all__ = ["LDA", "DPMixture", "DeepLDA", "__version__", "diagnose", "simplex", "verdict"]
 
 
 def __getattr__(name: str) -> Any:

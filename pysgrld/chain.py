@@ -14,7 +14,7 @@ from pysgrld.errors import CheckpointError, NumericalError
 from pysgrld.models import MODELS, documents_of
 from pysgrld.restore import check_topics, put_back
 from pysgrld.samplers import SAMPLERS, add_phi, lazy, read, sampler_of
-from pysgrld.schedule import WARM_UP, Schedule
+from pysgrld.schedule import WARM_UP, Schedule, noise_inflation
 from pysgrld.stream import Ahead, Minibatches
 from pysgrld.types import (
     WEIGHTS,
@@ -117,9 +117,8 @@ class Chain:
     def noise_inflation(self) -> float:
         """Variance of the sampled topics over the posterior's, by minibatch noise alone.
 
-        1 + tanh(h/2) D/B at the first sampling step (Baker et al. 2018, corollary 3.2); exact for
-        ``scir``, the right order for ``sgrld``; 1 with the whole corpus. The natural rate is that of
-        an average topic.
+        At the first sampling step; exact for ``scir``, the right order for ``sgrld``; 1 with the
+        whole corpus. The natural rate is that of an average topic.
         """
         if self.sampler.full_batch:
             return 1.0
@@ -127,7 +126,7 @@ class Chain:
         if self.topics.natural:
             v, k = self.topics.shape
             h *= 1.0 + self.tokens / (k * v * self.topics.prior)
-        return 1.0 + float(np.tanh(h / 2)) * self.stream.documents / self.stream.size
+        return noise_inflation(h, self.stream.documents, self.stream.size)
 
     @property
     def stiffness(self) -> float:

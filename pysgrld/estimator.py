@@ -16,8 +16,8 @@ from pysgrld.evaluate import Completion, split
 from pysgrld.matrices import as_documents
 from pysgrld.options import ALGORITHMS, check_usage, kind_of
 from pysgrld.parts import at_words
+from pysgrld.plan import hold_out_size
 from pysgrld.posterior import Posterior
-from pysgrld.prepare import hold_out_size
 from pysgrld.proportions import BLOCK, proportions
 from pysgrld.resources import threads
 from pysgrld.samplers import SAMPLERS

@@ -1,10 +1,14 @@
-"""What can be said of a run: the values that `pysgrld.results` gives."""
+"""What can be said of runs: the values that `pysgrld.results` and `pysgrld.diagnosis` give."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-from pysgrld.types import Floats, Parts
+import numpy as np
+
+from pysgrld.types import Doubles, Floats, Parts
 
 
 class Topics(NamedTuple):
@@ -80,3 +84,147 @@ class Topic(NamedTuple):
     npmi: float | None
     umass: float | None
     words: tuple[Word, ...]
+
+
+class Measure(NamedTuple):
+    """Of one quantity over all chains: `pysgrld.evaluate.convergence.Convergence` has the meaning."""
+
+    rhat: float
+    ess_bulk: float
+    ess_tail: float
+
+
+class TopWord(NamedTuple):
+    """A word of a topic: its mean probability in each chain, and how that has mixed."""
+
+    word: str
+    probability: tuple[float, ...]
+    measure: Measure
+
+
+class MatchedTopic(NamedTuple):
+    """A topic of the first chain and its counterparts.
+
+    Attributes
+    ----------
+    id : int
+        Its row in the first chain.
+    counterparts : tuple of int
+        Its row in every chain, the first one's too.
+    overlap : float
+        Probability that the mean topics of the two least similar chains have in common: 1 where
+        they are the same, 0 where they share no word. Of one chain: that of its two halves.
+    weight : tuple of float
+        Mean share of the held-out documents' tokens in each chain; empty where there are none.
+    weight_measure : Measure or None
+        How that share has mixed.
+    words : tuple of TopWord
+        Top words of the first chain's topic, the first first.
+    """
+
+    id: int
+    counterparts: tuple[int, ...]
+    overlap: float
+    weight: tuple[float, ...]
+    weight_measure: Measure | None
+    words: tuple[TopWord, ...]
+
+    @property
+    def rhat(self) -> float:
+        """The greatest of the weight and of the top words; NaN where none of them ever changes."""
+        return _worst(np.fmax, [m.rhat for m in self.measures])
+
+    @property
+    def ess(self) -> float:
+        """The smallest effective sample size of the same, bulk and tail."""
+        return _worst(np.fmin, [x for m in self.measures for x in (m.ess_bulk, m.ess_tail)])
+
+    @property
+    def measures(self) -> list[Measure]:
+        """Of the weight, where it is known, and of the top words."""
+        own = [] if self.weight_measure is None else [self.weight_measure]
+        return own + [word.measure for word in self.words]
+
+
+class Prediction(NamedTuple):
+    """Held-out documents as each draw predicts them.
+
+    Attributes
+    ----------
+    log_probability : tuple of float
+        Mean over the draws of each chain, per held-out token.
+    measure : Measure
+        Over all chains.
+    alone : tuple of float
+        R-hat of each chain by itself, its first half against its second: above 1 while it drifts.
+    """
+
+    log_probability: tuple[float, ...]
+    measure: Measure
+    alone: tuple[float, ...]
+
+
+class Diagnosis(NamedTuple):
+    """What `diagnose` finds.
+
+    Attributes
+    ----------
+    runs : tuple of Path
+        One for each chain.
+    algo, model : str
+    layer : int
+        Counted from 1.
+    iterations : tuple of int
+        The iterations whose samples are compared: those that all chains have kept.
+    kept, last : tuple of int
+        Kept samples of each chain, and the iteration of the last of them.
+    topics : tuple of MatchedTopic
+        In the order of the first chain's rows.
+    prediction : Prediction or None
+        None without held-out documents, or where chains hold out different ones.
+    moved : tuple of int
+        In each chain, topics that have another's place in its second half. A chain's samples keep
+        their labels as long as there are none.
+    noise : float or None
+        Variance of ``scir``'s draws over the posterior's, by minibatch noise alone, at the last
+        iteration compared; None for other samplers.
+    contraction : tuple of float
+        Of ``sgrld``, for each topic of the first chain: r_k = h (N_k + V eta) / s_k, the share of a
+        deviation that a step takes away, where s_k is the scale of its unnormalised topic; steps are
+        stable below 2. Empty for other samplers.
+    slow_tails : bool
+        Whether the sampler hardly moves the words that a topic does not use.
+    traces : Doubles or None
+        Log probability per held-out token of each draw, (chains, draws).
+    notes : tuple of str
+        What else a person should know.
+    """
+
+    runs: tuple[Path, ...]
+    algo: str
+    model: str
+    layer: int
+    iterations: tuple[int, ...]
+    kept: tuple[int, ...]
+    last: tuple[int, ...]
+    topics: tuple[MatchedTopic, ...]
+    prediction: Prediction | None
+    moved: tuple[int, ...]
+    noise: float | None
+    contraction: tuple[float, ...]
+    slow_tails: bool
+    traces: Doubles | None
+    notes: tuple[str, ...]
+
+    @property
+    def chains(self) -> int:
+        """How many."""
+        return len(self.runs)
+
+
+def _worst(which: Callable[..., Doubles], values: Sequence[float]) -> float:
+    """The greatest or smallest, leaving out what is no number."""
+    worst = float("nan")
+    for value in values:
+        worst = float(which(worst, value))
+    return worst

@@ -18,12 +18,12 @@ from pysgrld.settings import Facts
 
 def check_memory(
     options: Mapping[str, Any], facts: Facts, held_out: HeldOut | None, extent: tuple[int, int],
-    number: int, listener: Listener,
+    number: int, listener: Listener, chains: int = 1,
 ) -> None:  # fmt: skip
     """Say what the run will need, and refuse it if that is more than allowed.
 
     ``extent`` has the largest numbers of distinct words and of tokens that a document has, ``number``
-    is that of threads.
+    is that of threads, and ``chains`` of the runs of the kind that train at a time.
     """
     widest, longest = extent
     lazy, k = options["lazy"] == "on", padded(options["topics"])
@@ -48,11 +48,15 @@ def check_memory(
     total = sum(need.values())
     allowed = options["max-memory"] or allowed_memory()
     listener.note(f"needs about {_megabytes(total)} of memory")
-    if allowed is not None and total > allowed:
+    if chains > 1:
+        listener.note(f"{chains} chains need about {_megabytes(chains * total)}")
+    if allowed is not None and chains * total > allowed:
         parts = ", ".join(f"{name} {_megabytes(n)}" for name, n in need.items() if n)
+        who = f"each of {chains} chains" if chains > 1 else "the run"
         raise MemoryLimitError(
-            f"the run needs about {_megabytes(total)} ({parts}), allowed are {_megabytes(allowed)}: "
-            "use fewer --topics, a smaller --max-vocab, or a larger --max-memory"
+            f"{who} needs about {_megabytes(total)} ({parts}), allowed are {_megabytes(allowed)}: "
+            f"use {'fewer --chains, ' if chains > 1 else ''}fewer --topics, a smaller --max-vocab, or "
+            "a larger --max-memory"
         )
 
 

@@ -156,6 +156,9 @@ OPTIONS: dict[str, Option] = {
                    "Sampling", metavar="auto|on|off", default="auto"),
     "seed": Option(integer(0, 2**63 - 1), "0", "seed of all randomness", "Sampling", metavar="N",
                    default=0),
+    "chain-id": Option(integer(1, 2**31), "1",
+                       "number of this chain among those of one seed, for job arrays: other draws, the "
+                       "same held-out documents", "Sampling", metavar="I", default=1),
     "scale-weight": Option(schedule, "0.5,21,0.7",
                            "tlasgr, tlfsgr, deep models: weight A*(1+t/B)^(-C) of a minibatch in what "
                            "steps are scaled by", "Sampling", metavar="A,B,C",

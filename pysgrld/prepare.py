@@ -5,36 +5,30 @@ from __future__ import annotations
 import contextlib
 import io
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-import pysgrld
-from pysgrld.core import check_lengths, core
-from pysgrld.corpus import Corpus, CorpusOptions, corpus_name, inputs_record, open_corpus
+from pysgrld.corpus import Corpus
 from pysgrld.corpus.documents import store_documents
 from pysgrld.corpus.once import Once
-from pysgrld.errors import CorpusError, OutputError, UsageError
-from pysgrld.evaluate import HeldOut, pair, split, visits
-from pysgrld.memory import check_memory
+from pysgrld.errors import OutputError
+from pysgrld.evaluate import HeldOut
 from pysgrld.options import FREE
+from pysgrld.plan import name_of, plan
 from pysgrld.reporter import Listener
 from pysgrld.resources import threads
-from pysgrld.run import Candidate, RunDirectory, claim, find_run
+from pysgrld.run import RunDirectory, claim, find_run
 from pysgrld.run.files import make_folder, rename, replace_file, writing
 from pysgrld.run.scratch import scratch_folder
-from pysgrld.settings import SHUFFLE_BUFFER, Facts, resolve
-from pysgrld.stream import Online, Stream, choose_holdout, minibatch_words
-from pysgrld.types import Int64s, Key
+from pysgrld.stream import Online, Stream, chain_of
+from pysgrld.types import Int64s
 
 #: Occurrences of each word in training: what the unigram's perplexity is made of, for readers.
 WORD_COUNTS = "word-counts.npy"
-
-_READING = ("vocab", "max-vocab", "min-df", "max-df", "stop-words", "token-pattern", "text-field",
-            "on-bad-document", "max-line", "max-input")  # fmt: skip
 
 
 class Prepared(NamedTuple):
@@ -76,7 +70,7 @@ class Prepared(NamedTuple):
 
 def prepare(
     inputs: Sequence[str], given: Mapping[str, Any], root: Path, listener: Listener,
-    locks: contextlib.ExitStack, *, break_lock: bool = False,
+    locks: contextlib.ExitStack, *, break_lock: bool = False, corpus: Path | None = None,
 ) -> Prepared:  # fmt: skip
     """Find or make the run that this command line means.
 
@@ -93,111 +87,76 @@ def prepare(
         Keeps the lock of the run, which is taken before anything is written to it.
     break_lock : bool
         Take over a run that a process of another host has left locked.
+    corpus : Path, optional
+        Where somebody has stored the inputs already.
 
     Raises
     ------
     SgmcError
         With the exit code of what is wrong; nothing half-made is left behind.
     """
-    algo = resolve_algo(given)
     out = given.get("out")
     resume = given.get("resume", "auto")
     find = partial(
-        find_run, out=Path(out) if out else None, root=root, name=f"{corpus_name(inputs)}-{algo}",
+        find_run, out=Path(out) if out else None, root=root, name=name_of(inputs, given),
         resume=resume,
     )  # fmt: skip
     candidate = find()
-    reading = CorpusOptions(**{n.replace("-", "_"): given[n] for n in _READING if n in given})
-    parent = candidate.path.parent
+    with beside(candidate.path, locks) as scratch:
+        places = [run / "corpus" for run in candidate.runs] + ([corpus] if corpus else [])
+        p = plan(inputs, given, places, scratch, threads(given.get("threads")).number, listener)
+        decision, run = claim(
+            find, p.config, p.corpus.vocabulary, locks, free=FREE, resume=resume,
+            break_lock=break_lock,
+        )  # fmt: skip
+        for note in decision.notes:
+            listener.note(note)
+        stored = settle_corpus(p.corpus, run.path, scratch)
+        if p.held_out:
+            parts = ("observed", p.held_out.observed), ("held-out", p.held_out.held_out)
+            for name, part in parts:
+                place = run.path / "holdout" / name
+                if not place.exists():
+                    store_documents(place, part, stored.vocabulary, {"part": name})
+        counts = stored.word_counts()
+        if len(p.train) < stored.documents:
+            others = np.setdiff1d(np.arange(stored.documents), p.train, assume_unique=True)
+            held = stored.take(others)
+            counts = counts - np.bincount(
+                held.indices, weights=held.counts, minlength=stored.words
+            ).astype(np.int64)
+        _store_counts(run, counts)
+        stream: Stream | Online = Stream.of(p.options, stored, p.train)
+        if p.once:
+            stream = Online(
+                stored, p.train, stored.documents, p.once,
+                p.config["corpus"]["training_documents"], p.options["minibatch"],
+                p.options["seed"], chain_of(p.options),
+            )  # fmt: skip
+        return Prepared(
+            run, p.options, stored, stream, p.config["corpus"]["training_tokens"], p.once,
+            p.held_out, counts, decision.action, decision.required,
+        )  # fmt: skip
+
+
+@contextlib.contextmanager
+def beside(path: Path, held: contextlib.ExitStack) -> Iterator[Path]:
+    """A folder for work in hand beside what is to come of it, held until the end of ``held``.
+
+    Raises
+    ------
+    OutputError
+        If nothing can be written there.
+    """
+    parent = path.parent
     made = not parent.exists()
     try:
         make_folder(parent, "parent")
-        scratch = locks.enter_context(scratch_folder(parent))
+        scratch = held.enter_context(scratch_folder(parent))
     except OSError as error:
         raise OutputError(f"{parent}: cannot be written: {error.strerror}") from None
     try:
-        number = threads(given.get("threads")).number
-        once = None
-        if "corpus-size" in given:
-            once = Once(
-                inputs, reading, given.get("shuffle-buffer", SHUFFLE_BUFFER),
-                store=scratch / "corpus", threads=number, notify=listener.reading,
-                log=listener.note,
-            )  # fmt: skip
-            corpus = once.corpus
-        else:
-            corpus = _corpus(inputs, reading, candidate, scratch, number, listener)
-        train, held_out = _hold_out(corpus, given, reading, scratch, number, listener)
-        lengths = corpus.lengths()
-        tokens = int(lengths[train].sum())
-        documents = given.get("corpus-size", len(train))
-        tokens = tokens * documents // len(train)
-        facts = Facts(
-            documents, corpus.words, tokens, visits(held_out), minibatch_words(corpus, train)
-        )
-        options, defaults = resolve(given, facts)
-        if options["algo"] == "scir":
-            seen = facts.minibatch_words(options["minibatch"], options["seed"])
-            listener.note(
-                f"lazy: {options['lazy']}, minibatches hold about {_about(seen)} of "
-                f"{corpus.words:,} words"
-            )
-        check_lengths(lengths[train], options["kept-sweeps"], "document", train)
-        wide = options["layers"][0] if options["layers"] else 0
-        if wide > min(corpus.words, len(train)):
-            listener.note(
-                f"warning: layer 1 has {wide} topics for {corpus.words:,} words and {len(train):,} "
-                "documents: most of them will stay empty"
-            )
-        extent = int(np.diff(corpus.indptr).max()), int(lengths.max())
-        check_memory(options, facts, held_out, extent, number, listener)
-        config = {
-            "schema": 1,
-            "options": options,
-            "defaults": defaults,
-            "free": sorted(FREE),
-            "command": {"inputs": list(inputs), "corpus": _stored(corpus, scratch)},
-            "versions": {
-                "pysgrld": pysgrld.__version__, "numpy": np.__version__, "compiler": core.compiler,
-            },
-            "isa": core.isa(),
-            "corpus": {
-                "name": corpus_name(inputs), "fingerprint": corpus.fingerprint,
-                "documents": corpus.documents, "training_documents": documents,
-                "words": corpus.words, "tokens": corpus.tokens, "training_tokens": tokens,
-                "held_out": corpus.documents - len(train),
-                "held_out_dropped": held_out.dropped if held_out else 0,
-            },
-        }  # fmt: skip
-        decision, run = claim(
-            find, config, corpus.vocabulary, locks, free=FREE, resume=resume, break_lock=break_lock
-        )
-        for note in decision.notes:
-            listener.note(note)
-        corpus = _settle_corpus(corpus, run, scratch)
-        if held_out:
-            for name, part in (("observed", held_out.observed), ("held-out", held_out.held_out)):
-                place = run.path / "holdout" / name
-                if not place.exists():
-                    store_documents(place, part, corpus.vocabulary, {"part": name})
-        counts = corpus.word_counts()
-        if len(train) < corpus.documents:
-            others = np.setdiff1d(np.arange(corpus.documents), train, assume_unique=True)
-            held = corpus.take(others)
-            counts = counts - np.bincount(
-                held.indices, weights=held.counts, minlength=corpus.words
-            ).astype(np.int64)
-        _store_counts(run, counts)
-        stream: Stream | Online = Stream.of(options, corpus, train)
-        if once:
-            stream = Online(
-                corpus, train, corpus.documents, once, documents, options["minibatch"],
-                options["seed"],
-            )  # fmt: skip
-        return Prepared(
-            run, options, corpus, stream, tokens, once, held_out, counts, decision.action,
-            decision.required,
-        )  # fmt: skip
+        yield scratch
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
         if made:
@@ -205,59 +164,15 @@ def prepare(
                 parent.rmdir()
 
 
-def resolve_algo(given: Mapping[str, Any]) -> str:
-    """Name of the sampler before the corpus is known.
-
-    Raises
-    ------
-    UsageError
-        If it cannot do what is asked of it.
-    """
-    algo: str = resolve(given, Facts(1, 1, 1, 0, lambda *_: 1))[0]["algo"]
-    return algo
-
-
-def _about(n: int) -> str:
-    """Two leading digits of a number, the rest zeros."""
-    return f"{round(n, 2 - len(str(n))):,}"
-
-
-def _corpus(
-    inputs: Sequence[str], reading: CorpusOptions, candidate: Candidate, scratch: Path,
-    number: int, listener: Listener,
-) -> Corpus:  # fmt: skip
-    """Open the corpus: a run's own stored one if the inputs are still the same, else by reading."""
-    if "-" not in inputs:
-        record = {"inputs": inputs_record(inputs), "options": _plain(reading)}
-        for run in candidate.runs:
-            stored = run / "corpus"
-            if (stored / "meta.json").is_file():
-                corpus = Corpus.open(stored)
-                if {n: corpus.provenance.get(n) for n in record} == record:
-                    return corpus
-    corpus = open_corpus(
-        inputs, reading, store=scratch / "corpus", threads=number, notify=listener.reading,
-        log=listener.note,
-    )  # fmt: skip
-    if corpus.documents < 1 or corpus.tokens < 1:
-        raise CorpusError("there is no document with a known word", inputs[0])
-    return corpus
-
-
-def _settle_corpus(corpus: Corpus, run: RunDirectory, scratch: Path) -> Corpus:
-    """Move a corpus that was read just now into the run, where every later start finds it."""
+def settle_corpus(corpus: Corpus, folder: Path, scratch: Path) -> Corpus:
+    """Move a corpus that was read just now into a run, where every later start finds it."""
     if not corpus.path.is_relative_to(scratch):
         return corpus
-    place = run.path / "corpus"
+    place = folder / "corpus"
     if not place.exists():
         with writing(place):
             rename(corpus.path, place, "corpus")
     return Corpus.open(place)
-
-
-def _stored(corpus: Corpus, scratch: Path) -> str | None:
-    """Where a corpus lies that others stored, so that it can be found again from anywhere."""
-    return None if corpus.path.is_relative_to(scratch) else str(corpus.path.resolve())
 
 
 def _store_counts(run: RunDirectory, counts: Int64s) -> None:
@@ -268,93 +183,3 @@ def _store_counts(run: RunDirectory, counts: Int64s) -> None:
     np.save(data, counts, allow_pickle=False)
     with writing(place):
         replace_file(place, data.getvalue(), "word-counts")
-
-
-def _plain(reading: CorpusOptions) -> dict[str, Any]:
-    return {name: getattr(reading, name) for name in reading.__dataclass_fields__}
-
-
-def read_matched(
-    path: str, words: Sequence[str], reading: CorpusOptions, store: Path, number: int,
-    listener: Listener,
-) -> Corpus:  # fmt: skip
-    """Read another corpus over a run's vocabulary: matched by word, rows kept in order."""
-    import dataclasses
-
-    other = dataclasses.replace(
-        reading, vocab=None, max_vocab=None, min_df=None, max_df=None, stop_words=None
-    )
-    return open_corpus(
-        [path], other, store=store, match=words, threads=number, notify=listener.reading,
-        log=listener.note,
-    )  # fmt: skip
-
-
-def _hold_out(
-    corpus: Corpus, given: Mapping[str, Any], reading: CorpusOptions, scratch: Path, number: int,
-    listener: Listener,
-) -> tuple[Int64s, HeldOut | None]:  # fmt: skip
-    """Set documents apart before anything is trained; the rest is for training."""
-    everything = np.arange(corpus.documents)
-    seed = given.get("seed", 0)
-    observed = given.get("observed", 0.8)
-    if "observed-corpus" in given:
-        parts = []
-        for name in ("observed-corpus", "held-out-corpus"):
-            part = read_matched(
-                given[name], corpus.vocabulary, reading, scratch / name, number, listener
-            )
-            parts.append(part.take(np.arange(part.documents)))
-        held_out = pair(*parts)
-        train = everything
-    elif "holdout-corpus" in given:
-        other = read_matched(
-            given["holdout-corpus"],
-            corpus.vocabulary,
-            reading,
-            scratch / "holdout-corpus",
-            number,
-            listener,
-        )
-        ids = np.arange(other.documents)
-        held_out = split(other.take(ids), ids, observed, seed)
-        train = everything
-    else:
-        d = corpus.documents
-        wanted = hold_out_size(given.get("holdout"), d)
-        if wanted == 0:
-            if not {"epochs", "iterations", "time-limit"} & set(given):
-                raise UsageError(
-                    f"{corpus.path.name}: too few documents to hold any out: give --epochs or "
-                    "--iterations"
-                )
-            return everything, None
-        ids = choose_holdout(d, wanted, Key(seed, 0, 0))
-        held_out = split(corpus.take(ids), ids, observed, seed)
-        train = np.setdiff1d(everything, ids, assume_unique=True)
-    if held_out.dropped:
-        listener.note(f"{held_out.dropped} held-out documents cannot be split: left out")
-    if len(held_out.observed) == 0:
-        raise CorpusError(
-            "no held-out document has two tokens of the vocabulary: give other ones, or --holdout 0"
-        )
-    # keyed by their place among the held-out documents, so that a resumed run reads them alike
-    return train, held_out._replace(doc_ids=np.arange(len(held_out.observed)))
-
-
-def hold_out_size(wanted: int | float | None, documents: int) -> int:
-    """How many documents to hold out: a number, a share, or min(1000, 10 %) where None.
-
-    Raises
-    ------
-    UsageError
-        If none would be left to train on.
-    """
-    if wanted is None:
-        return min(1000, max(1, documents // 10)) if documents > 1 else 0
-    size = max(1, round(wanted * documents)) if isinstance(wanted, float) else wanted
-    if (size and size >= documents) or size < 0:
-        raise UsageError(
-            f"holdout {wanted}: the corpus has {documents} documents; leave some to train on"
-        )
-    return size

@@ -23,14 +23,16 @@ from pysgrld.findings import Scores, Topic, Topics, Word
 from pysgrld.models import MODELS
 from pysgrld.models.dlda import projection
 from pysgrld.parts import at_words, by_word
-from pysgrld.prepare import WORD_COUNTS, hold_out_size, read_matched
+from pysgrld.plan import hold_out_size, read_matched
+from pysgrld.prepare import WORD_COUNTS
 from pysgrld.proportions import BLOCK, proportions
 from pysgrld.reporter import Listener
-from pysgrld.run import Checkpoint, RunDirectory, latest_run, list_checkpoints
+from pysgrld.run import Checkpoint, RunDirectory, chains_of, latest_run, list_checkpoints
 from pysgrld.run.choose import ROOT
 from pysgrld.run.create import is_run
 from pysgrld.samplers import read, sampler_of
-from pysgrld.stream import choose_holdout
+from pysgrld.schedule import Schedule, noise_inflation
+from pysgrld.stream import chain_of, choose_holdout
 from pysgrld.types import Array, Block, Documents, Doubles, Floats, Int64s, Key, Parts
 
 #: Documents that coherence looks at, and topic weights: more change no digit that is shown.
@@ -43,8 +45,11 @@ INTERVAL = 0.9
 _READING = ("token-pattern", "text-field", "on-bad-document", "max-line", "max-input")
 
 
-def find(name: str | None, root: Path = ROOT) -> Path:
+def find(name: str | None, root: Path = ROOT, *, chains: bool = False) -> Path:
     """Folder of the run that a person means: a folder, a name under ``root``, or the latest.
+
+    Of a folder of chains it is that of the first one, unless ``chains`` are wanted: then it is the
+    folder of them all.
 
     Raises
     ------
@@ -52,11 +57,14 @@ def find(name: str | None, root: Path = ROOT) -> Path:
         If there is no such run.
     """
     if name is None:
-        return latest_run(root)
+        path = latest_run(root)
+        return path if chains or is_run(path) else chains_of(path)[0]
     for path in (Path(name), root / name):
         with contextlib.suppress(OSError, ValueError):
             if is_run(path):
                 return path
+            if several := chains_of(path):
+                return path if chains else several[0]
     raise MissingInputError(f"{name}: is not a run (it has no config.json); check the path")
 
 
@@ -83,6 +91,7 @@ class Results:
         #: Topics of each layer.
         self.layers: tuple[int, ...] = tuple(self.options["layers"] or (self.k,))
         self.seed: int = self.options["seed"]
+        self.chain = chain_of(self.options)
 
     @property
     def path(self) -> Path:
@@ -126,7 +135,7 @@ class Results:
             prefix = f"{b.name}."
             state = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
             parts |= read(
-                sampler_of(algo, b), Key(self.seed, 0, step), state, None, b, self.threads,
+                sampler_of(algo, b), Key(self.seed, self.chain, step), state, None, b, self.threads,
                 warm=step <= self.options["warm-up"],
             )  # fmt: skip
         return Topics(parts, 0)
@@ -158,6 +167,18 @@ class Results:
     def samples(self) -> int:
         """Posterior samples at the newest checkpoint."""
         return int(self.checkpoint.arrays.get("posterior.samples", np.zeros(1))[0])
+
+    def noise_inflation(self, step: int) -> float:
+        """Variance of the draws over the posterior's, by minibatch noise alone, at an iteration.
+
+        1 + tanh(h/2) D/B (Baker et al. 2018, corollary 3.2): exact for ``scir``.
+        """
+        documents = self.run.config["corpus"]["training_documents"]
+        return noise_inflation(self.step_size(step), documents, self.options["minibatch"])
+
+    def step_size(self, step: int) -> float:
+        """Step size of the sampling iteration after ``step``."""
+        return Schedule(*self.options["step-size"])(max(0, step - self.options["warm-up"]))
 
     def kept(self) -> list[int]:
         """Iterations of the kept samples."""
@@ -219,7 +240,7 @@ class Results:
 
     def training_corpus(self) -> Corpus | None:
         """The stored corpus that the run was trained on; None if it is not where it was."""
-        places = [self.path / "corpus"]
+        places = [self.path / "corpus", self.path.parent / "corpus"]  # of a folder of chains
         if found := self.run.config.get("command", {}).get("corpus"):
             places.append(Path(found))
         for place in places:
@@ -251,7 +272,7 @@ class Results:
     def score_own(self) -> Scores:
         """The run's running average, on its own held-out documents."""
         held_out, arrays = self.held_out(), self.checkpoint.arrays
-        scorer = self._scorer(held_out)
+        scorer = self.scorer(held_out)
         if "completion.mean" in arrays:
             kept = {
                 name.removeprefix("completion."): array
@@ -285,10 +306,10 @@ class Results:
         """
         if len(held_out.observed) == 0:
             raise UsageError("no document has known words in both its parts: nothing to score")
-        scorer = self._scorer(held_out)
+        scorer = self.scorer(held_out)
         for n, (step, matrices) in enumerate(self.each_sample(), 1):
             some = matrices | {"phi": matrices["phi"][:, scorer.words]}
-            scorer.update(Key(seed, 0, step), by_word(some, self.blocks))
+            scorer.update(Key(seed, self.chain, step), by_word(some, self.blocks))
             if tell is not None:
                 tell(n)
         return self._scores(scorer, observed, seed)
@@ -302,14 +323,15 @@ class Results:
             with contextlib.suppress(MissingInputError):
                 yield step, self.run.read_sample(step)
 
-    def _scorer(self, held_out: HeldOut) -> Completion:
+    def scorer(self, held_out: HeldOut) -> Completion:
+        """What scores draws of this run's topics on documents."""
         return Completion(held_out, self.options, self.threads)
 
     def _scores(self, scorer: Completion, observed: float | None, seed: int) -> Scores:
         step = self.checkpoint.step
         now = self.current()
         some = at_words(now.parts, scorer.words)
-        point = scorer.point(Key(seed, 0, step), some)
+        point = scorer.point(Key(seed, self.chain, step), some)
         counts = self.word_counts()
         parts = scorer.held_out
         if observed is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 
@@ -22,6 +23,14 @@ class Schedule(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.a:g},{self.b:g},{self.c:g}"
+
+
+def noise_inflation(h: float, documents: int, minibatch: int) -> float:
+    """Variance of the topics that ``scir`` draws over the posterior's, by minibatch noise alone.
+
+    1 + tanh(h/2) D/B (Baker et al. 2018, corollary 3.2).
+    """
+    return 1.0 + math.tanh(h / 2) * documents / minibatch
 
 
 #: Noise-free warm-up: a large step that decays (the greatest early gain that was measured).

@@ -30,6 +30,15 @@ class Source(Protocol):
         """Gather documents, in this order."""
 
 
+def chain_of(options: Mapping[str, Any]) -> int:
+    """Number of the chain in random keys, from 0; runs older than ``--chain-id`` are the first.
+
+    The choice of held-out documents, their split and what is inferred of documents have the keys of
+    chain 0 in every chain: chains differ in what they draw, not in what they are given.
+    """
+    return int(options.get("chain-id", 1)) - 1
+
+
 def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
     """Renumber the distinct words of some documents once; kernels work on the compact rows."""
     words, indices = core.renumber(documents.indices)
@@ -56,11 +65,9 @@ class Stream(NamedTuple):
     chain: int
 
     @classmethod
-    def of(
-        cls, options: Mapping[str, Any], source: Source, train: Int64s, chain: int = 0
-    ) -> Stream:
+    def of(cls, options: Mapping[str, Any], source: Source, train: Int64s) -> Stream:
         """Minibatches as resolved options want them."""
-        return cls(source, train, options["minibatch"], options["seed"], chain)
+        return cls(source, train, options["minibatch"], options["seed"], chain_of(options))
 
     @property
     def documents(self) -> int:

@@ -23,6 +23,8 @@ def train(
     root: Path = Path("sgmc-runs"),
     *,
     break_lock: bool = False,
+    corpus: Path | None = None,
+    watch: StopFlag | None = None,
 ) -> RunDirectory:
     """Train a model on a corpus; continue where an earlier start of the same run left off.
 
@@ -37,6 +39,10 @@ def train(
         Folder of runs that have no ``out``.
     break_lock : bool
         Take over a run that a process of another host has left locked.
+    corpus : Path, optional
+        Where somebody has stored the inputs already.
+    watch : StopFlag, optional
+        Says when to stop, and is entered already; by default signals and the time limit do.
 
     Returns
     -------
@@ -51,10 +57,13 @@ def train(
     """
     check_usage(given)
     limit = given.get("time-limit")
-    watch = StopFlag(limit, stop_signal=given.get("stop-signal"))
-    with watch as stop, contextlib.ExitStack() as locks, _ending_with(given):
-        stoppable = _Stoppable(reporter, stop)
-        prepared = prepare(inputs, given, root, stoppable, locks, break_lock=break_lock)
+    own = watch or StopFlag(limit, stop_signal=given.get("stop-signal"))
+    entered = contextlib.nullcontext(own) if watch else own
+    with entered as stop, contextlib.ExitStack() as locks, ending_with(given):
+        stoppable = Stoppable(reporter, stop)
+        prepared = prepare(
+            inputs, given, root, stoppable, locks, break_lock=break_lock, corpus=corpus
+        )
         run = prepared.run
         set_latest(run.path, root)
         if prepared.action == "finished":
@@ -66,7 +75,7 @@ def train(
 
 
 @contextlib.contextmanager
-def _ending_with(given: Mapping[str, Any]) -> Iterator[None]:
+def ending_with(given: Mapping[str, Any]) -> Iterator[None]:
     """End an early stop with the exit code that this batch system requeues on."""
     try:
         yield
@@ -75,13 +84,14 @@ def _ending_with(given: Mapping[str, Any]) -> Iterator[None]:
         raise
 
 
-class _Stoppable:
+class Stoppable:
     """Passes on what is said while a corpus is read, and ends the reading when asked to stop."""
 
     def __init__(self, listener: Listener, stop: StopFlag) -> None:
         self.note, self.listener, self.stop = listener.note, listener, stop
 
     def reading(self, progress: Progress) -> None:
+        """Show how far the reading of a corpus is, unless it is to stop."""
         self.listener.reading(progress)
         if self.stop.should_stop(0.0):
             raise Interrupted(

@@ -248,6 +248,9 @@ class Reader(Protocol):
     def figures(self, scored: Scored) -> dict[str, float]:
         """Further figures of the samples so far, by name."""
 
+    def shares(self, layer: int) -> Doubles:
+        """Share of the tokens that each topic of a layer has as the documents' chains stand."""
+
     def state(self) -> dict[str, Array]:
         """What a checkpoint must hold for the documents' chains to go on exactly."""
 

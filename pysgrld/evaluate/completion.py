@@ -78,13 +78,26 @@ class Completion:
 
         Each document's chain goes on from the previous sample. ``phi`` is (R, Kp) over `words`.
         """
+        self._take(key, parts)
+        return self.perplexity()
+
+    def draw(self, key: Key, parts: Parts) -> float:
+        """The same; returns the perplexity of this one draw of topics, and of documents' topics."""
+        return self._perplexity(self._take(key, parts, kept=1))
+
+    def _take(self, key: Key, parts: Parts, kept: int = FRESH_SWEEPS // 2) -> Doubles:
+        """Add a sample; ``kept`` of the sweeps of its first one are averaged, one of the others'."""
         fresh = self.samples == 0
-        sweeps, kept = (FRESH_SWEEPS, FRESH_SWEEPS // 2) if fresh else (FURTHER_SWEEPS, 1)
+        sweeps, kept = (FRESH_SWEEPS, kept) if fresh else (FURTHER_SWEEPS, 1)
         p = self._reader.predict(key, parts, core.Purpose.evaluation, sweeps, kept, self._scored,
                                  go_on=True, fresh=fresh)  # fmt: skip
         self.samples += 1
         self._mean += (p - self._mean) / self.samples
-        return self.perplexity()
+        return p
+
+    def shares(self, layer: int = 0) -> Doubles:
+        """Share of the observed tokens that each topic of a layer has in the last draw, (K,)."""
+        return self._reader.shares(layer)
 
     def perplexity(self) -> float:
         """Averaged perplexity so far; NaN before the first sample."""

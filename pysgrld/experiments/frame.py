@@ -101,7 +101,9 @@ def make_folder(path: Path, *, force: bool) -> None:
         raise OutputError(f"{path}: is there already; --force writes over what is in it")
 
 
-def require_matplotlib() -> None:
+def require_matplotlib(
+    what: str = "pictures need", otherwise: str = ", or --no-pictures for the CSV files alone"
+) -> None:
     """Refuse to compute for hours what cannot be drawn in the end.
 
     Raises
@@ -109,10 +111,7 @@ def require_matplotlib() -> None:
     UsageError
     """
     if find_spec("matplotlib") is None:
-        raise UsageError(
-            "pictures need matplotlib: pip install 'pysgrld[plot]', or --no-pictures for the CSV "
-            "files alone"
-        )
+        raise UsageError(f"{what} matplotlib: pip install 'pysgrld[plot]'{otherwise}")
 
 
 def require_scipy(name: str) -> None:

@@ -289,6 +289,16 @@ class Reader:
         theta /= theta.sum(axis=1, keepdims=True)
         return theta
 
+    def shares(self, layer: int) -> Doubles:
+        """Expected share of the tokens that each topic of a layer has as the chains stand, (K_l,)."""
+        begin = int(sum(self._wide[:layer]))
+        theta = self._theta[:, begin : begin + self.layers[layer]].astype(np.float64)
+        lengths = self.documents.lengths[:, None]
+        total = theta.sum(axis=1, keepdims=True)
+        share = np.divide(theta * lengths, total, out=np.zeros_like(theta), where=total > 0)
+        found: Doubles = share.sum(axis=0) / max(1, int(lengths.sum()))
+        return found
+
     def _mixture(self, parts: Parts, scored: Scored, theta: Floats) -> Doubles:
         return core.mixture(
             phi=parts["phi"],

@@ -211,6 +211,12 @@ class Reader:
         theta: Doubles = weights / weights.sum(axis=1, keepdims=True)
         return theta
 
+    def shares(self, layer: int) -> Doubles:
+        """Share of the tokens that each topic has as the documents' chains stand, (K,)."""
+        del layer  # there is one
+        counts: Doubles = np.bincount(self._z, minlength=self.topics) / max(1, len(self._z))
+        return counts
+
     def figures(self, scored: Scored) -> dict[str, float]:
         """None beside the perplexity."""
         del scored

@@ -121,11 +121,13 @@ class Reader:
         del doc_ids
         self.documents = documents
         self.local = local(dict(options) | {"sweeps": PASSES}, 0, threads)
+        self._last = core.zeros(len(documents), padded(self.local.topics), "float32")
 
     def _theta(self, parts: Parts) -> Floats:
         """Mean of the proportions, (n, Kp)."""
         gamma, _ = fit(weights_of(parts), self.documents, self.local, want_words=False)
         gamma /= gamma.sum(axis=1, keepdims=True)
+        self._last = gamma
         return gamma
 
     def predict(
@@ -154,6 +156,13 @@ class Reader:
         theta: Doubles = self._theta(parts)[:, : self.local.topics].astype(np.float64)
         theta /= theta.sum(axis=1, keepdims=True)
         return theta
+
+    def shares(self, layer: int) -> Doubles:
+        """Expected share of the tokens that each topic has, as the documents were last fitted, (K,)."""
+        del layer
+        lengths = self.documents.lengths.astype(np.float64)
+        share: Doubles = lengths @ self._last[:, : self.local.topics] / max(1.0, lengths.sum())
+        return share
 
     def figures(self, scored: Scored) -> dict[str, float]:
         """None beside the perplexity."""

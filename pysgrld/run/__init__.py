@@ -12,6 +12,7 @@ from pysgrld.run.checkpoint import (
 from pysgrld.run.choose import Candidate, Decision, claim, decide, find_run, latest_run, set_latest
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.identity import FREE_OPTIONS
+from pysgrld.run.several import chain_path, chains_of
 from pysgrld.run.signals import SecondInterrupt, StopFlag, batch_end, boot_clock, process_start
 
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
     "StopFlag",
     "batch_end",
     "boot_clock",
+    "chain_path",
+    "chains_of",
     "claim",
     "decide",
     "find_run",

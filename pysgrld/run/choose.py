@@ -26,6 +26,7 @@ from pysgrld.run.directory import RunDirectory
 from pysgrld.run.files import rename, temporary_name, write_new
 from pysgrld.run.identity import BUDGET, FREE_OPTIONS, identity, long_name, mismatch
 from pysgrld.run.scratch import PREFIX, scratch_name
+from pysgrld.run.several import chains_of, holds_chains
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +86,7 @@ class Decision(NamedTuple):
 
 
 def latest_run(root: Path = ROOT) -> Path:
-    """Return the run that a command means when it is not told.
+    """Return the run, or the folder of chains, that a command means when it is not told.
 
     Raises
     ------
@@ -94,11 +95,11 @@ def latest_run(root: Path = ROOT) -> Path:
     """
     with contextlib.suppress(OSError, ValueError):
         name = (root / LATEST).read_text("utf-8").strip()
-        if name and Path(name).name == name and is_run(root / name):
+        if name and Path(name).name == name and _runs(root / name):
             return root / name
     runs = []
     with contextlib.suppress(OSError):
-        runs = [path for path in root.iterdir() if not path.name.startswith(".") and is_run(path)]
+        runs = [path for path in root.iterdir() if not path.name.startswith(".") and _runs(path)]
     if not runs:
         raise MissingInputError(
             f"{root}: there is no run here; train one with 'sgmc train CORPUS', or name its folder"
@@ -106,14 +107,19 @@ def latest_run(root: Path = ROOT) -> Path:
 
     def age(path: Path) -> tuple[float, str]:
         with contextlib.suppress(OSError):
-            return (path / LOG).stat().st_mtime, path.name
+            return max((run / LOG).stat().st_mtime for run in _runs(path)), path.name
         return 0.0, path.name
 
     return max(runs, key=age)
 
 
+def _runs(path: Path) -> list[Path]:
+    """The run that a folder is, or the chains in it."""
+    return [path] if is_run(path) else chains_of(path)
+
+
 def set_latest(path: Path, root: Path = ROOT) -> None:
-    """Note that a run is the latest one, if it lies directly under `root`; never an error."""
+    """Note what is the latest run or folder of chains, if directly under `root`; never an error."""
     try:
         if path.parent.resolve() != root.resolve():
             return
@@ -154,7 +160,7 @@ def _check_writable(path: Path) -> None:
         return
 
 
-def _numbered(root: Path, name: str) -> tuple[Path, list[Path]]:
+def _numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Path, list[Path]]:
     """Return the next free name, and the runs called ``name``, ``name-2``, ..., newest first."""
     pattern = re.compile(re.escape(name) + r"(?:-([1-9]\d{0,8}))?")
     taken: dict[int, Path] = {}
@@ -164,19 +170,22 @@ def _numbered(root: Path, name: str) -> tuple[Path, list[Path]]:
                 taken[int(match[1] or 1)] = path
     number = max(taken, default=0) + 1
     free = root / (name if number == 1 else f"{name}-{number}")
-    return free, [path for _, path in sorted(taken.items(), reverse=True) if is_run(path)]
+    return free, [path for _, path in sorted(taken.items(), reverse=True) if holds(path)]
 
 
-def _named_run(resume: str, out: Path | None, root: Path) -> Path:
-    path = next((p for p in (Path(resume), root / resume) if is_run(p)), None)
+def _named_run(resume: str, out: Path | None, root: Path, holds: Callable[[Path], object]) -> Path:
+    path = next((p for p in (Path(resume), root / resume) if holds(p)), None)
     if path is None:
-        raise MissingInputError(f"--resume {resume}: is not a run (it has no config.json)")
+        what = "a run (it has no config.json)" if holds is is_run else "a folder of chains"
+        raise MissingInputError(f"--resume {resume}: is not {what}")
     if out is not None and out.resolve() != path.resolve():
         raise UsageError(f"--resume {resume} and --out {out}: must name the same folder")
     return path
 
 
-def find_run(*, out: Path | None, root: Path = ROOT, name: str, resume: str) -> Candidate:
+def find_run(
+    *, out: Path | None, root: Path = ROOT, name: str, resume: str, chains: bool = False
+) -> Candidate:
     """Look where a run is to go, before anything is read or made.
 
     Parameters
@@ -189,6 +198,8 @@ def find_run(*, out: Path | None, root: Path = ROOT, name: str, resume: str) -> 
         ``<corpus>-<algo>``.
     resume : str
         ``auto``, ``never``, or a run: its folder, or its name under `root`.
+    chains : bool
+        Whether folders of chains are looked for, and not runs.
 
     Raises
     ------
@@ -199,23 +210,27 @@ def find_run(*, out: Path | None, root: Path = ROOT, name: str, resume: str) -> 
     UsageError
         If `out` names another folder than `resume`.
     """
+    holds: Callable[[Path], object] = holds_chains if chains else is_run
     if resume not in ("auto", "never"):
-        path = _named_run(resume, out, root)
+        path = _named_run(resume, out, root, holds)
         _check_writable(path)
         return Candidate(path, (path,), named=True)
     if out is None:
         if root.is_symlink() or root.exists():
             _check_writable(root)
-        free, runs = _numbered(root, name)
+        free, runs = _numbered(root, name, holds)
         _check_writable(free)
         return Candidate(free, () if resume == "never" else tuple(runs), named=False)
     _check_writable(out)
-    if is_run(out):
+    if holds(out):
         if resume == "never":
             raise _holds_run(out)
         return Candidate(out, (out,), named=True)
     if out.is_dir() and any(not path.name.startswith(PREFIX) for path in out.iterdir()):
-        raise OutputError(f"{out}: is not empty and holds no run; name another folder with --out")
+        what = "no run"
+        if is_run(out) or chains_of(out):
+            what = "a run, not chains" if chains else "chains: give --chains too"
+        raise OutputError(f"{out}: is not empty and holds {what}; name another folder with --out")
     return Candidate(out, (), named=True)
 
 

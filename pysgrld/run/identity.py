@@ -36,6 +36,9 @@ FREE_OPTIONS = frozenset(
     }
 )
 
+#: What runs had that are older than the option: there it says nothing, and they go on.
+IMPLIED = {"--chain-id": 1}
+
 #: The free options that say how far a run goes.
 BUDGET = ("epochs", "iterations")
 
@@ -78,12 +81,16 @@ def identity(config: Mapping[str, Any], free: Iterable[str] | None = None) -> Id
     }
     fields["corpus"] = (config.get("corpus") or {}).get("fingerprint")
     # An option that is not there is one that is none: runs older than the option go on.
-    fields = {name: value for name, value in fields.items() if value is not None}
+    fields = {
+        name: value
+        for name, value in fields.items()
+        if value is not None and value != IMPLIED.get(name)
+    }
     return Identity(jsonio.plain(fields, where="options"))
 
 
 def _show(fields: Mapping[str, Any], name: str) -> str:
-    return str(fields.get(name, "none"))
+    return str(fields.get(name, IMPLIED.get(name, "none")))
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

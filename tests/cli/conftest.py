@@ -90,6 +90,14 @@ def trained(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def several(tmp_path_factory):
+    """Three finished chains of the same, the latest under ./sgmc-runs. Not to be changed."""
+    command = Sgmc(tmp_path_factory.mktemp("several"))
+    command("train", BIBLE, *SMALL, "--chains", "3")
+    return command
+
+
+@pytest.fixture(scope="session")
 def benched(tmp_path_factory):
     """A folder with the results of a quick bench in first.json, and what it printed."""
     command = Sgmc(tmp_path_factory.mktemp("benched"))

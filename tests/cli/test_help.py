@@ -14,7 +14,7 @@ pytestmark = pytest.mark.cli
 LEAVES = [
     ["train"], ["eval"], ["topics"], ["infer"], ["export"], ["corpus", "build"],
     ["corpus", "info"], ["checkpoint", "list"], ["checkpoint", "show"], ["checkpoint", "verify"],
-    ["bench"], ["reproduce"],
+    ["bench"], ["reproduce"], ["diagnose"],
 ]  # fmt: skip
 
 
@@ -64,7 +64,8 @@ def test_help_imports_no_numpy_and_no_core(tmp_path):
     code = (
         "import sys\nfrom pysgrld.cli import main\n"
         "for args in (['--help'], ['train', '--help'], ['eval', '--help'], ['corpus', '--help'],\n"
-        "             ['bench', '--help'], ['reproduce', '--help'], ['reproduce']):\n"
+        "             ['bench', '--help'], ['reproduce', '--help'], ['reproduce'],\n"
+        "             ['diagnose', '--help']):\n"
         "    try: main(args)\n"
         "    except SystemExit as end: assert end.code == 0\n"
         "print([m for m in sys.modules if m in ('numpy', 'tqdm', 'pysgrld.core')])"

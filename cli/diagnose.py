@@ -1,0 +1,156 @@
+"""``sgmc diagnose``."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pysgrld.parsers import integer, text
+
+from .options import Described, as_json, layer, plain, quiet, show_json, threads
+from .topics import wrap
+
+if TYPE_CHECKING:
+    from pysgrld.findings import Diagnosis, MatchedTopic, Measure
+
+#: Widest column of a topic's rows in the other chains; of more chains only JSON tells them.
+WIDEST = 24
+
+
+@click.command(
+    "diagnose",
+    cls=Described,
+    epilog="""\b
+Examples:
+  sgmc train --chains 4 corpus.txt && sgmc diagnose
+  sgmc diagnose runs/a            a folder of chains
+  sgmc diagnose runs/a/chain-1 runs/a/chain-3 --top 20
+  sgmc diagnose bible-scir        one run: its first half and its second
+  sgmc diagnose --burn-in 5000 --picture chains.png
+  sgmc diagnose --json | jq '.topics[] | select(.overlap < 0.7).id'""",
+)
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@plain("--top", "10", "words of each topic", parse=integer(1, 10_000), metavar="N")
+@layer
+@plain(
+    "--burn-in",
+    "the runs'",
+    "leave out samples up to this iteration",
+    parse=integer(0),
+    metavar="N",
+)
+@plain("--picture", "none", "also draw it: traces, overlaps, R-hat", parse=text, metavar="FILE.png")
+@as_json
+@quiet
+@threads
+def command(
+    runs: tuple[str, ...], top: int | None, layer: int | None, burn_in: int | None,
+    picture: str | None, **values: Any,
+) -> None:  # fmt: skip
+    """Tell which topics several chains share, and whether the chains have mixed.
+
+    RUN is a folder of chains ('sgmc train --chains'), or runs that differ in --chain-id or --seed
+    only. Each topic of the first chain is matched with one of every other chain. Overlap is the
+    probability that they have in common (1: the same). R-hat is near 1 where chains have mixed;
+    ESS is what their draws are worth in independent ones. See docs/diagnose.md.
+    """
+    from pysgrld.diagnosis import TOP, diagnose
+    from pysgrld.verdicts import verdict
+
+    from .progress import Screen
+
+    if picture is not None:
+        from pysgrld.picture import check_picture
+
+        check_picture(picture)
+    with Screen(quiet=values["quiet"]) as screen:
+        with screen.samples() as tell:
+            found = diagnose(
+                *runs, top=top or TOP, layer=layer or 1, burn_in=burn_in or 0,
+                threads=values["threads"], tell=tell,
+            )  # fmt: skip
+        if picture is not None:
+            from pysgrld.picture import draw
+
+            draw(found, picture)
+    if values["json"]:
+        show_json(_record(found) | {"verdict": verdict(found)})
+        return
+    _show(found, verdict(found))
+
+
+def _record(d: Diagnosis) -> dict[str, Any]:
+    """All numbers as plain values."""
+    from pysgrld.verdicts import is_mixed, is_same
+
+    record = d._asdict()
+    del record["traces"]
+    record["topics"] = [
+        topic._asdict()
+        | {
+            "same": is_same(topic), "mixed": is_mixed(topic), "rhat": topic.rhat, "ess": topic.ess,
+            "weight_measure": _plain(topic.weight_measure),
+            "words": [word._asdict() | {"measure": _plain(word.measure)} for word in topic.words],
+        }
+        for topic in d.topics
+    ]  # fmt: skip
+    if d.prediction is not None and d.traces is not None:
+        record["prediction"] = d.prediction._asdict() | {
+            "measure": _plain(d.prediction.measure), "traces": d.traces.tolist(),
+        }  # fmt: skip
+    return record
+
+
+def _plain(measure: Measure | None) -> dict[str, float] | None:
+    return None if measure is None else measure._asdict()
+
+
+def _show(d: Diagnosis, sentences: list[str]) -> None:
+    n, steps = d.chains, d.iterations
+    room = max(60, shutil.get_terminal_size().columns)
+    where = f"{d.runs[0].parent}: " if n > 1 and len({run.parent for run in d.runs}) == 1 else ""
+    what = f"{n} chains ({', '.join(run.name for run in d.runs)})" if n > 1 else f"{d.runs[0]}"
+    line = f"{where}{what}, {d.algo}, {len(steps)} samples each from iteration {steps[0]:,} to "
+    click.echo(_wrapped(f"{line}{steps[-1]:,}", room) + "\n")
+    width = max(len("others"), *(len(_others(t)) for t in d.topics))
+    others = n > 1 and width <= WIDEST
+    head = "topic  " + (f"{'others':<{width}}  " if others else "")
+    click.echo(f"{head}weight  overlap  R-hat    ESS  top words")
+    for topic in sorted(d.topics, key=lambda t: (-t.overlap, t.id)):
+        weight = sum(topic.weight) / n if topic.weight else None
+        left = f"{topic.id:>5}  " + (f"{_others(topic):<{width}}  " if others else "")
+        left += "     -" if weight is None else f"{100 * weight:>4.1f} %"
+        left += f"  {topic.overlap:>7.2f}  {_rhat(topic.rhat)}  {_size(topic.ess)}  "
+        fit = wrap([word.word for word in topic.words], max(24, room - len(left)))
+        click.echo(left + "".join(fit[:1]))
+    if d.prediction is not None:
+        m = d.prediction.measure
+        each = ", ".join(f"{value:.4f}" for value in d.prediction.log_probability)
+        size = min(m.ess_bulk, m.ess_tail)
+        line = f"held-out log probability of a token: {each}; R-hat {m.rhat:.2f}, ESS {size:,.0f}"
+        click.echo("\n" + _wrapped(line, room))
+    click.echo()
+    for sentence in sentences:
+        click.echo(_wrapped(sentence, min(room, 100)))
+
+
+def _wrapped(line: str, room: int) -> str:
+    return textwrap.fill(
+        line, room, break_on_hyphens=False, break_long_words=False, subsequent_indent="  "
+    )
+
+
+def _others(topic: MatchedTopic) -> str:
+    """Its rows in the other chains."""
+    return " ".join(map(str, topic.counterparts[1:]))
+
+
+def _rhat(value: float) -> str:
+    return "    -" if value != value else f"{value:>5.2f}" if value < 100 else "  >99"
+
+
+def _size(value: float) -> str:
+    return "    -" if value != value else f"{value:>5,.0f}"

@@ -1,0 +1,133 @@
+"""What a person sees while several chains train: one bar, or lines that name their chain."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .progress import Screen, evaluation_line, speed
+
+if TYPE_CHECKING:
+    from pysgrld.reporter import Position
+
+#: Figures of more chains than this are told as a range.
+EACH = 6
+
+
+class SeveralScreen(Screen):
+    """Tells a person what several chains are doing. A `pysgrld.chains.Teller`.
+
+    What every chain says alike is said once. In a log each evaluation of a chain is a line; on a
+    terminal there is one line when all chains have been evaluated, above one bar.
+
+    Parameters
+    ----------
+    chains : int
+    **how
+        As `Screen` has them.
+    """
+
+    def __init__(self, chains: int, **how: Any) -> None:
+        super().__init__(**how)
+        self.chains = chains
+        self._said: set[str] = set()
+        self._positions: dict[int, Position] = {}
+        self._records: dict[int, Mapping[str, Any]] = {}
+        self._ended: set[int] = set()
+        self._started: set[int] = set()
+
+    def note(self, line: str) -> None:
+        """Say a fact."""
+        self._said.add(line)
+        super().note(line)
+
+    def of_chain(self, number: int, event: str, *values: Any) -> None:
+        """Say what a chain says."""
+        if event == "moved":
+            self._moved_one(number, values[0])
+        elif event == "evaluated":
+            self._evaluated_one(number, values[0])
+        elif event == "started":
+            self._started_one(number, *values)
+        elif event == "finished":
+            self._ended.add(number)
+            self._line("finished", f"chain {number}: {values[1]}", chain=number)
+        elif event == "failed":
+            self._ended.add(number)
+            text = values[0].removeprefix("sgmc: ").removeprefix("error: ")
+            self._line("failed", f"chain {number}: error: {text}", always=True, chain=number)
+        elif values[0] not in self._said:
+            self._said.add(values[0])
+            # what is said before a chain starts is of all of them
+            line = f"chain {number}: {values[0]}" if number in self._started else values[0]
+            {"note": super().note, "warn": self.warn, "detail": self.detail}[event](line)
+
+    def all_done(self, folder: Path, number: int) -> None:
+        """Say that all chains are done, and what to type next."""
+        self._close()
+        if self.json_log:
+            self._line("finished", f"{number} chains are done", run=str(folder))
+            return
+        self._line("next", f"{number} chains are in {folder}; look at them with:")
+        name = self.shortest_name(folder)
+        for command in ("sgmc diagnose", "sgmc topics"):
+            self._line("next", f"  {command} {name}".rstrip())
+
+    # ---- of one chain
+
+    def _started_one(self, number: int, path: Path, line: str) -> None:
+        from pysgrld.run import RunDirectory
+
+        if not self._started:
+            self.described(RunDirectory.open(path))
+        self._started.add(number)
+        self._line("started", f"{path}: {line}", chain=number, run=str(path))
+
+    def _moved_one(self, number: int, position: Position) -> None:
+        self._positions[number] = position
+        now = list(self._positions.values())
+        total = sum(p.tokens_per_second for n, p in self._positions.items() if n not in self._ended)
+        state = f"{speed(total)}"
+        if known := [p.perplexity for p in now if math.isfinite(p.perplexity)]:
+            state += f", perplexity {_range(known, ',.1f')}"
+        state += self._left()
+        done = [p.iteration for p in now]
+        if self.terminal:
+            goal = sum(p.iterations for p in now) if len(now) == self.chains else 0
+            self._draw(f"{self.chains} chains", sum(done), goal or None, state)
+        elif self._due():
+            at = f"iteration {_range(done, ',')}"
+            of = max(p.iterations for p in now)
+            self._line("position", at + (f" of {of:,}" if of else "") + f", {state}")
+
+    def _evaluated_one(self, number: int, record: Mapping[str, Any]) -> None:
+        self.last = time.monotonic()
+        if not self.terminal:
+            self._line(
+                "evaluation", f"chain {number}: {evaluation_line(record)}", chain=number, **record
+            )
+            return
+        self._records[number] = record
+        if self._records.keys() | self._ended >= set(range(1, self.chains + 1)):
+            self._line("evaluation", merged(list(self._records.values())))
+            self._records.clear()
+
+
+def merged(records: Sequence[Mapping[str, Any]]) -> str:
+    """One line for the evaluations of several chains."""
+    line = f"iteration {_range([r['iteration'] for r in records], ',')}: "
+    unigram = records[0]["unigram_perplexity"]
+    if unigram is None:
+        return f"{line}{speed(sum(r['tokens_per_second'] for r in records))}, nothing held out"
+    what = "perplexity" if all(r["perplexity"] for r in records) else "point_perplexity"
+    values = [r[what] for r in records if r[what] is not None]
+    each = ", ".join(f"{v:,.1f}" for v in values) if len(values) <= EACH else _range(values, ",.1f")
+    return f"{line}{what.replace('_', ' ')} {each} (unigram {unigram:,.1f})"
+
+
+def _range(values: Sequence[float], form: str) -> str:
+    low, high = format(min(values), form), format(max(values), form)
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,172 @@
+"""Whether chains have mixed, and what their draws are worth: split R-hat and effective sample sizes.
+
+The definitions are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization,
+folding, and localization: an improved R-hat", Bayesian Analysis 16 (2021), with the conventions of
+ArviZ, whose figures these equal.
+"""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.types import Doubles
+
+#: Draws of a chain without which nothing can be said.
+FEWEST = 4
+#: Quantities that are worked on at a time: bounds the memory.
+BLOCK = 512
+#: The tails whose effective sample size is told.
+TAILS = (0.05, 0.95)
+
+
+class Convergence(NamedTuple):
+    """Figures of some quantities, each an array of one number for each.
+
+    Attributes
+    ----------
+    rhat : array
+        Rank-normalised split R-hat, the greater of bulk and folded; 1 where chains have mixed. NaN
+        of what never changes.
+    bulk, tail : array
+        Effective sample sizes: what the draws of all chains are worth in independent ones, in the
+        middle of the distribution and in its 5 % tails.
+    """
+
+    rhat: Doubles
+    bulk: Doubles
+    tail: Doubles
+
+
+def convergence(draws: Doubles) -> Convergence:
+    """R-hat and effective sample sizes of many quantities.
+
+    Parameters
+    ----------
+    draws : (C, N, ...)
+        N draws of each of C chains. One chain is compared with itself, its first half with its
+        second.
+
+    Returns
+    -------
+    Convergence
+        Of the shape of the further axes; NaN where a quantity has one, or where N is below 4.
+    """
+    shape = draws.shape[2:]
+    flat = np.asarray(draws, np.float64).reshape(*draws.shape[:2], int(np.prod(shape)))
+    found = np.full((3, flat.shape[2]), np.nan)
+    if flat.shape[1] >= FEWEST and flat.shape[0] >= 1:
+        for begin in range(0, flat.shape[2], BLOCK):
+            some = slice(begin, begin + BLOCK)
+            for row, figure in enumerate((rhat, bulk, tail)):
+                found[row, some] = figure(flat[:, :, some])
+    return Convergence(*(row.reshape(shape) for row in found))
+
+
+def rhat(draws: Doubles) -> Doubles:
+    """Rank-normalised split R-hat of (C, N, M) draws, (M,): the greater of bulk and folded.
+
+    Folded about the median it also tells chains of the same centre and different spread apart
+    (Vehtari et al. 2021, section 3).
+    """
+    halves = _halves(draws)
+    with np.errstate(invalid="ignore"):  # infinity minus infinity: no number, as the result is
+        folded = np.abs(halves - np.median(halves, axis=(0, 1)))
+    greater = np.maximum(_scaled(halves), _scaled(folded))
+    return np.where(np.isnan(halves).any(axis=(0, 1)), np.nan, greater)
+
+
+def bulk(draws: Doubles) -> Doubles:
+    """Effective sample size of (C, N, M) draws after rank normalisation, (M,)."""
+    halves = _halves(draws)
+    sizes = _effective(_normal_scores(halves))
+    return np.where(np.isnan(halves).any(axis=(0, 1)), np.nan, sizes)
+
+
+def tail(draws: Doubles) -> Doubles:
+    """The smaller of the effective sample sizes of the 5 % and 95 % quantiles, (M,)."""
+    sizes = []
+    for q in TAILS:
+        # at or below the quantile are the same draws whether or not it is interpolated
+        below = draws <= np.quantile(draws, q, axis=(0, 1), method="lower")
+        sizes.append(_effective(_halves(below.astype(np.float64))))
+    return np.where(np.isnan(draws).any(axis=(0, 1)), np.nan, np.minimum(*sizes))
+
+
+def _halves(draws: Doubles) -> Doubles:
+    """First and second half of every chain as chains; the middle draw of an odd number is left out."""
+    half = draws.shape[1] // 2
+    return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
+
+
+def _normal_scores(draws: Doubles) -> Doubles:
+    """Normal quantiles of the ranks among all draws of a quantity, ties at their mean rank."""
+    flat = draws.reshape(-1, draws.shape[2])
+    size = len(flat)
+    order = np.argsort(flat, axis=0, kind="stable")
+    ascending = np.take_along_axis(flat, order, axis=0)
+    place = np.arange(size)[:, None]
+    new = np.ones(flat.shape, bool)
+    new[1:] = ascending[1:] != ascending[:-1]
+    first = np.maximum.accumulate(np.where(new, place, 0), axis=0)
+    ends = np.ones(flat.shape, bool)
+    ends[:-1] = new[1:]
+    last = np.minimum.accumulate(np.where(ends, place, size)[::-1], axis=0)[::-1]
+    # twice the mean rank, counted from 1, is a whole number: a table has all there can be
+    quantile = NormalDist().inv_cdf
+    table = np.array([
+        quantile((i / 2 - 3 / 8) / (size + 1 / 4)) if 2 <= i <= 2 * size else np.nan
+        for i in range(2 * size + 1)
+    ])  # fmt: skip
+    scores = np.empty(flat.shape)
+    np.put_along_axis(scores, order, table[first + last + 2], axis=0)
+    return scores.reshape(draws.shape)
+
+
+def _scaled(draws: Doubles) -> Doubles:
+    """R-hat of chains after rank normalisation: sqrt of (B/W + n - 1) / n."""
+    scores = _normal_scores(draws)
+    n = scores.shape[1]
+    between = n * scores.mean(axis=1).var(axis=0, ddof=1)
+    within = scores.var(axis=1, ddof=1).mean(axis=0)
+    constant = np.ptp(scores, axis=(0, 1)) == 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.sqrt((between / within + n - 1) / n)
+    return np.where(constant, np.nan, found)
+
+
+def _effective(draws: Doubles) -> Doubles:
+    """Effective sample size of all chains together (Vehtari et al. 2021, section 3.2).
+
+    Autocorrelations are summed in pairs as far as Geyer's initial positive sequence goes, each pair
+    no greater than the one before; at most S log10 S of S draws.
+    """
+    chains, n, _ = draws.shape
+    centred = draws - draws.mean(axis=1, keepdims=True)
+    size = 1 << (2 * n - 1).bit_length()
+    spectrum = np.fft.rfft(centred, size, axis=1)
+    power = spectrum.real**2 + spectrum.imag**2
+    covariance = np.fft.irfft(power, size, axis=1)[:, :n].mean(axis=0) / n
+    within = covariance[0] * n / (n - 1)
+    total = covariance[0].copy()
+    if chains > 1:
+        total += draws.mean(axis=1).var(axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rho = 1.0 - (within - covariance) / total
+    rho[0] = 1.0
+    pairs = max(1, -(-(n - 2) // 2))
+    even = rho[: 2 * pairs : 2]
+    sums = even + rho[1 : 2 * pairs : 2]
+    # the last pair that is looked at: the first that is not positive, or there are no more
+    stop = sums <= 0
+    last = np.where(stop.any(axis=0), stop.argmax(axis=0), pairs - 1)
+    falling = np.minimum.accumulate(sums, axis=0)
+    counted = np.where(np.arange(pairs)[:, None] < last, falling, 0.0).sum(axis=0)
+    rest, pair = (np.take_along_axis(a, last[None, :], axis=0)[0] for a in (even, sums))
+    tau = -1.0 + 2.0 * counted + np.where((rest > 0) | (pair >= 0), rest, 0.0)
+    draws_in_all = chains * n
+    tau = np.maximum(tau, 1.0 / np.log10(draws_in_all))
+    constant = np.ptp(draws, axis=(0, 1)) < np.finfo(float).resolution
+    return np.where(constant, float(draws_in_all), draws_in_all / tau)

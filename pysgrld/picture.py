@@ -1,0 +1,97 @@
+"""A diagnosis as a picture: traces, overlaps, R-hat."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pysgrld.errors import UsageError
+from pysgrld.experiments.frame import new_figure, require_matplotlib, write_png
+from pysgrld.findings import Diagnosis
+from pysgrld.verdicts import MIXED, SAME
+
+#: Colours of chains, in turn; told apart by those who do not see red and green too.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+#: R-hat is drawn up to here.
+GREATEST = 4.0
+
+
+def check_picture(path: str) -> None:
+    """Refuse what cannot be drawn before anything is computed.
+
+    Raises
+    ------
+    UsageError
+        If matplotlib is not there, or the name is not that of a PNG file.
+    """
+    require_matplotlib("--picture needs", "")
+    if Path(path).suffix.lower() != ".png":
+        raise UsageError(f"--picture {path}: name a file that ends in .png")
+
+
+def draw(d: Diagnosis, path: str | Path) -> Path:
+    """Write the picture as a PNG file; needs matplotlib."""
+    figure = new_figure(10.0, 3.6)
+    left, middle, right = figure.subplots(1, 3)
+    _traces(left, d)
+    _overlaps(middle, d)
+    _rhats(right, d)
+    return write_png(Path(path), figure)
+
+
+def _traces(axes: Any, d: Diagnosis) -> None:
+    axes.set_title("Held-out documents")
+    axes.set_xlabel("iteration")
+    axes.set_ylabel("log probability of a token")
+    if d.traces is None:
+        axes.text(0.5, 0.5, "not compared", ha="center", transform=axes.transAxes)
+        return
+    for i, (run, trace) in enumerate(zip(d.runs, d.traces, strict=True)):
+        axes.plot(d.iterations, trace, lw=0.9, color=COLOURS[i % len(COLOURS)], label=run.name)
+    if d.chains <= len(COLOURS):
+        axes.legend(fontsize=7, frameon=False, loc="lower right")
+
+
+def _overlaps(axes: Any, d: Diagnosis) -> None:
+    overlaps = np.sort([topic.overlap for topic in d.topics])[::-1]
+    axes.set_title("Topics in common" if d.chains > 1 else "Topics of both halves")
+    axes.bar(
+        np.arange(len(overlaps)) + 1, overlaps, width=1.0, linewidth=0,
+        color=[COLOURS[0] if o >= SAME else "#bbbbbb" for o in overlaps],
+    )  # fmt: skip
+    axes.axhline(SAME, color="black", lw=0.8, ls="--")
+    n = int((overlaps >= SAME).sum())
+    axes.text(
+        0.98, 0.95, f"{n} of {len(overlaps)} are the same", ha="right", va="top",
+        transform=axes.transAxes,
+    )  # fmt: skip
+    axes.set_ylim(0, 1.15)
+    axes.set_xlabel("topics, the most alike first")
+    axes.set_ylabel("overlap of the least similar " + ("chains" if d.chains > 1 else "halves"))
+
+
+def _rhats(axes: Any, d: Diagnosis) -> None:
+    parts = {
+        "top words": [w.measure.rhat for t in d.topics for w in t.words],
+        "weights": [t.weight_measure.rhat for t in d.topics if t.weight_measure],
+    }
+    bins = np.geomspace(0.99, GREATEST, 40)
+    for (name, values), colour in zip(parts.items(), ("#bbbbbb", COLOURS[0]), strict=True):
+        known = np.array(values)[~np.isnan(values)]
+        if len(known):
+            share = np.full(len(known), 100 / len(known))
+            axes.hist(
+                np.minimum(known, GREATEST), bins=bins, weights=share, label=name, color=colour,
+                alpha=0.75,
+            )  # fmt: skip
+    axes.axvline(MIXED, color="black", lw=0.8, ls="--")
+    axes.set_xscale("log")
+    ticks = [MIXED, 1.5, 2.0, 3.0, GREATEST]
+    axes.set_xticks(ticks, [f"{t:g}" for t in ticks[:-1]] + [f"{GREATEST:g}+"])
+    axes.minorticks_off()
+    axes.set_title("Mixing")
+    axes.set_xlabel(f"split R-hat (mixed: left of {MIXED:g})")
+    axes.set_ylabel("% of the quantities")
+    axes.legend(fontsize=7, frameon=False)

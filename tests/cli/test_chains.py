@@ -1,0 +1,349 @@
+"""``sgmc train --chains``: independent chains, stopped and continued as one."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pysgrld.run import RunDirectory, chains_of
+
+pytestmark = pytest.mark.cli
+
+SGMC = Path(sys.executable).with_name("sgmc")
+BIBLE = Path(__file__).parents[2] / "data" / "docword.bible.txt.gz"
+#: What the fixtures train.
+SMALL = ("-k", "8", "--minibatch", "100", "--sweeps", "4", "--warm-up", "20", "--iterations", "60")
+#: Long enough to be disturbed, with all that a chain leaves.
+LONG = (*SMALL[:-1], "400", "--eval-every", "50")
+
+
+def digest(run):
+    """Of the newest checkpoint's state and all kept samples."""
+    found = hashlib.sha256()
+    newest = max((run / "checkpoints").glob("step-*"))
+    found.update((newest / "state.safetensors").read_bytes())
+    for path in sorted((run / "samples").glob("step-*")):
+        found.update(path.name.encode() + path.read_bytes())
+    return found.hexdigest()
+
+
+def states(folder):
+    return [RunDirectory.open(run).status.get("state") for run in chains_of(folder)]
+
+
+def wait_for(what, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def under_way(folder, number):
+    """Whether all chains have passed their first evaluation."""
+    chains = chains_of(folder)
+    return len(chains) == number and all((c / "metrics.jsonl").stat().st_size for c in chains)
+
+
+@contextlib.contextmanager
+def started(sgmc, *args):
+    """The command at work; killed where a test fails meanwhile."""
+    with sgmc.start(*args) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def undisturbed_chains(sgmc_module):
+    sgmc_module("train", BIBLE, *LONG, "--chains", "3", "--out", "whole", "--threads", "2")
+    return [digest(run) for run in chains_of(sgmc_module.folder / "whole")]
+
+
+def test_each_chain_is_a_run_and_the_first_is_the_plain_one(several, trained, undisturbed):
+    """Red with: the number of the chain left out of the keys; held-out documents chosen by it."""
+    folder = several.folder / "sgmc-runs/bible-scir"
+    chains = chains_of(folder)
+    assert [run.name for run in chains] == ["chain-1", "chain-2", "chain-3"]
+    found = [several.topics_hash(f"sgmc-runs/bible-scir/{run.name}") for run in chains]
+    assert found[0] == undisturbed
+    assert len(set(found)) == 3
+    plain = trained.folder / "sgmc-runs/bible-scir"
+    assert digest(chains[0]) == digest(plain)
+    parts = [f"holdout/{part}" for part in ("observed", "held-out")]
+    same = [f"{part}/{name}.npy" for part in parts for name in ("indptr", "indices", "counts")]
+    same += ["vocab.txt", "word-counts.npy"]
+    for run in chains:
+        assert RunDirectory.open(run).status["state"] == "finished"
+        for name in same:
+            assert (run / name).read_bytes() == (plain / name).read_bytes(), name
+    assert [RunDirectory.open(run).config["options"]["chain-id"] for run in chains] == [1, 2, 3]
+
+
+def test_figures_of_another_chain_are_those_of_its_training(several):
+    """Red with: documents scored, or rows looked at, with the first chain's keys."""
+    run = several.folder / "sgmc-runs/bible-scir/chain-2"
+    last = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
+    found = json.loads(several("eval", "bible-scir/chain-2", "--json").stdout)
+    for name in ("perplexity", "point_perplexity", "unigram_perplexity"):
+        assert found[name] == last[name]
+
+
+def test_the_corpus_is_stored_once(several):
+    folder = several.folder / "sgmc-runs/bible-scir"
+    assert (folder / "corpus" / "meta.json").is_file()
+    assert not list(folder.glob("chain-*/corpus"))
+
+
+def test_commands_take_the_first_chain_where_a_run_is_meant(several):
+    assert (several.folder / "sgmc-runs/latest").read_text() == "bible-scir\n"
+    for command in (["topics"], ["topics", "bible-scir"], ["eval"]):
+        assert "bible-scir/chain-1" in several(*command).stdout
+    assert "bible-scir/chain-2" in several("topics", "bible-scir/chain-2").stdout
+
+
+def test_a_chain_of_a_job_array_is_the_chain_of_that_number(sgmc, several):
+    sgmc.train("--chain-id", "3", "--threads", "1", out="array/chain-3")
+    folder = several.folder / "sgmc-runs/bible-scir"
+    assert digest(sgmc.folder / "array/chain-3") == digest(folder / "chain-3")
+    other = sgmc.train("--chain-id", "2", out="array/chain-3", code=78)
+    assert "--chain-id: 3 -> 2" in other.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+def test_a_signal_to_the_parent_stops_all_and_the_same_command_goes_on(
+    sgmc, undisturbed_chains, number
+):
+    """Red with: orders sent to the first chain only; a resumed chain given another number."""
+    args = ("train", BIBLE, *LONG, "--chains", "3", "--out", "all")
+    with started(sgmc, *args) as process:
+        wait_for(lambda: under_way(sgmc.folder / "all", 3))
+        os.kill(process.pid, number)
+        said = process.stderr.read()
+        assert process.wait(timeout=60) == 85, said
+    assert f"sgmc: {number.name}: chains" in said
+    assert "interrupted" in states(sgmc.folder / "all")
+    assert "Traceback" not in said
+    done = sgmc(*args)
+    assert "goes on from iteration" in done.stderr
+    assert [digest(run) for run in chains_of(sgmc.folder / "all")] == undisturbed_chains
+
+
+def test_a_killed_chain_does_not_end_the_others(sgmc, undisturbed_chains):
+    args = ("train", BIBLE, *LONG, "--chains", "3", "--out", "all")
+    with started(sgmc, *args) as process:
+        wait_for(lambda: under_way(sgmc.folder / "all", 3))
+        os.kill(RunDirectory.open(sgmc.folder / "all/chain-2").status["pid"], signal.SIGKILL)
+        said = process.stderr.read()
+        assert process.wait(timeout=60) == 87, said
+    assert "chain 2: error: was killed, for want of memory" in said
+    assert "chain 2 failed, 2 of 3 are done" in said
+    assert states(sgmc.folder / "all")[::2] == ["finished", "finished"]
+    done = sgmc(*args)
+    assert done.stderr.count("finished already: nothing to do") == 2
+    assert [digest(run) for run in chains_of(sgmc.folder / "all")] == undisturbed_chains
+
+
+def test_chains_end_in_order_when_the_parent_is_killed(sgmc, undisturbed_chains):
+    """Red with: the end of the pipe not heard."""
+    chains = ("--chains", "2", "--out", "all")
+    args = ("train", BIBLE, *LONG, "--iterations", "1000000", *chains)
+    with started(sgmc, *args) as process:
+        wait_for(lambda: under_way(sgmc.folder / "all", 2))
+        process.kill()
+        process.wait()
+    wait_for(lambda: states(sgmc.folder / "all") == ["interrupted"] * 2)
+    reason = RunDirectory.open(sgmc.folder / "all/chain-1").status["reason"]
+    assert "the command that started the chains has ended" in reason
+    steps = [RunDirectory.open(run).status["step"] for run in chains_of(sgmc.folder / "all")]
+    wait_for(lambda: not any(held(run) for run in chains_of(sgmc.folder / "all")))
+    if max(steps) < 400:
+        sgmc("train", BIBLE, *LONG, *chains)
+        found = [digest(run) for run in chains_of(sgmc.folder / "all")]
+        assert found == undisturbed_chains[:2]
+
+
+def held(run):
+    with (run / "lock").open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
+def test_a_second_interrupt_ends_all_at_once(sgmc):
+    """Red with: the chains left to end by themselves."""
+    args = ("train", BIBLE, "-k", "100", "--sweeps", "1000", "--iterations", "1000", "--chains", "2",
+            "--out", "all")  # fmt: skip
+    with started(sgmc, *args) as process:
+        wait_for(lambda: states(sgmc.folder / "all") == ["running"] * 2)
+        pids = [RunDirectory.open(run).status["pid"] for run in chains_of(sgmc.folder / "all")]
+        os.kill(process.pid, signal.SIGINT)
+        time.sleep(0.3)
+        os.kill(process.pid, signal.SIGINT)
+        said = process.stderr.read()
+        assert process.wait(timeout=60) == 130, said
+    assert "stopped at once" in said
+    assert "Traceback" not in said
+    for pid in pids:
+        assert not Path(f"/proc/{pid}").exists()
+    assert not list((sgmc.folder / "all").glob("chain-*/checkpoints/step-*"))  # none was waited for
+
+
+def test_a_chain_that_is_held_fails_alone_with_its_code(sgmc):
+    args = ("train", BIBLE, *SMALL, "--chains", "2", "--out", "all")
+    sgmc(*args, "--iterations", "30")
+    with (sgmc.folder / "all/chain-2/lock").open("r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        said = sgmc(*args, code=75).stderr
+    assert "chain 2: error: all/chain-2: is " in said
+    assert RunDirectory.open(sgmc.folder / "all/chain-1").status["step"] == 60
+
+
+def test_more_chains_can_be_added_and_done_ones_are_left(sgmc, several):
+    args = ("train", BIBLE, *SMALL)
+    sgmc(*args, "--chains", "2")
+    first = (sgmc.folder / "sgmc-runs/bible-scir/chain-1/log.jsonl").read_bytes()
+    done = sgmc(*args, "--chains", "3")
+    assert done.stderr.count("finished already") == 2
+    assert (sgmc.folder / "sgmc-runs/bible-scir/chain-1/log.jsonl").read_bytes() == first
+    folder = several.folder / "sgmc-runs/bible-scir"
+    for name in ("chain-1", "chain-2", "chain-3"):
+        assert digest(sgmc.folder / "sgmc-runs/bible-scir" / name) == digest(folder / name)
+    sgmc(*args, "--chains", "3")  # all are done: another folder, as for a plain run
+    assert len(chains_of(sgmc.folder / "sgmc-runs/bible-scir-2")) == 3
+    assert (sgmc.folder / "sgmc-runs/latest").read_text() == "bible-scir-2\n"
+
+
+def test_text_is_read_once_for_all_chains(sgmc):
+    lines = Path(__file__).parents[1] / "data" / "tiny.txt"
+    text = "".join(f"{line}\n" for line in lines.read_text().splitlines() for _ in range(20))
+    (sgmc.folder / "some.txt").write_text(text)
+    args = ("train", "some.txt", "-k", "2", "--iterations", "5", "--algo", "gibbs", "--min-df", "1",
+            "--max-df", "1.0", "--chains", "2", "--out", "all")  # fmt: skip
+    said = sgmc(*args).stderr
+    assert said.count("reading: ") <= 1
+    assert not list((sgmc.folder / "all").glob("chain-*/corpus"))
+    prints = {RunDirectory.open(run).config["corpus"]["fingerprint"]
+              for run in chains_of(sgmc.folder / "all")}  # fmt: skip
+    assert len(prints) == 1
+    (sgmc.folder / "all").rename(sgmc.folder / "moved")
+    found = json.loads(sgmc("eval", "moved", "--coherence", "--json").stdout)
+    assert found["coherence"]["documents"] > 0
+
+
+def test_a_stored_corpus_is_read_where_it_lies(sgmc):
+    sgmc("corpus", "build", BIBLE, "-o", "built")
+    sgmc("train", "built", *SMALL, "--chains", "2", "--out", "all")
+    assert sorted(p.name for p in (sgmc.folder / "all").iterdir()) == ["chain-1", "chain-2"]
+
+
+def test_a_stream_is_read_by_each_chain(sgmc):
+    sgmc("train", BIBLE, *SMALL[:-1], "8", "--corpus-size", "1100", "--shuffle-buffer", "300",
+         "--chains", "2", "--out", "all")  # fmt: skip
+    chains = chains_of(sgmc.folder / "all")
+    assert digest(chains[0]) != digest(chains[1])
+    same = [(run / "holdout/observed/indices.npy").read_bytes() for run in chains]
+    assert same[0] == same[1]
+
+
+def test_memory_is_that_of_all_chains(sgmc):
+    args = ("train", BIBLE, *SMALL, "--out", "all", "--max-memory", "200M")
+    said = sgmc(*args, "--chains", "3", code=87).stderr
+    assert "each of 3 chains needs about" in said
+    assert "use fewer --chains" in said
+    assert not (sgmc.folder / "all").exists()
+    sgmc(*args, "--chains", "2")
+
+
+def test_threads_are_shared_out(sgmc):
+    sgmc("train", BIBLE, *SMALL, "--chains", "2", "--out", "all", "--threads", "5")
+    for run in chains_of(sgmc.folder / "all"):
+        assert RunDirectory.open(run).config["options"]["threads"] == 2
+
+
+def test_a_json_log_names_the_chain_of_every_line(sgmc):
+    done = sgmc("train", BIBLE, *SMALL, "--chains", "2", "--out", "all", "--json-log")
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    ends = [line["chain"] for line in lines if line["event"] == "evaluation"
+            and line["iteration"] == 60]  # fmt: skip
+    assert sorted(ends) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (["-", "--chains", "2"], 2, "store it first, with 'sgmc corpus build"),
+        ([BIBLE, "--chains", "2", "--chain-id", "2"], 2, "leave --chain-id out"),
+        ([BIBLE, "--chains", "0"], 2, "--chains"),
+        ([BIBLE, "--chains", "two"], 2, "--chains"),
+        ([BIBLE, "--chain-id", "0"], 2, "--chain-id"),
+        (["nothing.txt", "--chains", "2"], 66, "nothing.txt"),
+        ([BIBLE, "--chains", "2", "--resume", "nobody"], 66, "is not a folder of chains"),
+    ],
+)
+def test_bad_usage_is_said_in_one_line(sgmc, args, code, said):
+    done = sgmc("train", *args, "--iterations", "2", code=code)
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert list(sgmc.folder.iterdir()) == []
+
+
+def test_folders_that_hold_something_else_are_refused(sgmc):
+    sgmc.train(out="plain")
+    said = sgmc.train("--chains", "2", out="plain", code=73).stderr
+    assert "holds a run, not chains" in said
+    sgmc.train("--chains", "2", out="all")
+    assert "give --chains too" in sgmc.train(out="all", code=73).stderr
+    again = sgmc.train("--chains", "2", "--resume", "never", out="all", code=73).stderr
+    assert "never starts anew" in again
+    other = sgmc.train("--chains", "2", "--seed", "4", out="all", code=78).stderr
+    assert "all/chain-1: is a chain of another configuration" in other
+    assert "--seed: 0 -> 4" in other
+    sgmc.train("--chains", "2", "--resume", "all", out="all")
+
+
+def test_a_closed_standard_error_stops_nothing(sgmc):
+    command = [SGMC, "train", BIBLE, *SMALL, "--chains", "2", "--out", "all"]
+    line = " ".join(map(str, command)) + " 2>&-"
+    done = subprocess.run(["sh", "-c", line], cwd=sgmc.folder, check=False, timeout=120)
+    assert done.returncode == 0
+    assert states(sgmc.folder / "all") == ["finished", "finished"]
+
+
+def test_a_checkpoint_of_all_is_asked_for_by_a_signal(sgmc):
+    args = ("train", BIBLE, *LONG, "--iterations", "1000000", "--chains", "2", "--out", "all")
+    with started(sgmc, *args) as process:
+        wait_for(lambda: under_way(sgmc.folder / "all", 2))
+        os.kill(process.pid, signal.SIGUSR2)
+        folders = [run / "checkpoints" for run in chains_of(sgmc.folder / "all")]
+        wait_for(lambda: all(list(folder.glob("step-*")) for folder in folders))
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(timeout=60) == 85
+
+
+def test_a_time_limit_is_that_of_all_chains(sgmc):
+    args = ("train", BIBLE, *LONG, "--iterations", "1000000", "--chains", "2", "--out", "all")
+    said = sgmc(*args, "--time-limit", "12s", code=85).stderr
+    assert "sgmc: time limit: chains 1, 2 stopped" in said
+    reasons = [RunDirectory.open(run).status["reason"] for run in chains_of(sgmc.folder / "all")]
+    assert reasons == ["time limit", "time limit"]
+
+
+def test_an_error_of_the_disk_is_said_of_each_chain_with_its_code(sgmc):
+    fail = os.environ | {"SGMC_TEST": "1", "SGMC_FAILPOINT": "commit.rename:ENOSPC:1+"}
+    args = ("train", BIBLE, *SMALL, "--chains", "2", "--out", "all", "-q")
+    done = sgmc(*args, code=74, env=fail)
+    assert "chain 1: error: all/chain-1" in done.stderr
+    assert "chain 2: error: all/chain-2" in done.stderr
+    assert "chains 1, 2 failed, 0 of 2 are done" in done.stderr
+    assert "Traceback" not in done.stderr
