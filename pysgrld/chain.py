@@ -14,6 +14,7 @@ from pysgrld.errors import CheckpointError, NumericalError
 from pysgrld.models import MODELS, documents_of
 from pysgrld.restore import check_topics, put_back
 from pysgrld.samplers import SAMPLERS, add_phi, lazy, read, sampler_of
+from pysgrld.samplers.scir import average_rate
 from pysgrld.schedule import WARM_UP, Schedule, noise_inflation
 from pysgrld.stream import Ahead, Minibatches
 from pysgrld.types import (
@@ -122,10 +123,7 @@ class Chain:
         """
         if self.sampler.full_batch:
             return 1.0
-        h = self.schedule(0)
-        if self.topics.natural:
-            v, k = self.topics.shape
-            h *= 1.0 + self.tokens / (k * v * self.topics.prior)
+        h = self.schedule(0) * average_rate(self.topics, self.tokens)
         return noise_inflation(h, self.stream.documents, self.stream.size)
 
     @property

@@ -31,6 +31,7 @@ from pysgrld.run import Checkpoint, RunDirectory, chains_of, latest_run, list_ch
 from pysgrld.run.choose import ROOT
 from pysgrld.run.create import is_run
 from pysgrld.samplers import read, sampler_of
+from pysgrld.samplers.scir import average_rate
 from pysgrld.schedule import Schedule, noise_inflation
 from pysgrld.stream import chain_of, choose_holdout
 from pysgrld.types import Array, Block, Documents, Doubles, Floats, Int64s, Key, Parts
@@ -173,8 +174,9 @@ class Results:
 
         1 + tanh(h/2) D/B (Baker et al. 2018, corollary 3.2): exact for ``scir``.
         """
-        documents = self.run.config["corpus"]["training_documents"]
-        return noise_inflation(self.step_size(step), documents, self.options["minibatch"])
+        corpus = self.run.config["corpus"]
+        h = self.step_size(step) * average_rate(self.blocks[0], corpus["training_tokens"])
+        return noise_inflation(h, corpus["training_documents"], self.options["minibatch"])
 
     def step_size(self, step: int) -> float:
         """Step size of the sampling iteration after ``step``."""

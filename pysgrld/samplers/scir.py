@@ -81,6 +81,12 @@ def step_log(
     return state
 
 
+def average_rate(block: Block, tokens: float) -> float:
+    """Rate of the process of an average topic: 1, or the natural 1 + N_k / s_k."""
+    v, k = block.shape
+    return 1.0 + tokens / (k * v * block.prior) if block.natural else 1.0
+
+
 def refresh_scale(key: Key, state: State, stats: Statistics, block: Block) -> State:
     """Redraw s_k ~ Gamma(V eta + N_k) given the counts, log state only.
 
