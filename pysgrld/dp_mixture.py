@@ -10,7 +10,8 @@ import numpy as np
 from pysgrld.errors import NotFittedError, UsageError
 from pysgrld.estimator import Estimator, Rule, positive, whole
 from pysgrld.matrices import as_documents
-from pysgrld.models.dpmm import Mixture, Settings, log_likelihoods, logsumexp
+from pysgrld.models.dpmm import Mixture, Settings
+from pysgrld.models.multinomials import log_likelihoods, logsumexp
 from pysgrld.resources import threads
 from pysgrld.stream import Stream
 from pysgrld.types import Documents, Doubles, Int64s

@@ -10,7 +10,7 @@ from pysgrld.errors import UsageError
 from pysgrld.estimator import Rule, TopicModel, normalised, positive, whole
 from pysgrld.matrices import as_documents, in_units
 from pysgrld.models.dlda import name_of, projection
-from pysgrld.options import LAZY, LINKS
+from pysgrld.options import CIR_RATES, LAZY, LINKS
 from pysgrld.parsers import MAX_LAYERS
 from pysgrld.types import Documents, Doubles
 
@@ -37,6 +37,8 @@ class LDA(TopicModel):
     lazy : {"auto", "on", "off"}
         ``scir``: bring a word's row up to date only when it is next read; ``auto`` where a
         minibatch holds few of the words.
+    cir_rate : {"paper", "natural"}, optional
+        ``scir``: rate of a topic's process, the paper's 1 or 1 + N_k/s_k.
     warm_up, burn_in : int, optional
         Noise-free iterations, and iterations before the first posterior sample.
     max_iter : int, optional
@@ -79,7 +81,8 @@ class LDA(TopicModel):
     model = "lda"
     options_of: ClassVar = {
         "n_components": "topics", "algo": "algo", "alpha": "alpha", "eta": "eta",
-        "minibatch": "minibatch", "sweeps": "sweeps", "lazy": "lazy", "random_state": "seed",
+        "minibatch": "minibatch", "sweeps": "sweeps", "lazy": "lazy", "cir_rate": "cir-rate",
+        "random_state": "seed",
     }  # fmt: skip
 
     def __init__(
@@ -93,6 +96,7 @@ class LDA(TopicModel):
         sweeps: int | None = None,
         step_size: tuple[float, float, float] | None = None,
         lazy: str = "auto",
+        cir_rate: str | None = None,
         warm_up: int | None = None,
         burn_in: int | None = None,
         max_iter: int | None = None,
@@ -109,6 +113,7 @@ class LDA(TopicModel):
         self.sweeps = sweeps
         self.step_size = step_size
         self.lazy = lazy
+        self.cir_rate = cir_rate
         self.warm_up = warm_up
         self.burn_in = burn_in
         self.max_iter = max_iter
@@ -125,6 +130,12 @@ class LDA(TopicModel):
             Rule("alpha", self.alpha, positive(self.alpha), "alpha > 0"),
             Rule("eta", self.eta, self.eta is not None and positive(self.eta), "eta > 0"),
             Rule("lazy", self.lazy, self.lazy in LAZY, f"lazy in {', '.join(LAZY)}"),
+            Rule(
+                "cir-rate",
+                self.cir_rate,
+                self.cir_rate in CIR_RATES,
+                f"cir_rate in {', '.join(CIR_RATES)}",
+            ),
             *self._shared_rules(),
         ]
 

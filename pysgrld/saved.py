@@ -76,7 +76,7 @@ def load(cls: type[Model], path: Path) -> Model:
         )
     parameters = run.config.get("command", {}).get("estimator")
     if parameters is None:
-        parameters = {name: options[option] for name, option in cls.options_of.items()} | {
+        parameters = {name: options.get(option) for name, option in cls.options_of.items()} | {
             "total_samples": corpus["training_documents"]
         }
     model = cls(**parameters)

@@ -58,7 +58,8 @@ def test_natural_rate_stopped_and_on_other_threads(sgmc, eta):
 
 def test_lazy_rows_stopped_looked_at_and_on_other_threads(sgmc):
     """Red with: a look that corrects the sums of the chain itself."""
-    lazy = ("--lazy", "on", "--samples", "3")
+    # the warm-up is over when it is stopped
+    lazy = ("--lazy", "on", "--samples", "3", "--warm-up", "4")
     sgmc.train(*lazy, out="whole")
     sgmc.stop_midway(signal.SIGKILL, *lazy, "--checkpoint-every", "7")
     assert "goes on from iteration" in sgmc.train(*lazy, "--threads", "2").stderr
