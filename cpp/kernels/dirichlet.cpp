@@ -42,18 +42,17 @@ void dirichlet_weights(float const* g, std::int32_t const* rows, std::int64_t be
   for (std::int64_t i = begin; i < end; ++i) {
     float const* const row = g + (rows ? rows[i] : i) * stride;
     float* const to = out + i * stride;
-    F16 least = f16(3e38f);
+    F16 lowest = f16(3e38f);
     for (std::int64_t k = 0; k < stride; k += 16) {
       M16 const real = iota() < u16(static_cast<std::uint32_t>(task.topics - k));  // signed
       F16 const drop = exp_digamma(select(real, load(row + k), f16(1.0f))).drop;
       store(to + k, drop);
-      least = min(least, select(real, drop, f16(3e38f)));
+      lowest = min(lowest, select(real, drop, f16(3e38f)));
     }
-    float smallest = lane(least, 0);
-    for (int l = 1; l < 16; ++l) smallest = lane(least, l) < smallest ? lane(least, l) : smallest;
+    F16 const smallest = f16(least(lowest));
     for (std::int64_t k = 0; k < stride; k += 16) {
       F16 const top = (load(row + k) + f16(6.0f)) * load(task.inverse_sums + k);
-      store(to + k, max(top * exp(f16(smallest) - load(to + k)), f16(kPhiFloor)));
+      store(to + k, max(top * exp(smallest - load(to + k)), f16(kPhiFloor)));
     }
     for (std::int64_t k = task.topics; k < stride; ++k) to[k] = 0.0f;
   }

@@ -10,19 +10,18 @@ namespace {
 
 /// exp(psi(gamma_k)) over a factor that makes the largest of them about gamma_k + 6.
 void expect(MeanFieldTask const& task, float const* gamma, float* expected) {
-  F16 least = f16(3e38f);
+  F16 lowest = f16(3e38f);
   for (std::int64_t k = 0; k < task.stride; k += 16) {
     M16 const real = iota() < u16(static_cast<std::uint32_t>(task.topics - k));  // signed
     F16 const drop = exp_digamma(select(real, load(gamma + k), f16(1e30f))).drop;
     store(expected + k, drop);
-    least = min(least, select(real, drop, f16(3e38f)));
+    lowest = min(lowest, select(real, drop, f16(3e38f)));
   }
-  float smallest = lane(least, 0);
-  for (int i = 1; i < 16; ++i) smallest = lane(least, i) < smallest ? lane(least, i) : smallest;
+  F16 const smallest = f16(least(lowest));
   for (std::int64_t k = 0; k < task.stride; k += 16) {
     M16 const real = iota() < u16(static_cast<std::uint32_t>(task.topics - k));  // signed
     F16 const top = load(gamma + k) + f16(6.0f);
-    store(expected + k, select(real, top * exp(f16(smallest) - load(expected + k)), f16(0.0f)));
+    store(expected + k, select(real, top * exp(smallest - load(expected + k)), f16(0.0f)));
   }
 }
 

@@ -26,12 +26,11 @@ void documents_mixture(MixtureTask const& task, std::int64_t begin, std::int64_t
       store(scores + k, score);
       best = max(best, score);
     }
-    float top = lane(best, 0);
-    for (int l = 1; l < 16; ++l) top = lane(best, l) > top ? lane(best, l) : top;
+    F16 const top = f16(greatest(best));
     // exp of a difference: a component outside of the slice is at exp(-huge) = 0
     F16 running = f16(0.0f);
     for (std::int64_t k = 0; k < stride; k += 16) {
-      running = running + exp(load(scores + k) - f16(top));
+      running = running + exp(load(scores + k) - top);
       store(scores + k, running);
     }
     Words const w = random_words(stream, 0u, task.entity[d]);

@@ -52,7 +52,7 @@ def chain_of(lazy, *, seed=1, warm_up=0, k=K, threads=1):
         counts[:, :k] = np.array([said[w] for w in batch.words])[:, None]
         return {"phi": Statistics(batch.words, counts, FACTOR)}
 
-    chain.model = chain.model._replace(local_step=documents)
+    chain.documents = chain.documents._replace(step=documents)
     return chain
 
 
@@ -146,7 +146,7 @@ def test_sums_are_those_of_all_rows_every_so_many_iterations(never_dense, monkey
     """Red with: renewal left out; counted by the process."""
     monkeypatch.setattr(_lazy, "RENEW", 7)
     chain = chain_of("on", k=16)
-    documents, seen = chain.model.local_step, []
+    documents, seen = chain.documents.step, []
 
     def look(key, phis, batch, local):
         state = chain.states["phi"]
@@ -155,7 +155,7 @@ def test_sums_are_those_of_all_rows_every_so_many_iterations(never_dense, monkey
             np.testing.assert_allclose(state["sums"], state["g"].sum(axis=0, dtype=float), 1e-6)
         return documents(key, phis, batch, local)
 
-    chain.model = chain.model._replace(local_step=look)
+    chain.documents = chain.documents._replace(step=look)
     advance(chain, 22)
     assert seen == [0, 7, 14, 21]
 

@@ -464,6 +464,14 @@ SGMC_INLINE float lane(F16 a, int i) {
 #endif
 }
 
+/// The least and the greatest of all lanes.
+SGMC_INLINE float least(F16 a) {
+  float found = lane(a, 0);
+  for (int i = 1; i < kLanes; ++i) found = lane(a, i) < found ? lane(a, i) : found;
+  return found;
+}
+SGMC_INLINE float greatest(F16 a) { return -least(-a); }
+
 SGMC_INLINE int lane(U16 a, int i) {
 #if defined(SGMC_AVX512)
   return _mm512_cvtsi512_si32(_mm512_permutexvar_epi32(_mm512_set1_epi32(i), (__m512i)a.v));
