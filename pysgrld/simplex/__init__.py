@@ -11,7 +11,7 @@ In all of them a step is a diffusion time h: drift enters as h times drift, nois
 from pysgrld.simplex.categories import sample
 from pysgrld.simplex.common import Draws
 from pysgrld.simplex.coordinates import COORDINATES
-from pysgrld.simplex.langevin import langevin
+from pysgrld.simplex.dynamics import langevin
 from pysgrld.simplex.positive import gamma, lognormal
 
 __all__ = ["COORDINATES", "Draws", "gamma", "langevin", "lognormal", "sample"]

@@ -11,7 +11,7 @@ from scipy import stats
 from pysgrld import simplex
 from pysgrld.simplex.common import Noise
 from pysgrld.simplex.coordinates import COORDINATES, Target
-from pysgrld.simplex.langevin import _Walk
+from pysgrld.simplex.dynamics import _Walk
 
 pytestmark = pytest.mark.statistical
 
