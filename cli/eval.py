@@ -172,7 +172,7 @@ def _show_scores(results: Results, scores: Scores) -> None:
     )
     mean = f"mean of {scores.samples:,} posterior samples"
     if scores.samples == 0:
-        mean = "no posterior sample yet: the current topics"
+        mean = f"{results.no_samples}: the current topics"
     click.echo(f"  perplexity        {scores.perplexity:>10,.1f}   {mean}")
     click.echo(f"  point perplexity  {scores.point_perplexity:>10,.1f}   current topics")
     for name, figure in scores.others.items():

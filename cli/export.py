@@ -65,5 +65,5 @@ def command(
         elif draw == "last":
             what = "current topics"
         else:
-            what = "no posterior sample is kept yet: the current topics"
+            what = f"{results.no_samples}: the current topics"
         screen.note(f"{done.path}: {shape}, {what}")

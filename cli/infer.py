@@ -63,7 +63,7 @@ def command(
         results = Results(find(run[0] if run else None), count(values["threads"]).number)
         at = results.layer(layer)
         if results.mean.samples == 0:
-            screen.note("no posterior sample is kept yet: under the current topics")
+            screen.note(f"{results.no_samples}: under the current topics")
         documents = results.documents(path, screen)
         if out == "-":
             done = write_proportions(results, documents, sys.stdout.buffer, suffix, at)

@@ -63,7 +63,7 @@ def command(
         topics = results.topics(top or 10, intervals=intervals or values["json"], layer=at)
         samples = results.mean.samples
         if samples == 0:
-            screen.note("no posterior sample is kept yet: these are the current topics")
+            screen.note(f"{results.no_samples}: these are the current topics")
         if values["json"]:
             show_json({
                 "run": results.path, "iteration": results.checkpoint.step, "samples": samples,

@@ -30,7 +30,7 @@ from pysgrld.reporter import Listener
 from pysgrld.run import Checkpoint, RunDirectory, chains_of, latest_run, list_checkpoints
 from pysgrld.run.choose import ROOT
 from pysgrld.run.create import is_run
-from pysgrld.samplers import read, sampler_of
+from pysgrld.samplers import SAMPLERS, read, sampler_of
 from pysgrld.samplers.scir import average_rate
 from pysgrld.schedule import Schedule, noise_inflation
 from pysgrld.stream import chain_of, choose_holdout
@@ -168,6 +168,12 @@ class Results:
     def samples(self) -> int:
         """Posterior samples at the newest checkpoint."""
         return int(self.checkpoint.arrays.get("posterior.samples", np.zeros(1))[0])
+
+    @property
+    def no_samples(self) -> str:
+        """Why there are none: not yet, or never."""
+        algo = self.options["algo"]
+        return "no posterior sample yet" if SAMPLERS[algo].draws else f"{algo} has no samples"
 
     def noise_inflation(self, step: int) -> float:
         """Variance of the draws over the posterior's, by minibatch noise alone, at an iteration.
