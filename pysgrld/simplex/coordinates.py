@@ -23,6 +23,7 @@ All functions take arrays with any leading axes: u (..., m), a (..., d), results
 # ruff: noqa: D102 (what the base class says is not repeated)
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
@@ -52,47 +53,47 @@ class Target(NamedTuple):
         return self.alpha + self.n
 
 
-class Coordinates:
+class Coordinates(ABC):
     """One system. ``folded``: coordinates are positive, and a proposal is mirrored at zero."""
 
     folded = False
     reduced = False
 
+    @abstractmethod
     def start(self, log_g: Doubles) -> Doubles:
         """Coordinates of unnormalised logarithms (..., d)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def look(self, u: Doubles) -> Point:
         """Probabilities at u."""
-        raise NotImplementedError
 
+    @abstractmethod
     def log_density(self, p: Point, t: Target) -> Doubles:
         """L, up to a constant."""
-        raise NotImplementedError
 
+    @abstractmethod
     def gradient(self, p: Point, t: Target) -> Doubles:
         """Of L: the drift of plain Langevin dynamics."""
-        raise NotImplementedError
 
+    @abstractmethod
     def drift(self, p: Point, t: Target) -> Doubles:
         """G^-1 grad L + div G^-1."""
-        raise NotImplementedError
 
+    @abstractmethod
     def spread(self, p: Point, t: Target, z: Doubles) -> Doubles:
         """A square root of G^-1, times z."""
-        raise NotImplementedError
 
+    @abstractmethod
     def metric(self, p: Point, t: Target, v: Doubles) -> tuple[Doubles, Doubles]:
         """Square of v, v' G v, and log det G up to a constant."""
-        raise NotImplementedError
 
 
 class _Expanded(Coordinates):
     """The metric is diagonal."""
 
+    @abstractmethod
     def variance(self, p: Point) -> Doubles:
         """The diagonal of G^-1."""
-        raise NotImplementedError
 
     def spread(self, p: Point, t: Target, z: Doubles) -> Doubles:
         return np.asarray(np.sqrt(self.variance(p)) * z)
