@@ -55,7 +55,8 @@ def command(
     RUN is a folder of chains ('sgmc train --chains'), or runs that differ in --chain-id or --seed
     only. Each topic of the first chain is matched with one of every other chain. Overlap is the
     probability that they have in common (1: the same). R-hat is near 1 where chains have mixed;
-    ESS is what their draws are worth in independent ones. See docs/diagnose.md.
+    ESS is what their draws are worth in independent ones. Components of a mixture are not matched:
+    what every draw has is compared. See docs/diagnose.md.
     """
     from pysgrld.diagnosis import TOP, diagnose
     from pysgrld.verdicts import verdict
@@ -88,6 +89,7 @@ def _record(d: Diagnosis) -> dict[str, Any]:
 
     record = d._asdict()
     del record["traces"]
+    record["quantities"] = [q._asdict() | {"measure": _plain(q.measure)} for q in d.quantities]
     record["topics"] = [
         topic._asdict()
         | {
@@ -115,6 +117,33 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
     what = f"{n} chains ({', '.join(run.name for run in d.runs)})" if n > 1 else f"{d.runs[0]}"
     line = f"{where}{what}, {d.algo}, {len(steps)} samples each from iteration {steps[0]:,} to "
     click.echo(_wrapped(f"{line}{steps[-1]:,}", room) + "\n")
+    (_show_quantities if d.quantities else _show_topics)(d, room)
+    if d.prediction is not None:
+        m = d.prediction.measure
+        each = ", ".join(f"{value:.4f}" for value in d.prediction.log_probability)
+        size = min(m.ess_bulk, m.ess_tail)
+        of = "density of a document" if d.quantities else "probability of a token"
+        line = f"held-out log {of}: {each}; R-hat {m.rhat:.2f}, ESS {size:,.0f}"
+        click.echo("\n" + _wrapped(line, room))
+    click.echo()
+    for sentence in sentences:
+        click.echo(_wrapped(sentence, min(room, 100)))
+
+
+def _show_quantities(d: Diagnosis, room: int) -> None:
+    """What every draw has: R-hat, ESS, and the mean of each chain as far as there is room."""
+    wide = max(len(q.title) for q in d.quantities)
+    fit = max(1, (room - wide - 18) // 10)
+    click.echo(f"{'':<{wide}}  R-hat    ESS  mean of each chain")
+    for q in d.quantities:
+        m = q.measure
+        means = " ".join(f"{value:>9.4g}" for value in q.mean[:fit])
+        size = min(m.ess_bulk, m.ess_tail)
+        click.echo(f"{q.title:<{wide}}  {_rhat(m.rhat)}  {_size(size)}  {means}")
+
+
+def _show_topics(d: Diagnosis, room: int) -> None:
+    n = d.chains
     width = max(len("others"), *(len(_others(t)) for t in d.topics))
     others = n > 1 and width <= WIDEST
     head = "topic  " + (f"{'others':<{width}}  " if others else "")
@@ -126,15 +155,6 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
         left += f"  {topic.overlap:>7.2f}  {_rhat(topic.rhat)}  {_size(topic.ess)}  "
         fit = wrap([word.word for word in topic.words], max(24, room - len(left)))
         click.echo(left + "".join(fit[:1]))
-    if d.prediction is not None:
-        m = d.prediction.measure
-        each = ", ".join(f"{value:.4f}" for value in d.prediction.log_probability)
-        size = min(m.ess_bulk, m.ess_tail)
-        line = f"held-out log probability of a token: {each}; R-hat {m.rhat:.2f}, ESS {size:,.0f}"
-        click.echo("\n" + _wrapped(line, room))
-    click.echo()
-    for sentence in sentences:
-        click.echo(_wrapped(sentence, min(room, 100)))
 
 
 def _wrapped(line: str, room: int) -> str:

@@ -89,29 +89,28 @@ def command(run: str | None, perplexity: bool, coherence: bool,
     values = {name: value for name, value in values.items() if value is not None}
     _check(values, perplexity or not coherence)
 
+    from pysgrld.opened import opened
     from pysgrld.resources import threads as count
-    from pysgrld.results import Results, find
 
     from .progress import Screen
 
     with Screen(quiet=values["quiet"]) as screen:
-        results = Results(find(run), count(values.get("threads")).number)
+        results = opened(run, count(values.get("threads")).number)
         found: dict[str, Any] = {"run": results.path}
         if perplexity or not coherence:
             scores = _score(results, values, screen)
-            found |= scores._asdict()
-            found |= found.pop("others")
+            found |= scores.record()
             if not values["json"]:
                 _show_scores(results, scores)
         if coherence:
-            figures = _coherence(results)
+            figures, shown = _coherence(results), results.shown()
             found["coherence"] = {
-                "npmi": float(figures.npmi.mean()),
-                "umass": float(figures.umass.mean()),
+                "npmi": float(figures.npmi[shown].mean()),
+                "umass": float(figures.umass[shown].mean()),
                 "documents": figures.documents,
                 "topics": [
-                    {"id": k, "npmi": float(n), "umass": float(u)}
-                    for k, (n, u) in enumerate(zip(figures.npmi, figures.umass, strict=True))
+                    {"id": k, "npmi": float(figures.npmi[k]), "umass": float(figures.umass[k])}
+                    for k in shown.tolist()
                 ],
             }
             if not values["json"]:
@@ -136,21 +135,29 @@ def _check(values: dict[str, Any], scoring: bool) -> None:
 
 
 def _score(results: Results, values: dict[str, Any], screen: Screen) -> Scores:
+    from pysgrld.scores import score_of
+    from pysgrld.scoring import held_out_of, held_out_pair, score, score_own
+
+    if score_of(results.options).whole:
+        for name in ("observed", "seed"):
+            if name in values:
+                raise UsageError(f"--{name} has no meaning for {results.path}: a mixture scores "
+                                 "documents whole")  # fmt: skip
     if "corpus" not in values and "observed_corpus" not in values:
-        return results.score_own()
+        return score_own(results)
     observed = seed = None
     with tempfile.TemporaryDirectory(prefix="sgmc-") as scratch:
         place = Path(scratch)
         if "corpus" in values:
             observed = values.get("observed", results.options["observed"])
             seed = values.get("seed", results.seed)
-            held_out = results.held_out_of(values["corpus"], observed, seed, place, screen)
+            held_out = held_out_of(results, values["corpus"], observed, seed, place, screen)
         else:
-            held_out = results.held_out_pair(
-                values["observed_corpus"], values["held_out_corpus"], place, screen
+            held_out = held_out_pair(
+                results, values["observed_corpus"], values["held_out_corpus"], place, screen
             )
     with screen.counting("scoring samples", len(results.kept())) as tell:
-        return results.score(held_out, observed, results.seed if seed is None else seed, tell)
+        return score(results, held_out, observed, results.seed if seed is None else seed, tell)
 
 
 def _coherence(results: Results) -> Coherence:
@@ -165,23 +172,31 @@ def _coherence(results: Results) -> Coherence:
 
 
 def _show_scores(results: Results, scores: Scores) -> None:
-    dropped = f", {scores.dropped:,} more could not be split" if scores.dropped else ""
+    kind = scores.kind
+    how = "have no known word" if kind.whole else "could not be split"
+    dropped = f", {scores.dropped:,} more {how}" if scores.dropped else ""
+    tokens = f"{scores.held_out_tokens:,} {'tokens' if kind.whole else 'held-out tokens'}"
     click.echo(
         f"{results.path} after {scores.iteration:,} iterations, on {scores.documents:,} documents "
-        f"with {scores.held_out_tokens:,} held-out tokens{dropped}\n"
+        f"with {tokens}{dropped}\n"
     )
     mean = f"mean of {scores.samples:,} posterior samples"
     if scores.samples == 0:
         mean = f"{results.no_samples}: the current topics"
-    click.echo(f"  perplexity        {scores.perplexity:>10,.1f}   {mean}")
-    click.echo(f"  point perplexity  {scores.point_perplexity:>10,.1f}   current topics")
-    for name, figure in scores.others.items():
-        click.echo(f"  {name.removesuffix('_perplexity').replace('_', ' '):<17} {figure:>10,.1f}   "
-                   "samples weighted by their total rate, as the paper has it")  # fmt: skip
-    if scores.unigram_perplexity is not None:
-        click.echo(
-            f"  unigram           {scores.unigram_perplexity:>10,.1f}   word frequencies, no topics"
-        )
+    lines = [(kind.title, scores.average, mean),
+             (f"point {kind.title}", scores.point, "current topics")]  # fmt: skip
+    lines += [
+        (name.removesuffix("_perplexity").replace("_", " "), figure,
+         "samples weighted by their total rate, as the paper has it")
+        for name, figure in scores.others.items()
+    ]  # fmt: skip
+    if scores.unigram is not None:
+        lines.append(("unigram", scores.unigram, "word frequencies, no topics"))
+    wide = max(len(title) for title, _, _ in lines)
+    for title, figure, what in lines:
+        click.echo(f"  {title:<{wide}} {kind.show(figure):>11}   {what}")
+    if kind.whole:
+        click.echo("\nin nats for each document, lower is better; documents are scored whole")
 
 
 def _show_coherence(found: dict[str, Any]) -> None:

@@ -49,13 +49,13 @@ def command(
 ) -> None:
     """Write the topics as a matrix of float32, topics over words, and the words beside it."""
     from pysgrld.export import export
+    from pysgrld.opened import opened
     from pysgrld.resources import threads as count
-    from pysgrld.results import Results, find
 
     from .progress import Screen
 
     with Screen(quiet=values["quiet"]) as screen:
-        results = Results(find(run), count(values["threads"]).number)
+        results = opened(run, count(values["threads"]).number)
         at = results.layer(layer)
         done = export(results, to, Path(out), draw or "mean", force=values["force"], layer=at)
         shape = " x ".join(f"{n:,}" for n in done.shape)
@@ -65,5 +65,5 @@ def command(
         elif draw == "last":
             what = "current topics"
         else:
-            what = f"{results.no_samples}: the current topics"
+            what = f"{results.no_mean}: the current ones"
         screen.note(f"{done.path}: {shape}, {what}")

@@ -47,8 +47,8 @@ def command(
     """
     from pysgrld.export import refuse_existing, whole_file
     from pysgrld.infer import check_suffix, write_proportions
+    from pysgrld.opened import opened
     from pysgrld.resources import threads as count
-    from pysgrld.results import Results, find
 
     from .progress import Screen
 
@@ -60,10 +60,10 @@ def command(
     if out != "-":
         refuse_existing([Path(out)], force=force)
     with Screen(quiet=values["quiet"]) as screen:
-        results = Results(find(run[0] if run else None), count(values["threads"]).number)
+        results = opened(run[0] if run else None, count(values["threads"]).number)
         at = results.layer(layer)
         if results.mean.samples == 0:
-            screen.note(f"{results.no_samples}: under the current topics")
+            screen.note(f"{results.no_mean}: under the current ones")
         documents = results.documents(path, screen)
         if out == "-":
             done = write_proportions(results, documents, sys.stdout.buffer, suffix, at)

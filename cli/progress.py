@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from pysgrld.scores import SCORES, score_in
+
 from .options import finite
 
 if TYPE_CHECKING:
@@ -114,8 +116,10 @@ class Screen:
         step = options.get("step-size")
         self._line(
             "model",
-            f"{options['model']} with {_size(options)} topics by {options['algo']}: "
-            f"minibatch {options['minibatch']:,}, {options['sweeps']} sweeps"
+            f"{options['model']}{_size(options)} by {options['algo']}: "
+            f"minibatch {options['minibatch']:,}"
+            f", {options['sweeps']} sweep"
+            + "s" * (options["sweeps"] > 1)
             + (f", warm-up {options['warm-up']}" if options["warm-up"] else "")
             + (f", step {','.join(f'{x:.3g}' for x in step)}" if step else ""),
         )
@@ -129,7 +133,8 @@ class Screen:
             state = _state(position) + self._left()
             self._draw("training", position.iteration, position.iterations or None, state)
         elif self._due():
-            self._line("position", _position_line(position) + self._left(), **position._asdict())
+            fields = position._asdict() | {position.kind: position.score}
+            self._line("position", _position_line(position) + self._left(), **fields)
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
         """Show a line of ``metrics.jsonl``."""
@@ -272,24 +277,29 @@ class _Handler(logging.Handler):
 
 
 def _size(options: Mapping[str, Any]) -> str:
-    """Topics of a model, of each layer if it has several."""
-    return "-".join(str(k) for k in options.get("layers") or [options["topics"]])
+    """Topics of a model, of each layer if it has several; nothing where they have no number."""
+    if options["topics"] is None:
+        return ""
+    return f" with {'-'.join(str(k) for k in options.get('layers') or [options['topics']])} topics"
 
 
 def evaluation_line(record: Mapping[str, Any]) -> str:
-    """One line of ``metrics.jsonl`` for a person: perplexity always beside the unigram's."""
+    """One line of ``metrics.jsonl`` for a person: its score always beside the unigram's."""
     line = f"iteration {record['iteration']:,}, epoch {record['epoch']:.1f}: "
+    score = score_in(record)
     point, mean, unigram = (
-        "-" if value is None else f"{value:,.1f}"
-        for value in (
-            record["point_perplexity"], record["perplexity"], record["unigram_perplexity"]
-        )
-    )  # fmt: skip
-    if unigram != "-" and mean == "-":
-        return f"{line}point perplexity {point} (unigram {unigram})"
-    if unigram != "-":
-        return f"{line}perplexity {mean} (point {point}, unigram {unigram})"
-    return f"{line}{speed(record['tokens_per_second'])}, nothing held out"
+        "-" if value is None else score.show(value)
+        for value in (record[score.point], record[score.name], record[score.unigram])
+    )
+    if unigram == "-":
+        line += f"{speed(record['tokens_per_second'])}, nothing held out"
+    elif mean == "-":
+        line += f"point {score.title} {point} (unigram {unigram})"
+    else:
+        line += f"{score.title} {mean} (point {point}, unigram {unigram})"
+    if "components" in record:
+        line += f", {record['components']:,} components"
+    return line
 
 
 def speed(tokens: float) -> str:
@@ -309,8 +319,9 @@ def _position_line(p: Position) -> str:
 
 def _state(p: Position) -> str:
     state = f"{speed(p.tokens_per_second)}, step {p.step_size:.3g}"
-    if math.isfinite(p.perplexity):
-        state += f", perplexity {p.perplexity:,.1f}"
+    if math.isfinite(p.score):
+        score = SCORES[p.kind]
+        state += f", {score.title} {score.show(p.score)}"
     return state
 
 

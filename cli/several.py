@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pysgrld.scores import SCORES, score_in
+
 from .progress import Screen, evaluation_line, speed
 
 if TYPE_CHECKING:
@@ -91,8 +93,9 @@ class SeveralScreen(Screen):
         now = list(self._positions.values())
         total = sum(p.tokens_per_second for n, p in self._positions.items() if n not in self._ended)
         state = f"{speed(total)}"
-        if known := [p.perplexity for p in now if math.isfinite(p.perplexity)]:
-            state += f", perplexity {_range(known, ',.1f')}"
+        if known := [p.score for p in now if math.isfinite(p.score)]:
+            score = SCORES[position.kind]
+            state += f", {score.title} {_range(known, f',.{score.decimals}f')}"
         state += self._left()
         done = [p.iteration for p in now]
         if self.terminal:
@@ -119,13 +122,16 @@ class SeveralScreen(Screen):
 def merged(records: Sequence[Mapping[str, Any]]) -> str:
     """One line for the evaluations of several chains."""
     line = f"iteration {_range([r['iteration'] for r in records], ',')}: "
-    unigram = records[0]["unigram_perplexity"]
+    score = score_in(records[0])
+    unigram, form = records[0][score.unigram], f",.{score.decimals}f"
     if unigram is None:
         return f"{line}{speed(sum(r['tokens_per_second'] for r in records))}, nothing held out"
-    what = "perplexity" if all(r["perplexity"] for r in records) else "point_perplexity"
-    values = [r[what] for r in records if r[what] is not None]
-    each = ", ".join(f"{v:,.1f}" for v in values) if len(values) <= EACH else _range(values, ",.1f")
-    return f"{line}{what.replace('_', ' ')} {each} (unigram {unigram:,.1f})"
+    averaged = all(r[score.name] for r in records)
+    values = [r[score.name if averaged else score.point] for r in records]
+    values = [value for value in values if value is not None]
+    each = ", ".join(map(score.show, values)) if len(values) <= EACH else _range(values, form)
+    title = score.title if averaged else f"point {score.title}"
+    return f"{line}{title} {each} (unigram {score.show(unigram)})"
 
 
 def _range(values: Sequence[float], form: str) -> str:

@@ -47,23 +47,27 @@ def command(
     Topics are the mean of the posterior samples. Their numbers are the rows of 'sgmc export'.
     Weight is the share of the training tokens, NPMI the coherence of the ten top words.
     """
+    from pysgrld.opened import opened
     from pysgrld.resources import threads as count
-    from pysgrld.results import INTERVAL, Results, find
+    from pysgrld.results import INTERVAL
+    from pysgrld.scores import score_of
 
     from .progress import Screen
 
     with Screen(quiet=values["quiet"]) as screen:
-        results = Results(find(run), count(values["threads"]).number)
+        results = opened(run, count(values["threads"]).number)
         if tree:
             if layer is not None or intervals:
                 raise UsageError("--tree shows all layers, without intervals: leave those out")
             _show_tree(results, top or 6, as_json=values["json"])
             return
+        if intervals and score_of(results.options).whole:
+            raise UsageError(f"--intervals: {results.no_mean}, no probability can be followed")
         at = results.layer(layer)
         topics = results.topics(top or 10, intervals=intervals or values["json"], layer=at)
         samples = results.mean.samples
         if samples == 0:
-            screen.note(f"{results.no_samples}: these are the current topics")
+            screen.note(f"{results.no_mean}: these are the current {_noun(topics)}")
         if values["json"]:
             show_json({
                 "run": results.path, "iteration": results.checkpoint.step, "samples": samples,
@@ -102,15 +106,19 @@ def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
 
 
 def _show(results: Results, topics: list[Topic], intervals: bool, layer: int) -> None:
-    samples = results.mean.samples
-    what = f"mean of {samples:,} posterior samples" if samples else "current topics"
+    samples, noun = results.mean.samples, _noun(topics)
+    what = f"mean of {samples:,} posterior samples" if samples else f"current {noun}"
     where = f", layer {layer + 1} of {len(results.layers)}" if len(results.layers) > 1 else ""
     click.echo(f"{results.path}{where}, {what} after {results.checkpoint.step:,} iterations\n")
     more = "                %    90 % interval" if intervals else ""
-    click.echo(f"topic  weight   NPMI  top words{more}")
-    room = max(30, shutil.get_terminal_size().columns - 23)
+    mixture = noun == "components"
+    counted = "documents  " if mixture else ""
+    click.echo(f"{noun[:-1]}  weight  {counted} NPMI  top words{more}")
+    wide = len(noun) - 1
+    room = max(30, shutil.get_terminal_size().columns - 18 - wide - len(counted))
     for topic in topics:
-        head = f"{topic.id:>5}  {_share(topic.weight)}  {_figure(topic.npmi)}  "
+        of = f"{topic.documents:>9,}  " if mixture else ""
+        head = f"{topic.id:>{wide}}  {_share(topic.weight)}  {of}{_figure(topic.npmi)}  "
         if intervals:
             for word in topic.words:
                 click.echo(head + _with_interval(word.word, word.probability, word.low, word.high))
@@ -119,6 +127,11 @@ def _show(results: Results, topics: list[Topic], intervals: bool, layer: int) ->
             for line in wrap([word.word for word in topic.words], room):
                 click.echo(head + line)
                 head = " " * len(head)
+
+
+def _noun(topics: list[Topic]) -> str:
+    """What they are called: components of a mixture have documents."""
+    return "topics" if topics[0].documents is None else "components"
 
 
 def wrap(words: list[str], room: int) -> list[str]:

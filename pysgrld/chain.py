@@ -12,6 +12,7 @@ import numpy as np
 
 from pysgrld.errors import CheckpointError, NumericalError
 from pysgrld.models import MODELS, documents_of
+from pysgrld.parts import by_topic
 from pysgrld.restore import check_topics, put_back
 from pysgrld.samplers import SAMPLERS, add_phi, lazy, read, sampler_of
 from pysgrld.samplers.scir import average_rate
@@ -243,6 +244,22 @@ class Chain:
         state, warm = self.states[b.name], self._warm
         parts = read(self.sampler, key, state, words, b, self.threads, warm=warm)
         return parts | {b.name: self._rows(b) for b in self.upper}
+
+    def matrices(self) -> dict[str, Floats]:
+        """What a kept sample holds: a row for each topic."""
+        return by_topic(self.parts(), self.blocks)
+
+    def figures(self) -> dict[str, float]:
+        """What else there is to say of the state."""
+        return {}
+
+    def totals(self) -> dict[str, Doubles]:
+        """Zeros that `add_parts` adds to; none where states are no draws to be averaged."""
+        if not self.sampler.draws:
+            return {}
+        shapes = {name: part.shape for name, part in self.parts(np.zeros(0, np.int32)).items()}
+        shapes[self.topics.name] = (self.topics.shape[0], *shapes[self.topics.name][1:])
+        return {name: np.zeros(shape) for name, shape in shapes.items()}
 
     def add_parts(self, totals: dict[str, Doubles]) -> None:
         """Add what `parts` has of all words to ``totals``, in place.

@@ -13,11 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pysgrld import mixture_diagnosis
 from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError
-from pysgrld.evaluate.convergence import FEWEST, Convergence, convergence
+from pysgrld.evaluate import Completion
+from pysgrld.evaluate.convergence import FEWEST, convergence
 from pysgrld.evaluate.matching import affinity, assign, overlap
 from pysgrld.findings import Diagnosis, MatchedTopic, Measure, Prediction, TopWord
-from pysgrld.parts import by_word
+from pysgrld.mixture_results import MixtureResults
+from pysgrld.opened import opened
 from pysgrld.resources import threads as allowed_threads
 from pysgrld.results import Results, find
 from pysgrld.run import chains_of
@@ -69,7 +72,7 @@ def diagnose(
     UsageError
         If two of them are the same chain, or there is no such layer.
     """
-    found = [Results(path, allowed_threads(threads).number) for path in _paths(runs)]
+    found = [opened(path, allowed_threads(threads).number) for path in _paths(runs)]
     _check_same(found)
     at = found[0].layer(layer)
     while True:
@@ -86,6 +89,10 @@ def _compare(
     tell: Callable[[int, int], None],
 ) -> Diagnosis:  # fmt: skip
     """Compare the draws of some iterations, topics of a layer counted from 0."""
+    held_out, notes = _documents(found)
+    if isinstance(found[0], MixtureResults):
+        whole = held_out.held_out() if held_out else None
+        return mixture_diagnosis.compare(found, steps, whole, notes, tell)
     total = 2 * len(found) * len(steps)
     done = itertools.count(1)
     halves = [
@@ -97,7 +104,6 @@ def _compare(
     words = np.argsort(-means[0], axis=1, kind="stable")[:, :top]
     aligned = [mean[rows] for mean, rows in zip(means, order, strict=True)]
     overlaps = _least_overlap(aligned if len(found) > 1 else halves[0])
-    held_out, notes = _documents(found)
     series = [
         _series(r, steps, at, words, rows, held_out, lambda: tell(next(done), total))
         for r, rows in zip(found, order, strict=True)
@@ -111,7 +117,7 @@ def _compare(
         traces = np.stack([s.log_probability for s in series])
         prediction = Prediction(
             tuple(traces.mean(axis=1).tolist()),
-            _measure(convergence(traces[:, :, None]), 0),
+            Measure.at(convergence(traces[:, :, None]), 0),
             tuple(float(convergence(trace[None, :, None]).rhat[0]) for trace in traces),
         )
     topics = tuple(
@@ -120,12 +126,12 @@ def _compare(
             tuple(int(rows[k]) for rows in order),
             float(overlaps[k]),
             () if weight is None else tuple(weight[:, :, k].mean(axis=1).tolist()),
-            None if of_weight is None else _measure(of_weight, k),
+            None if of_weight is None else Measure.at(of_weight, k),
             tuple(
                 TopWord(
                     found[0].vocabulary[w],
                     tuple(probability[:, :, k, i].mean(axis=1).tolist()),
-                    _measure(of_words, (k, i)),
+                    Measure.at(of_words, (k, i)),
                 )
                 for i, w in enumerate(words[k].tolist())
             ),
@@ -253,14 +259,16 @@ def _series(
     """Follow the topics ``rows`` of a chain over its draws."""
     n, k = len(steps), len(rows)
     found = _Series(np.empty((n, *words.shape)), np.full((n, k), np.nan), np.full(n, np.nan))
-    scorer = None if held_out is None else results.scorer(held_out.held_out())
+    scorer = None
+    if held_out is not None:
+        scorer = Completion(held_out.held_out(), results.options, results.threads)
     for i, step in enumerate(steps):
         found.words[i] = results.sample_over_words(step, layer)[rows[:, None], words]
         if scorer is not None:
             matrices = results.run.read_sample(step)
             some = matrices | {"phi": matrices["phi"][:, scorer.words]}
             key = Key(results.seed, results.chain, step)
-            perplexity = scorer.draw(key, by_word(some, results.blocks))
+            perplexity = scorer.draw(key, results.parts_of(some))
             with np.errstate(divide="ignore"):
                 found.log_probability[i] = -np.log(perplexity)
             found.weight[i] = scorer.shares(layer)[rows]
@@ -297,7 +305,3 @@ def _contraction(first: Results, weight: Doubles | None) -> tuple[float, ...]:
     tokens = weight[0].mean(axis=0) * first.run.config["corpus"]["training_tokens"]
     prior = len(first.vocabulary) * np.min(first.options["eta"])
     return tuple((h * (tokens + prior) / sums[: len(tokens)]).tolist())
-
-
-def _measure(found: Convergence, at: int | tuple[int, int]) -> Measure:
-    return Measure(float(found.rhat[at]), float(found.bulk[at]), float(found.tail[at]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -10,16 +11,23 @@ import numpy as np
 from pysgrld.errors import NotFittedError, UsageError
 from pysgrld.estimator import Estimator, Rule, positive, whole
 from pysgrld.matrices import as_documents
-from pysgrld.models.dpmm import Mixture, Settings
+from pysgrld.mixture_chain import MixtureChain
 from pysgrld.models.multinomials import log_likelihoods, logsumexp
+from pysgrld.options import MIXING
 from pysgrld.resources import threads
+from pysgrld.settings import Facts, resolve
 from pysgrld.stream import Stream
 from pysgrld.types import Documents, Doubles, Int64s
 
 __all__ = ["DPMixture"]
 
-ALGORITHMS = ("gibbs", "scir", "sgrld")
-CONCENTRATIONS = ("sticks", "escobar-west")
+#: Ways to draw the concentration, and what training calls them.
+CONCENTRATIONS = {"sticks": "sticks", "escobar-west": "ew"}
+#: Parameters that are options of training as they stand.
+OPTIONS_OF = {
+    "algo": "algo", "concentration_prior": "dp-prior", "minibatch": "minibatch",
+    "stick_step_size": "dp-stick-step", "start_components": "dp-start", "random_state": "seed",
+}  # fmt: skip
 
 
 class DPMixture(Estimator):
@@ -39,7 +47,7 @@ class DPMixture(Estimator):
     concentration : {"sticks", "escobar-west"}
         What the concentration is drawn given.
     minibatch : int, optional
-        Documents an iteration; 1000, or all of fewer. All with ``gibbs``.
+        Documents an iteration; 1000, or a quarter of them. All with ``gibbs``.
     step_size, stick_step_size : float, optional
         Lengths h of steps of components and of sticks: 0.1 (``scir``), 0.001 and 0.005 (``sgrld``).
     start_components : int
@@ -110,7 +118,7 @@ class DPMixture(Estimator):
                    ("burn_in", self.burn_in, 0), ("random_state", self.random_state, 0),
                    ("minibatch", self.minibatch, 1)]  # fmt: skip
         return [
-            Rule("algo", self.algo, self.algo in ALGORITHMS, f"one of {', '.join(ALGORITHMS)}"),
+            Rule("algo", self.algo, self.algo in MIXING, f"one of {', '.join(MIXING)}"),
             Rule("base", self.base, positive(self.base), "a number above 0"),
             Rule("concentration_prior", pair, two, "shape and rate, both above 0"),
             Rule("concentration", self.concentration, self.concentration in CONCENTRATIONS,
@@ -150,43 +158,44 @@ class DPMixture(Estimator):
         usable = np.flatnonzero(documents.lengths > 0)
         if len(usable) == 0:
             raise UsageError("X has no counts: every document is empty")
-        chain = self._chain(documents.take(usable), words)
+        chain = self._begin(given, documents.take(usable), words)
+        mixture = chain.mixture
         occupied, concentration = np.empty(self.max_iter, np.int64), np.empty(self.max_iter)
         self._samples: list[tuple[Doubles, float, Doubles]] = []
         spacing = -(-(self.max_iter - self.burn_in) // self.KEPT)
         for t in range(self.max_iter):
             chain.advance()
-            occupied[t], concentration[t] = chain.occupied, chain.concentration
+            occupied[t], concentration[t] = mixture.occupied, mixture.concentration
             after = t + 1 - self.burn_in
             if after > 0 and after % spacing == 0:
-                self._samples.append((*chain.log_weights, chain.log_phi))
-        self._chain_, self.n_features_in_, self.n_samples_ = chain, words, len(self._samples)
+                self._samples.append((*mixture.log_weights, mixture.log_phi))
+        chain.close()
+        self._mixture, self.n_features_in_, self.n_samples_ = mixture, words, len(self._samples)
         self.n_components_trace_, self.concentration_trace_ = occupied, concentration
-        self.concentration_ = chain.concentration
-        log_weights, _ = chain.log_weights
+        self.concentration_ = mixture.concentration
+        log_weights, _ = mixture.log_weights
         order = np.argsort(-log_weights, kind="stable")
         self.weights_ = np.exp(log_weights[order])
-        self.components_ = np.exp(chain.log_phi[:, order]).T
+        self.components_ = np.exp(mixture.log_phi[:, order]).T
         self.labels_ = np.full(len(documents), -1)
-        self.labels_[usable] = np.argsort(order)[chain.z]
+        self.labels_[usable] = np.argsort(order)[mixture.z]
         return self
 
-    def _chain(self, documents: Documents, words: int) -> Mixture:
-        size = (
-            len(documents) if self.algo == "gibbs" else min(self.minibatch or 1000, len(documents))
-        )
-        component, stick = (0.001, 0.005) if self.algo == "sgrld" else (0.1, 0.1)
-        settings = Settings(
-            algo=self.algo, base=self.base, shape=self.concentration_prior[0],
-            rate=self.concentration_prior[1], start=self.start_components,
-            step=self.step_size or component, stick_step=self.stick_step_size or stick,
-            concentration=self.concentration,
-        )  # fmt: skip
-        stream = Stream(documents, np.arange(len(documents)), size, self.random_state, 0)
-        return Mixture(
-            documents, words, settings, stream.ids, self.random_state,
-            threads=threads(self.n_jobs).number,
-        )  # fmt: skip
+    def _begin(self, given: Mapping[str, Any], documents: Documents, words: int) -> MixtureChain:
+        """The chain of the options of training that these parameters are."""
+        options = {option: given[name] for name, option in OPTIONS_OF.items() if name in given}
+        options |= {
+            "model": "dpmm",
+            "eta": (self.base,),
+            "dp-conc": CONCENTRATIONS[self.concentration],
+        }
+        if self.step_size:
+            options["step-size"] = (float(self.step_size), 1.0, 0.0)
+        facts = Facts(len(documents), words, documents.tokens, 0, lambda *_: words)
+        resolved, _ = resolve(options, facts)
+        stream = Stream.of(resolved, documents, np.arange(len(documents)))
+        number = threads(self.n_jobs).number
+        return MixtureChain(resolved, stream, words, documents.tokens, number)
 
     # ---- using
 
@@ -220,7 +229,7 @@ class DPMixture(Estimator):
         some, usable = self._rows(X)
         found = np.zeros(np.shape(X)[0])
         if len(usable):
-            each = [self._chain_.log_predictive(some, of=sample) for sample in self._samples]
+            each = [self._mixture.log_predictive(some, of=sample) for sample in self._samples]
             found[usable] = logsumexp(np.array(each).T) - math.log(len(each))
         return found
 

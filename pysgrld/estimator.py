@@ -255,8 +255,8 @@ class TopicModel(Estimator):
         self.components_ = normalised(self._parts["phi"][:, : self._options["topics"]].T)
         self.n_iter_ = posterior.chain.step
         self.n_samples_ = posterior.samples
-        if posterior.completion is not None:
-            self.perplexity_ = posterior.perplexity
+        if posterior.scorer is not None:
+            self.perplexity_ = posterior.score
 
     def fit_transform(self, X: Any, y: Any = None) -> Doubles:
         """`fit`, then `transform` the same documents."""

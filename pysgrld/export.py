@@ -1,4 +1,7 @@
-"""Topics as plain files that other programs read: ``topics.npy`` or ``topics.safetensors``."""
+"""Topics as plain files that other programs read: ``topics.npy`` or ``topics.safetensors``.
+
+A mixture's weights go with them: ``weights.npy``, or another tensor of the same file.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,16 @@ import io
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
 import numpy as np
 
-from pysgrld.errors import MissingInputError, OutputError, WriteError
+from pysgrld.errors import MissingInputError, OutputError, UsageError, WriteError
 from pysgrld.results import Results
+from pysgrld.scores import score_of
 from pysgrld.types import Floats
 
 DRAWS = {
@@ -68,15 +72,23 @@ def export(
     ------
     MissingInputError
         If all samples are wanted and none is kept.
+    UsageError
+        If all samples are wanted of a mixture.
     OutputError
         If a file is there already, or the folder cannot be made.
     WriteError
         If the disk is full.
     """
     target = folder / FORMATS[format]
-    refuse_existing([target, folder / VOCABULARY], force=force)
+    others = [] if format == "safetensors" else [f"{name}.npy" for name in results.beside_topics()]
+    refuse_existing([target, folder / VOCABULARY, *(folder / n for n in others)], force=force)
     k, v = results.layers[layer], len(results.vocabulary)
     if draw == "all":
+        if score_of(results.options).whole:
+            raise UsageError(
+                f"--draw all: {results.no_mean}, also in their number; "
+                f"{results.path / 'samples'} has each sample as a .safetensors file"
+            )
         steps = results.kept()
         if not steps:
             raise MissingInputError(
@@ -91,11 +103,18 @@ def export(
         shape, samples = (k, v), topics.samples
         phi = results.over_words(topics.parts, layer)
         rows = (np.ascontiguousarray(column) for column in phi.T[:k])
-    header = _npy_header(shape) if format == "npy" else _safetensors_header(shape)
+    beside = {name: array.astype("<f4") for name, array in results.beside_topics().items()}
+    shapes = {"topics": shape} | {name: array.shape for name, array in beside.items()}
+    one_file = format == "safetensors"
     with whole_file(target) as file:
-        file.write(header)
+        file.write(_safetensors_header(shapes) if one_file else _npy_header(shape))
         for part in rows:
             file.write(part.astype("<f4", copy=False).tobytes())
+        for array in beside.values() if one_file else ():
+            file.write(array.tobytes())
+    for name, array in beside.items() if not one_file else ():
+        with whole_file(folder / f"{name}.npy") as file:
+            file.write(_npy_header(array.shape) + array.tobytes())
     with whole_file(folder / VOCABULARY) as file:
         file.write("".join(f"{word}\n" for word in results.vocabulary).encode())
     return Exported(target, shape, samples)
@@ -109,10 +128,13 @@ def _npy_header(shape: tuple[int, ...]) -> bytes:
     return file.getvalue()
 
 
-def _safetensors_header(shape: tuple[int, ...]) -> bytes:
-    size = 4 * int(np.prod(shape, dtype=np.int64))
-    entry = {"dtype": "F32", "shape": list(shape), "data_offsets": [0, size]}
-    text = json.dumps({"topics": entry}).encode()
+def _safetensors_header(shapes: Mapping[str, tuple[int, ...]]) -> bytes:
+    entries, begin = {}, 0
+    for name, shape in shapes.items():
+        end = begin + 4 * int(np.prod(shape, dtype=np.int64))
+        entries[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [begin, end]}
+        begin = end
+    text = json.dumps(entries).encode()
     text += b" " * (-len(text) % 8)
     return len(text).to_bytes(8, "little") + text
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pysgrld.scores import Score
 from pysgrld.types import Doubles, Floats, Parts
+
+if TYPE_CHECKING:
+    from pysgrld.evaluate.convergence import Convergence
 
 
 class Topics(NamedTuple):
@@ -32,13 +36,15 @@ class Topics(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Perplexities on the same held-out tokens.
+    """Scores of the same held-out tokens.
 
     Attributes
     ----------
-    perplexity, point_perplexity : float
+    kind : Score
+        What they are.
+    average, point : float
         Of the posterior average, and of the current topics.
-    unigram_perplexity : float or None
+    unigram : float or None
         Of the word frequencies of training; None where the run does not have them.
     documents, held_out_tokens : int
         That were scored.
@@ -46,25 +52,38 @@ class Scores(NamedTuple):
         Documents that could not be split, or have no known word in one of their parts.
     samples : int
         In the average; 0: there is none yet, and both figures are of the current topics.
-    observed_fraction : float
-        Share of the tokens that is observed.
+    observed_fraction : float or None
+        Share of the tokens that is observed; None where documents are scored whole.
     seed : int
     iteration : int
     others : dict
         Further figures of the same samples, as the model's paper defines them.
     """
 
-    perplexity: float
-    point_perplexity: float
-    unigram_perplexity: float | None
+    kind: Score
+    average: float
+    point: float
+    unigram: float | None
     documents: int
     held_out_tokens: int
     dropped: int
     samples: int
-    observed_fraction: float
+    observed_fraction: float | None
     seed: int
     iteration: int
     others: dict[str, float]
+
+    def record(self) -> dict[str, float | int | None]:
+        """The same by name, for JSON."""
+        kind = self.kind
+        record = {
+            kind.name: self.average, kind.point: self.point, kind.unigram: self.unigram,
+            "documents": self.documents, "held_out_tokens": self.held_out_tokens,
+            "dropped": self.dropped, "samples": self.samples,
+            "observed_fraction": self.observed_fraction, "seed": self.seed,
+            "iteration": self.iteration,
+        }  # fmt: skip
+        return record | self.others
 
 
 class Word(NamedTuple):
@@ -77,13 +96,17 @@ class Word(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """What is shown of a topic; ``id`` is its row in an export."""
+    """What is shown of a topic; ``id`` is its row in an export.
+
+    ``documents`` is how many training documents have this component of a mixture; None of a topic.
+    """
 
     id: int
     weight: float | None
     npmi: float | None
     umass: float | None
     words: tuple[Word, ...]
+    documents: int | None
 
 
 class Measure(NamedTuple):
@@ -92,6 +115,20 @@ class Measure(NamedTuple):
     rhat: float
     ess_bulk: float
     ess_tail: float
+
+    @classmethod
+    def at(cls, found: Convergence, at: int | tuple[int, int]) -> Measure:
+        """Of the quantity at this place."""
+        return cls(float(found.rhat[at]), float(found.bulk[at]), float(found.tail[at]))
+
+
+class Quantity(NamedTuple):
+    """What every draw of a mixture has, whatever its components are called: means of each chain."""
+
+    name: str
+    title: str
+    mean: tuple[float, ...]
+    measure: Measure
 
 
 class TopWord(NamedTuple):
@@ -152,7 +189,7 @@ class Prediction(NamedTuple):
     Attributes
     ----------
     log_probability : tuple of float
-        Mean over the draws of each chain, per held-out token.
+        Mean over the draws of each chain, per held-out token; of a mixture per document.
     measure : Measure
         Over all chains.
     alone : tuple of float
@@ -179,7 +216,7 @@ class Diagnosis(NamedTuple):
     kept, last : tuple of int
         Kept samples of each chain, and the iteration of the last of them.
     topics : tuple of MatchedTopic
-        In the order of the first chain's rows.
+        In the order of the first chain's rows; none of a mixture.
     prediction : Prediction or None
         None without held-out documents, or where chains hold out different ones.
     moved : tuple of int
@@ -195,9 +232,11 @@ class Diagnosis(NamedTuple):
     slow_tails : bool
         Whether the sampler hardly moves the words that a topic does not use.
     traces : Doubles or None
-        Log probability per held-out token of each draw, (chains, draws).
+        Log probability per held-out token (of a mixture: document) of each draw, (chains, draws).
     notes : tuple of str
         What else a person should know.
+    quantities : tuple of Quantity
+        Of a mixture, whose components cannot be matched.
     """
 
     runs: tuple[Path, ...]
@@ -215,6 +254,7 @@ class Diagnosis(NamedTuple):
     slow_tails: bool
     traces: Doubles | None
     notes: tuple[str, ...]
+    quantities: tuple[Quantity, ...] = ()
 
     @property
     def chains(self) -> int:

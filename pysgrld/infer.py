@@ -10,7 +10,6 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from pysgrld.errors import UsageError
-from pysgrld.proportions import proportions
 from pysgrld.results import Results
 from pysgrld.types import Documents, Doubles, Int64s
 
@@ -62,9 +61,7 @@ def infer(results: Results, blocks: Iterable[Documents], layer: int = 0) -> Iter
         for begin in range(0, len(whole), DOCUMENTS):
             documents = whole.take(np.arange(begin, min(begin + DOCUMENTS, len(whole))))
             ids = np.arange(first, first + len(documents))
-            theta = proportions(
-                results.options, results.mean.parts, documents, ids, results.threads, layer
-            )
+            theta = results.proportions(results.mean.parts, documents, ids, layer)
             yield Block(first, theta, documents.lengths)
             first += len(documents)
 

@@ -40,12 +40,15 @@ ALGORITHMS = {
 MODELS = {
     "lda": "latent Dirichlet allocation",
     "dlda": "deep LDA: layers of topics of topics",
+    "dpmm": "Dirichlet-process mixture: one component a document, as many as they ask for",
 }
 LINKS = ("counts", "binary", "real")
 #: Algorithms that are of deep LDA where no model is named.
 DEEP = ("tlasgr", "tlfsgr")
 #: Algorithms of LDA alone.
 SHALLOW = ("cgs", "ovb", "hsvg")
+#: Algorithms of mixtures.
+MIXING = ("gibbs", "scir", "sgrld")
 #: Algorithms that have the whole corpus as their minibatch.
 FULL = ("gibbs", "cgs")
 #: Algorithms that approximate the posterior instead of drawing from it.
@@ -54,6 +57,9 @@ VARIATIONAL = ("ovb", "hsvg")
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 LAZY = ("auto", "on", "off")
 CIR_RATES = ("paper", "natural")
+#: What the concentration of a mixture is drawn given: its sticks; after Escobar and West (1995), the
+#: number of occupied components.
+CONCENTRATIONS = ("sticks", "ew")
 
 #: A paper's published settings, as defaults; those under "algos" are for one of its algorithms.
 PRESETS: dict[str, dict[str, Any]] = {
@@ -73,6 +79,24 @@ PRESETS: dict[str, dict[str, Any]] = {
         "algos": {
             "tlasgr": {}, "tlfsgr": {}, "sgrld": {"step-size": (0.1, 21.0, 0.9)},
             "gibbs": {"minibatch": None, "burn-in": 1000, "step-size": None},
+        },
+    },
+    # "the same setting" as SGRLD's; no step is named: ours, of smld by the corpus
+    "smld-2018": {
+        "algo": "smld-approx", "topics": 50, "alpha": 0.01, "eta": (0.01,), "minibatch": 50,
+        "sweeps": 50, "warm-up": 0, "counts": "sampled",
+        "algos": {
+            "smld-approx": {"step-size": (0.1, 1000.0, 0.55)}, "smld": {},
+            "sgrld": {"step-size": (0.01, 1000.0, 0.55)},
+        },
+    },
+    "dpmm-2018": {
+        "algo": "scir", "model": "dpmm", "eta": (0.5,), "minibatch": 1000, "dp-start": 20,
+        "step-size": (0.1, 1.0, 0.0), "dp-stick-step": 0.1, "dp-reuse": "on",
+        "algos": {
+            "scir": {},
+            "sgrld": {"eta": (0.001,), "dp-start": 30, "step-size": (0.001, 1.0, 0.0),
+                      "dp-stick-step": 0.005},
         },
     },
 }  # fmt: skip
@@ -120,13 +144,13 @@ OPTIONS: dict[str, Option] = {
                      "Model", metavar="K"),
     "alpha": Option(real(0.0, 1e6), "min(0.1, 5/K)", "Dirichlet prior per topic of a document",
                     "Model", metavar="A"),
-    "eta": Option(reals(0.0, 0, ""), "0.05",
+    "eta": Option(reals(0.0, 0, ""), "0.05; dpmm: 0.5",
                   "Dirichlet prior per word of a topic; of a deep model: for all layers, or one each",
                   "Model", metavar="E[,E...]", default=(0.05,)),
     "preset": Option(choice(*PRESETS), "none",
                      "a paper's settings as defaults: " + ", ".join(PRESETS), "Model", metavar="NAME"),
     # sampling
-    "minibatch": Option(integer(1), "400 (dlda: 200), D/4 or 80,000 tokens; gibbs, cgs: all",
+    "minibatch": Option(integer(1), "400 (dlda: 200, dpmm: 1000), D/4 or 80,000 tokens; gibbs, cgs: all",
                         "documents per minibatch",
                         "Sampling", metavar="N"),
     "sweeps": Option(integer(1, 100_000), "10; dlda: 30; gibbs, cgs: 1; ovb: 100",
@@ -182,6 +206,22 @@ OPTIONS: dict[str, Option] = {
                            "Deep LDA", metavar="E1,F1", default=(1.0, 1.0)),
     "r-rate-prior": Option(reals(0.0, 2, "E2,F2, two numbers"), "1,1", "gibbs: Gamma prior of C0",
                        "Deep LDA", metavar="E2,F2", default=(1.0, 1.0)),
+    # mixtures
+    "dp-prior": Option(reals(0.0, 2, "SHAPE,RATE, two numbers"), "1,1",
+                       "Gamma prior of the concentration", "Mixtures", metavar="A,B",
+                       default=(1.0, 1.0)),
+    "dp-conc": Option(choice(*CONCENTRATIONS), "sticks",
+                      "what the concentration is drawn given: sticks, ew (the number of occupied "
+                      "components; with minibatches an approximation)", "Mixtures",
+                      metavar="sticks|ew", default="sticks"),
+    "dp-stick-step": Option(real(0.0, 1e6), "0.1; sgrld: 0.005",
+                            "scir, sgrld: first step of the sticks; it decays as --step-size does",
+                            "Mixtures", metavar="A"),
+    "dp-start": Option(integer(1, 1 << 18), "20", "components that documents are spread over at first",
+                       "Mixtures", metavar="J", default=20),
+    "dp-reuse": Option(choice("on", "off"), "off",
+                       "keep components beyond the last occupied one, which come back: on, off",
+                       "Mixtures", metavar="on|off", default="off"),
     # budget
     "epochs": Option(real(0.0, 1e9), "none", "passes over the corpus", "Budget", True, "N"),
     "iterations": Option(integer(1, 2**53), "none", "minibatches", "Budget", True, "N"),
@@ -269,12 +309,30 @@ _UNUSED = {
     "layers": SHALLOW,
     "r-shape-prior": tuple(algo for algo in _ALL if algo != "gibbs"),
     "r-rate-prior": tuple(algo for algo in _ALL if algo != "gibbs"),
+    "dp-stick-step": FULL,
 }
 #: Options that are of one model.
 ONLY = {
     "alpha": "lda", "layers": "dlda", "link": "dlda", "p-prior": "dlda", "c-prior": "dlda",
-    "r-prior": "dlda", "r-shape-prior": "dlda", "r-rate-prior": "dlda",
+    "r-prior": "dlda", "r-shape-prior": "dlda", "r-rate-prior": "dlda", "dp-prior": "dpmm",
+    "dp-conc": "dpmm", "dp-stick-step": "dpmm", "dp-start": "dpmm", "dp-reuse": "dpmm",
 }  # fmt: skip
+#: Why a mixture has no use for some of the others.
+_NOT_OF_MIXTURES = {
+    "topics": "it has as many components as the documents ask for",
+    "sweeps": "an iteration gives a document one component",
+    "kept-sweeps": "an iteration gives a document one component",
+    "counts": "an iteration gives a document one component",
+    "warm-up": "it begins with documents spread over --dp-start components",
+    "scale-weight": "its steps have no such scale",
+    "lazy": "all rows are stepped",
+    "cir-rate": "its process has the paper's rate",
+    "corpus-size": "every document's component is kept, so the corpus is stored first",
+    "shuffle-buffer": "every document's component is kept, so the corpus is stored first",
+    "observed": "held-out documents are scored whole",
+    "observed-corpus": "held-out documents are scored whole; give --holdout-corpus",
+    "held-out-corpus": "held-out documents are scored whole; give --holdout-corpus",
+}
 
 
 def preset_of(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -324,6 +382,12 @@ def check_usage(given: Mapping[str, Any]) -> None:
     for name, only in ONLY.items():
         if name in given and model != only:
             raise UsageError(f"--{name} has no meaning for --model {model}: leave it out")
+    if model == "dpmm":
+        for name, why in _NOT_OF_MIXTURES.items():
+            if name in given:
+                raise UsageError(f"--{name} has no meaning for --model dpmm: {why}")
+        if algo not in MIXING:
+            raise UsageError(f"--model dpmm is sampled by {', '.join(MIXING)}, not by {algo}")
     if model != "lda" and algo in SHALLOW:
         raise UsageError(f"--algo {algo} is of --model lda alone: leave --model {model} out")
     if algo in VARIATIONAL and given.get("step-size", (1.0,))[0] > 1.0:

@@ -34,6 +34,11 @@ def check_picture(path: str) -> None:
 def draw(d: Diagnosis, path: str | Path) -> Path:
     """Write the picture as a PNG file; needs matplotlib."""
     figure = new_figure(10.0, 3.6)
+    if d.quantities:
+        left, right = figure.subplots(1, 2)
+        _traces(left, d)
+        _quantities(right, d)
+        return write_png(Path(path), figure)
     left, middle, right = figure.subplots(1, 3)
     _traces(left, d)
     _overlaps(middle, d)
@@ -41,10 +46,24 @@ def draw(d: Diagnosis, path: str | Path) -> Path:
     return write_png(Path(path), figure)
 
 
+def _quantities(axes: Any, d: Diagnosis) -> None:
+    """R-hat of what every draw of a mixture has, a bar each."""
+    rhats = [q.measure.rhat for q in d.quantities][::-1]
+    axes.barh(
+        np.arange(len(rhats)), np.minimum(np.nan_to_num(rhats, nan=1.0), GREATEST) - 1.0, left=1.0,
+        color=[COLOURS[0] if r < MIXED else COLOURS[1] for r in rhats],
+    )  # fmt: skip
+    axes.set_yticks(np.arange(len(rhats)), [q.title for q in d.quantities][::-1], fontsize=7)
+    axes.axvline(MIXED, color="black", lw=0.8, ls="--")
+    axes.set_xlim(1.0, None if max(rhats) > MIXED else 1.2)
+    axes.set_title("Mixing")
+    axes.set_xlabel(f"split R-hat (mixed: left of {MIXED:g})")
+
+
 def _traces(axes: Any, d: Diagnosis) -> None:
     axes.set_title("Held-out documents")
     axes.set_xlabel("iteration")
-    axes.set_ylabel("log probability of a token")
+    axes.set_ylabel("log density of a document" if d.quantities else "log probability of a token")
     if d.traces is None:
         axes.text(0.5, 0.5, "not compared", ha="center", transform=axes.transAxes)
         return

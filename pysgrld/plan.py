@@ -13,13 +13,14 @@ from pysgrld.core import check_lengths, core
 from pysgrld.corpus import Corpus, CorpusOptions, corpus_name, inputs_record, open_corpus
 from pysgrld.corpus.once import Once
 from pysgrld.errors import CorpusError, UsageError
-from pysgrld.evaluate import HeldOut, pair, split, visits
+from pysgrld.evaluate import HeldOut, pair, split, visits, whole
 from pysgrld.memory import check_memory
-from pysgrld.options import FREE
+from pysgrld.options import FREE, kind_of
 from pysgrld.reporter import Listener
+from pysgrld.scores import score_of
 from pysgrld.settings import SHUFFLE_BUFFER, Facts, resolve
 from pysgrld.stream import choose_holdout, minibatch_words
-from pysgrld.types import Int64s, Key
+from pysgrld.types import Documents, Int64s, Key
 
 _READING = ("vocab", "max-vocab", "min-df", "max-df", "stop-words", "token-pattern", "text-field",
             "on-bad-document", "max-line", "max-input")  # fmt: skip
@@ -85,7 +86,7 @@ def plan(
     tokens = tokens * documents // len(train)
     facts = Facts(documents, corpus.words, tokens, visits(held_out), minibatch_words(corpus, train))
     options, defaults = resolve(given, facts)
-    if options["algo"] == "scir":
+    if options["algo"] == "scir" and options["model"] != "dpmm":
         seen = facts.minibatch_words(options["minibatch"], options["seed"])
         listener.note(
             f"lazy: {options['lazy']}, minibatches hold about {_about(seen)} of "
@@ -197,6 +198,14 @@ def _hold_out(
     everything = np.arange(corpus.documents)
     seed = given.get("seed", 0)
     observed = given.get("observed", 0.8)
+
+    in_one_piece = score_of({"model": kind_of(given)[1]}).whole
+
+    def divide(documents: Documents, ids: Int64s) -> HeldOut:
+        if in_one_piece:
+            return whole(documents, ids)
+        return split(documents, ids, observed, seed)
+
     if "observed-corpus" in given:
         parts = []
         for name in ("observed-corpus", "held-out-corpus"):
@@ -216,7 +225,7 @@ def _hold_out(
             listener,
         )
         ids = np.arange(other.documents)
-        held_out = split(other.take(ids), ids, observed, seed)
+        held_out = divide(other.take(ids), ids)
         train = everything
     else:
         d = corpus.documents
@@ -229,13 +238,15 @@ def _hold_out(
                 )
             return everything, None
         ids = choose_holdout(d, wanted, Key(seed, 0, 0))
-        held_out = split(corpus.take(ids), ids, observed, seed)
+        held_out = divide(corpus.take(ids), ids)
         train = np.setdiff1d(everything, ids, assume_unique=True)
     if held_out.dropped:
-        listener.note(f"{held_out.dropped} held-out documents cannot be split: left out")
+        why = "have no known word" if in_one_piece else "cannot be split"
+        listener.note(f"{held_out.dropped} held-out documents {why}: left out")
     if len(held_out.observed) == 0:
+        fewest = "a token" if in_one_piece else "two tokens"
         raise CorpusError(
-            "no held-out document has two tokens of the vocabulary: give other ones, or --holdout 0"
+            f"no held-out document has {fewest} of the vocabulary: give other ones, or --holdout 0"
         )
     # keyed by their place among the held-out documents, so that a resumed run reads them alike
     return train, held_out._replace(doc_ids=np.arange(len(held_out.observed)))

@@ -1,4 +1,4 @@
-"""What is kept of a chain: the averaged perplexity, the mean topics, some samples, and when to stop."""
+"""What is kept of a chain: the averaged score, the mean topics, some samples, and when to stop."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.chain import Chain
+from pysgrld.begin import AnyChain
 from pysgrld.errors import CheckpointError
-from pysgrld.evaluate import Completion
+from pysgrld.evaluate import Scorer
 from pysgrld.restore import put_back
 from pysgrld.types import Array, Doubles, Key, Parts
 
@@ -26,13 +26,13 @@ class Settled(NamedTuple):
 
     Attributes
     ----------
-    perplexity, at_half : float
-        Averaged perplexity now, and when half of the sampling was done.
+    score, at_half : float
+        Averaged score now, and when half of the sampling was done.
     half : int
         The iteration of the latter.
     """
 
-    perplexity: float
+    score: float
     at_half: float
     half: int
 
@@ -64,7 +64,7 @@ class Posterior:
     Parameters
     ----------
     chain : Chain
-    completion : Completion or None
+    scorer : Scorer or None
         None without held-out documents.
     burn_in, every : int
         Iterations before the first sample is due, and between samples.
@@ -73,19 +73,13 @@ class Posterior:
     """
 
     def __init__(
-        self, chain: Chain, completion: Completion | None, burn_in: int, every: int, keep_mean: bool
+        self, chain: AnyChain, scorer: Scorer | None, burn_in: int, every: int, keep_mean: bool
     ) -> None:
-        self.chain, self.completion = chain, completion
+        self.chain, self.scorer = chain, scorer
         self.burn_in, self.every = burn_in, every
         self.draws, self.samples = chain.sampler.draws, 0
-        self._sums: dict[str, Doubles] = {}
-        if keep_mean and self.draws:
-            v = chain.topics.shape[0]
-            none = chain.parts(np.zeros(0, np.int32))
-            shapes = {name: part.shape for name, part in none.items()}
-            shapes[chain.topics.name] = (v, *shapes[chain.topics.name][1:])
-            self._sums = {name: np.zeros(shape) for name, shape in shapes.items()}
-        self._history = array("d")  # averaged perplexity after each sample: runs are long
+        self._sums: dict[str, Doubles] = chain.totals() if keep_mean else {}
+        self._history = array("d")  # averaged score after each sample: runs are long
 
     @property
     def due(self) -> bool:
@@ -101,31 +95,31 @@ class Posterior:
         """
         chain, key = self.chain, Key(self.chain.seed, self.chain.chain, self.chain.step)
         if not self.draws:
-            if self.completion is not None:
+            if self.scorer is not None:
                 self._history.append(self.point())
             return
         if self._sums:
             chain.add_parts(self._sums)
-        if self.completion is not None:
-            parts = chain.parts(self.completion.words)
-            self._history.append(self.completion.update(key, parts))
+        if self.scorer is not None:
+            parts = chain.parts(self.scorer.words)
+            self._history.append(self.scorer.update(key, parts))
         self.samples += 1
 
     @property
-    def perplexity(self) -> float:
-        """Averaged perplexity at the last sample; NaN before the first.
+    def score(self) -> float:
+        """Averaged score at the last sample; NaN before the first.
 
         Of an approximation, which has none, that of its topics when last observed.
         """
         return self._history[-1] if self._history else math.nan
 
     def point(self) -> float:
-        """Perplexity of the current topics."""
-        if self.completion is None:
+        """Score of the current topics."""
+        if self.scorer is None:
             return math.nan
         chain = self.chain
         key = Key(chain.seed, chain.chain, chain.step)
-        return self.completion.point(key, chain.parts(self.completion.words))
+        return self.scorer.point(key, chain.parts(self.scorer.words))
 
     def settled(self) -> Settled | None:
         """Say whether doubling the sampling time has bought less than 0.5 %.
@@ -133,11 +127,11 @@ class Posterior:
         Looks only at posterior samples, so that the same seed ends at the same iteration.
         """
         observed = len(self._history)
-        if observed < SETTLED_SAMPLES:
+        if self.scorer is None or observed < SETTLED_SAMPLES:
             return None
         half = observed // 2  # the last sample not after half of the sampling time
         now, before = self._history[-1], self._history[half - 1]
-        if now <= (1 - SETTLED) * before:
+        if self.scorer.bought(before, now) >= SETTLED:
             return None
         return Settled(now, before, self.burn_in + half * self.every)
 
@@ -149,7 +143,7 @@ class Posterior:
 
     def figures(self) -> dict[str, float]:
         """Further figures of the samples so far, as the model's paper defines them."""
-        return self.completion.figures() if self.completion is not None else {}
+        return self.scorer.figures() if self.scorer is not None else {}
 
     def arrays(self) -> dict[str, Array]:
         """What a checkpoint must hold for all of this to go on exactly."""
@@ -158,8 +152,8 @@ class Posterior:
             "posterior.history": np.array(self._history, np.float64),
         }
         arrays |= {f"posterior.sum.{name}": total for name, total in self._sums.items()}
-        if self.completion is not None:
-            arrays |= {f"completion.{k}": a for k, a in self.completion.state().items()}
+        if self.scorer is not None:
+            arrays |= {self.scorer.prefix + n: a for n, a in self.scorer.state().items()}
         return arrays
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
@@ -180,11 +174,8 @@ class Posterior:
                 f"the checkpoint has {self.samples} samples and a history of {len(history)}"
             )
         self._history = array("d", own["posterior.history"].tolist())
-        if self.completion is not None:
-            self.completion.restore(
-                {
-                    name.removeprefix("completion."): array
-                    for name, array in arrays.items()
-                    if name.startswith("completion.")
-                }
+        if self.scorer is not None:
+            prefix = self.scorer.prefix
+            self.scorer.restore(
+                {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
             )

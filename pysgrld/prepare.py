@@ -116,7 +116,7 @@ def prepare(
             parts = ("observed", p.held_out.observed), ("held-out", p.held_out.held_out)
             for name, part in parts:
                 place = run.path / "holdout" / name
-                if not place.exists():
+                if part.tokens and not place.exists():  # whole documents have nothing observed
                     store_documents(place, part, stored.vocabulary, {"part": name})
         counts = stored.word_counts()
         if len(p.train) < stored.documents:

@@ -27,9 +27,11 @@ class Position(NamedTuple):
     iteration, iterations : int
         Done, and in all (0 where unknown).
     epoch : float
-    tokens_per_second, step_size, perplexity : float
+    tokens_per_second, step_size, score : float
         The latter NaN before the first posterior sample.
     train_seconds : float
+    kind : str
+        Name of the score (`pysgrld.scores.SCORES`).
     """
 
     iteration: int
@@ -37,8 +39,9 @@ class Position(NamedTuple):
     epoch: float
     tokens_per_second: float
     step_size: float
-    perplexity: float
+    score: float
     train_seconds: float
+    kind: str
 
 
 class Reporter(Listener, Protocol):

@@ -6,7 +6,7 @@ Never takes the lock, and works while the run is being trained.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,12 @@ from pysgrld.core import core
 from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.matched import matched_documents
 from pysgrld.errors import CheckpointError, MissingInputError, SgmcError, UsageError
-from pysgrld.evaluate import Completion, HeldOut, pair, split
+from pysgrld.evaluate import HeldOut, Scorer, pair, scorer_of, split
 from pysgrld.evaluate.coherence import Coherence, coherence
-from pysgrld.findings import Scores, Topic, Topics, Word
+from pysgrld.findings import Topic, Topics, Word
 from pysgrld.models import MODELS
 from pysgrld.models.dlda import projection
-from pysgrld.parts import at_words, by_word
+from pysgrld.parts import by_word
 from pysgrld.plan import hold_out_size, read_matched
 from pysgrld.prepare import WORD_COUNTS
 from pysgrld.proportions import BLOCK, proportions
@@ -88,9 +88,6 @@ class Results:
         self.run = RunDirectory.open(path)
         self.options: dict[str, Any] = self.run.config["options"]
         self.threads = threads
-        self.k: int = self.options["topics"]
-        #: Topics of each layer.
-        self.layers: tuple[int, ...] = tuple(self.options["layers"] or (self.k,))
         self.seed: int = self.options["seed"]
         self.chain = chain_of(self.options)
 
@@ -98,6 +95,11 @@ class Results:
     def path(self) -> Path:
         """The run's folder."""
         return self.run.path
+
+    @cached_property
+    def layers(self) -> tuple[int, ...]:
+        """Topics of each layer."""
+        return tuple(self.options["layers"] or (self.options["topics"],))
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
@@ -175,14 +177,23 @@ class Results:
         algo = self.options["algo"]
         return "no posterior sample yet" if SAMPLERS[algo].draws else f"{algo} has no samples"
 
+    @property
+    def no_mean(self) -> str:
+        """Why there is no mean of topics."""
+        return self.no_samples
+
     def noise_inflation(self, step: int) -> float:
         """Variance of the draws over the posterior's, by minibatch noise alone, at an iteration.
 
         1 + tanh(h/2) D/B (Baker et al. 2018, corollary 3.2): exact for ``scir``.
         """
-        corpus = self.run.config["corpus"]
-        h = self.step_size(step) * average_rate(self.blocks[0], corpus["training_tokens"])
-        return noise_inflation(h, corpus["training_documents"], self.options["minibatch"])
+        documents = self.run.config["corpus"]["training_documents"]
+        h = self.step_size(step) * self.rate()
+        return noise_inflation(h, documents, self.options["minibatch"])
+
+    def rate(self) -> float:
+        """Rate of the process of an average topic, for ``scir``."""
+        return average_rate(self.blocks[0], self.run.config["corpus"]["training_tokens"])
 
     def step_size(self, step: int) -> float:
         """Step size of the sampling iteration after ``step``."""
@@ -210,26 +221,6 @@ class Results:
         parts = [Corpus.open(folder / name) for name in ("observed", "held-out")]
         found = pair(*(part.take(np.arange(part.documents)) for part in parts))
         return found._replace(dropped=self.run.config["corpus"].get("held_out_dropped", 0))
-
-    def held_out_of(
-        self, path: str, observed: float, seed: int, scratch: Path, listener: Listener
-    ) -> HeldOut:
-        """Other documents, matched to the run's words and split by seed."""
-        corpus = self.read(path, scratch / "corpus", listener)
-        ids = np.arange(corpus.documents)
-        found = split(corpus.take(ids), ids, observed, seed)
-        return found._replace(doc_ids=np.arange(len(found.observed)))
-
-    def held_out_pair(
-        self, observed: str, held_out: str, scratch: Path, listener: Listener
-    ) -> HeldOut:
-        """Other documents, split by others, matched to the run's words."""
-        parts = []
-        for name, path in (("observed", observed), ("held-out", held_out)):
-            corpus = self.read(path, scratch / name, listener)
-            parts.append(corpus.take(np.arange(corpus.documents)))
-        found = pair(*parts)
-        return found._replace(doc_ids=np.arange(len(found.observed)))
 
     def read(self, path: str, store: Path, listener: Listener) -> Corpus:
         """Read a corpus over the run's words; rows stay in order, unknown words are counted."""
@@ -275,53 +266,6 @@ class Results:
             return None
         return counts if counts.shape == (len(self.vocabulary),) else None
 
-    # ---- figures
-
-    def score_own(self) -> Scores:
-        """The run's running average, on its own held-out documents."""
-        held_out, arrays = self.held_out(), self.checkpoint.arrays
-        scorer = self.scorer(held_out)
-        if "completion.mean" in arrays:
-            kept = {
-                name.removeprefix("completion."): array
-                for name, array in arrays.items() if name.startswith("completion.")
-            }  # fmt: skip
-            try:
-                scorer.restore(kept)
-            except CheckpointError as error:
-                raise CheckpointError(
-                    f"{self.path / 'holdout'}: not the documents of the checkpoint's average "
-                    f"({error}); restore the folder"
-                ) from None
-        split_by_others = self.options["observed-corpus"] is not None
-        observed = None if split_by_others else self.options["observed"]
-        return self._scores(scorer, observed, self.seed)
-
-    def score(
-        self, held_out: HeldOut, observed: float | None, seed: int, tell: Any = None
-    ) -> Scores:
-        """Score the kept samples on other documents.
-
-        Parameters
-        ----------
-        held_out : HeldOut
-        observed : float or None
-            Share of tokens that is observed; None where others made the split.
-        seed : int
-            Of the split, and of the documents' chains.
-        tell : callable, optional
-            Told how many samples are done.
-        """
-        if len(held_out.observed) == 0:
-            raise UsageError("no document has known words in both its parts: nothing to score")
-        scorer = self.scorer(held_out)
-        for n, (step, matrices) in enumerate(self.each_sample(), 1):
-            some = matrices | {"phi": matrices["phi"][:, scorer.words]}
-            scorer.update(Key(seed, self.chain, step), by_word(some, self.blocks))
-            if tell is not None:
-                tell(n)
-        return self._scores(scorer, observed, seed)
-
     def each_sample(self) -> Iterator[tuple[int, dict[str, Array]]]:
         """Iteration and matrices (``phi``: K x V) of every kept sample.
 
@@ -331,32 +275,29 @@ class Results:
             with contextlib.suppress(MissingInputError):
                 yield step, self.run.read_sample(step)
 
-    def scorer(self, held_out: HeldOut) -> Completion:
-        """What scores draws of this run's topics on documents."""
-        return Completion(held_out, self.options, self.threads)
+    def beside_topics(self) -> dict[str, Doubles]:
+        """What goes with the topics in an export, by name."""
+        return {}
 
-    def _scores(self, scorer: Completion, observed: float | None, seed: int) -> Scores:
-        step = self.checkpoint.step
-        now = self.current()
-        some = at_words(now.parts, scorer.words)
-        point = scorer.point(Key(seed, self.chain, step), some)
-        counts = self.word_counts()
-        parts = scorer.held_out
-        if observed is None:
-            observed = parts.observed.tokens / (parts.observed.tokens + scorer.tokens)
-        return Scores(
-            perplexity=scorer.perplexity() if scorer.samples else point,
-            point_perplexity=point,
-            unigram_perplexity=None if counts is None else scorer.unigram(counts),
-            documents=len(parts.observed),
-            held_out_tokens=scorer.tokens,
-            dropped=parts.dropped,
-            samples=scorer.samples,
-            observed_fraction=observed,
-            seed=seed,
-            iteration=step,
-            others=scorer.figures(),
-        )
+    def parts_of(self, matrices: Mapping[str, Array]) -> Parts:
+        """What documents read of a kept sample."""
+        return by_word(matrices, self.blocks)
+
+    def scorer(self, held_out: HeldOut) -> Scorer:
+        """What scores draws of this run on documents."""
+        return scorer_of(held_out, self.options, len(self.vocabulary), self.threads)
+
+    def divide(self, documents: Documents, observed: float, seed: int) -> HeldOut:
+        """Make documents held out: each split at random, by seed, into two parts."""
+        return split(documents, np.arange(len(documents)), observed, seed)
+
+    def proportions(
+        self, parts: Parts, documents: Documents, ids: Int64s, layer: int = 0
+    ) -> Doubles:
+        """Topic proportions of documents, (n, K), keyed by their ids."""
+        return proportions(self.options, parts, documents, ids, self.threads, layer)
+
+    # ---- topics of a layer
 
     def layer(self, number: int | None) -> int:
         """Place of a layer that a person counts from 1; the lowest where None.
@@ -366,10 +307,11 @@ class Results:
         UsageError
             If there is no such layer.
         """
-        if number is not None and not 1 <= number <= len(self.layers):
+        depth = len(self.options["layers"] or (1,))
+        if number is not None and not 1 <= number <= depth:
             raise UsageError(
-                f"--layer {number}: the model of {self.path} has {len(self.layers)} layer"
-                + ("s" if len(self.layers) > 1 else "")
+                f"--layer {number}: the model of {self.path} has {depth} layer"
+                + ("s" if depth > 1 else "")
             )
         return (number or 1) - 1
 
@@ -378,12 +320,16 @@ class Results:
         matrices = self.run.read_sample(step)
         if layer == 0:
             return matrices["phi"]
-        phi = self.over_words(by_word(matrices, self.blocks), layer)
+        phi = self.over_words(self.parts_of(matrices), layer)
         return np.ascontiguousarray(phi[:, : self.layers[layer]].T)
 
     def over_words(self, parts: Parts, layer: int) -> Floats:
         """Topics of a layer, counted from 0, over the words, (V, Kp) float32."""
         return projection(parts, self.layers, layer)
+
+    def shown(self, layer: int = 0) -> Int64s:
+        """Topics of a layer that there is something to say of, ascending."""
+        return np.arange(self.layers[layer])
 
     def coherence(self, words: int, layer: int = 0) -> Coherence | None:
         """Coherence of the mean topics' top words over training; None if the corpus is gone."""
@@ -421,7 +367,7 @@ class Results:
         for begin in range(0, len(ids), BLOCK):
             some = np.arange(begin, min(begin + BLOCK, len(ids)))
             part = documents.take(some)
-            theta = proportions(self.options, self.mean.parts, part, ids[some], self.threads, layer)
+            theta = self.proportions(self.mean.parts, part, ids[some], layer)
             # without the prior's share, where it is the same for all topics
             total += (theta * (k * alpha + part.lengths[:, None]) - alpha).sum(axis=0)
         share: Doubles = np.maximum(total, 0.0)
@@ -460,7 +406,7 @@ class Results:
         found = self.coherence(10, layer) if coherences else None
         weights = self.weights(layer)
         topics = []
-        for k in range(self.layers[layer]):
+        for k in self.shown(layer).tolist():
             words = tuple(
                 Word(
                     self.vocabulary[w],
@@ -477,6 +423,7 @@ class Results:
                     None if found is None else float(found.npmi[k]),
                     None if found is None else float(found.umass[k]),
                     words,
+                    None,
                 )
             )
         return sorted(topics, key=lambda topic: (-(topic.weight or 0.0), topic.id))

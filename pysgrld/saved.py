@@ -44,7 +44,7 @@ def save(path: Path, model: TopicModel, vocabulary: Sequence[str] | None) -> Non
         "corpus": {
             "name": "matrix", "fingerprint": None,
             "training_documents": posterior.chain.stream.documents, "words": v,
-            "training_tokens": int(posterior.chain.blocks[0].mass),
+            "training_tokens": posterior.chain.tokens,
         },
     }  # fmt: skip
     run = RunDirectory.create(path, config, words)

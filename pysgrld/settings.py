@@ -23,11 +23,16 @@ PASSES = 100
 FRESH = 25
 #: Sweeps that the authors of deep LDA have for each layer, and those that they count.
 PUBLISHED_SWEEPS, PUBLISHED_KEPT = 30, 10
-#: Documents of a minibatch, and iterations between samples, at least, of LDA and of a deep model.
-MINIBATCH, DEEP_MINIBATCH = 400, 200
+#: Documents of a minibatch of each model.
+MINIBATCH = {"lda": 400, "dlda": 200, "dpmm": 1000}
+#: Iterations between samples, at least, of LDA and of a deep model.
 SPACING, DEEP_SPACING = 5, 2
 #: Documents of a stream that are held for shuffling: a few megabytes, some seconds of reading.
 SHUFFLE_BUFFER = 10_000
+#: Prior of a mixture's components, and components that are expected where memory is planned.
+MIXTURE_ETA, MIXTURE_TOPICS = 0.5, 64
+#: First steps of a mixture's components and sticks, for samplers that have any.
+MIXTURE_STEPS = {"scir": (0.1, 0.1), "sgrld": (0.001, 0.005)}
 #: Rows are lazy where the vocabulary has this many times the distinct words of a minibatch.
 LAZY_FROM = 2.0
 #: And where a topic is expected to be so many times above the mass at which rows are lazy at all.
@@ -93,17 +98,20 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
     else:
         value["topics"] = value["topics"] or TOPICS
         value["eta"] = _each(value["eta"])[0]
-        value |= {name: None for name, model in ONLY.items() if model == "dlda"}
+    value |= {name: None for name, model in ONLY.items() if model != value["model"]}
+    if value["model"] == "dpmm":
+        value |= _mixture(value, {*given, *preset})
     if value["cir-rate"] == "paper":  # as in runs older than the option
         value["cir-rate"] = None
-    d, k = facts.documents, value["topics"]
+    d, k = facts.documents, value["topics"] or MIXTURE_TOPICS
 
     def default(name: str, rule: Any) -> None:
         if value[name] is None:
             value[name] = rule
 
-    default("alpha", None if deep else min(0.1, 5.0 / k))
-    default("minibatch", d if full else _minibatch(facts, DEEP_MINIBATCH if deep else MINIBATCH))
+    if value["model"] == "lda":
+        default("alpha", min(0.1, 5.0 / k))
+    default("minibatch", d if full else _minibatch(facts, MINIBATCH[value["model"]]))
     value["minibatch"] = min(value["minibatch"], d)
     if preset and deep and not full and "sweeps" not in given:
         default("sweeps", PUBLISHED_SWEEPS * len(value["layers"]))
@@ -135,6 +143,20 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> tuple[dict[str, Any], lis
     value = {n: list(v) if isinstance(v, tuple) else v for n, v in value.items()}
     defaults = sorted(name for name in value if name not in given and name not in preset)
     return value, defaults
+
+
+def _mixture(value: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
+    """What is of mixtures; ``known`` are the options that a person or a preset has said."""
+    own: dict[str, Any] = {
+        "topics": None, "sweeps": 1, "kept-sweeps": 1, "counts": "sampled", "warm-up": 0,
+        "lazy": "off", "scale-weight": None, "observed": None,
+    }  # fmt: skip
+    if "eta" not in known:
+        own["eta"] = MIXTURE_ETA
+    if steps := MIXTURE_STEPS.get(value["algo"]):
+        own["step-size"] = value["step-size"] or (steps[0], 1.0, 0.0)
+        own["dp-stick-step"] = value["dp-stick-step"] or steps[1]
+    return own
 
 
 def _minibatch(facts: Facts, most: int) -> int:

@@ -7,7 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pysgrld.chain import Chain, Visit
+from pysgrld.begin import begin
+from pysgrld.chain import Visit
 from pysgrld.errors import (
     CheckpointError,
     GoneError,
@@ -16,9 +17,8 @@ from pysgrld.errors import (
     NumericalError,
     WriteError,
 )
-from pysgrld.evaluate import Completion
+from pysgrld.evaluate import scorer_of
 from pysgrld.parsers import duration
-from pysgrld.parts import by_topic
 from pysgrld.posterior import Posterior, Settled, Thinning
 from pysgrld.prepare import Prepared
 from pysgrld.reporter import Position, Reporter
@@ -29,6 +29,7 @@ from pysgrld.run.backlog import Backlog
 from pysgrld.run.failure import keep_failure
 from pysgrld.run.progress import refuse_endless_starts
 from pysgrld.run.pulse import Pulse
+from pysgrld.scores import Score, score_of
 from pysgrld.stream import Online
 from pysgrld.stream import Position as StreamPosition
 
@@ -66,7 +67,8 @@ class Training:
             reporter.note(f"warning: {warning}")
         self.given = given
         self.stream, self.once = p.stream, p.once
-        self.chain = Chain(
+        self.score = score_of(p.options)
+        self.chain = begin(
             p.options, p.stream, p.corpus.words, p.tokens, count.number, waiting=self._waiting
         )
         if p.options["algo"] == "scir":
@@ -77,15 +79,15 @@ class Training:
                 f"warning: h (V eta + N_k) is about {stiff:.3g}, steps of {p.options['algo']} are stable "
                 "below 4: use a smaller --step-size"
             )
-        completion = None
+        scorer = None
         self.unigram = math.nan
         if p.held_out:
-            completion = Completion(p.held_out, p.options, count.number)
-            self.unigram = completion.unigram(p.word_counts)
+            scorer = scorer_of(p.held_out, p.options, p.corpus.words, count.number)
+            self.unigram = scorer.unigram(p.word_counts)
         kept = p.options["samples"]
         self.ended: str | None = None  # why, if the stream has no more
         self.posterior = Posterior(
-            self.chain, completion, p.options["burn-in"], p.options["sample-every"], kept > 0
+            self.chain, scorer, p.options["burn-in"], p.options["sample-every"], kept > 0
         )
         self.thinning = Thinning(kept) if kept else None
         self.train_seconds = 0.0
@@ -100,7 +102,7 @@ class Training:
     # ---- the loop ----
 
     def go(self) -> RunDirectory:
-        """Train until the budget is used, the perplexity has settled, or something says stop."""
+        """Train until the budget is used, the score has settled, or something says stop."""
         self._start()
         try:
             with self.pulse:
@@ -143,7 +145,7 @@ class Training:
             self._look()
             self._save(last=True)
         stopped = self.stop.reason if not ended and not settled else None
-        line = stopped or (_settled_line(settled) if settled else str(ended))
+        line = stopped or (_settled_line(settled, self.score) if settled else str(ended))
         state = "interrupted" if stopped else "finished"
         backlog.set_status(state, step=chain.step, reason=line)
         backlog.log_event(state, step=chain.step, reason=line)
@@ -277,8 +279,7 @@ class Training:
                 if ordinal % spacing:
                     self.backlog.remove_sample(self._step_of(ordinal))
         if n % spacing == 0:
-            parts = by_topic(self.chain.parts(), self.chain.blocks)
-            self.backlog.write_sample(self.chain.step, parts)
+            self.backlog.write_sample(self.chain.step, self.chain.matrices())
 
     def _step_of(self, ordinal: int) -> int:
         """Iteration of the posterior sample of this number."""
@@ -298,13 +299,15 @@ class Training:
             "train_seconds": round(self.train_seconds, 6),
             "wait_seconds": round(self.wait_seconds, 6),
             "step_size": self.chain.step_size,
-            "perplexity": _number(self.posterior.perplexity if self.posterior.draws else point),
-            "point_perplexity": _number(point),
+            self.score.name: _number(self.posterior.score if self.posterior.draws else point),
+            self.score.point: _number(point),
             "samples": self.posterior.samples,
-            "unigram_perplexity": _number(self.unigram),
+            self.score.unigram: _number(self.unigram),
             "tokens_per_second": round(speed, 1),
             "rss_bytes": rss_bytes(),
-        } | {name: _number(figure) for name, figure in self.posterior.figures().items()}
+        }
+        figures = self.chain.figures() | self.posterior.figures()
+        record |= {name: _number(figure) for name, figure in figures.items()}
         self.backlog.append_metrics(record)
         self.backlog.set_status("running", step=self.chain.step)
         self.reporter.evaluated(record)
@@ -345,7 +348,7 @@ class Training:
         return self.given.get(name, self.options[name])
 
     def _open_ended(self) -> bool:
-        """Whether only a settled perplexity ends this run; auto is no budget."""
+        """Whether only a settled score ends this run; auto is no budget."""
         timed = self.given.get("time-limit") not in (None, "auto")
         return (
             not timed and self.given.get("epochs") is None and self.given.get("iterations") is None
@@ -375,8 +378,9 @@ class Training:
             self.chain.step / self.chain.stream.per_epoch,
             self.tokens / self.train_seconds if self.train_seconds else 0.0,
             step_size,
-            self.posterior.perplexity,
+            self.posterior.score,
             self.train_seconds,
+            self.score.name,
         )
 
 
@@ -384,10 +388,11 @@ class _Stopped(Exception):
     """There is a reason to stop while the next minibatch is not there yet."""
 
 
-def _settled_line(settled: Settled) -> str:
+def _settled_line(settled: Settled, score: Score) -> str:
+    now, before = (f"{value:.{score.decimals}f}" for value in (settled.score, settled.at_half))
     return (
-        f"settled: averaged perplexity {settled.perplexity:.1f}, and {settled.at_half:.1f} at "
-        f"iteration {settled.half}, half of the sampling ago"
+        f"settled: averaged {score.title} {now}, and {before} at iteration {settled.half}, half of "
+        "the sampling ago"
     )
 
 

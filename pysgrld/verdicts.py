@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pysgrld.findings import Diagnosis, MatchedTopic
+from pysgrld.findings import Diagnosis, MatchedTopic, Measure
 
 #: Topics are called the same if at least so much of their probability is common to all chains.
 SAME = 0.7
@@ -35,6 +35,11 @@ def is_mixed(topic: MatchedTopic) -> bool:
     return not topic.rhat >= MIXED  # of what never changes there is no R-hat
 
 
+def has_mixed(measure: Measure) -> bool:
+    """Whether a quantity has."""
+    return not measure.rhat >= MIXED  # of what never changes there is no R-hat
+
+
 def verdict(d: Diagnosis) -> list[str]:
     """Say in plain words what the chains agree on, what they do not, and what to do.
 
@@ -48,7 +53,8 @@ def verdict(d: Diagnosis) -> list[str]:
         Sentences, one paragraph each.
     """
     several = d.chains > 1
-    said = [_same(d)]
+    mixture = bool(d.quantities)
+    said = [_quantities(d)] if mixture else [_same(d)]
     if sure := [topic for topic in d.topics if is_same(topic)]:
         said.append(_mixing(sure, several))
     if d.prediction is not None:
@@ -56,8 +62,9 @@ def verdict(d: Diagnosis) -> list[str]:
     said.append(_advice(d))
     if not several:
         said.append(
-            "One chain cannot tell whether another would have found other topics: here its first half "
-            "is compared with its second. Train several: sgmc train --chains 4."
+            "One chain cannot tell whether another would have found other "
+            f"{'components' if mixture else 'topics'}: here its first half is compared with its "
+            "second. Train several: sgmc train --chains 4."
         )
     if sum(d.moved):
         said.append(
@@ -91,6 +98,30 @@ def _same(d: Diagnosis) -> str:
     )
 
 
+def _quantities(d: Diagnosis) -> str:
+    others = [q.title for q in d.quantities if not has_mixed(q.measure)]
+    what = f"R-hat below {MIXED:g}"
+    if others:
+        return (
+            "Components differ from draw to draw and are not matched. Of what every draw has, "
+            f"{len(d.quantities) - len(others)} of {len(d.quantities)} quantities "
+            f"{'has' if len(d.quantities) - len(others) == 1 else 'have'} mixed ({what}); not: "
+            f"{'; '.join(others)}."
+        )
+    least = min(
+        (min(q.measure.ess_bulk, q.measure.ess_tail) for q in d.quantities
+         if not math.isnan(q.measure.rhat)),
+        default=math.nan,
+    )  # fmt: skip
+    worth = f"the draws are worth {least:,.0f} independent ones or more"
+    if least < ENOUGH:
+        worth += f", where {ENOUGH} make intervals reliable"
+    return (
+        "Components differ from draw to draw and are not matched. All that every draw has has mixed "
+        f"({what}); {worth}."
+    )
+
+
 def _mixing(sure: Sequence[MatchedTopic], several: bool) -> str:
     mixed = [topic for topic in sure if is_mixed(topic)]
     what = f"R-hat of weight and top words below {MIXED:g}"
@@ -116,16 +147,19 @@ def _mixing(sure: Sequence[MatchedTopic], several: bool) -> str:
 
 def _prediction(d: Diagnosis) -> str:
     assert d.prediction is not None
-    worst, best = (
-        math.exp(-value) for value in (min(d.prediction.log_probability),
-                                       max(d.prediction.log_probability))
-    )  # fmt: skip
+    least, most = min(d.prediction.log_probability), max(d.prediction.log_probability)
     rhat = d.prediction.measure.rhat
     said = f"Held-out documents: R-hat of their log probability is {rhat:.2f}; "
     if not rhat >= MIXED:
         return said + f"{'the chains' if d.chains > 1 else 'both halves'} predict alike."
     if d.chains == 1:
         return said + "the two halves of the chain do not predict alike."
+    if d.quantities:
+        return said + (
+            "the chains do not predict alike. Minus the log density of a document is "
+            f"{-most:,.3f} in the best chain and {-least:,.3f} in the worst."
+        )
+    worst, best = math.exp(-least), math.exp(-most)
     return said + (
         f"the chains do not predict alike. A draw's perplexity is {best:,.1f} in the best chain and "
         f"{worst:,.1f} in the worst, {100 * (worst / best - 1):.1f} % apart."
@@ -135,6 +169,7 @@ def _prediction(d: Diagnosis) -> str:
 def _advice(d: Diagnosis) -> str:
     same = sum(map(is_same, d.topics)) == len(d.topics)
     mixed = same and all(map(is_mixed, d.topics))
+    mixed = mixed and all(has_mixed(q.measure) for q in d.quantities)
     if d.prediction is not None and d.prediction.measure.rhat >= MIXED:
         mixed = False
     drifting = [
@@ -163,10 +198,15 @@ def _advice(d: Diagnosis) -> str:
         return f"The chain still drifts: train longer ({longer})."
     if d.chains == 1:
         return f"The chain moves slowly: train longer ({longer})."
-    return (
+    apart = (
         "Each chain is steady by itself, but they have settled in different places: training longer "
-        "may not bring them together. Fewer --topics leave fewer ways to differ; trust the topics that "
-        "are the same, and average predictions over the chains."
+        "may not bring them together. "
+    )
+    if d.quantities:
+        return apart + "Average predictions over the chains."
+    return apart + (
+        "Fewer --topics leave fewer ways to differ; trust the topics that are the same, and average "
+        "predictions over the chains."
     )
 
 

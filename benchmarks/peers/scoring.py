@@ -148,7 +148,7 @@ class Watch:
             "seconds": round(self.seconds, 3),
             "tokens": self.tokens,
             "point": round(self.judge.point(topics), 2),
-            "averaged": round(self.judge.completion.perplexity(), 2) if draws else None,
+            "averaged": round(self.judge.completion.average(), 2) if draws else None,
             "draws": draws,
         }
         if draws and mean is not None:

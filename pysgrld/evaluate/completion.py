@@ -34,7 +34,7 @@ def visits(held_out: HeldOut | None) -> int:
 
 
 class Completion:
-    """Scores topics on held-out documents; keeps the running posterior average.
+    """Scores topics on held-out documents; keeps the running posterior average. A `Scorer`.
 
     Parameters
     ----------
@@ -50,6 +50,8 @@ class Completion:
     samples : int
         Posterior samples in the running average.
     """
+
+    prefix = "completion."
 
     def __init__(self, held_out: HeldOut, options: Mapping[str, Any], threads: int) -> None:
         self.held_out = held_out
@@ -79,7 +81,7 @@ class Completion:
         Each document's chain goes on from the previous sample. ``phi`` is (R, Kp) over `words`.
         """
         self._take(key, parts)
-        return self.perplexity()
+        return self.average()
 
     def draw(self, key: Key, parts: Parts) -> float:
         """The same; returns the perplexity of this one draw of topics, and of documents' topics."""
@@ -99,7 +101,7 @@ class Completion:
         """Share of the observed tokens that each topic of a layer has in the last draw, (K,)."""
         return self._reader.shares(layer)
 
-    def perplexity(self) -> float:
+    def average(self) -> float:
         """Averaged perplexity so far; NaN before the first sample."""
         return self._perplexity(self._mean) if self.samples else math.nan
 
@@ -121,12 +123,16 @@ class Completion:
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
         return self._perplexity(q[self.held_out.held_out.indices])
 
+    def bought(self, before: float, now: float) -> float:
+        """Share of the perplexity that it has fallen by."""
+        return 1.0 - now / before
+
     def state(self) -> dict[str, Array]:
         """What a checkpoint must hold for the average to go on exactly."""
         own = {"mean": self._mean, "samples": np.array([self.samples])}
         return own | self._reader.state()
 
-    def restore(self, state: dict[str, Array]) -> None:
+    def restore(self, state: Mapping[str, Array]) -> None:
         """Go on from `state`.
 
         Raises
@@ -135,8 +141,8 @@ class Completion:
             If it is not that of these documents.
         """
         own = {"mean": self._mean, "samples": np.array([self.samples])}
-        put_back(own, state, "completion.")
-        self._reader.restore(state, "completion.")
+        put_back(own, state, self.prefix)
+        self._reader.restore(state, self.prefix)
         self.samples = int(own["samples"][0])
 
     def _perplexity(self, p: Doubles) -> float:

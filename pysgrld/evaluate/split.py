@@ -17,7 +17,7 @@ class HeldOut(NamedTuple):
     Attributes
     ----------
     observed, held_out : Documents
-        Over the run's vocabulary.
+        Over the run's vocabulary. Nothing at all is observed of documents that are scored whole.
     doc_ids : (n,) int64
         Positions in the corpus that they came from: key their randomness.
     dropped : int
@@ -85,6 +85,14 @@ def pair(observed: Documents, held_out: Documents) -> HeldOut:
     keep = (np.diff(observed.indptr) > 0) & (np.diff(held_out.indptr) > 0)
     ids = np.flatnonzero(keep).astype(np.int64)
     return HeldOut(_select(observed, keep), _select(held_out, keep), ids, len(observed) - len(ids))
+
+
+def whole(documents: Documents, doc_ids: Int64s) -> HeldOut:
+    """Make documents held out as they are, nothing of them observed; empty ones are dropped."""
+    keep = np.diff(documents.indptr) > 0
+    n = int(keep.sum())
+    nothing = Documents(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
+    return HeldOut(nothing, _select(documents, keep), doc_ids[keep], len(documents) - n)
 
 
 def _select(documents: Documents, keep: np.ndarray) -> Documents:

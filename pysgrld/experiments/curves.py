@@ -110,7 +110,7 @@ def look(posterior: Posterior, seconds: float) -> Point:
     """Where a row stands."""
     weighted = posterior.figures().get("rate_weighted_perplexity", math.nan)
     return Point(
-        posterior.chain.step, seconds, posterior.point(), weighted, posterior.perplexity,
+        posterior.chain.step, seconds, posterior.point(), weighted, posterior.score,
         posterior.samples,
     )  # fmt: skip
 

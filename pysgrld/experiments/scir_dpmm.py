@@ -86,12 +86,13 @@ def work(task: Task, share: Callable[[float], None]) -> Found:
     users = np.arange(len(task.train))
     size = len(users) if task.settings.algo == "gibbs" else task.minibatch
     stream = Stream(task.train, users, size, task.seed, 0)
-    chain = Mixture(task.train, task.words, task.settings, stream.ids, task.seed)
+    chain = Mixture(users, task.words, task.settings, task.seed)
     looks, total, samples, seconds, fault = [], None, 0, 0.0, ""
     try:
         for t in range(1, task.iterations + 1):
             began = time.process_time()
-            chain.advance()
+            ids = stream.ids(t - 1)
+            chain.advance(task.train.take(ids), ids)
             seconds += time.process_time() - began
             share(t / task.iterations)
             if t % LOOK and t > LOOK:

@@ -12,12 +12,11 @@ from pysgrld.experiments.frame import Listener, Report, Setting
 from pysgrld.experiments.lda_runs import Plan, Row, read_parts, run_rows
 
 ITERATIONS, QUICK_ITERATIONS, OBSERVED = 2000, 30, 0.9
-SETTINGS = {"topics": 50, "alpha": 0.01, "eta": (0.01,), "minibatch": 50, "sweeps": 50,
-            "warm-up": 0, "burn-in": 0, "sample-every": 10, "counts": "sampled"}  # fmt: skip
+SETTINGS = {"preset": "smld-2018", "burn-in": 0, "sample-every": 10}
 #: Steps of the approximation: about where it neither stands still nor shakes.
 STEPS = (1.0, 0.3, 0.1, 0.03, 0.01)
 ROWS = (
-    Row("sgrld", {"algo": "sgrld", "step-size": (0.01, 1000.0, 0.55), **SETTINGS}),
+    Row("sgrld", {"algo": "sgrld", **SETTINGS}),
     Row("smld", {"algo": "smld", **SETTINGS}),
     *(
         Row(

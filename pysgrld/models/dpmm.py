@@ -19,15 +19,16 @@ the likelihoods alone, as the slices have the w_j in them already.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from pysgrld.core import core, padded
-from pysgrld.errors import NumericalError
-from pysgrld.models.multinomials import log_likelihoods, logsumexp, prior_predictive
-from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s
+from pysgrld.errors import CheckpointError, NumericalError
+from pysgrld.models.multinomials import log_mixture, logsumexp, prior_predictive
+from pysgrld.restore import check_topics
+from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Parts
 
 #: Components that are drawn at a time when the stick must be broken further.
 CHUNK = 16
@@ -79,13 +80,11 @@ class Mixture:
 
     Parameters
     ----------
-    documents : Documents
-        None of them empty.
+    doc_ids : (D,) int64
+        Numbers of the documents, ascending: they key what is random of them.
     words : int
         V.
     settings : Settings
-    minibatch : callable (t) -> (n,) int64
-        Which documents iteration t sees; distinct.
     seed, chain, threads : int
 
     Attributes
@@ -97,14 +96,14 @@ class Mixture:
     """
 
     def __init__(
-        self, documents: Documents, words: int, settings: Settings,
-        minibatch: Callable[[int], Int64s], seed: int, chain: int = 0, threads: int = 1,
+        self, doc_ids: Int64s, words: int, settings: Settings, seed: int, chain: int = 0,
+        threads: int = 1,
     ) -> None:  # fmt: skip
-        self.documents, self.words, self.settings = documents, words, settings
-        self.minibatch, self.seed, self.chain, self.threads = minibatch, seed, chain, threads
+        self.doc_ids, self.words, self.settings = doc_ids, words, settings
+        self.seed, self.chain, self.threads = seed, chain, threads
         self.step, self.concentration = 0, 1.0
-        d = len(documents)
-        u = core.uniforms(np.arange(d), np.zeros(d, np.int64), seed, chain, core.Purpose.init, 0)
+        d = len(doc_ids)
+        u = core.uniforms(doc_ids, np.zeros(d, np.int64), seed, chain, core.Purpose.init, 0)
         self.z: Int32s = np.floor(u * settings.start).astype(np.int32)
         k = int(self.z.max()) + 1
         # where there are no steps yet: draws from the prior
@@ -142,29 +141,37 @@ class Mixture:
 
     # ---- an iteration
 
-    def advance(self) -> None:
+    def advance(self, some: Documents, ids: Int64s, pace: float = 1.0) -> None:
         """Do one iteration.
+
+        Parameters
+        ----------
+        some : Documents
+            The minibatch, over all words; none of them empty.
+        ids : (n,) int64
+            Their numbers; distinct.
+        pace : float
+            What the lengths of steps are multiplied by.
 
         Raises
         ------
         NumericalError
             If a component or a stick is no number any more.
         """
-        ids = self.minibatch(self.step)
-        some = self.documents.take(ids)
+        at = np.searchsorted(self.doc_ids, ids)
         if self.settings.concentration == "escobar-west":  # sticks are not in it: they come next
             self._draw_concentration(*self._given_occupied())
             if self._unordered:
                 self._compact()
-        scale = len(self.documents) / len(ids)
-        self._move(some, self.z[ids], scale)
+        scale = len(self.doc_ids) / len(ids)
+        self._move(some, self.z[at], scale, pace)
         if not (np.isfinite(self._log_sticks).all() and np.isfinite(self._log_g).all()):
             raise NumericalError(
                 f"a component is not finite after iteration {self.step}: use smaller steps"
             )
         if self.settings.concentration == "sticks":
             self._draw_concentration(*self._given_sticks())
-        self._allocate(some, ids)
+        self._allocate(some, ids, at)
         self._trim()
         self.step += 1
 
@@ -186,7 +193,7 @@ class Mixture:
         self._log_sticks = self._log_sticks[:, : len(occupied)]
         self._log_g = self._log_g[:, : len(occupied)]
 
-    def _move(self, some: Documents, z: Int32s, scale: float) -> None:
+    def _move(self, some: Documents, z: Int32s, scale: float, pace: float) -> None:
         """Sticks and components, given allocations of some documents."""
         k, s = self.components, self.settings
         sizes = np.bincount(z, minlength=k)
@@ -198,11 +205,13 @@ class Mixture:
         # sums of integers in double, exact below 2^53
         found = np.bincount(cells, some.counts, minlength=self.words * k)
         counts = found.reshape(self.words, k).astype(np.float64)
+        h, stick_h = pace * s.step, pace * s.stick_step
         if s.algo == "sgrld":
-            self._log_sticks = self._langevin_sticks(prior, members)
-            self._log_g[:, :k] = self._langevin_components(counts, scale)
+            self._log_sticks = self._langevin_sticks(prior, members, stick_h)
+            self._log_g[:, :k] = self._langevin_components(counts, scale, h)
             return
-        h, stick_h = (math.inf, math.inf) if s.algo == "gibbs" else (s.step, s.stick_step)
+        if s.algo == "gibbs":
+            h = stick_h = math.inf
         self._log_sticks = self._gamma(self._log_sticks, prior + members, _STICKS, stick_h)
         self._log_g[:, :k] = self._gamma(
             self._log_g[:, :k], s.base + scale * counts, _COMPONENTS, h
@@ -223,9 +232,9 @@ class Mixture:
         )
         return moved
 
-    def _langevin_sticks(self, prior: Doubles, members: Doubles) -> Doubles:
+    def _langevin_sticks(self, prior: Doubles, members: Doubles, h: float) -> Doubles:
         """Expanded-mean Langevin of the pair behind each stick, reflected at 0 (G.3 d)."""
-        h, g = self.settings.stick_step, np.exp(self._log_sticks)
+        g = np.exp(self._log_sticks)
         share = g / g.sum(axis=0)
         if self.settings.released:
             share = np.broadcast_to(share[:1], share.shape)
@@ -237,7 +246,7 @@ class Mixture:
         logs: Doubles = np.log(np.maximum(moved, np.finfo(np.float64).tiny))
         return logs
 
-    def _langevin_components(self, counts: Doubles, scale: float) -> Doubles:
+    def _langevin_components(self, counts: Doubles, scale: float, h: float) -> Doubles:
         """One step of `pysgrld.samplers.sgrld` of all components."""
         v, k = counts.shape
         g, wide = core.zeros(v, padded(k), "float32"), core.zeros(v, padded(k), "int64")
@@ -251,7 +260,7 @@ class Mixture:
             rows=np.arange(v, dtype=np.int32),
             counts=wide,
             factor=scale,
-            h=self.settings.step,
+            h=h,
             seed=self.seed,
             chain=self.chain,
             step=self.step,
@@ -278,7 +287,7 @@ class Mixture:
 
         Escobar and West (1995), section 6: a mixture of two gammas, one of which is chosen.
         """
-        s, k, d = self.settings, self.occupied, len(self.documents)
+        s, k, d = self.settings, self.occupied, len(self.doc_ids)
         pair = np.array([[self.concentration + 1.0], [d]])
         a, b = self._gamma(np.zeros((2, 1)), pair, _BETA)
         rate = s.rate - float((a - np.logaddexp(a, b))[0])
@@ -290,13 +299,13 @@ class Mixture:
         drawn = self._gamma(np.zeros((1, 1)), np.array([[shape]]), _CONCENTRATION)
         self.concentration = math.exp(float(drawn[0, 0])) / rate
 
-    def _allocate(self, some: Documents, ids: Int64s) -> None:
+    def _allocate(self, some: Documents, ids: Int64s, at: Int64s) -> None:
         """Slices, components that they ask for, and components of documents."""
         log_weights, _ = self.log_weights
         u = core.uniforms(
             ids, np.zeros(len(ids), np.int64), self.seed, self.chain, core.Purpose.slices, self.step
         )
-        slices = np.log(u) + log_weights[self.z[ids]]
+        slices = np.log(u) + log_weights[self.z[at]]
         lowest, chunk = float(slices.min()), 0
         while self.log_weights[1] > lowest:
             self._grow(chunk, CHUNK)
@@ -307,7 +316,7 @@ class Mixture:
         weights[:k] = log_weights
         log_phi = core.zeros(self.words, padded(k), "float32")
         log_phi[:, :k] = self.log_phi
-        self.z[ids] = core.documents_mixture(
+        self.z[at] = core.documents_mixture(
             log_phi=log_phi,
             log_weight=weights,
             components=k,
@@ -359,28 +368,65 @@ class Mixture:
             Another sample: what `log_weights` and `log_phi` were.
         """
         log_weights, left, log_phi = of or (*self.log_weights, self.log_phi)
-        found = logsumexp(log_likelihoods(documents, log_phi) + log_weights)
         if leftover:
             prior = left + prior_predictive(documents, self.words, self.settings.base)
-            mixed: Doubles = np.logaddexp(found, prior)
-            return mixed
-        scores: Doubles = found - logsumexp(log_weights[None, :])[0]
-        return scores
+            return log_mixture(documents, log_phi, log_weights, prior)
+        found: Doubles = log_mixture(documents, log_phi, log_weights)
+        found -= logsumexp(log_weights[None, :])[0]
+        return found
+
+    def parts(self, words: Int32s | None = None) -> Parts:
+        """What documents read: ``phi`` (R, J) of some words, of all where None, and ``w`` (J + 1,).
+
+        The last of the weights is what is left of the stick.
+        """
+        log_weights, left = self.log_weights
+        phi = np.exp(self.log_phi if words is None else self.log_phi[words])
+        w = np.exp(np.append(log_weights, left))
+        return {"phi": phi.astype(np.float32), "w": w.astype(np.float32)}
 
     # ---- checkpoints
 
     def arrays(self) -> dict[str, Array]:
         """All that the next iteration needs, by name."""
         return {
-            "z": self.z, "sticks": self._log_sticks, "phi": self._log_g,
+            "z": self.z, "sticks.log_g": self._log_sticks, "phi.log_g": self._log_g,
             "concentration": np.array([self.concentration]),
         }  # fmt: skip
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Go on from `arrays` as they were after ``step`` iterations."""
-        self.step, self.concentration = step, float(arrays["concentration"][0])
-        self.z = arrays["z"].astype(np.int32)
-        self._log_sticks, self._log_g = arrays["sticks"].copy(), arrays["phi"].copy()
+        """Go on from `arrays` as they were after ``step`` iterations.
+
+        Raises
+        ------
+        CheckpointError
+            If they are no state of this chain.
+        """
+        own = self.arrays()
+        for name, array in own.items():
+            if name not in arrays:
+                raise CheckpointError(f"the checkpoint lacks array {name!r}")
+            found, wanted = arrays[name], array.shape
+            if name.endswith(".log_g"):  # as many components as there were
+                wanted = (wanted[0], found.shape[-1] if found.ndim else 0)
+            if (found.dtype, found.shape) != (array.dtype, wanted):
+                raise CheckpointError(
+                    f"array {name!r} of the checkpoint is {found.dtype} {found.shape}, this run "
+                    f"needs {array.dtype} {wanted}"
+                )
+        components = arrays["sticks.log_g"].shape[1]
+        z, c = arrays["z"], float(arrays["concentration"][0])
+        if arrays["phi.log_g"].shape[1] < components:
+            raise CheckpointError(f"the checkpoint lacks some of its {components} components")
+        check_topics("z", z, components)
+        if z.min() < 0 or z.max() + 1 != components or not c > 0:
+            raise CheckpointError(
+                f"the checkpoint has {components} components, documents in {z.min()} to {z.max()} "
+                f"and a concentration of {c:g}: that is no state of a mixture"
+            )
+        self.step, self.concentration, self.z = step, c, z.copy()
+        self._log_sticks = arrays["sticks.log_g"].copy()
+        self._log_g = arrays["phi.log_g"].copy()
 
 
 _work = core.Workspace()

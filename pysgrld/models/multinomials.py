@@ -6,7 +6,10 @@ import math
 
 import numpy as np
 
-from pysgrld.types import Documents, Doubles
+from pysgrld.types import Documents, Doubles, Floats
+
+#: Products that are held at a time: 32 MB.
+CELLS = 1 << 22
 
 
 def logsumexp(logs: Doubles) -> Doubles:
@@ -16,11 +19,42 @@ def logsumexp(logs: Doubles) -> Doubles:
     return summed
 
 
-def log_likelihoods(documents: Documents, log_phi: Doubles) -> Doubles:
+def log_likelihoods(documents: Documents, log_phi: Doubles | Floats) -> Doubles:
     """sum_w n_dw log phi_jw, (n, J); no document may be empty."""
-    terms = documents.counts[:, None] * log_phi[documents.indices]
-    found: Doubles = np.add.reduceat(terms, documents.indptr[:-1], axis=0)
+    n, components = len(documents), log_phi.shape[1]
+    found = np.empty((n, components))
+    room = max(1, CELLS // max(1, components))
+    begin = 0
+    while begin < n:  # as many documents as have room, at least one
+        first = documents.indptr[begin]
+        end = int(np.searchsorted(documents.indptr, first + room, side="right")) - 1
+        end = min(n, max(begin + 1, end))
+        cells = slice(first, documents.indptr[end])
+        terms = documents.counts[cells, None] * log_phi[documents.indices[cells]].astype(np.float64)
+        np.add.reduceat(terms, documents.indptr[begin:end] - first, axis=0, out=found[begin:end])
+        begin = end
     return found
+
+
+def log_mixture(
+    documents: Documents, log_phi: Doubles | Floats, log_weights: Doubles,
+    log_left: Doubles | None = None,
+) -> Doubles:  # fmt: skip
+    """Log density of documents under a mixture, (n,).
+
+    Parameters
+    ----------
+    documents : Documents
+        None of them empty.
+    log_phi : (V, J)
+    log_weights : (J,)
+    log_left : (n,), optional
+        Log density that all else adds to each document's.
+    """
+    terms = log_likelihoods(documents, log_phi) + log_weights
+    if log_left is not None:
+        terms = np.column_stack((terms, log_left))
+    return logsumexp(terms)
 
 
 def prior_predictive(documents: Documents, words: int, base: float) -> Doubles:

@@ -50,14 +50,14 @@ class Sgmc:
         self("export", run, "--to", "npy", "-o", out, "--force")
         return hashlib.sha256((self.folder / out / "topics.npy").read_bytes()).hexdigest()
 
-    def stop_midway(self, number, *args, out="run", base=SMALL):
+    def stop_midway(self, number, *args, out="run", base=SMALL, word="perplexity"):
         """Send a signal when the first evaluation is shown; give exit code and what was said."""
         arguments = ("train", BIBLE, *base, "--out", out, "--eval-every", "15", *args)
         said = []
         with self.start(*arguments) as process:
             for line in process.stderr:
                 said.append(line)
-                if "perplexity" in line:
+                if word in line:
                     os.kill(process.pid, number)
                     break
             said.extend(process.stderr)

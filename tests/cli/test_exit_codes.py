@@ -164,7 +164,7 @@ def raising(error):
 )
 def test_what_nobody_foresaw(monkeypatch, error, code, says):
     monkeypatch.setattr(cli, "_give_up", lambda stream: None)
-    monkeypatch.setattr("pysgrld.results.find", raising(error))
+    monkeypatch.setattr("pysgrld.opened.opened", raising(error))
     done = CliRunner().invoke(cli.main, ["topics"], prog_name="sgmc")
     assert done.exit_code == code
     assert says in done.stderr

@@ -23,7 +23,9 @@ class Broken(io.StringIO):
 
 
 def position(iteration, perplexity=float("nan")):
-    return Position(iteration, 100, iteration / 10, 1.5e6, 0.25, perplexity, iteration * 0.5)
+    return Position(
+        iteration, 100, iteration / 10, 1.5e6, 0.25, perplexity, iteration * 0.5, "perplexity"
+    )
 
 
 @pytest.fixture

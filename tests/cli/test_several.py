@@ -18,7 +18,9 @@ class Terminal(io.StringIO):
 
 
 def position(iteration, perplexity=float("nan"), of=100):
-    return Position(iteration, of, iteration / 10, 1.5e6, 0.25, perplexity, iteration * 0.5)
+    return Position(
+        iteration, of, iteration / 10, 1.5e6, 0.25, perplexity, iteration * 0.5, "perplexity"
+    )
 
 
 def record(iteration, perplexity, point=700.0, unigram=1000.0):

@@ -47,10 +47,13 @@ def test_click_and_tqdm_are_imported_in_the_command_line_only():
 
 
 def test_the_tables_of_options_and_of_samplers_name_the_same_samplers():
+    from pysgrld.begin import CHAINS
+    from pysgrld.chain import Chain
     from pysgrld.models import MODELS
     from pysgrld.options import ALGORITHMS
     from pysgrld.options import MODELS as MODEL_NAMES
     from pysgrld.samplers import SAMPLERS
 
     assert list(ALGORITHMS) == list(SAMPLERS)
-    assert list(MODEL_NAMES) == list(MODELS)
+    assert list(MODEL_NAMES) == list(CHAINS)
+    assert list(MODELS) == [name for name, kind in CHAINS.items() if kind is Chain]

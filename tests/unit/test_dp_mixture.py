@@ -60,7 +60,7 @@ def test_score_is_the_mean_of_averaged_densities(fitted, counts):
     assert fitted.score(counts[:, ::-1]) == pytest.approx(fitted.score(counts), abs=6)
     shuffled = np.random.default_rng(2).permuted(counts, axis=1)
     assert fitted.score(shuffled) < fitted.score(counts) - 5
-    chain = fitted._chain_
+    chain = fitted._mixture
     some, usable = fitted._rows(counts)
     each = [chain.log_predictive(some, of=sample) for sample in fitted._samples]
     assert (scores[usable] >= np.mean(each, axis=0) - 1e-12).all()

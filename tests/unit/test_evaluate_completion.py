@@ -67,7 +67,7 @@ def test_one_topic_scores_its_cross_entropy(held_out):
 
 def test_first_average_is_that_sample_s_own_score_of_the_same_chain(held_out):
     c = completion(held_out)
-    assert c.update(key(), {"phi": topics()[c.words]}) == c.perplexity()
+    assert c.update(key(), {"phi": topics()[c.words]}) == c.average()
     assert c.samples == 1
 
 
@@ -112,7 +112,7 @@ def test_point_does_not_touch_the_average(held_out):
 
 
 def test_average_before_the_first_sample_is_nan(held_out):
-    assert math.isnan(completion(held_out).perplexity())
+    assert math.isnan(completion(held_out).average())
 
 
 def test_duplicating_every_held_out_token_changes_nothing(held_out):
@@ -251,4 +251,4 @@ def test_perplexity_pools_tokens_of_the_tiny_posterior():
     )
     c = completion(pair(scored, scored), k=2, alpha=0.3)
     c.restore({"mean": p, "z": np.zeros(4, np.int32), "samples": np.array([1])})
-    assert c.perplexity() == pytest.approx(3.6061650477356304, rel=1e-12)
+    assert c.average() == pytest.approx(3.6061650477356304, rel=1e-12)

@@ -1,0 +1,218 @@
+"""A Dirichlet-process mixture from the command line: scores, components, and the same bits."""
+
+import json
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.cli
+
+BIBLE = Path(__file__).parents[2] / "data" / "docword.bible.txt.gz"
+MIXTURE = ("--model", "dpmm", "--minibatch", "200", "--dp-start", "6", "--burn-in", "20",
+           "--sample-every", "2")  # fmt: skip
+
+
+def figures(sgmc, *args):
+    return json.loads(sgmc("eval", *args, "--json").stdout)
+
+
+@pytest.fixture(scope="module")
+def mixture(sgmc_module):
+    sgmc_module("train", BIBLE, *MIXTURE, "--iterations", "80", "--out", "run", "-q")
+    return sgmc_module
+
+
+def test_its_score_stands_beside_the_unigrams(mixture):
+    found = figures(mixture, "run")
+    last = json.loads((mixture.folder / "run" / "metrics.jsonl").read_text().splitlines()[-1])
+    for name in ("log_predictive", "point_log_predictive", "unigram_log_predictive"):
+        assert found[name] == pytest.approx(last[name], rel=1e-12)
+    assert found["log_predictive"] < found["point_log_predictive"]
+    assert found["point_log_predictive"] < found["unigram_log_predictive"]
+    assert "perplexity" not in found
+    assert "perplexity" not in last
+    assert found["samples"] == 30
+    assert found["observed_fraction"] is None
+    shown = mixture("eval", "run").stdout
+    assert f"{found['log_predictive']:,.3f}" in shown
+    assert "lower is better" in shown
+    assert 2 <= last["components"] < 40
+    assert last["concentration"] > 0
+
+
+def test_kept_samples_on_the_same_documents_give_the_average_of_the_run(mixture):
+    """Red with: documents split; the rest of the stick not kept with a sample."""
+    own, again = (
+        figures(mixture, "run"),
+        figures(mixture, "run", "--corpus", "run/holdout/held-out"),
+    )
+    assert own["log_predictive"] == pytest.approx(again.pop("log_predictive"), rel=1e-12)
+    assert own == own | again
+    assert not (mixture.folder / "run" / "holdout" / "observed").exists()
+
+
+def test_components_have_documents_and_weights(mixture):
+    found = json.loads(mixture("topics", "run", "--json").stdout)
+    config = json.loads((mixture.folder / "run" / "config.json").read_text())
+    components = found["topics"]
+    assert sum(c["documents"] for c in components) == config["corpus"]["training_documents"]
+    assert all(c["documents"] > 0 and c["words"][0]["low"] is None for c in components)
+    weights = [c["weight"] for c in components]
+    assert weights == sorted(weights, reverse=True)
+    assert 0.9 < sum(weights) < 1.0
+    last = json.loads((mixture.folder / "run" / "metrics.jsonl").read_text().splitlines()[-1])
+    assert len(components) == last["components"]
+    text = mixture("topics", "run").stdout
+    assert text.splitlines()[2].startswith("component  weight  documents")
+    coherence = figures(mixture, "run", "--coherence")["coherence"]["topics"]
+    assert {t["id"] for t in coherence} == {c["id"] for c in components}
+
+
+@pytest.mark.parametrize("form", ["npy", "safetensors"])
+def test_an_export_has_the_weights_beside_the_components(mixture, form):
+    out = f"export-{form}"
+    mixture("export", "run", "--to", form, "-o", out, "-q")
+    if form == "npy":
+        topics, weights = (
+            np.load(mixture.folder / out / f"{n}.npy") for n in ("topics", "weights")
+        )
+    else:
+        from pysgrld.run.tensors import view
+
+        found = view(mixture.folder / out / "topics.safetensors")
+        topics, weights = found["topics"], found["weights"]
+    np.testing.assert_allclose(topics.sum(axis=1), 1.0, rtol=1e-4)
+    assert weights.shape == (len(topics),)
+    shown = json.loads(mixture("topics", "run", "--json").stdout)["topics"]
+    for component in shown:
+        assert weights[component["id"]] == pytest.approx(component["weight"], rel=1e-6)
+        first = component["words"][0]
+        assert topics[component["id"]].max() == pytest.approx(first["probability"], rel=1e-6)
+
+
+def test_proportions_are_probabilities_of_components(mixture):
+    """By hand, from what is exported. Red with: weights left out; an empty document without them."""
+    mixture("export", "run", "--to", "npy", "-o", "hand", "-q", "--force")
+    topics, weights = (np.load(mixture.folder / "hand" / f"{n}.npy") for n in ("topics", "weights"))
+    words = (mixture.folder / "hand" / "vocab.txt").read_text().split()
+    (mixture.folder / "new.txt").write_text(f"xyzzy\n{words[3]} {words[3]} {words[9]}\n")
+    rows = mixture("infer", "run", "new.txt", "-q").stdout.splitlines()
+    found = np.array([json.loads(row)["topics"] for row in rows])
+    np.testing.assert_allclose(found[0], weights / weights.sum(), rtol=1e-5, atol=1e-9)
+    likely = weights.astype(float) * topics[:, 3].astype(float) ** 2 * topics[:, 9]
+    np.testing.assert_allclose(found[1], likely / likely.sum(), rtol=1e-4, atol=1e-9)
+
+
+@pytest.mark.parametrize("algo", ["scir", "sgrld", "gibbs"])
+def test_threads_and_a_kill_change_nothing(sgmc, algo):
+    """Red with: documents of a minibatch keyed by their place in it; new components not stored."""
+    base = ("--model", "dpmm", "--algo", algo, "--dp-start", "6", "--burn-in", "10",
+            "--iterations", "60")  # fmt: skip
+    base += () if algo == "gibbs" else ("--minibatch", "200")
+    sgmc.train(out="whole", base=base)
+    sgmc.stop_midway(signal.SIGKILL, "--checkpoint-every", "7", base=base, word="log predictive")
+    done = sgmc.train("--threads", "3", base=base)
+    assert "goes on from iteration" in done.stderr
+    assert sgmc.topics_hash() == sgmc.topics_hash("whole")
+    one, two = figures(sgmc, "run"), figures(sgmc, "whole")
+    assert one["log_predictive"] == two["log_predictive"]
+    kept = [
+        sorted((p.name, p.read_bytes()) for p in (sgmc.folder / run / "samples").iterdir())
+        for run in ("run", "whole")
+    ]
+    assert kept[0] == kept[1]
+
+
+def test_it_settles_by_its_score(sgmc):
+    """Red with: the score itself within half a percent, which nats always are."""
+    base = ("--model", "dpmm", "--algo", "gibbs", "--dp-start", "6", "--sample-every", "1",
+            "--burn-in", "20")  # fmt: skip
+    done = sgmc.train(base=base)
+    line = next(x for x in done.stderr.splitlines() if "settled: " in x)
+    now, before = (float(line.split(name)[1].split()[0].strip(",").replace(",", ""))
+                   for name in ("averaged minus log predictive ", ", and "))  # fmt: skip
+    found = figures(sgmc, "run")
+    assert now == pytest.approx(found["log_predictive"], abs=5e-4)
+    assert 1.0 - np.exp((now - before) * found["documents"] / found["held_out_tokens"]) < 0.005
+
+
+def test_the_published_settings_are_a_preset(sgmc):
+    """SCIR and SGRLD have different priors and starts there, and components are reused."""
+    base = ("--preset", "dpmm-2018", "--iterations", "3", "--burn-in", "1", "-q")
+    for algo, eta, start, steps in (
+        ("scir", 0.5, 20, (0.1, 0.1)),
+        ("sgrld", 0.001, 30, (0.001, 0.005)),
+    ):
+        sgmc.train("--algo", algo, out=algo, base=base)
+        options = json.loads((sgmc.folder / algo / "config.json").read_text())["options"]
+        assert (options["model"], options["eta"], options["dp-start"]) == ("dpmm", eta, start)
+        assert (options["step-size"][0], options["dp-stick-step"]) == steps
+        assert options["dp-reuse"] == "on"
+        assert options["minibatch"] == 1000
+    sgmc.train("--algo", "gibbs", out="no", base=base, code=2)
+
+
+def test_several_chains(sgmc):
+    sgmc.train("--chains", "2", base=(*MIXTURE, "--iterations", "30"))
+    one, two = (figures(sgmc, f"run/chain-{i}")["log_predictive"] for i in (1, 2))
+    assert one != two
+    assert one == pytest.approx(two, rel=0.1)
+    found = json.loads(sgmc("diagnose", "run", "--json").stdout)
+    assert found["topics"] == []
+    assert [q["name"] for q in found["quantities"]][:2] == ["components", "effective"]
+    assert found["prediction"]["log_probability"] == pytest.approx([-one, -two], rel=0.05)
+    shown = sgmc("diagnose", "run", "--picture", "d.png").stdout
+    assert "effective components" in shown
+    assert "Components differ from draw to draw" in shown
+    assert (sgmc.folder / "d.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("topics", "run", "--intervals"), "components differ from sample to sample"),
+        (("export", "run", "--to", "npy", "-o", "all", "--draw", "all"), "also in their number"),
+        (("eval", "run", "--corpus", "new.txt", "--observed", "0.5"), "scores documents whole"),
+        (("eval", "run", "--corpus", "new.txt", "--seed", "1"), "scores documents whole"),
+        (("eval", "run", "--observed-corpus", "a", "--held-out-corpus", "b"), "--corpus FILE"),
+        (("infer", "run", "new.txt", "--layer", "2"), "has 1 layer"),
+    ],
+)
+def test_what_a_mixture_cannot_give_is_refused(mixture, args, said):
+    (mixture.folder / "new.txt").write_text("god lord\n")
+    done = mixture(*args, code=2)
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("-k 20", "as many components as the documents ask for"),
+        ("--sweeps 3", "one component"),
+        ("--warm-up 5", "--dp-start"),
+        ("--observed 0.5", "scored whole"),
+        ("--observed-corpus a --held-out-corpus b", "--holdout-corpus"),
+        ("--corpus-size 1000", "stored first"),
+        ("--algo smld", "sampled by gibbs, scir, sgrld"),
+        ("--algo cgs", "sampled by gibbs, scir, sgrld"),
+        ("--layers 3,2", "--layers has no meaning for --model dpmm"),
+        ("--algo gibbs --dp-stick-step 1", "--dp-stick-step has no meaning for --algo gibbs"),
+        ("--dp-prior 1", "two numbers"),
+        ("--dp-start 0", "--dp-start"),
+        ("--dp-conc none", "sticks, ew"),
+        ("--alpha 0.1", "--alpha has no meaning for --model dpmm"),
+    ],
+)
+def test_options_that_a_mixture_has_no_use_for_are_refused(sgmc, options, said):
+    done = sgmc("train", BIBLE, "--model", "dpmm", *options.split(), code=2)
+    assert said in done.stderr
+    assert not (sgmc.folder / "sgmc-runs").exists()
+
+
+def test_options_of_mixtures_are_refused_elsewhere(sgmc):
+    for option in (("--dp-start", "5"), ("--dp-conc", "ew"), ("--dp-prior", "1,1")):
+        done = sgmc("train", BIBLE, *option, code=2)
+        assert f"{option[0]} has no meaning for --model lda" in done.stderr
