@@ -84,10 +84,13 @@ def verdict(d: Diagnosis) -> list[str]:
 def _same(d: Diagnosis) -> str:
     others = [topic for topic in d.topics if not is_same(topic)]
     k, n = len(d.topics), len(d.topics) - len(others)
-    where = f"in all {d.chains} chains" if d.chains > 1 else "in both halves of the chain"
+    where = {1: "in both halves of the chain", 2: "in both chains"}.get(
+        d.chains, f"in all {d.chains} chains"
+    )
     common = f"at least {100 * SAME:.0f} % of their probability in common"
     if not others:
-        return f"All {k} topics are the same {where}, with {common}."
+        which = f"All {k} topics are" if k > 1 else "The one topic is"
+        return f"{which} the same {where}, with {common}."
     if not n:
         return f"None of the {k} topics is the same {where}: none has {common}."
     listed = ", ".join(str(t.id) for t in sorted(others, key=lambda t: t.id)[:LISTED])

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+# tests run beside each other (-n): threads that wait must not take the cores from others
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 from pysgrld.core import core
 
 

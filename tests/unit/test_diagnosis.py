@@ -202,7 +202,7 @@ def test_one_topic_is_no_special_case(places):
     for i in (0, 1):
         plant(places[i], draws(base(1), i), i + 1)
     found = diagnose(*places[:2])
-    assert verdict(found)[0].startswith("All 1 topics are the same in all 2 chains")
+    assert verdict(found)[0].startswith("The one topic is the same in both chains")
     assert found.topics[0].rhat < 1.1
 
 
@@ -213,7 +213,7 @@ def test_samples_that_never_change_have_no_rhat(places):
     found = diagnose(*places[:2])
     assert all(np.isnan(t.rhat) for t in found.topics)
     assert min(t.overlap for t in found.topics) == pytest.approx(1, abs=1e-6)
-    assert "same in all 2 chains" in verdict(found)[0]
+    assert "same in both chains" in verdict(found)[0]
 
 
 def test_more_top_words_than_there_are_words_are_all(places):
@@ -329,7 +329,7 @@ def made(rhats, prediction=None, chains=2, contraction=(), n=100):
 
 def test_a_verdict_counts_topics_that_have_mixed():
     said = verdict(made([(0.9, 1.02), (0.8, 1.5), (0.3, 3.0), (0.7, 1.05)]))
-    assert said[0].startswith("3 of 4 topics are the same in all 2 chains")
+    assert said[0].startswith("3 of 4 topics are the same in both chains")
     assert said[0].endswith("; 1 is not: 2.")
     assert said[1].startswith("Of those, 2 have mixed")
     assert "worth 400 independent ones or more)" in said[1]
