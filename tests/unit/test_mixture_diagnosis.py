@@ -1,11 +1,14 @@
 """Chains of mixtures compared: planted draws whose figures are known."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from pysgrld.corpus.documents import store_documents
 from pysgrld.diagnosis import diagnose
 from pysgrld.evaluate import whole
+from pysgrld.mixture_results import MixtureResults
 from pysgrld.run import RunDirectory
 from pysgrld.types import Documents
 from pysgrld.verdicts import verdict
@@ -100,3 +103,20 @@ def test_the_log_density_is_that_of_a_document(tmp_path):
 def test_one_chain_is_told_to_get_company(tmp_path):
     said = " ".join(verdict(diagnose(plant(tmp_path / "a", 1, rows(1)))))
     assert "would have found other components" in said
+
+
+def test_components_without_documents_are_not_shown():
+    """Red with: all up to the last one."""
+    run = SimpleNamespace(mixture=SimpleNamespace(z=np.array([3, 0, 3, 5], np.int32)))
+    assert MixtureResults.shown(run).tolist() == [0, 3, 5]
+
+
+def test_words_that_no_component_has_leave_a_document_to_the_weights():
+    """At single precision a probability can be none. Red with: nan for the sum of nothing."""
+    parts = {
+        "phi": np.array([[0.5, 1.0], [0.5, 0.0], [0.0, 0.0]], np.float32),
+        "w": np.array([0.6, 0.3, 0.1], np.float32),
+    }
+    some = Documents(np.array([0, 1, 2]), np.array([2, 1], np.int32), np.ones(2, np.int32))
+    found = MixtureResults.proportions(None, parts, some, np.arange(2))
+    np.testing.assert_allclose(found, [[2 / 3, 1 / 3], [1.0, 0.0]], rtol=1e-6)
