@@ -83,6 +83,7 @@ def command(run: str | None, perplexity: bool, coherence: bool,
             **values: Any) -> None:  # fmt: skip
     """Perplexity of held-out documents, beside the unigram model's; coherence of topics.
 
+    Of a mixture it is minus the log predictive density of a document, which is scored whole.
     On the run's own held-out documents it is the run's running average; on others the kept
     posterior samples are scored. See docs/evaluation.md.
     """

@@ -45,7 +45,8 @@ def command(
     """Show the topics, the one with the greatest share of the tokens first.
 
     Topics are the mean of the posterior samples. Their numbers are the rows of 'sgmc export'.
-    Weight is the share of the training tokens, NPMI the coherence of the ten top words.
+    Weight is the share of the training tokens, NPMI the coherence of the ten top words. Components
+    of a mixture are those of the newest checkpoint, and their weight is that of the stick.
     """
     from pysgrld.opened import opened
     from pysgrld.resources import threads as count

@@ -133,6 +133,7 @@ class Option(NamedTuple):
     default: Any = None
 
 
+_MIXTURES = "Mixtures (--model dpmm)"
 _AUTO_NONE: dict[str, Any] = {"auto": "auto", "none": 0}
 OPTIONS: dict[str, Option] = {
     # model
@@ -208,20 +209,20 @@ OPTIONS: dict[str, Option] = {
                        "Deep LDA", metavar="E2,F2", default=(1.0, 1.0)),
     # mixtures
     "dp-prior": Option(reals(0.0, 2, "SHAPE,RATE, two numbers"), "1,1",
-                       "Gamma prior of the concentration", "Mixtures", metavar="A,B",
+                       "Gamma prior of the concentration", _MIXTURES, metavar="A,B",
                        default=(1.0, 1.0)),
     "dp-conc": Option(choice(*CONCENTRATIONS), "sticks",
                       "what the concentration is drawn given: sticks, ew (the number of occupied "
-                      "components; with minibatches an approximation)", "Mixtures",
+                      "components; with minibatches an approximation)", _MIXTURES,
                       metavar="sticks|ew", default="sticks"),
     "dp-stick-step": Option(real(0.0, 1e6), "0.1; sgrld: 0.005",
                             "scir, sgrld: first step of the sticks; it decays as --step-size does",
-                            "Mixtures", metavar="A"),
+                            _MIXTURES, metavar="A"),
     "dp-start": Option(integer(1, 1 << 18), "20", "components that documents are spread over at first",
-                       "Mixtures", metavar="J", default=20),
+                       _MIXTURES, metavar="J", default=20),
     "dp-reuse": Option(choice("on", "off"), "off",
                        "keep components beyond the last occupied one, which come back: on, off",
-                       "Mixtures", metavar="on|off", default="off"),
+                       _MIXTURES, metavar="on|off", default="off"),
     # budget
     "epochs": Option(real(0.0, 1e9), "none", "passes over the corpus", "Budget", True, "N"),
     "iterations": Option(integer(1, 2**53), "none", "minibatches", "Budget", True, "N"),
