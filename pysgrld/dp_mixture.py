@@ -31,7 +31,7 @@ OPTIONS_OF = {
 
 
 class DPMixture(Estimator):
-    """Dirichlet-process mixture of multinomials: clusters of count vectors, as many as they need.
+    """Dirichlet-process mixture of multinomials: clusters of count vectors, in any number.
 
     Unlike a topic model, every document belongs to one component. Baker et al. (2018), section 4.2.
 

@@ -40,7 +40,7 @@ ALGORITHMS = {
 MODELS = {
     "lda": "latent Dirichlet allocation",
     "dlda": "deep LDA: layers of topics of topics",
-    "dpmm": "Dirichlet-process mixture: one component a document, as many as they ask for",
+    "dpmm": "Dirichlet-process mixture: one component a document, of any number",
 }
 LINKS = ("counts", "binary", "real")
 #: Algorithms that are of deep LDA where no model is named.
@@ -320,7 +320,7 @@ ONLY = {
 }  # fmt: skip
 #: Why a mixture has no use for some of the others.
 _NOT_OF_MIXTURES = {
-    "topics": "it has as many components as the documents ask for",
+    "topics": "it has any number of components, and begins with --dp-start",
     "sweeps": "an iteration gives a document one component",
     "kept-sweeps": "an iteration gives a document one component",
     "counts": "an iteration gives a document one component",

@@ -190,7 +190,7 @@ def test_what_a_mixture_cannot_give_is_refused(mixture, args, said):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("-k 20", "as many components as the documents ask for"),
+        ("-k 20", "any number of components"),
         ("--sweeps 3", "one component"),
         ("--warm-up 5", "--dp-start"),
         ("--observed 0.5", "scored whole"),
