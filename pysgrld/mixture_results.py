@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from pysgrld.corpus import Corpus
-from pysgrld.errors import UsageError
+from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.evaluate import HeldOut, whole
 from pysgrld.findings import Topic, Topics
 from pysgrld.mixture_chain import settings_of
@@ -29,13 +29,20 @@ class MixtureResults(Results):
 
     @cached_property
     def mixture(self) -> Mixture:
-        """The chain as it stands at the newest checkpoint."""
-        found, options = self.checkpoint, self.options
-        everything = np.arange(len(found.arrays["z"]))  # their numbers key what comes next: nothing
-        chain = Mixture(
-            everything, len(self.vocabulary), settings_of(options), self.seed, self.chain
-        )
-        chain.restore(found.step, found.arrays)
+        """The chain as it stands at the newest checkpoint.
+
+        Raises
+        ------
+        CheckpointError
+            If that is no state of this run.
+        """
+        documents = np.arange(self.run.config["corpus"]["training_documents"])
+        settings = settings_of(self.options)
+        chain = Mixture(documents, len(self.vocabulary), settings, self.seed, self.chain)
+        try:
+            chain.restore(self.checkpoint.step, self.checkpoint.arrays)
+        except CheckpointError as error:
+            raise CheckpointError(f"{self.checkpoint.path}: {error}") from None
         return chain
 
     @cached_property

@@ -7,8 +7,10 @@ import pytest
 
 from pysgrld.corpus.documents import store_documents
 from pysgrld.diagnosis import diagnose
+from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import whole
 from pysgrld.mixture_results import MixtureResults
+from pysgrld.opened import opened
 from pysgrld.run import RunDirectory
 from pysgrld.types import Documents
 from pysgrld.verdicts import verdict
@@ -21,7 +23,8 @@ def plant(path, chain, weights, components=None):
     options = {
         "algo": "gibbs", "model": "dpmm", "topics": None, "layers": None, "seed": 0,
         "chain-id": chain, "eta": 0.5, "minibatch": DOCUMENTS, "observed-corpus": None,
-        "holdout-corpus": None,
+        "holdout-corpus": None, "dp-prior": [1.0, 1.0], "dp-conc": "sticks", "dp-start": 20,
+        "dp-reuse": "off", "step-size": None, "dp-stick-step": None,
     }  # fmt: skip
     corpus = {"training_documents": DOCUMENTS, "training_tokens": 100, "fingerprint": "x"}
     config = {"schema": 1, "options": options, "free": ["out"], "corpus": corpus, "defaults": []}
@@ -120,3 +123,13 @@ def test_words_that_no_component_has_leave_a_document_to_the_weights():
     some = Documents(np.array([0, 1, 2]), np.array([2, 1], np.int32), np.ones(2, np.int32))
     found = MixtureResults.proportions(None, parts, some, np.arange(2))
     np.testing.assert_allclose(found, [[2 / 3, 1 / 3], [1.0, 0.0]], rtol=1e-6)
+
+
+def test_a_checkpoint_of_something_else_is_named(tmp_path):
+    """Whole, and not of this run. Red with: arrays looked at before they are asked for."""
+    path = plant(tmp_path / "a", 1, rows(1))
+    run = RunDirectory.open(path)
+    with run.lock():
+        run.save_checkpoint(5, {"phi.g": np.ones((WORDS, 16), np.float32)}, {}, keep=1)
+    with pytest.raises(CheckpointError, match="step-00000005: the checkpoint lacks array 'z'"):
+        opened(path, 1).topics(3, intervals=False)
