@@ -20,31 +20,31 @@ import numpy as np
 import tomotopy
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.models import lda_collapsed
-from pysgrld.stream import compact
+from pysgrld.minibatches import compact
+from pysgrld.models.lda.collapsed import CollapsedDocuments
 from pysgrld.types import Documents, Key
 
 ALPHA, ETA = 0.1, 0.05
 
 
 def own(corpus: Corpus, documents: Documents, topics: int) -> Callable[[int], None]:
-    """Give what does so many sweeps with our kernel."""
+    """Return a function that does so many sweeps with sgmc's kernel."""
     batch = compact(documents, np.arange(len(documents)), 1.0)
-    options = {"topics": topics, "alpha": ALPHA, "eta": ETA, "sweeps": 1}
-    local = lda_collapsed.keep(
-        lda_collapsed.local(options, corpus.words, 1),
-        Documents(batch.indptr, batch.indices, batch.counts),
+    sampler = CollapsedDocuments(
+        topics=topics, words=corpus.words, alpha=ALPHA, eta=ETA, sweeps=1, threads=1
     )
+    sampler.keep(Documents(batch.indptr, batch.indices, batch.counts))
     done = iter(range(1 << 30))
 
     def sweep(n: int) -> None:
-        lda_collapsed.step(Key(0, 0, next(done)), {}, batch, local._replace(sweeps=n))
+        sampler.sweeps = n
+        sampler.visit(Key(0, 0, next(done)), {}, batch)
 
     return sweep
 
 
 def theirs(documents: Documents, topics: int) -> Callable[[int], None]:
-    """The same with tomotopy's."""
+    """Return a function that does so many sweeps with tomotopy."""
     model = tomotopy.LDAModel(k=topics, alpha=ALPHA, eta=ETA, seed=1)
     model.optim_interval = 0
     words = documents.indices.astype(str)

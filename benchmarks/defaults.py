@@ -22,12 +22,14 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.chain import Chain
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.evaluate import Completion, split
-from pysgrld.posterior import Posterior
-from pysgrld.settings import Facts, resolve
-from pysgrld.stream import Stream, choose_holdout, minibatch_words
+from pysgrld.corpus.choice import choose_documents
+from pysgrld.evaluate import split
+from pysgrld.minibatches import Epochs, minibatch_words
+from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.options.facts import Facts
+from pysgrld.settings.resolve import resolve
+from pysgrld.train.begin import begin
 from pysgrld.types import Key
 
 #: What is changed, as multiples of the default or as options.
@@ -100,34 +102,40 @@ def main() -> None:
 
 
 def run(
-    corpus: Corpus, variation: Mapping[str, Any], size: Mapping[str, Any], seconds: list[float],
-    seed: int,) -> list[float]:  # fmt: skip
-    """Averaged perplexity at each of these times; NaN where there is no sample yet."""
+    corpus: Corpus,
+    variation: Mapping[str, Any],
+    size: Mapping[str, Any],
+    seconds: list[float],
+    seed: int,
+) -> list[float]:
+    """Train and give the averaged perplexity at each of these times; NaN before there is a sample."""
     d = corpus.documents
-    ids = choose_holdout(d, min(1000, d // 10), Key(0, 0, 0))
+    ids = choose_documents(d, min(1000, d // 10), Key(0, 0, 0))
     train = np.setdiff1d(np.arange(d), ids)
     tokens = int(corpus.lengths()[train].sum())
     given = {"algo": "scir", "seed": seed, **size}
     facts = Facts(len(train), corpus.words, tokens, 0, minibatch_words(corpus, train))
     options, _ = resolve(given, facts)
-    changes: dict[str, Any] = {}
+    plain, changes = options.plain(), {}
     for name, value in variation.items():
         if name == "like":
             like = ("warm-up", "burn-in", "minibatch", "step-size")
-            changes |= {n: options[n] for n in like}
+            changes |= {n: plain[n] for n in like}
         elif not name.startswith("x "):
             changes[name] = value
         elif name == "x step-size":
-            a, b, c = options["step-size"]
+            a, b, c = options.step_size
             changes["step-size"] = (min(1.0, a * value), b, c)
         else:
-            changes[name[2:]] = max(1, round(options[name[2:]] * value))
+            changes[name[2:]] = max(1, round(plain[name[2:]] * value))
     if "minibatch" in changes:  # what else follows from it stays as it is
-        changes = {n: options[n] for n in ("step-size", "warm-up")} | changes
+        changes = {n: plain[n] for n in ("step-size", "warm-up")} | changes
     options, _ = resolve(given | changes, facts)
-    completion = Completion(split(corpus.take(ids), ids, 0.8, 0), options, 1)
-    chain = Chain(options, Stream.of(options, corpus, train), corpus.words, tokens, 1)
-    posterior = Posterior(chain, completion, options["burn-in"], options["sample-every"], False)
+    held_out = split(corpus.take(ids), ids, 0.8, 0)
+    stream = Epochs.of(options, corpus, train)
+    known = CorpusFacts(corpus.words, tokens)
+    posterior = begin(options, stream, known, RunOn(1), held_out, keep_mean=False)
+    chain = posterior.chain
     spent, figures = 0.0, []
     for limit in seconds:
         while spent < limit:
@@ -135,8 +143,8 @@ def run(
             chain.advance()
             spent += time.process_time() - began
             if posterior.due:
-                posterior.observe()
-        figures.append(posterior.perplexity if posterior.samples else math.nan)
+                posterior.take_sample()
+        figures.append(posterior.score if posterior.samples else math.nan)
     return figures
 
 

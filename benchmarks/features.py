@@ -67,13 +67,13 @@ def main() -> None:
 
 
 def matrix(documents: Documents, words: int) -> Any:
-    """Counts as a sparse matrix, (n, V)."""
+    """Make documents a sparse matrix of counts, (n, V)."""
     parts = (documents.counts.astype(float), documents.indices, documents.indptr)
     return sparse.csr_array(parts, shape=(len(documents), words))
 
 
 def fitted(model: Any, x: Any) -> tuple[Any, float]:
-    """A fitted model, and the seconds that it took."""
+    """Fit a model, and give it with the seconds that it took."""
     began = time.perf_counter()
     return model.fit(x), time.perf_counter() - began
 
@@ -85,9 +85,10 @@ def show(
     # proportions sum to 1: as many times, so that costs mean the same for all widths
     scale = 1.0 if sparse.issparse(train) else float(train.shape[1])
     model = GridSearchCV(
-        LogisticRegression(max_iter=2000, tol=1e-3), {"C": COSTS},
+        LogisticRegression(max_iter=2000, tol=1e-3),
+        {"C": COSTS},
         cv=StratifiedShuffleSplit(1, test_size=0.2, random_state=0),
-    )  # fmt: skip
+    )
     model.fit(train * scale, y[0])
     accuracy = (model.predict(test * scale) == np.array(y[1])).mean()
     spent = "" if seconds is None else f"{seconds:.0f}"

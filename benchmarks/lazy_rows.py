@@ -15,8 +15,12 @@ import time
 
 import numpy as np
 
-from pysgrld.chain import Chain
-from pysgrld.stream import Stream
+from pysgrld.chain.blocks import BlockChain
+from pysgrld.minibatches import Epochs, minibatch_words
+from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.options.facts import Facts
+from pysgrld.settings.resolve import resolve
+from pysgrld.train.begin import begin
 from pysgrld.types import Documents
 
 DOCUMENTS, LENGTH, ETA = 4000, 150, 0.05
@@ -25,7 +29,7 @@ LARGER = 50
 
 
 def zipf(words: int) -> Documents:
-    """A corpus whose words have Zipf's frequencies and any order."""
+    """Draw a corpus whose words have Zipf's frequencies, in no order."""
     rng = np.random.default_rng(0)
     share = np.cumsum(1 / np.arange(1, words + 1))
     tokens = np.searchsorted(share / share[-1], rng.random((DOCUMENTS, LENGTH)))
@@ -37,34 +41,47 @@ def zipf(words: int) -> Documents:
     )
 
 
-def sparse_start(chain: Chain, corpus: Documents) -> None:
+def sparse_start(chain: BlockChain, corpus: Documents) -> None:
     """Give each word a few topics, as learning would."""
     rng, state = np.random.default_rng(1), chain.states["phi"]
     words, topics = chain.topics.shape
     counts = LARGER * np.bincount(corpus.indices, corpus.counts, minlength=words)
     for w in range(words):
         share = rng.gamma(ETA, size=topics) + 1e-30
-        state["g"][w, :topics] = rng.gamma(ETA + counts[w] * share / share.sum())
-    state["sums"][:] = state["g"].sum(axis=0, dtype=np.float64)
+        state.g[w, :topics] = rng.gamma(ETA + counts[w] * share / share.sum())
+    state.sums[:] = state.g.sum(axis=0, dtype=np.float64)
 
 
 def measure(corpus: Documents, words: int, topics: int, size: int, lazy: str) -> tuple[float, ...]:
-    """Median milliseconds of the topics' step and of a whole minibatch; distinct words."""
-    options = {"algo": "scir", "model": "lda", "seed": 0, "warm-up": 0, "step-size": (0.02, 1.0, 0.0),
-               "minibatch": size, "topics": topics, "alpha": 0.05, "eta": ETA, "sweeps": 10,
-               "counts": "rao-blackwell", "lazy": lazy}  # fmt: skip
+    """Time the topics' step and a whole minibatch: median milliseconds, and distinct words."""
+    given = {
+        "algo": "scir",
+        "topics": topics,
+        "minibatch": size,
+        "warm-up": 0,
+        "step-size": (0.02, 1.0, 0.0),
+        "alpha": 0.05,
+        "eta": (ETA,),
+        "sweeps": 10,
+        "lazy": lazy,
+    }
     tokens = LARGER * DOCUMENTS * LENGTH
-    chain = Chain(options, Stream.of(options, corpus, np.arange(DOCUMENTS)), words, tokens, 1)
+    everything = np.arange(DOCUMENTS)
+    options, _ = resolve(
+        given, Facts(DOCUMENTS, words, tokens, 0, minibatch_words(corpus, everything))
+    )
+    stream = Epochs.of(options, corpus, everything)
+    chain = begin(options, stream, CorpusFacts(words, tokens), RunOn(1)).chain
     sparse_start(chain, corpus)
-    sample, spent, seen = chain.documents.step, [], []
+    visit, spent, seen = chain.documents.visit, [], []
 
     def documents(*args):
         began = time.thread_time()
-        statistics = sample(*args)
+        found = visit(*args)
         spent.append(time.thread_time() - began)
-        return statistics
+        return found
 
-    chain.documents = chain.documents._replace(step=documents)
+    chain.documents.visit = documents
     whole = []
     for t in range(max(30, DOCUMENTS // size) + 15):  # an epoch first: gaps as they will be
         batch = chain.stream.minibatch(t)

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from pysgrld.corpus._tokenize import Dictionary, count_words
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import CountVectorizer
 
+from pysgrld.corpus._tokenize import Dictionary, count_words
 from pysgrld.corpus.decompress import blocks
 
 BATCH = 2**20

@@ -22,8 +22,9 @@ from pathlib import Path
 
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.formats import Context, Texts, mediawiki
-from pysgrld.corpus.stream import Bad, Stream
-from pysgrld.resources import threads as count_threads
+from pysgrld.corpus.lines import Lines
+from pysgrld.corpus.policy import BadDocuments
+from pysgrld.machine import threads as count_threads
 
 MB = 1e6
 #: What is no longer there when markup is gone; articles on style and HTTP have a few of their own.
@@ -32,15 +33,16 @@ LEFT |= {word: rf"\b{word}\b" for word in ("ref", "http", "style", "thumb", "nbs
 
 
 def batches(dump: Path) -> Iterator[Texts]:
-    with Stream(dump, CorpusOptions().max_line) as stream:
+    with Lines(dump, CorpusOptions().max_line) as source:
         yield from mediawiki.read(
-            stream, Context(CorpusOptions(), Bad(False), False, lambda _: None, lambda _: None)
+            source,
+            Context(CorpusOptions(), BadDocuments(False), False, lambda _: None, lambda _: None),
         )
 
 
 def xml_bytes(dump: Path) -> int:
-    with Stream(dump, CorpusOptions().max_line) as stream:
-        return sum(map(len, stream.blocks()))
+    with Lines(dump, CorpusOptions().max_line) as source:
+        return sum(map(len, source.blocks()))
 
 
 def row(name: str, seconds: float, size: int, documents: int, more: str) -> None:
@@ -64,8 +66,8 @@ def read_by_sgmc(dump: Path, size: int, threads: int) -> None:
 def read_by_gensim(dump: Path, size: int, processes: int) -> None:
     from gensim.corpora import WikiCorpus
 
-    with Stream(dump, CorpusOptions().max_line) as stream:
-        marked = b"<ns>" in next(stream.blocks()).replace(b"\0", b"")
+    with Lines(dump, CorpusOptions().max_line) as source:
+        marked = b"<ns>" in next(source.blocks()).replace(b"\0", b"")
     begin = time.perf_counter()
     # it cannot read dumps without <ns> unless it does not look at namespaces
     corpus = WikiCorpus(

@@ -47,7 +47,7 @@ class Sgmc(click.Group):
     """A group that imports its commands when they are used, and ends with the promised codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the commands, in the order of the table."""
+        """Give the names of the commands, in the order of the table."""
         del ctx
         return list(COMMANDS)
 
@@ -76,7 +76,7 @@ class Sgmc(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; a reader who leaves early, as ``head`` does, is no error to speak of."""
+        """Run a command; a reader that leaves early, as ``head`` does, is no error."""
         try:
             result = super().invoke(ctx)
             if sys.stdout is not None:  # closed by whoever started us
@@ -101,7 +101,7 @@ class Sgmc(click.Group):
 
 
 def _exit_code(error: BaseException) -> int:
-    """Say an error in one line, and give the exit code that product.md promises for it."""
+    """Say an error in one line, and give the exit code of docs/run-directory.md."""
     code, text = explain(error)
     if code == WriteError.exit_code and isinstance(error, OSError):
         _give_up(1)
@@ -111,7 +111,7 @@ def _exit_code(error: BaseException) -> int:
 
 
 def explain(error: BaseException) -> tuple[int, str]:
-    """Exit code of an error, and what a person is told of it."""
+    """Give the exit code of an error, and the line that a person is told."""
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code, ""
     if isinstance(error, SystemExit):
@@ -142,7 +142,7 @@ def explain(error: BaseException) -> tuple[int, str]:
 
 
 def _out_of_memory(error: BaseException | None) -> bool:
-    """Whether an error, or the one that it came of, says that there is no memory left."""
+    """Say whether an error, or the one that it came of, means that there is no memory left."""
     while error is not None:
         if isinstance(error, MemoryError):
             return True
@@ -164,7 +164,7 @@ def _say(text: str) -> None:
 
 
 def _give_up(stream: int) -> None:
-    """Let nothing more be written to a stream: the interpreter must not complain at its end."""
+    """Point a stream at nothing, so that the interpreter does not complain at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
 
 
@@ -175,7 +175,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 
     click.echo(f"sgmc {pysgrld.__version__}")
     from pysgrld.core import core
-    from pysgrld.resources import threads
+    from pysgrld.machine import threads
 
     count = threads(None)
     have = ", ".join(core.available_isas())
@@ -197,9 +197,13 @@ def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     epilog="RUN is a run's folder or its name; left out, the latest under ./sgmc-runs.",
 )
 @click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version,
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_show_version,
     help="Show version, instruction set, compiler and threads.",
-)  # fmt: skip
+)
 def main() -> None:
     """Run ``sgmc``."""
     # On a shared machine threads that spin at a barrier take the cores from those they wait for;

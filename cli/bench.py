@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pysgrld.parsers import choice, text
+from pysgrld.options.parse import choice, text
 
 from .options import Described, as_json, flag, plain, quiet, show_json
 
@@ -46,21 +46,29 @@ Compare figures of one machine, idle, only.""",
 @as_json
 @quiet
 def command(
-    out: str | None, force: bool, compare: str | None, isa: str | None, corpus: str | None,
-    quick: bool, json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    out: str | None,
+    force: bool,
+    compare: str | None,
+    isa: str | None,
+    corpus: str | None,
+    quick: bool,
+    json: bool,
+    quiet: bool,
+) -> None:
     """Time the kernels, the reading of corpora, and training on this machine.
 
     CPU time of one thread, the median of five repeats; training by the wall's clock, with one
     thread and more.
     """
-    from pysgrld.bench import bundled_corpus, measure, read, speedups, use_isa
-    from pysgrld.export import refuse_existing, whole_file
+    from pysgrld.bench.end_to_end import bundled_corpus
+    from pysgrld.bench.machine import use_isa
+    from pysgrld.bench.results import measure, read_results, speedups
+    from pysgrld.run.whole import refuse_existing, whole_file
 
     from .progress import Screen
 
     # everything that may be refused, before minutes are spent
-    old = read(Path(compare)) if compare else None
+    old = read_results(Path(compare)) if compare else None
     if out:
         refuse_existing([Path(out)], force=force)
     if isa:
@@ -86,8 +94,9 @@ def command(
 
 def _show(found: dict[str, Any], ratios: dict[tuple[str, str], float] | None) -> None:
     m = found["machine"]
-    click.echo(f"{m['cpu']}, {m['isa']}, {m['threads']} threads; sgmc {m['pysgrld']}, "
-               f"{m['compiler']}")  # fmt: skip
+    click.echo(
+        f"{m['cpu']}, {m['isa']}, {m['threads']} threads; sgmc {m['pysgrld']}, {m['compiler']}"
+    )
     group, width = None, max(len(row["name"]) for row in found["rows"])
     for row in found["rows"]:
         if row["group"] != group:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import CheckpointError, MissingInputError
-from pysgrld.parsers import integer
+from pysgrld.options.parse import integer
 
 from .options import Described, as_json, plain, run_argument, show_json
 
@@ -36,9 +36,11 @@ def list_(run: str | None, json: bool) -> None:
 
 
 @command.command(
-    "show", cls=Described, epilog="\b\nExamples:\n  sgmc checkpoint show\n"
+    "show",
+    cls=Described,
+    epilog="\b\nExamples:\n  sgmc checkpoint show\n"
     "  sgmc checkpoint show bible-scir --step 800 --json",
-)  # fmt: skip
+)
 @run_argument
 @plain("--step", "the newest", "iteration of the checkpoint", parse=integer(0, 2**53), metavar="N")
 @as_json
@@ -55,9 +57,12 @@ def show(run: str | None, step: int | None, json: bool) -> None:
         ("written", report.written),
         ("size", _megabytes(report.size).strip()),
         ("state", report.problem or "there; 'sgmc checkpoint verify' reads every byte"),
-        *((name, f"{value:,.3f}" if isinstance(value, float) else f"{value:,}")
-          for name, value in report.meta.items() if isinstance(value, int | float)),
-    ):  # fmt: skip
+        *(
+            (name, f"{value:,.3f}" if isinstance(value, float) else f"{value:,}")
+            for name, value in report.meta.items()
+            if isinstance(value, int | float)
+        ),
+    ):
         click.echo(f"  {name:<16}{value}")
     click.echo("  arrays")
     for name, tensor in sorted(report.tensors.items()):
@@ -72,10 +77,11 @@ def show(run: str | None, step: int | None, json: bool) -> None:
 @as_json
 def verify(run: str | None, json: bool) -> None:
     """Read every byte of every checkpoint of RUN; exit code 76 if one is damaged."""
+    from pysgrld.models.invariants import STATE
     from pysgrld.run import verify_checkpoints
 
     path, _ = _reports(run)
-    found = verify_checkpoints(path)
+    found = verify_checkpoints(path, STATE)
     if json:
         show_json({"run": path, "checkpoints": [_brief(report) for report in found]})
     else:
@@ -86,10 +92,10 @@ def verify(run: str | None, json: bool) -> None:
 
 
 def _reports(run: str | None) -> tuple[Any, list[CheckpointReport]]:
-    from pysgrld.results import find
-    from pysgrld.run import list_checkpoints
+    from pysgrld.reading.open import find_folder
+    from pysgrld.run import RunDirectory, list_checkpoints
 
-    path = find(run)
+    path = RunDirectory.open(find_folder(run)).path
     reports = list_checkpoints(path)
     if not reports:
         raise CheckpointError(f"{path}: has no checkpoint yet")
@@ -108,9 +114,13 @@ def _pick(path: Any, reports: list[CheckpointReport], step: int | None) -> Check
 
 def _brief(report: CheckpointReport) -> dict[str, Any]:
     return {
-        "step": report.step, "path": report.path, "written": report.written, "size": report.size,
-        "problem": report.problem, "verified": report.verified,
-    }  # fmt: skip
+        "step": report.step,
+        "path": report.path,
+        "written": report.written,
+        "size": report.size,
+        "problem": report.problem,
+        "verified": report.verified,
+    }
 
 
 def _megabytes(size: int) -> str:

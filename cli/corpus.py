@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.parsers import integer, share_or_count, text
+from pysgrld.options.parse import integer, share_or_count, text
 
 from .options import (
     Described,
     as_json,
+    flag,
     given,
     options_of_training,
     plain,
@@ -57,8 +58,8 @@ def build(corpus: tuple[str, ...], out: str, quiet: bool, **values: Any) -> None
     """
     options = _reading(values)
 
-    from pysgrld.build import build as make
-    from pysgrld.resources import threads as count
+    from pysgrld.corpus.build import build as make
+    from pysgrld.machine import threads as count
 
     from .progress import Screen
 
@@ -91,18 +92,23 @@ Examples:
 @threads
 @quiet
 def sample(
-    corpus: tuple[str, ...], out: str, size: int | float, seed: int | None, quiet: bool,
+    corpus: tuple[str, ...],
+    out: str,
+    size: int | float,
+    seed: int | None,
+    quiet: bool,
     **values: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Cut a random sample of the documents of CORPUS; words keep their ids."""
     options = _reading(values)
     if not size:
         raise UsageError("-n 0: give a number of documents of at least 1, or a share")
 
-    from pysgrld.build import refuse_existing
-    from pysgrld.build import sample as cut
+    from pysgrld.corpus.build import OTHER_FOLDER
+    from pysgrld.corpus.build import sample as cut
+    from pysgrld.run.whole import refuse_full_folder
 
-    refuse_existing(Path(out))
+    refuse_full_folder(Path(out), OTHER_FOLDER)
     with _opened(corpus, options, quiet, values["threads"]) as (screen, opened):
         _said(screen, out, cut(opened, size, seed or 0, Path(out)))
 
@@ -114,22 +120,29 @@ def sample(
     epilog="""\b
 Examples:
   sgmc corpus info news
-  sgmc corpus info --json docword.nips.txt.gz | jq .tokens""",
+  sgmc corpus info --json docword.nips.txt.gz | jq .tokens
+  sgmc corpus info news --verify         is every byte what was built?""",
 )
 @click.argument("corpus", nargs=-1, required=True)
+@flag("--verify", "hash every byte of a stored corpus")
 @options_of_training("Corpus")
 @threads
 @as_json
 @quiet
-def info(corpus: tuple[str, ...], json: bool, quiet: bool, **values: Any) -> None:
+def info(corpus: tuple[str, ...], verify: bool, json: bool, quiet: bool, **values: Any) -> None:
     """Describe CORPUS: documents, words, lengths, the most frequent words."""
     options = _reading(values)
 
     from pysgrld.corpus import describe
 
     with _opened(corpus, options, quiet, values["threads"]) as (_, opened):
-        stored = str(opened.path) in corpus
+        stored = opened.path in map(Path, corpus)
+        if verify and not stored:
+            raise UsageError("--verify: give one folder written by 'sgmc corpus build', as it lies")
         figures = describe(opened)
+        if verify:
+            opened.verify()
+            figures["verified"] = True
         if not stored:
             figures["path"] = corpus[0] if len(corpus) == 1 else list(corpus)
     if json:
@@ -142,23 +155,24 @@ def info(corpus: tuple[str, ...], json: bool, quiet: bool, **values: Any) -> Non
 def _opened(
     corpus: tuple[str, ...], options: CorpusOptions, quiet: bool, number: int | None
 ) -> Iterator[tuple[Screen, Corpus]]:
-    """A stored corpus where it lies, or another one read into a folder that is gone afterwards."""
+    """Open a stored corpus where it lies, or read another one into a folder that is gone afterwards."""
     from pysgrld.corpus import open_corpus
-    from pysgrld.resources import threads as count
+    from pysgrld.machine import threads as count
 
     from .progress import Screen
 
-    with (
-        Screen(quiet=quiet) as screen,
-        tempfile.TemporaryDirectory(prefix="sgmc-") as scratch,
-    ):
+    with Screen(quiet=quiet) as screen, tempfile.TemporaryDirectory(prefix="sgmc-") as scratch:
         yield (
             screen,
             open_corpus(
-                corpus, options, store=Path(scratch) / "corpus", threads=count(number).number,
-                notify=screen.reading, log=screen.note,
+                corpus,
+                options,
+                store=Path(scratch) / "corpus",
+                threads=count(number).number,
+                notify=screen.reading,
+                log=screen.note,
             ),
-        )  # fmt: skip
+        )
 
 
 def _said(screen: Screen, out: str, made: Corpus) -> None:
@@ -185,12 +199,19 @@ def _show(figures: dict[str, Any], stored: bool) -> None:
         ("tokens", f"{figures['tokens']:,}"),
         ("entries", f"{figures['nnz']:,}"),
         ("on disk", f"{figures['bytes'] / 2**20:,.1f} MB" + ("" if stored else " once built")),
-        ("length", "  ".join(
-            f"{_quantile(q)} {n:,}" for q, n in figures["length_quantiles"].items()
-            if q in ("0", "0.25", "0.5", "0.75", "0.99", "1")
-        )),
-        ("fingerprint", figures["fingerprint"][:16]),
-    ]  # fmt: skip
+        (
+            "length",
+            "  ".join(
+                f"{_quantile(q)} {n:,}"
+                for q, n in figures["length_quantiles"].items()
+                if q in ("0", "0.25", "0.5", "0.75", "0.99", "1")
+            ),
+        ),
+        (
+            "fingerprint",
+            figures["fingerprint"][:16] + ", verified" * figures.get("verified", False),
+        ),
+    ]
     for name, value in rows:
         click.echo(f"  {name:<12}{value}")
     click.echo("  frequent")

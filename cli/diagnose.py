@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.parsers import integer, text
+from pysgrld.options.parse import integer, text
 
 from .options import Described, as_json, layer, plain, quiet, show_json, threads
 from .topics import wrap
 
 if TYPE_CHECKING:
-    from pysgrld.findings import Diagnosis, MatchedTopic, Measure
+    from pysgrld.reading.values import Diagnosis, MatchedTopic, Measure
 
 #: Widest column of a topic's rows in the other chains; of more chains only JSON tells them.
 WIDEST = 24
@@ -47,9 +47,13 @@ Examples:
 @quiet
 @threads
 def command(
-    runs: tuple[str, ...], top: int | None, layer: int | None, burn_in: int | None,
-    picture: str | None, **values: Any,
-) -> None:  # fmt: skip
+    runs: tuple[str, ...],
+    top: int | None,
+    layer: int | None,
+    burn_in: int | None,
+    picture: str | None,
+    **values: Any,
+) -> None:
     """Tell which topics several chains share, and whether the chains have mixed.
 
     RUN is a folder of chains ('sgmc train --chains'), or runs that differ in --chain-id or --seed
@@ -58,23 +62,27 @@ def command(
     ESS is what their draws are worth in independent ones. Components of a mixture are not matched:
     what every draw has is compared. See docs/diagnose.md.
     """
-    from pysgrld.diagnosis import TOP, diagnose
-    from pysgrld.verdicts import verdict
+    from pysgrld.reading.diagnose.compare import TOP, diagnose
+    from pysgrld.reading.diagnose.verdict import verdict
 
     from .progress import Screen
 
     if picture is not None:
-        from pysgrld.picture import check_picture
+        from pysgrld.reading.diagnose.picture import check_picture
 
         check_picture(picture)
     with Screen(quiet=values["quiet"]) as screen:
         with screen.samples() as tell:
             found = diagnose(
-                *runs, top=top or TOP, layer=layer or 1, burn_in=burn_in or 0,
-                threads=values["threads"], tell=tell,
-            )  # fmt: skip
+                *runs,
+                top=top or TOP,
+                layer=layer or 1,
+                burn_in=burn_in or 0,
+                threads=values["threads"],
+                tell=tell,
+            )
         if picture is not None:
-            from pysgrld.picture import draw
+            from pysgrld.reading.diagnose.picture import draw
 
             draw(found, picture)
     if values["json"]:
@@ -84,8 +92,8 @@ def command(
 
 
 def _record(d: Diagnosis) -> dict[str, Any]:
-    """All numbers as plain values."""
-    from pysgrld.verdicts import is_mixed, is_same
+    """Give all numbers as plain values, for JSON."""
+    from pysgrld.reading.diagnose.verdict import is_mixed, is_shared
 
     record = d._asdict()
     del record["traces"]
@@ -93,16 +101,20 @@ def _record(d: Diagnosis) -> dict[str, Any]:
     record["topics"] = [
         topic._asdict()
         | {
-            "same": is_same(topic), "mixed": is_mixed(topic), "rhat": topic.rhat, "ess": topic.ess,
+            "same": is_shared(topic),
+            "mixed": is_mixed(topic),
+            "rhat": topic.rhat,
+            "ess": topic.ess,
             "weight_measure": _plain(topic.weight_measure),
             "words": [word._asdict() | {"measure": _plain(word.measure)} for word in topic.words],
         }
         for topic in d.topics
-    ]  # fmt: skip
+    ]
     if d.prediction is not None and d.traces is not None:
         record["prediction"] = d.prediction._asdict() | {
-            "measure": _plain(d.prediction.measure), "traces": d.traces.tolist(),
-        }  # fmt: skip
+            "measure": _plain(d.prediction.measure),
+            "traces": d.traces.tolist(),
+        }
     return record
 
 
@@ -111,19 +123,20 @@ def _plain(measure: Measure | None) -> dict[str, float] | None:
 
 
 def _show(d: Diagnosis, sentences: list[str]) -> None:
+    from pysgrld.reading.diagnose.verdict import LOG_OF
+
     n, steps = d.chains, d.iterations
     room = max(60, shutil.get_terminal_size().columns)
     where = f"{d.runs[0].parent}: " if n > 1 and len({run.parent for run in d.runs}) == 1 else ""
     what = f"{n} chains ({', '.join(run.name for run in d.runs)})" if n > 1 else f"{d.runs[0]}"
     line = f"{where}{what}, {d.algo}, {len(steps)} samples each from iteration {steps[0]:,} to "
     click.echo(_wrapped(f"{line}{steps[-1]:,}", room) + "\n")
-    (_show_quantities if d.quantities else _show_topics)(d, room)
+    (_show_topics if d.topics else _show_quantities)(d, room)
     if d.prediction is not None:
         m = d.prediction.measure
         each = ", ".join(f"{value:.4f}" for value in d.prediction.log_probability)
         size = min(m.ess_bulk, m.ess_tail)
-        of = "density of a document" if d.quantities else "probability of a token"
-        line = f"held-out log {of}: {each}; R-hat {m.rhat:.2f}, ESS {size:,.0f}"
+        line = f"held-out {LOG_OF[d.unit]}: {each}; R-hat {m.rhat:.2f}, ESS {size:,.0f}"
         click.echo("\n" + _wrapped(line, room))
     click.echo()
     for sentence in sentences:
@@ -131,7 +144,7 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
 
 
 def _show_quantities(d: Diagnosis, room: int) -> None:
-    """What every draw has: R-hat, ESS, and the mean of each chain as far as there is room."""
+    """Show R-hat, ESS, and the mean of each chain as far as there is room."""
     wide = max(len(q.title) for q in d.quantities)
     fit = max(1, (room - wide - 18) // 10)
     click.echo(f"{'':<{wide}}  R-hat    ESS  mean of each chain")
@@ -164,7 +177,7 @@ def _wrapped(line: str, room: int) -> str:
 
 
 def _others(topic: MatchedTopic) -> str:
-    """Its rows in the other chains."""
+    """Give the topic's rows in the other chains, as text."""
     return " ".join(map(str, topic.counterparts[1:]))
 
 

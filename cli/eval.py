@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.parsers import integer, real, text
+from pysgrld.options.parse import integer, real, text
 
 from .options import Described, as_json, flag, plain, quiet, run_argument, show_json, threads
 
 if TYPE_CHECKING:
     from pysgrld.evaluate.coherence import Coherence
-    from pysgrld.findings import Scores
-    from pysgrld.results import Results
+    from pysgrld.reading.results import Results
+    from pysgrld.reading.values import Evaluation
 
     from .progress import Screen
 
@@ -79,8 +79,7 @@ Examples:
 @as_json
 @quiet
 @threads
-def command(run: str | None, perplexity: bool, coherence: bool,
-            **values: Any) -> None:  # fmt: skip
+def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -> None:
     """Perplexity of held-out documents, beside the unigram model's; coherence of topics.
 
     Of a mixture it is minus the log predictive density of a document, which is scored whole.
@@ -90,13 +89,13 @@ def command(run: str | None, perplexity: bool, coherence: bool,
     values = {name: value for name, value in values.items() if value is not None}
     _check(values, perplexity or not coherence)
 
-    from pysgrld.opened import opened
-    from pysgrld.resources import threads as count
+    from pysgrld.machine import threads as count
+    from pysgrld.reading.open import open_run
 
     from .progress import Screen
 
     with Screen(quiet=values["quiet"]) as screen:
-        results = opened(run, count(values.get("threads")).number)
+        results = open_run(run, count(values.get("threads")).number)
         found: dict[str, Any] = {"run": results.path}
         if perplexity or not coherence:
             scores = _score(results, values, screen)
@@ -104,7 +103,7 @@ def command(run: str | None, perplexity: bool, coherence: bool,
             if not values["json"]:
                 _show_scores(results, scores)
         if coherence:
-            figures, shown = _coherence(results), results.shown()
+            figures, shown = _coherence(results), results.fitted.shown(0)
             found["coherence"] = {
                 "npmi": float(figures.npmi[shown].mean()),
                 "umass": float(figures.umass[shown].mean()),
@@ -131,27 +130,31 @@ def _check(values: dict[str, Any], scoring: bool) -> None:
         if name in values and "corpus" not in values:
             raise UsageError(f"--{name} is how --corpus FILE is split: give that too")
     if not scoring and (pair or "corpus" in values):
-        raise UsageError("--coherence looks at the training corpus: add --perplexity, or leave "
-                         "the other documents out")  # fmt: skip
+        raise UsageError(
+            "--coherence looks at the training corpus: add --perplexity, or leave "
+            "the other documents out"
+        )
 
 
-def _score(results: Results, values: dict[str, Any], screen: Screen) -> Scores:
-    from pysgrld.scores import score_of
-    from pysgrld.scoring import held_out_of, held_out_pair, score, score_own
+def _score(results: Results, values: dict[str, Any], screen: Screen) -> Evaluation:
+    from pysgrld.reading.score import held_out_of, held_out_pair, score, score_own
 
-    if score_of(results.options).whole:
+    if results.score.whole:
         for name in ("observed", "seed"):
             if name in values:
-                raise UsageError(f"--{name} has no meaning for {results.path}: a mixture scores "
-                                 "documents whole")  # fmt: skip
+                raise UsageError(
+                    f"--{name} has no meaning for {results.path}: {results.fitted.kind} scores "
+                    "documents whole"
+                )
     if "corpus" not in values and "observed_corpus" not in values:
         return score_own(results)
-    observed = seed = None
+    observed: float | None = None
+    seed: int | None = None
     with tempfile.TemporaryDirectory(prefix="sgmc-") as scratch:
         place = Path(scratch)
         if "corpus" in values:
-            observed = values.get("observed", results.options["observed"])
-            seed = values.get("seed", results.seed)
+            observed = values.get("observed", results.options.observed)
+            seed = int(values.get("seed", results.seed))
             held_out = held_out_of(results, values["corpus"], observed, seed, place, screen)
         else:
             held_out = held_out_pair(
@@ -166,13 +169,11 @@ def _coherence(results: Results) -> Coherence:
 
     found = results.coherence(10)
     if found is None:
-        raise MissingInputError(
-            f"{results.path}: its training corpus is not where it was; coherence needs it"
-        )
+        raise MissingInputError(f"{results.gone}: coherence needs it")
     return found
 
 
-def _show_scores(results: Results, scores: Scores) -> None:
+def _show_scores(results: Results, scores: Evaluation) -> None:
     kind = scores.kind
     how = "have no known word" if kind.whole else "could not be split"
     dropped = f", {scores.dropped:,} more {how}" if scores.dropped else ""
@@ -184,20 +185,26 @@ def _show_scores(results: Results, scores: Scores) -> None:
     mean = f"mean of {scores.samples:,} posterior samples"
     if scores.samples == 0:
         mean = f"{results.no_samples}: the current topics"
-    lines = [(kind.title, scores.average, mean),
-             (f"point {kind.title}", scores.point, "current topics")]  # fmt: skip
+    lines = [
+        (kind.title, scores.average, mean),
+        (f"point {kind.title}", scores.point, "current topics"),
+    ]
     lines += [
-        (name.removesuffix("_perplexity").replace("_", " "), figure,
-         "samples weighted by their total rate, as the paper has it")
+        (
+            name.removesuffix("_perplexity").replace("_", " "),
+            figure,
+            "samples weighted by their total rate, as the paper has it",
+        )
         for name, figure in scores.others.items()
-    ]  # fmt: skip
+    ]
     if scores.unigram is not None:
         lines.append(("unigram", scores.unigram, "word frequencies, no topics"))
     wide = max(len(title) for title, _, _ in lines)
     for title, figure, what in lines:
         click.echo(f"  {title:<{wide}} {kind.show(figure):>11}   {what}")
     if kind.whole:
-        click.echo("\nin nats for each document, lower is better; documents are scored whole")
+        unit = f"{kind.unit}, " if kind.unit else ""
+        click.echo(f"\n{unit}lower is better; documents are scored whole")
 
 
 def _show_coherence(found: dict[str, Any]) -> None:

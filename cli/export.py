@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pysgrld.parsers import choice, text
+from pysgrld.options.parse import choice, text
 
 from .options import Described, flag, layer, plain, quiet, run_argument, threads
 
@@ -48,16 +48,16 @@ def command(
     run: str | None, to: str, out: str, draw: str | None, layer: int | None, **values: Any
 ) -> None:
     """Write the topics as a matrix of float32, topics over words, and the words beside it."""
-    from pysgrld.export import export
-    from pysgrld.opened import opened
-    from pysgrld.resources import threads as count
+    from pysgrld.machine import threads as count
+    from pysgrld.reading.export import export
+    from pysgrld.reading.open import open_run
 
     from .progress import Screen
 
     with Screen(quiet=values["quiet"]) as screen:
-        results = opened(run, count(values["threads"]).number)
-        at = results.layer(layer)
-        done = export(results, to, Path(out), draw or "mean", force=values["force"], layer=at)
+        results = open_run(run, count(values["threads"]).number)
+        at = results.at(layer)
+        done = export(results, to, Path(out), draw or "mean", force=values["force"], at=at)
         shape = " x ".join(f"{n:,}" for n in done.shape)
         if done.samples:
             what = f"{done.samples:,} samples"

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.parsers import text
+from pysgrld.options.parse import text
 
 from .options import Described, flag, layer, plain, quiet, threads
 
@@ -45,10 +45,10 @@ def command(
     Any corpus that 'sgmc train' reads; words that the run does not know are counted and left out.
     Rows are in the order of the documents and sum to 1; a document with no known word gets 1/K.
     """
-    from pysgrld.export import refuse_existing, whole_file
-    from pysgrld.infer import check_suffix, write_proportions
-    from pysgrld.opened import opened
-    from pysgrld.resources import threads as count
+    from pysgrld.machine import threads as count
+    from pysgrld.reading.infer import check_suffix, write_proportions
+    from pysgrld.reading.open import open_run
+    from pysgrld.run.whole import refuse_existing, whole_file
 
     from .progress import Screen
 
@@ -60,9 +60,9 @@ def command(
     if out != "-":
         refuse_existing([Path(out)], force=force)
     with Screen(quiet=values["quiet"]) as screen:
-        results = opened(run[0] if run else None, count(values["threads"]).number)
-        at = results.layer(layer)
-        if results.mean.samples == 0:
+        results = open_run(run[0] if run else None, count(values["threads"]).number)
+        at = results.at(layer)
+        if results.samples == 0:
             screen.note(f"{results.no_mean}: under the current ones")
         documents = results.documents(path, screen)
         if out == "-":

@@ -1,4 +1,4 @@
-"""Options: those of training made from their table, and what several commands share."""
+"""Options of commands: those of training, made from their table, and those that several share."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.options import OPTIONS, Option
-from pysgrld.parsers import integer
+from pysgrld.options.option import Option
+from pysgrld.options.parse import integer
+from pysgrld.settings.options import OPTIONS
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -19,16 +20,18 @@ SHORT = {"topics": "-k"}
 LONGEST = 60
 #: Widest left column of a help text.
 COLUMN = 28
+#: Where a command's context says that help is to show every option.
+ALL = "pysgrld.help_all"
 
 
 class Value(click.ParamType):  # type: ignore[type-arg]
-    """Wraps a parser of text from `pysgrld.options`."""
+    """Wraps a parser of text from `pysgrld.options.common`."""
 
     def __init__(self, parse: Callable[[str], Any], metavar: str) -> None:
         self.parse, self.name = parse, metavar
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse; what is wrong is said with the option's name."""
+        """Parse a value; an error names the option."""
         del ctx
         if not isinstance(value, str):
             return value
@@ -43,14 +46,17 @@ class Value(click.ParamType):  # type: ignore[type-arg]
 
 
 class Described(click.Command):
-    """A command whose options are listed under headings, each with its default in brackets."""
+    """A command whose options are listed under headings, each with its default in brackets.
+
+    One with ``--help-all`` (`help_all`) shows the options that most people use, and all of them there.
+    """
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, by group."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            if record is not None:
+            if record is not None and (ctx.meta.get(ALL) or getattr(param, "first", True)):
                 groups.setdefault(getattr(param, "group", "Options"), []).append(record)
         groups["Options"] = groups.pop("Options")  # last
         widths = [len(left) for records in groups.values() for left, _ in records]
@@ -64,12 +70,14 @@ class Described(click.Command):
 class Grouped(click.Option):
     """An option under a heading of the help, with its default in brackets."""
 
-    def __init__(self, *args: Any, group: str, shown: str, **kwargs: Any) -> None:
-        self.group, self.shown = group, shown
+    def __init__(
+        self, *args: Any, group: str, shown: str, first: bool = True, **kwargs: Any
+    ) -> None:
+        self.group, self.shown, self.first = group, shown, first
         super().__init__(*args, **kwargs)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Left and right column of the help."""
+        """Give the left and the right column of the help."""
         record = super().get_help_record(ctx)
         if record is None or self.required:  # which click says itself
             return record
@@ -81,13 +89,20 @@ def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Dec
     names = ([SHORT[name]] if name in SHORT else []) + [f"--{name}", name.replace("-", "_")]
     metavar = entry.metavar or "VALUE"
     return click.option(
-        *names, type=Value(entry.parse, metavar), metavar=metavar, cls=Grouped,
-        group=entry.group, shown=entry.shown, help=entry.help, **kwargs,
-    )  # fmt: skip
+        *names,
+        type=Value(entry.parse, metavar),
+        metavar=metavar,
+        cls=Grouped,
+        group=entry.group,
+        shown=entry.shown,
+        help=entry.help,
+        first=entry.first,
+        **kwargs,
+    )
 
 
 def options_of_training(*groups: str) -> Callable[[Decorated], Decorated]:
-    """Options of the table, all of them or those of some groups, in its order."""
+    """Give options of the table, all of them or those of some groups, in its order."""
 
     def decorate(function: Decorated) -> Decorated:
         for name, entry in reversed(OPTIONS.items()):
@@ -99,7 +114,7 @@ def options_of_training(*groups: str) -> Callable[[Decorated], Decorated]:
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of the table that were typed, under their names there."""
+    """Give the options of the table that were typed, under their names there."""
     named = {name.replace("_", "-"): value for name, value in values.items()}
     return {name: named[name] for name in OPTIONS if named.get(name) is not None}
 
@@ -108,10 +123,16 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain(
-    name: str, shown: str, help: str, *, parse: Callable[[str], Any] | None = None,
-    metavar: str = "VALUE", group: str = "Options", **kwargs: Any,
-) -> Callable[[Decorated], Decorated]:  # fmt: skip
-    """An option of a command other than training."""
+    name: str,
+    shown: str,
+    help: str,
+    *,
+    parse: Callable[[str], Any] | None = None,
+    metavar: str = "VALUE",
+    group: str = "Options",
+    **kwargs: Any,
+) -> Callable[[Decorated], Decorated]:
+    """Make an option of a command other than training."""
     names = name.split("/")
     if parse is not None:
         kwargs |= {"type": Value(parse, metavar), "metavar": metavar}
@@ -121,19 +142,39 @@ def plain(
 
 
 def flag(name: str, help: str, group: str = "Options") -> Callable[[Decorated], Decorated]:
-    """A switch that is off unless it is typed."""
+    """Make a switch that is off unless it is typed."""
     names = name.split("/")
     return click.option(*names, is_flag=True, cls=Grouped, group=group, shown="off", help=help)
 
 
+def help_all(function: Decorated) -> Decorated:
+    """Add ``--help-all``: the help with every option, where ``--help`` shows the usual ones."""
+
+    def show(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        del param
+        if value and not ctx.resilient_parsing:
+            ctx.meta[ALL] = True
+            click.echo(ctx.get_help())
+            ctx.exit()
+
+    return click.option(
+        "--help-all",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=show,
+        help="Show every option, by model, and exit.",
+    )(function)
+
+
 def threads(function: Decorated) -> Decorated:
-    """``--threads``."""
+    """Add ``--threads`` to a command."""
     entry = OPTIONS["threads"]
-    return option("threads", entry._replace(group="Options"))(function)
+    return option("threads", entry._replace(group="Options", first=True))(function)
 
 
 def layer(function: Decorated) -> Decorated:
-    """``--layer``, counted from 1."""
+    """Make ``--layer``, counted from 1."""
     return plain(
         "--layer", "1", "layer of a deep model, the lowest is 1", parse=integer(1, 100), metavar="L"
     )(function)
@@ -152,7 +193,7 @@ def show_json(value: Any) -> None:
 
 
 def finite(value: Any) -> Any:
-    """Replace what JSON cannot say."""
+    """Replace NaN and infinity, which JSON cannot say, by None."""
     import math
 
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What a person sees while sgmc works: a bar on a terminal, plain lines in a log, JSON if asked.
+"""Progress as a person sees it: a bar on a terminal, plain lines in a log, JSON if asked.
 
 Everything here goes to standard error. Nothing here may stop a run: what cannot be shown is not
 shown.
@@ -14,25 +14,24 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
-
-from pysgrld.scores import SCORES, score_in
+from typing import TYPE_CHECKING, Any, Self
 
 from .options import finite
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pysgrld.corpus import Progress
-    from pysgrld.reporter import Position
+    from pysgrld.corpus import ReadingProgress
+    from pysgrld.evaluate import Score
     from pysgrld.run import RunDirectory
+    from pysgrld.train.reporter import Position
 
 #: Seconds between lines of a batch log: in the first minute, and later.
 SOON, LATER, FIRST = 5.0, 30.0, 60.0
 
 
 class Screen:
-    """Tells a person what a command is doing. A `pysgrld.reporter.Reporter` and a context manager.
+    """Tells a person what a command is doing. A `pysgrld.train.reporter.Reporter` and a context manager.
 
     Parameters
     ----------
@@ -49,9 +48,14 @@ class Screen:
     """
 
     def __init__(
-        self, *, quiet: bool = False, verbose: bool = False, json_log: bool = False,
-        stamped: bool = False, limit: float | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        quiet: bool = False,
+        verbose: bool = False,
+        json_log: bool = False,
+        stamped: bool = False,
+        limit: float | None = None,
+    ) -> None:
         self.quiet, self.verbose, self.json_log, self.limit = quiet, verbose, json_log, limit
         self.terminal = not json_log and not quiet and _is_terminal()
         self.stamped = stamped and not _is_terminal()
@@ -60,7 +64,7 @@ class Screen:
         self._what = ""
         self._handler = _Handler(self)
 
-    def __enter__(self) -> Screen:
+    def __enter__(self) -> Self:
         logger = logging.getLogger("pysgrld")
         logger.addHandler(self._handler)
         logger.setLevel(logging.INFO if self.verbose else logging.WARNING)
@@ -73,19 +77,19 @@ class Screen:
     # ---- what the library calls
 
     def note(self, line: str) -> None:
-        """Say a fact."""
+        """Say a fact in a line."""
         self._line("note", line)
 
     def warn(self, line: str) -> None:
-        """Say what may be wrong; quiet does not silence it."""
+        """Warn in a line; quiet does not silence it."""
         self._line("warning", line, f"warning: {line}", always=True)
 
     def detail(self, line: str) -> None:
-        """Say what is for the curious."""
+        """Say a detail, in a line that only the curious ask for."""
         if self.verbose:
             self._line("detail", line)
 
-    def reading(self, progress: Progress) -> None:
+    def reading(self, progress: ReadingProgress) -> None:
         """Show how far the reading of a corpus is."""
         done = f"{progress.documents:,} documents"
         if self.terminal:
@@ -103,7 +107,7 @@ class Screen:
         self.began = self.last = time.monotonic()
 
     def described(self, run: RunDirectory) -> None:
-        """Say what a run trains, on what."""
+        """Say which model a run trains, and on which corpus."""
         self._close()
         options, corpus = run.config["options"], run.config["corpus"]
         held = corpus["held_out"]
@@ -113,7 +117,7 @@ class Screen:
             + (f"{held:,} held out, " if held else "")
             + f"{corpus['words']:,} words, {corpus['training_tokens']:,} tokens",
         )
-        step = options.get("step-size")
+        step = options["step-size"]
         self._line(
             "model",
             f"{options['model']}{_size(options)} by {options['algo']}: "
@@ -157,7 +161,7 @@ class Screen:
 
     @staticmethod
     def shortest_name(path: Path) -> str:
-        """What to type for a run or a folder of chains: nothing if it is the latest one here."""
+        """Say what to type for a run or a folder of chains: nothing if it is the latest one here."""
         from pysgrld.errors import SgmcError
         from pysgrld.run import latest_run
 
@@ -185,7 +189,7 @@ class Screen:
 
     @contextlib.contextmanager
     def samples(self) -> Iterator[Any]:
-        """The same for samples that are read, of which the number is told with the first."""
+        """Give a function that is told how many samples of how many are read."""
         with contextlib.ExitStack() as stack:
             known: list[Any] = []
 
@@ -277,14 +281,15 @@ class _Handler(logging.Handler):
 
 
 def _size(options: Mapping[str, Any]) -> str:
-    """Topics of a model, of each layer if it has several; nothing where they have no number."""
-    if options["topics"] is None:
-        return ""
-    return f" with {'-'.join(str(k) for k in options.get('layers') or [options['topics']])} topics"
+    """Say the topics of a model, of each layer if it has several; nothing where none are chosen."""
+    from pysgrld.models.table import model
+
+    widths = model(options["model"]).resolved.of(options).widths
+    return f" with {'-'.join(map(str, widths))} topics" if widths else ""
 
 
 def evaluation_line(record: Mapping[str, Any]) -> str:
-    """One line of ``metrics.jsonl`` for a person: its score always beside the unigram's."""
+    """Format a line of ``metrics.jsonl`` for a person: its score always beside the unigram's."""
     line = f"iteration {record['iteration']:,}, epoch {record['epoch']:.1f}: "
     score = score_in(record)
     point, mean, unigram = (
@@ -297,13 +302,18 @@ def evaluation_line(record: Mapping[str, Any]) -> str:
         line += f"point {score.title} {point} (unigram {unigram})"
     else:
         line += f"{score.title} {mean} (point {point}, unigram {unigram})"
-    if "components" in record:
-        line += f", {record['components']:,} components"
-    return line
+    return line + "".join(f", {record[name]:,} {name}" for name in score.beside)
+
+
+def score_in(record: Mapping[str, Any]) -> Score:
+    """Find the score that a line of ``metrics.jsonl`` has."""
+    from pysgrld.models.table import scores
+
+    return next(score for name, score in scores().items() if name in record)
 
 
 def speed(tokens: float) -> str:
-    """Tokens per second, to be read."""
+    """Format tokens per second for a person."""
     return f"{tokens / 1e6:.1f}M tokens/s" if tokens >= 1e6 else f"{tokens / 1e3:.0f}k tokens/s"
 
 
@@ -320,7 +330,9 @@ def _position_line(p: Position) -> str:
 def _state(p: Position) -> str:
     state = f"{speed(p.tokens_per_second)}, step {p.step_size:.3g}"
     if math.isfinite(p.score):
-        score = SCORES[p.kind]
+        from pysgrld.models.table import scores
+
+        score = scores()[p.kind]
         state += f", {score.title} {score.show(p.score)}"
     return state
 
@@ -332,9 +344,14 @@ def _new_bar(what: str, total: int | None) -> Any:
     if total is None:
         shape = "{desc} {n:,}, {elapsed}{postfix}"
     return tqdm(
-        total=total, desc=what, bar_format=shape, leave=False, mininterval=0.2, file=sys.stderr,
+        total=total,
+        desc=what,
+        bar_format=shape,
+        leave=False,
+        mininterval=0.2,
+        file=sys.stderr,
         dynamic_ncols=True,
-    )  # fmt: skip
+    )
 
 
 def _clock(seconds: float) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.experiments import EXPERIMENTS, Experiment, find
-from pysgrld.options import OPTIONS
-from pysgrld.parsers import duration, integer, text
+from pysgrld.experiments import EXPERIMENTS, Experiment, check_corpus, find
+from pysgrld.options.parse import duration, integer, text
+from pysgrld.settings.options import OPTIONS
 
 from .options import Described, flag, plain, quiet, threads
 
@@ -66,9 +66,15 @@ Examples:
 @quiet
 @threads
 def command(
-    experiment: str | None, corpus: str | None, quick: bool, out: str | None, force: bool,
-    no_pictures: bool, quiet: bool, **values: Any,
-) -> None:  # fmt: skip
+    experiment: str | None,
+    corpus: str | None,
+    quick: bool,
+    out: str | None,
+    force: bool,
+    no_pictures: bool,
+    quiet: bool,
+    **values: Any,
+) -> None:
     """Rerun a paper's figure or table: its numbers beside ours.
 
     Writes the data as CSV and the picture as PNG. Rows are trained at the same time, each with one
@@ -81,26 +87,25 @@ def command(
         _list()
         return
     chosen = find(experiment)
-    _check(experiment, chosen, corpus, typed)
+    _check(experiment, chosen, typed)
+    source = check_corpus(experiment, corpus)
 
-    from pysgrld.experiments.frame import Setting, make_folder, require_matplotlib
-    from pysgrld.resources import threads as count
+    from pysgrld.experiments.frame import ExperimentSetting, make_folder
+    from pysgrld.machine import threads as count
+    from pysgrld.plotting import require_matplotlib
 
     from .progress import Screen
 
     if not no_pictures:
         require_matplotlib()
-    if corpus is not None and not Path(corpus).exists():
-        from pysgrld.errors import MissingInputError
-
-        raise MissingInputError(f"{corpus}: is not there; --corpus wants {chosen.corpus}")
     folder = Path(out or Path(OUT) / experiment)
     make_folder(folder, force=force)
     number = count(typed.pop("threads", None)).number
-    source = None if corpus is None else Path(corpus)
     with Screen(quiet=quiet) as screen:
-        setting = Setting(source, folder, quick, threads=number, pictures=not no_pictures, **typed)
-        report = chosen.run(setting, screen)
+        setting = ExperimentSetting(
+            folder, quick, threads=number, pictures=not no_pictures, **typed
+        )
+        report = chosen.run(setting, screen, source)
     _show(chosen, report)
 
 
@@ -110,17 +115,11 @@ def _list() -> None:
         click.echo(f"{name:<{width}}  {experiment.summary}")
 
 
-def _check(name: str, experiment: Experiment, corpus: str | None, typed: dict[str, Any]) -> None:
-    """Refuse what an experiment has no use for, and say what it needs."""
+def _check(name: str, experiment: Experiment, typed: dict[str, Any]) -> None:
+    """Refuse options that an experiment has no use for."""
     for option in ("rows", "seeds", "seconds"):
         if option in typed and option not in experiment.options:
             raise UsageError(f"--{option} has no meaning for {name}: leave it out")
-    if corpus is not None and not experiment.corpus:
-        raise UsageError(f"--corpus has no meaning for {name}, which makes its own data")
-    if corpus is None and experiment.corpus:
-        from pysgrld.errors import MissingInputError
-
-        raise MissingInputError(f"{name} needs its data: give --corpus PATH, {experiment.corpus}")
 
 
 def _show(experiment: Experiment, report: Report) -> None:

@@ -1,4 +1,4 @@
-"""What a person sees while several chains train: one bar, or lines that name their chain."""
+"""Progress of several chains as a person sees it: one bar, or lines that name their chain."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pysgrld.scores import SCORES, score_in
-
-from .progress import Screen, evaluation_line, speed
+from .progress import Screen, evaluation_line, score_in, speed
 
 if TYPE_CHECKING:
-    from pysgrld.reporter import Position
+    from pysgrld.train.reporter import Position
 
 #: Figures of more chains than this are told as a range.
 EACH = 6
 
 
 class SeveralScreen(Screen):
-    """Tells a person what several chains are doing. A `pysgrld.chains.Teller`.
+    """Tells a person of several chains. A `pysgrld.train.several.Teller`.
 
     What every chain says alike is said once. In a log each evaluation of a chain is a line; on a
     terminal there is one line when all chains have been evaluated, above one bar.
@@ -42,12 +40,12 @@ class SeveralScreen(Screen):
         self._started: set[int] = set()
 
     def note(self, line: str) -> None:
-        """Say a fact."""
+        """Say a fact in a line."""
         self._said.add(line)
         super().note(line)
 
     def of_chain(self, number: int, event: str, *values: Any) -> None:
-        """Say what a chain says."""
+        """Show an event of one chain."""
         if event == "moved":
             self._moved_one(number, values[0])
         elif event == "evaluated":
@@ -94,7 +92,9 @@ class SeveralScreen(Screen):
         total = sum(p.tokens_per_second for n, p in self._positions.items() if n not in self._ended)
         state = f"{speed(total)}"
         if known := [p.score for p in now if math.isfinite(p.score)]:
-            score = SCORES[position.kind]
+            from pysgrld.models.table import scores
+
+            score = scores()[position.kind]
             state += f", {score.title} {_range(known, f',.{score.decimals}f')}"
         state += self._left()
         done = [p.iteration for p in now]
@@ -120,7 +120,7 @@ class SeveralScreen(Screen):
 
 
 def merged(records: Sequence[Mapping[str, Any]]) -> str:
-    """One line for the evaluations of several chains."""
+    """Format the evaluations of several chains as one line."""
     line = f"iteration {_range([r['iteration'] for r in records], ',')}: "
     score = score_in(records[0])
     unigram, form = records[0][score.unigram], f",.{score.decimals}f"

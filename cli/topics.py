@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.parsers import integer
+from pysgrld.options.parse import integer
 
 from .options import Described, as_json, flag, layer, plain, quiet, run_argument, show_json, threads
 
 if TYPE_CHECKING:
-    from pysgrld.findings import Topic
-    from pysgrld.results import Results
-    from pysgrld.tree import Node
+    from pysgrld.models.fitted import Node
+    from pysgrld.reading.results import Results
+    from pysgrld.reading.values import Topic
 
 
 @click.command(
@@ -48,35 +48,47 @@ def command(
     Weight is the share of the training tokens, NPMI the coherence of the ten top words. Components
     of a mixture are those of the newest checkpoint, and their weight is that of the stick.
     """
-    from pysgrld.opened import opened
-    from pysgrld.resources import threads as count
-    from pysgrld.results import INTERVAL
-    from pysgrld.scores import score_of
+    from pysgrld.machine import threads as count
+    from pysgrld.reading.intervals import SHARE
+    from pysgrld.reading.open import open_run
 
     from .progress import Screen
 
     with Screen(quiet=values["quiet"]) as screen:
-        results = opened(run, count(values["threads"]).number)
+        results = open_run(run, count(values["threads"]).number)
         if tree:
             if layer is not None or intervals:
                 raise UsageError("--tree shows all layers, without intervals: leave those out")
             _show_tree(results, top or 6, as_json=values["json"])
             return
-        if intervals and score_of(results.options).whole:
-            raise UsageError(f"--intervals: {results.no_mean}, no probability can be followed")
-        at = results.layer(layer)
-        topics = results.topics(top or 10, intervals=intervals or values["json"], layer=at)
-        samples = results.mean.samples
+        if intervals and results.fitted.no_mean:
+            raise UsageError(
+                f"--intervals: {results.fitted.no_mean}, no probability can be followed"
+            )
+        at = results.at(layer)
+        topics = results.topics(top or 10, intervals=intervals or values["json"], at=at)
+        samples = results.samples
         if samples == 0:
-            screen.note(f"{results.no_mean}: these are the current {_noun(topics)}")
+            screen.note(f"{results.no_mean}: these are the current {results.fitted.noun}s")
+        if results.training_corpus() is None:
+            screen.note(
+                f"{results.gone}: no coherence, and weights, where documents tell them, are those in "
+                "the held-out ones"
+            )
         if values["json"]:
-            show_json({
-                "run": results.path, "iteration": results.checkpoint.step, "samples": samples,
-                "layer": at + 1, "interval": INTERVAL, "kept_samples": len(results.kept()),
-                "topics": [
-                    t._asdict() | {"words": [w._asdict() for w in t.words]} for t in topics
-                ],
-            })  # fmt: skip
+            show_json(
+                {
+                    "run": results.path,
+                    "iteration": results.checkpoint.step,
+                    "samples": samples,
+                    "layer": at + 1,
+                    "interval": SHARE,
+                    "kept_samples": len(results.kept()),
+                    "topics": [
+                        t._asdict() | {"words": [w._asdict() for w in t.words]} for t in topics
+                    ],
+                }
+            )
             return
         if intervals and topics[0].words[0].low is None:
             screen.note("too few samples are kept to tell credible intervals")
@@ -84,9 +96,12 @@ def command(
 
 
 def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
-    from pysgrld.tree import tree
-
-    nodes = tree(results, top)
+    nodes = results.fitted.tree(results.vocabulary, top)
+    if nodes is None:
+        raise UsageError(
+            f"--tree: the {results.fitted.noun}s of {results.path} use no others; leave it out, or "
+            "train a deep model with --layers"
+        )
     if as_json:
         show_json({"run": results.path, "tree": [node.as_dict() for node in nodes]})
         return
@@ -106,19 +121,18 @@ def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
         show(node, 0)
 
 
-def _show(results: Results, topics: list[Topic], intervals: bool, layer: int) -> None:
-    samples, noun = results.mean.samples, _noun(topics)
-    what = f"mean of {samples:,} posterior samples" if samples else f"current {noun}"
-    where = f", layer {layer + 1} of {len(results.layers)}" if len(results.layers) > 1 else ""
+def _show(results: Results, topics: list[Topic], intervals: bool, at: int) -> None:
+    samples, noun = results.samples, results.fitted.noun
+    what = f"mean of {samples:,} posterior samples" if samples else f"current {noun}s"
+    where = f", layer {at + 1} of {len(results.layers)}" if len(results.layers) > 1 else ""
     click.echo(f"{results.path}{where}, {what} after {results.checkpoint.step:,} iterations\n")
     more = "                %    90 % interval" if intervals else ""
-    mixture = noun == "components"
-    counted = "documents  " if mixture else ""
-    click.echo(f"{noun[:-1]}  weight  {counted} NPMI  top words{more}")
-    wide = len(noun) - 1
+    counted = "" if topics[0].documents is None else "documents  "
+    click.echo(f"{noun}  weight  {counted} NPMI  top words{more}")
+    wide = len(noun)
     room = max(30, shutil.get_terminal_size().columns - 18 - wide - len(counted))
     for topic in topics:
-        of = f"{topic.documents:>9,}  " if mixture else ""
+        of = "" if topic.documents is None else f"{topic.documents:>9,}  "
         head = f"{topic.id:>{wide}}  {_share(topic.weight)}  {of}{_figure(topic.npmi)}  "
         if intervals:
             for word in topic.words:
@@ -128,11 +142,6 @@ def _show(results: Results, topics: list[Topic], intervals: bool, layer: int) ->
             for line in wrap([word.word for word in topic.words], room):
                 click.echo(head + line)
                 head = " " * len(head)
-
-
-def _noun(topics: list[Topic]) -> str:
-    """What they are called: components of a mixture have documents."""
-    return "topics" if topics[0].documents is None else "components"
 
 
 def wrap(words: list[str], room: int) -> list[str]:
@@ -147,7 +156,7 @@ def wrap(words: list[str], room: int) -> list[str]:
 
 
 def width(text: str) -> int:
-    """Columns that a text takes on a terminal: Chinese, Japanese and Korean signs take two."""
+    """Count the columns of a text on a terminal: Chinese, Japanese and Korean signs take two."""
     return sum(
         0 if unicodedata.combining(sign) else 1 + (unicodedata.east_asian_width(sign) in "WF")
         for sign in text

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import click
 
-from pysgrld.parsers import integer
+from pysgrld.options.parse import integer
 
-from .options import Described, flag, given, options_of_training, plain, quiet
+from .options import ALL, Described, flag, given, help_all, options_of_training, plain, quiet
+
+
+class Train(Described):
+    """The command with its tables: what the models and the samplers are."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options; with all of them, a line for each model and each sampler."""
+        super().format_options(ctx, formatter)
+        if ctx.meta.get(ALL):
+            from pysgrld.models.table import models
+            from pysgrld.samplers import SAMPLERS
+
+            for heading, rows in (("Models", models()), ("Samplers", SAMPLERS.values())):
+                with formatter.section(heading):
+                    formatter.write_dl([(row.name, row.summary) for row in rows])
 
 
 @click.command(
     "train",
-    cls=Described,
+    cls=Train,
     epilog="""\b
 Examples:
   sgmc train corpus.txt                        a document a line; no tuning
@@ -30,6 +46,7 @@ command again: it goes on, bit for bit.""",
 )
 @click.argument("corpus", nargs=-1, required=True)
 @options_of_training()
+@help_all
 @quiet
 @flag("-v/--verbose", "also print every option's value")
 @flag("--json-log", "JSON lines on standard error")
@@ -56,30 +73,37 @@ def command(
     Plain text (a document a line, or a folder of .txt files), a Wikipedia dump, JSON lines, CSV,
     Parquet, counts (UCI, LDA-C, SVMlight, Matrix Market, .npz) or a folder made by 'sgmc corpus
     build'; gz, bz2, xz and zst are read as they are. Without a budget it trains until the held-out
-    perplexity has settled. Defaults are in [brackets].
+    perplexity has settled. Defaults are in [brackets]. These are the options that most people use;
+    --help-all shows all of them, by model.
     """
-    from pysgrld.options import check_usage
+    from pysgrld.train.request import Request
 
+    # Asks a run for a checkpoint, and means nothing before it begins and after it has ended.
+    signal.signal(signal.SIGUSR2, signal.SIG_IGN)
     options = given(values)
-    check_usage(options)
+    request = Request(corpus, options, break_lock=break_lock)
+    request.check()
 
     limit = options.get("time-limit")
     how: dict[str, Any] = {
-        "quiet": quiet, "verbose": verbose, "json_log": json_log, "stamped": True,
+        "quiet": quiet,
+        "verbose": verbose,
+        "json_log": json_log,
+        "stamped": True,
         "limit": limit if isinstance(limit, float) else None,
-    }  # fmt: skip
-    if (chains or 1) > 1:
-        from pysgrld.chains import train_chains
+    }
+    if chains is not None and chains > 1:
+        from pysgrld.train.several import train_chains
 
         from . import explain
         from .several import SeveralScreen
 
         with SeveralScreen(chains, **how) as several:
-            train_chains(corpus, options, chains, several, explain, break_lock=break_lock)
+            train_chains(request, chains, several, explain)
         return
-    from pysgrld.train import train
+    from pysgrld.train.start import train
 
     from .progress import Screen
 
     with Screen(**how) as screen:
-        train(corpus, options, screen, break_lock=break_lock)
+        train(request, screen)

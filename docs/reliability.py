@@ -21,7 +21,7 @@ BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 
 
 def line(number: int, tests: list[dict]) -> str:
-    """One row of the table."""
+    """Write one row of the table."""
     row = ROWS[number]
     run = [test for test in tests if test["outcome"] != "skipped"]
     failed = sum(test["outcome"] != "passed" for test in run)
@@ -42,7 +42,7 @@ def line(number: int, tests: list[dict]) -> str:
 
 
 def table(records: list[dict]) -> str:
-    """The table, with the date and what was run."""
+    """Write the table, with the date and what was run."""
     tests = [test for record in records for test in record["tests"]]
     by_row = {n: [test for test in tests if n in test["rows"]] for n in ROWS}
     held = sum(line(n, by_row[n]).endswith("| holds |") for n in ROWS)

@@ -7,23 +7,24 @@ cost nothing.
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version as _version
 from typing import Any
 
-__version__ = _version("pysgrld")
-
 _PUBLIC = {
-    "LDA": "pysgrld.estimators",
-    "DeepLDA": "pysgrld.estimators",
-    "DPMixture": "pysgrld.dp_mixture",
-    "diagnose": "pysgrld.diagnosis",
-    "verdict": "pysgrld.verdicts",
+    "LDA": "pysgrld.estimators.lda",
+    "DeepLDA": "pysgrld.estimators.deep_lda",
+    "DPMixture": "pysgrld.estimators.dp_mixture",
+    "diagnose": "pysgrld.reading.diagnose.compare",
+    "verdict": "pysgrld.reading.diagnose.verdict",
 }
 _MODULES = {"simplex"}
 __all__ = ["LDA", "DPMixture", "DeepLDA", "__version__", "diagnose", "simplex", "verdict"]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":  # reading the metadata takes half the time of help
+        from importlib.metadata import version
+
+        return version("pysgrld")
     if name in _PUBLIC:
         return getattr(import_module(_PUBLIC[name]), name)
     if name in _MODULES:

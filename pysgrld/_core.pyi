@@ -1,4 +1,10 @@
-"""The compiled module, typed by hand. Contracts: cpp/include/sgmc/kernels.hpp."""
+"""The compiled module, typed by hand. Contracts: cpp/include/sgmc/kernels.hpp.
+
+Every function ends, whatever numbers it is given: with ValueError where an argument is one that it does
+not take, `pysgrld.errors.NumericalError` where sums or weights are no numbers, or with NaN in the cells
+that could not be drawn. ``sweeps`` are at most MAX_SWEEPS in a call, and MAX_DRAWS times tokens (of deep
+documents: entries).
+"""
 
 import enum
 
@@ -9,6 +15,9 @@ UNIT: int
 PHI_FLOOR: float
 MAX_COLLECTED: int
 MAX_LAYERS: int
+MAX_SWEEPS: int
+MAX_DRAWS: int
+LEAST_STEP: float
 compiler: str
 openmp: str
 
@@ -48,9 +57,11 @@ class Purpose(enum.Enum):
     test = ...
 
 class Workspace:
-    """Scratch memory that outlives a call; one per caller, never shared between threads.
+    """Scratch memory that outlives a call, for one thread at a time.
 
-    Word counts of `documents_gibbs` lie in it: they are valid until the next call that it is given to.
+    A call that is given a workspace while another thread's call is in it raises RuntimeError. Word counts
+    are arrays of their own, which stay as they are: their memory serves a later call with the same
+    workspace once the array is gone.
     """
 
 def isa() -> str: ...
@@ -153,7 +164,7 @@ def predictive(
     factor: float,
     threads: int,
 ) -> Doubles: ...
-def mixture(
+def predictive_given_theta(
     *, phi: Floats, topics: int, indptr: Int64s, indices: Int32s, theta: Floats, threads: int
 ) -> Doubles: ...
 def documents_deep(

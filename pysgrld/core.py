@@ -23,7 +23,7 @@ if os.environ.get("SGMC_ISA"):
 
 
 def padded(k: int) -> int:
-    """Columns of a row that holds K topics: K rounded up to the width of a vector."""
+    """Give the columns of a row that holds K topics: K rounded up to the width of a vector."""
     return -(-k // core.ROW_PAD) * core.ROW_PAD
 
 

@@ -6,7 +6,7 @@ here, before anything is changed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pysgrld.errors import CheckpointError
@@ -34,6 +34,20 @@ def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str 
         array[...] = arrays[name]
 
 
+def picked(arrays: Mapping[str, Array], names: Iterable[str], prefix: str = "") -> dict[str, Array]:
+    """Give the arrays of some names; messages put `prefix` before a name.
+
+    Raises
+    ------
+    CheckpointError
+        If one is missing.
+    """
+    for name in names:
+        if name not in arrays:
+            raise CheckpointError(f"the checkpoint lacks array {prefix + name!r}")
+    return {name: arrays[name] for name in names}
+
+
 def check_topics(name: str, z: Int32s, topics: int) -> None:
     """Refuse topics of tokens that are none of `topics`; -1 is one not drawn yet.
 
@@ -51,7 +65,7 @@ def check_topics(name: str, z: Int32s, topics: int) -> None:
 
 
 def counted(meta: Mapping[str, Any], *names: str) -> list[Any]:
-    """Numbers of at least 0 out of what a checkpoint keeps beside its arrays.
+    """Take numbers of at least 0 out of the values that a checkpoint has beside its arrays.
 
     Raises
     ------

@@ -26,7 +26,7 @@ class Schedule(NamedTuple):
 
 
 def noise_inflation(h: float, documents: int, minibatch: int) -> float:
-    """Variance of the topics that ``scir`` draws over the posterior's, by minibatch noise alone.
+    """Compute the variance of ``scir``'s topics over the posterior's, by minibatch noise alone.
 
     1 + tanh(h/2) D/B (Baker et al. 2018, corollary 3.2).
     """

@@ -9,15 +9,17 @@ the K values of word w, padded with zeros to a multiple of 16.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Protocol
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from pysgrld.schedule import RUNNING, Schedule
+
+if TYPE_CHECKING:
+    pass
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -71,12 +73,50 @@ class Documents:
         return Documents(indptr, self.indices[entries], self.counts[entries])
 
 
+class Condition(Enum):
+    """A condition on the values of an array, whatever they mean."""
+
+    FINITE = "neither NaN nor infinite"
+    NOT_NEGATIVE = "finite and at least 0"
+    ROWS_SUM_TO_1 = "the sum of each row is 1"
+    ROWS_UNIT_NORM = "the Euclidean norm of each row is 1"
+
+
+class Invariant(NamedTuple):
+    """A condition that always holds of an array, and the name of its rows in messages."""
+
+    condition: Condition
+    row: str = "row"
+
+
+class Address(TypedDict):
+    """Where a kernel's random numbers come from, as the names of its arguments."""
+
+    seed: int
+    chain: int
+    step: int
+
+
+class BlockAddress(Address):
+    """The address of random numbers that move one block of a model."""
+
+    stream: int
+
+
 class Key(NamedTuple):
     """Address of all randomness of one iteration; there is no generator object anywhere."""
 
     seed: int
     chain: int
     step: int
+
+    def address(self) -> Address:
+        """Give the key as the arguments of a kernel that moves documents."""
+        return {"seed": self.seed, "chain": self.chain, "step": self.step}
+
+    def address_of(self, block: Block) -> BlockAddress:
+        """Give the key as the arguments of a kernel that moves a block."""
+        return {**self.address(), "stream": block.stream}
 
 
 class Minibatch(NamedTuple):
@@ -102,30 +142,6 @@ class Minibatch(NamedTuple):
     scale: float
 
 
-class Statistics(NamedTuple):
-    """What the documents of a minibatch say about one block.
-
-    Attributes
-    ----------
-    rows : (R,) int32
-        Rows of the block that were touched, sorted.
-    counts : (R, Kp) int64
-        Topic counts summed over kept sweeps; integers, so that order cannot matter.
-    factor : float
-        ``counts * factor`` estimates the corpus's counts N_kw: scale / (unit * kept sweeps).
-    level : float
-        Tokens of the corpus per topic of the model's first block, as the minibatch estimates it.
-    rate : float
-        What goes with counts of gamma shapes: the sum over documents of their q, scaled.
-    """
-
-    rows: Int32s
-    counts: Int64s
-    factor: float
-    level: float = 0.0
-    rate: float = 0.0
-
-
 class Block(NamedTuple):
     """A global part of a model.
 
@@ -134,7 +150,7 @@ class Block(NamedTuple):
     name : str
         "phi", and for deeper models "phi2", ...
     geometry : str
-        What moves it must match: see `Sampler`.
+        What moves it must match: see `pysgrld.samplers.protocol.Sampler`.
     shape : (int, int)
         (V, K): words and topics.
     prior : float
@@ -148,7 +164,7 @@ class Block(NamedTuple):
     hyper : tuple of float
         Further constants of the prior.
     natural : bool
-        Whether the CIR process has the rate 1 + N_k/s_k (see `pysgrld.samplers.scir`).
+        Whether the CIR process has the rate 1 + N_k/s_k (see `pysgrld.samplers.simplex.scir`).
     """
 
     name: str
@@ -161,12 +177,18 @@ class Block(NamedTuple):
     hyper: tuple[float, ...] = ()
     natural: bool = False
 
+    def average_rate(self, tokens: float) -> float:
+        """Give the rate of the CIR process of an average topic: 1, or the natural 1 + N_k/s_k.
 
-#: What documents read of every block, by name: rows of phi, of words at hand or of all.
-Parts = dict[str, Floats]
+        It multiplies the step by which the noise of minibatches widens the posterior.
 
-#: Beside them, rows that tokens are given topics by, where those are not the rows of phi.
-WEIGHTS = "weights"
+        Parameters
+        ----------
+        tokens : float
+            N, tokens of the training corpus.
+        """
+        v, k = self.shape
+        return 1.0 + tokens / (k * v * self.prior) if self.natural else 1.0
 
 
 class Scored(NamedTuple):
@@ -175,128 +197,3 @@ class Scored(NamedTuple):
     indptr: Int64s
     indices: Int32s
     counts: Int32s
-
-
-#: Arrays that the next step needs, by name: all that a checkpoint stores of a block.
-State = dict[str, Array]
-
-
-class Sampler(NamedTuple):
-    """A global sampler: how one block moves, given statistics. One row of `SAMPLERS`.
-
-    ``step`` consumes its state: the arrays are updated in place and the caller must not look at an
-    older reference. ``rows`` never changes it.
-
-    Attributes
-    ----------
-    name, summary : str
-        As typed after ``--algo``, and one line for the help.
-    geometry : str
-        The blocks that it can move.
-    full_batch : bool
-        True if it is valid only with the whole corpus as its minibatch, topics of tokens kept.
-    init : callable (key, block, threads) -> State
-        The state of the noise-free warm-up.
-    step, relax : callable (key, state, statistics, block, h, threads) -> State
-        One iteration with step size h, and one without noise.
-    rows : callable (state, words, block, threads) -> (R, Kp) float32
-        phi of these words, of all where None; of lazy rows, those that are current.
-    catch_up : callable (key, state, words, block, threads, *, warm) -> State, or None
-        Brings the rows of these words, all where None, up to date before they are read; the steps
-        that they missed were noise-free where ``warm``. None: transitions do not compose, so
-        rows cannot be lazy.
-    begin : callable (state, block) -> State, or None
-        The sampler's own state, made of that of the warm-up when it is over.
-    relative : bool
-        Whether a step of 1 goes all the way to the conditional mean; else one of 1 / N_k does.
-    weights : callable (state, words, block, threads) -> (R, Kp) float32, or None
-        What tokens are given topics by, where it is not phi.
-    draws : bool
-        Whether its states are draws from the posterior, to be kept and averaged; a variational
-        approximation has none.
-    """
-
-    name: str
-    summary: str
-    geometry: str
-    full_batch: bool
-    init: Callable[..., State]
-    step: Callable[..., State]
-    relax: Callable[..., State]
-    rows: Callable[..., Floats]
-    catch_up: Callable[..., State] | None = None
-    begin: Callable[..., State] | None = None
-    relative: bool = True
-    weights: Callable[..., Floats] | None = None
-    draws: bool = True
-
-
-class Reader(Protocol):
-    """Documents of which others are to be predicted, given topics: one kind for each model."""
-
-    def predict(
-        self, key: Key, parts: Parts, purpose: Any, sweeps: int, kept: int, scored: Scored, *,
-        go_on: bool, fresh: bool = True,
-    ) -> Doubles:  # fmt: skip
-        """Probability of every scored entry; ``go_on`` from the documents' kept chains."""
-
-    def theta(
-        self, key: Key, parts: Parts, purpose: Any, sweeps: int, kept: int, layer: int
-    ) -> Doubles:
-        """Proportions of the topics of a layer, counted from 0, (n, K); rows sum to 1."""
-
-    def figures(self, scored: Scored) -> dict[str, float]:
-        """Further figures of the samples so far, by name."""
-
-    def shares(self, layer: int) -> Doubles:
-        """Share of the tokens that each topic of a layer has as the documents' chains stand."""
-
-    def state(self) -> dict[str, Array]:
-        """What a checkpoint must hold for the documents' chains to go on exactly."""
-
-    def restore(self, state: Mapping[str, Array], prefix: str) -> None:
-        """Go on from `state`."""
-
-
-class LocalSampler(NamedTuple):
-    """How a model's documents are sampled, or fitted, given topics.
-
-    Attributes
-    ----------
-    local : callable (options, words, threads) -> object
-        How they are in training.
-    keep : callable (local, documents) -> object, or None
-        The same, what is sampled of every document kept between visits (full batch).
-    step : callable (key, parts, minibatch, local) -> dict of Statistics
-        The documents of a minibatch.
-    reader : callable (options, documents, doc_ids, threads) -> Reader
-    infer_sweeps : int
-        Sweeps for the proportions of a new document, the second half kept.
-    """
-
-    local: Callable[..., Any]
-    keep: Callable[..., Any] | None
-    step: Callable[..., dict[str, Statistics]]
-    reader: Callable[..., Reader]
-    infer_sweeps: int
-
-
-class Model(NamedTuple):
-    """A list of global parts, and how documents are sampled given them. One row of `MODELS`.
-
-    Attributes
-    ----------
-    name, summary : str
-        As typed after ``--model``, and one line for the help.
-    blocks : callable (options, V, tokens) -> tuple of Block
-        The first are the topics over words.
-    documents : LocalSampler
-    others : mapping
-        Those of algorithms that have documents of another kind, by name.
-    """
-
-    name: str
-    summary: str
-    blocks: Callable[..., tuple[Block, ...]]
-    documents: LocalSampler
-    others: Mapping[str, LocalSampler] = MappingProxyType({})

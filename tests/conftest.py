@@ -28,14 +28,13 @@ def pytest_addoption(parser):
 
 
 #: What a module that is instrumented calls.
-_CALLS = {"address": b"__asan_init", "undefined": b"__ubsan_handle"}
+_CALLS = (b"__asan_init", b"__ubsan_handle")
 
 
 def pytest_sessionstart(session):
     """Under .ci/sanitizers, every module that is loaded must be one that was built there."""
-    sanitizer = os.environ.get("SGMC_SANITIZER")
-    if sanitizer:
+    if os.environ.get("SGMC_SANITIZER"):
         for name in ("_core", "corpus._tokenize", "corpus._wikitext"):
             file = importlib.import_module(f"pysgrld.{name}").__file__
-            if _CALLS[sanitizer] not in Path(file).read_bytes():
-                pytest.exit(f"{file} is not built with -fsanitize={sanitizer}", returncode=3)
+            if any(call not in Path(file).read_bytes() for call in _CALLS):
+                pytest.exit(f"{file} is not built under the sanitizers", returncode=3)

@@ -13,16 +13,28 @@ from pysgrld.errors import Interrupted
 from pysgrld.run import RunDirectory
 from pysgrld.run.files import digest_of
 from pysgrld.run.manifest import read_manifest, seal
-from pysgrld.train import train
+from pysgrld.train.request import Request
+from pysgrld.train.start import train
 
 SGMC = Path(sys.executable).with_name("sgmc")
 
 #: A run of a fifth of a second: eight posterior samples, checkpoints at 5, 10, 15, ...
 OPTIONS = {
-    "topics": 4, "minibatch": 10, "sweeps": 2, "warm-up": 4, "burn-in": 8, "sample-every": 4,
-    "iterations": 40, "holdout": 10, "min-df": 1, "stop-words": "none", "eval-every": 10,
-    "checkpoint-every": 5, "threads": 1, "seed": 3,
-}  # fmt: skip
+    "topics": 4,
+    "minibatch": 10,
+    "sweeps": 2,
+    "warm-up": 4,
+    "burn-in": 8,
+    "sample-every": 4,
+    "iterations": 40,
+    "holdout": 10,
+    "min-df": 1,
+    "stop-words": "none",
+    "eval-every": 10,
+    "checkpoint-every": 5,
+    "threads": 1,
+    "seed": 3,
+}
 
 
 def write_corpus(path, documents=60, seed=0):
@@ -72,7 +84,7 @@ def train_here(folder, at=None, **changes):
     given |= {name.replace("_", "-"): value for name, value in changes.items()}
     given = {name: value for name, value in given.items() if value is not None}
     reporter = Silent(at)
-    train([str(folder / "corpus.txt")], given, reporter, folder)
+    train(Request([str(folder / "corpus.txt")], given, folder), reporter)
     return reporter.lines
 
 
@@ -105,8 +117,12 @@ def sgmc(folder, *arguments, code=0, **kwargs):
 def command_line(**changes):
     """`OPTIONS` as they are typed."""
     given = OPTIONS | {name.replace("_", "-"): value for name, value in changes.items()}
-    return [part for name, value in given.items() if value is not None
-            for part in (f"--{name}", str(value))]  # fmt: skip
+    return [
+        part
+        for name, value in given.items()
+        if value is not None
+        for part in (f"--{name}", str(value))
+    ]
 
 
 def train_command(folder, *more, code=0, corpus="corpus.txt", **changes):

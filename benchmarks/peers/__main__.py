@@ -28,16 +28,24 @@ import numpy as np
 import pages
 from contestants import PEERS
 
-from pysgrld import bench
+from pysgrld.bench.end_to_end import bundled_corpus
+from pysgrld.bench.machine import machine
+from pysgrld.bench.results import measure
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.documents import store_documents
 from pysgrld.evaluate import Completion, pair, split
-from pysgrld.stream import choose_holdout
+from pysgrld.models.lda.reader import LdaReaders
 from pysgrld.types import Key
 
 HERE = Path(__file__).parent
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS",
-              "NUMEXPR_NUM_THREADS")  # fmt: skip
+ONE_THREAD = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
 
 
 def main() -> None:
@@ -54,27 +62,46 @@ def main() -> None:
         kernels = arguments.output / "kernels.json"
         if arguments.corpus or not kernels.exists():
             print("kernels: about a minute", file=sys.stderr)
-            measured = bench.measure(corpus=bench.bundled_corpus())
+            measured = measure(corpus=bundled_corpus())
             kernels.write_text(json.dumps(measured, indent=1) + "\n")
         pages.write_docs(found, json.loads(kernels.read_text()), HERE.parents[1] / "docs")
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python benchmarks/peers", description=__doc__,
+        prog="python benchmarks/peers",
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     add = parser.add_argument
-    add("--corpus", nargs="+", action="append", default=[], metavar="NAME FILE",
-        help="a name and one to three files; without any, FOLDER/peers.json is shown again")  # fmt: skip
-    add("-o", "--output", type=Path, default=HERE.parent / "results", metavar="FOLDER",
-        help="where results go (benchmarks/results)")  # fmt: skip
+    add(
+        "--corpus",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar="NAME FILE",
+        help="a name and one to three files; without any, FOLDER/peers.json is shown again",
+    )
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        default=HERE.parent / "results",
+        metavar="FOLDER",
+        help="where results go (benchmarks/results)",
+    )
     add("-k", "--topics", type=int, default=100)
     add("--alpha", type=float, help="for all (min(0.1, 5/K), the default of sgmc)")
     add("--eta", type=float, default=0.05, help="for all (0.05)")
     add("--budget", type=float, default=64.0, metavar="SECONDS", help="of training, each (64)")
-    add("--peers", nargs="+", default=list(PEERS), choices=list(PEERS), metavar="PEER",
-        help=f"which of: {', '.join(PEERS)} (all)")  # fmt: skip
+    add(
+        "--peers",
+        nargs="+",
+        default=list(PEERS),
+        choices=list(PEERS),
+        metavar="PEER",
+        help=f"which of: {', '.join(PEERS)} (all)",
+    )
     add("--own", action="store_true", help="a second time with each peer's own priors and defaults")
     add("--core", type=int, default=max(os.sched_getaffinity(0)), help="where to pin them (last)")
     add("--seed", type=int, default=1)
@@ -95,10 +122,12 @@ def compete(arguments: argparse.Namespace) -> None:
         if importlib.util.find_spec(PEERS[name].module):
             present.append(name)
         else:
-            print(f"{name} is not installed: left out (pip install {PEERS[name].package})",
-                  file=sys.stderr)  # fmt: skip
+            print(
+                f"{name} is not installed: left out (pip install {PEERS[name].package})",
+                file=sys.stderr,
+            )
     found: dict[str, Any] = {
-        "machine": bench.machine(),
+        "machine": machine(),
         "command": "python benchmarks/peers " + " ".join(map(shorten, sys.argv[1:])),
         "versions": {
             package: importlib.metadata.version(package)
@@ -121,58 +150,82 @@ def compete(arguments: argparse.Namespace) -> None:
                     target.write_text(json.dumps(found, indent=1) + "\n")
 
 
-def prepare(name: str, files: list[str], arguments: argparse.Namespace,
-            folder: Path) -> dict[str, Any]:  # fmt: skip
+def prepare(
+    name: str, files: list[str], arguments: argparse.Namespace, folder: Path
+) -> dict[str, Any]:
     """Store the three parts of a corpus where every child finds them."""
     corpus = open_corpus(files[:1], CorpusOptions(), store=folder / "read")
     train = np.arange(corpus.documents)
     if len(files) == 1:
-        ids = choose_holdout(corpus.documents, min(1000, max(1, corpus.documents // 10)),
-                             Key(arguments.seed, 0, 0))  # fmt: skip
+        ids = choose_documents(
+            corpus.documents, min(1000, max(1, corpus.documents // 10)), Key(arguments.seed, 0, 0)
+        )
         held_out = split(corpus.take(ids), ids, 0.8, arguments.seed)
         train = np.setdiff1d(train, ids, assume_unique=True)
     else:
         parts = []
         for i, path in enumerate(files[1:]):
-            other = open_corpus([path], CorpusOptions(), store=folder / f"read-{i}",
-                                match=corpus.vocabulary)  # fmt: skip
+            other = open_corpus(
+                [path], CorpusOptions(), store=folder / f"read-{i}", match=corpus.vocabulary
+            )
             parts.append(other.take(np.arange(other.documents)))
         if len(parts) == 2:
             held_out = pair(*parts)
         else:
             held_out = split(parts[0], np.arange(len(parts[0])), 0.8, arguments.seed)
-    stored = {"training": corpus.take(train), "observed": held_out.observed,
-              "held-out": held_out.held_out}  # fmt: skip
+    stored = {
+        "training": corpus.take(train),
+        "observed": held_out.observed,
+        "held-out": held_out.held_out,
+    }
     for part, documents in stored.items():
         store_documents(folder / part, documents, corpus.vocabulary, {"part": part})
     counts = np.asarray(Corpus.open(folder / "training").word_counts())
-    unigram = Completion(
-        held_out, {"model": "lda", "topics": arguments.topics, "alpha": arguments.alpha}, 1
-    ).unigram(counts)
+    unigram = Completion(held_out, LdaReaders(arguments.topics, arguments.alpha), 1).unigram(counts)
     return {
-        "name": name, "documents": len(train), "words": corpus.words,
-        "tokens": stored["training"].tokens, "held_out_documents": len(held_out.observed),
-        "held_out_tokens": held_out.held_out.tokens, "dropped": held_out.dropped,
-        "unigram": round(unigram, 2), "peers": [],
-    }  # fmt: skip
+        "name": name,
+        "documents": len(train),
+        "words": corpus.words,
+        "tokens": stored["training"].tokens,
+        "held_out_documents": len(held_out.observed),
+        "held_out_tokens": held_out.held_out.tokens,
+        "dropped": held_out.dropped,
+        "unigram": round(unigram, 2),
+        "peers": [],
+    }
 
 
-def child(peer: str, own: bool, corpus: str, arguments: argparse.Namespace,
-          folder: Path) -> dict[str, Any]:  # fmt: skip
+def child(
+    peer: str, own: bool, corpus: str, arguments: argparse.Namespace, folder: Path
+) -> dict[str, Any]:
     """Train one peer in a process of its own; one that fails is said, and the others go on."""
     job = {
-        "peer": peer, "own": own, "name": corpus, "corpus": str(folder), "core": arguments.core,
-        "topics": arguments.topics, "alpha": arguments.alpha, "eta": arguments.eta,
-        "budget": arguments.budget, "seed": arguments.seed, "result": str(folder / "result.json"),
-    }  # fmt: skip
+        "peer": peer,
+        "own": own,
+        "name": corpus,
+        "corpus": str(folder),
+        "core": arguments.core,
+        "topics": arguments.topics,
+        "alpha": arguments.alpha,
+        "eta": arguments.eta,
+        "budget": arguments.budget,
+        "seed": arguments.seed,
+        "result": str(folder / "result.json"),
+    }
     (folder / "job.json").write_text(json.dumps(job))
-    facts = {"peer": peer, "own": own, "kind": PEERS[peer].kind, "refits": PEERS[peer].refits,
-             "settings": PEERS[peer].own if own else PEERS[peer].settings}  # fmt: skip
+    facts = {
+        "peer": peer,
+        "own": own,
+        "kind": PEERS[peer].kind,
+        "refits": PEERS[peer].refits,
+        "settings": PEERS[peer].own if own else PEERS[peer].settings,
+    }
     done = subprocess.run(
         [sys.executable, str(HERE / "contest.py"), str(folder / "job.json")],
-        env={**os.environ, **dict.fromkeys(ONE_THREAD, "1")}, stdout=subprocess.DEVNULL,
+        env={**os.environ, **dict.fromkeys(ONE_THREAD, "1")},
+        stdout=subprocess.DEVNULL,
         check=False,
-    )  # fmt: skip
+    )
     if done.returncode:
         print(f"{corpus}: {peer} failed with {done.returncode}: left out", file=sys.stderr)
         return facts | {"failed": done.returncode, "points": []}

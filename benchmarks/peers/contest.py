@@ -32,9 +32,14 @@ def main() -> None:
     scored = HeldOut(observed.take(ids), held_out.take(ids), ids, 0)
     judge = Judge(scored, job["topics"], job["alpha"])
     task = Task(
-        training.take(order), training.words, job["topics"], job["alpha"], job["eta"], job["seed"],
+        training.take(order),
+        training.words,
+        job["topics"],
+        job["alpha"],
+        job["eta"],
+        job["seed"],
         visits(scored),
-    )  # fmt: skip
+    )
     label = f"{job['name']:<12}{job['peer'] + (', own' if job['own'] else ''):<18}"
     watch = Watch(judge, job["budget"], lambda line: print(label + line, file=sys.stderr))
     with contextlib.suppress(Done):

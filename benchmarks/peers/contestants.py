@@ -15,7 +15,7 @@ from scoring import Task, Watch
 
 
 class Peer(NamedTuple):
-    """One row of the table.
+    """A tool, and how it is trained.
 
     Attributes
     ----------
@@ -47,35 +47,40 @@ def sgmc(algo: str) -> Callable[[Task, Watch, bool], None]:
 
     def run(task: Task, watch: Watch, own: bool) -> None:
         del own
-        from pysgrld.chain import Chain
-        from pysgrld.posterior import Posterior
-        from pysgrld.settings import Facts, resolve
-        from pysgrld.stream import Stream, minibatch_words
+        from pysgrld.minibatches import Epochs, minibatch_words
+        from pysgrld.models.protocol import CorpusFacts, RunOn
+        from pysgrld.options.facts import Facts
+        from pysgrld.settings.resolve import resolve
+        from pysgrld.train.begin import begin
 
         d, tokens = len(task.documents), task.documents.tokens
-        given = {"algo": algo, "topics": task.topics, "alpha": task.alpha, "eta": task.eta,
-                 "seed": task.seed}  # fmt: skip
+        given = {
+            "algo": algo,
+            "topics": task.topics,
+            "alpha": task.alpha,
+            "eta": task.eta,
+            "seed": task.seed,
+        }
 
         words = minibatch_words(task.documents, np.arange(d))
         facts = Facts(d, task.words, tokens, task.score_visits, words)
         options, _ = resolve(given, facts)
         watch.start()
-        stream = Stream.of(options, task.documents, np.arange(d))
-        chain = Chain(options, stream, task.words, tokens, 1)
+        stream = Epochs.of(options, task.documents, np.arange(d))
         # taking a sample and adding it to the mean topics is training; scoring it is not
-        posterior = Posterior(chain, None, options["burn-in"], options["sample-every"], True)
+        posterior = begin(options, stream, CorpusFacts(task.words, tokens), RunOn(1))
+        chain = posterior.chain
 
         def topics() -> Any:
-            return chain.parts()["phi"][:, : task.topics].T
+            return chain.draw()["phi"][:, : task.topics].T
 
         def mean() -> Any:
-            return posterior.mean()[:, : task.topics].T
+            return posterior.mean()["phi"][:, : task.topics].T
 
         while True:
             visit = chain.advance()
-            chain.check()
             if draw := posterior.due:
-                posterior.observe()
+                posterior.take_sample()
             watch.tick(topics, visit.tokens, draw=draw, mean=mean)
 
     return run
@@ -85,7 +90,7 @@ def sgmc(algo: str) -> Callable[[Task, Watch, bool], None]:
 
 
 def tomotopy(task: Task, watch: Watch, own: bool) -> None:
-    """Draws are taken by us, in the loop that its documentation shows: it has no average itself."""
+    """Train in the loop that its documentation shows, and average draws here: it has no average."""
     import tomotopy
 
     priors = {} if own else {"alpha": task.alpha, "eta": task.eta}
@@ -109,7 +114,7 @@ def tomotopy(task: Task, watch: Watch, own: bool) -> None:
 
 
 def topica(sampler: str) -> Callable[[Task, Watch, bool], None]:
-    """MALLET's algorithm or WarpLDA; its topics are the mean of five snapshots, as by default."""
+    """Train MALLET's algorithm or WarpLDA; topics are the mean of five snapshots, as by default."""
 
     def run(task: Task, watch: Watch, own: bool) -> None:
         import topica
@@ -120,8 +125,10 @@ def topica(sampler: str) -> Callable[[Task, Watch, bool], None]:
         priors: dict[str, Any] = {}
         if not own:
             priors = {
-                "alpha_sum": task.alpha * task.topics, "beta": task.eta, "optimize_interval": 0,
-            }  # fmt: skip
+                "alpha_sum": task.alpha * task.topics,
+                "beta": task.eta,
+                "optimize_interval": 0,
+            }
 
         def fit(sweeps: int) -> Any:
             model = topica.LDA(
@@ -129,9 +136,13 @@ def topica(sampler: str) -> Callable[[Task, Watch, bool], None]:
             )
             before, number, apart = snapshots(sweeps)
             model.fit(
-                corpus, iters=before, num_samples=number, sample_interval=apart, progress=False,
+                corpus,
+                iters=before,
+                num_samples=number,
+                sample_interval=apart,
+                progress=False,
                 keep_theta_draws=False,
-            )  # fmt: skip
+            )
             return lambda: np.asarray(model.topic_word)
 
         watch.refits(fit, task.documents.tokens)
@@ -140,15 +151,18 @@ def topica(sampler: str) -> Callable[[Task, Watch, bool], None]:
 
 
 def pyrmallet(task: Task, watch: Watch, own: bool) -> None:
-    """MALLET's SparseLDA in Rust; the two halves of its ``fit``, so that reading is not timed."""
+    """Train MALLET's SparseLDA in Rust, by the two halves of ``fit``: reading is not timed."""
     import pyrmallet
     from pyrmallet import _rust_mallet
 
     texts = [" ".join(words) for words in spelt(task)]
     corpus = _rust_mallet.Corpus.from_strings(
-        texts, doc_ids=[str(i) for i in range(len(texts))], stopwords=[],
-        min_doc_freq=1, max_doc_fraction=1.0,
-    )  # fmt: skip
+        texts,
+        doc_ids=[str(i) for i in range(len(texts))],
+        stopwords=[],
+        min_doc_freq=1,
+        max_doc_fraction=1.0,
+    )
     alpha_sum = task.topics * (1.0 if own else task.alpha)
     priors: dict[str, Any] = {}
     if not own:
@@ -157,9 +171,13 @@ def pyrmallet(task: Task, watch: Watch, own: bool) -> None:
     def fit(sweeps: int) -> Any:
         before, number, apart = snapshots(sweeps)
         model = pyrmallet.LatentDirichletAllocation(
-            task.topics, max_iter=before, random_state=task.seed, num_samples=number,
-            sample_interval=apart, **priors,
-        )  # fmt: skip
+            task.topics,
+            max_iter=before,
+            random_state=task.seed,
+            num_samples=number,
+            sample_interval=apart,
+            **priors,
+        )
         model._fit_native(corpus, alpha_sum, None)
         return lambda: spread(
             task, np.array(model._model.topic_word_matrix()), model._model.vocabulary
@@ -169,7 +187,7 @@ def pyrmallet(task: Task, watch: Watch, own: bool) -> None:
 
 
 def lda(task: Task, watch: Watch, own: bool) -> None:
-    """Dense collapsed Gibbs."""
+    """Train by dense collapsed Gibbs sampling."""
     import lda
 
     counts = matrix(task)
@@ -190,17 +208,24 @@ def lda(task: Task, watch: Watch, own: bool) -> None:
 
 
 def gensim(task: Task, watch: Watch, own: bool) -> None:
-    """The corpus that gensim iterates over is where the clock is read, after every chunk."""
+    """Train online; the clock is read after every chunk, in the corpus that gensim iterates over."""
     from gensim.models import LdaModel
 
     priors = {} if own else {"alpha": task.alpha, "eta": task.eta}
     chunk = 2000
     bags = [list(zip(w.tolist(), n.tolist(), strict=True)) for w, n in rows(task)]
     model = LdaModel(
-        num_topics=task.topics, id2word={w: str(w) for w in range(task.words)}, chunksize=chunk,
-        decay=0.5, offset=1.0, passes=1_000_000, eval_every=None, random_state=task.seed,
-        dtype=np.float32, **priors,
-    )  # fmt: skip
+        num_topics=task.topics,
+        id2word={w: str(w) for w in range(task.words)},
+        chunksize=chunk,
+        decay=0.5,
+        offset=1.0,
+        passes=1_000_000,
+        eval_every=None,
+        random_state=task.seed,
+        dtype=np.float32,
+        **priors,
+    )
     lengths = task.documents.lengths.tolist()
 
     class Bags:
@@ -222,7 +247,7 @@ def gensim(task: Task, watch: Watch, own: bool) -> None:
 
 
 def sklearn(task: Task, watch: Watch, own: bool) -> None:
-    """Online, in batches of 128; its own default is batch variational Bayes."""
+    """Train online, in batches of 128; its own default is batch variational Bayes."""
     from sklearn.decomposition import LatentDirichletAllocation
 
     counts = matrix(task)
@@ -239,10 +264,14 @@ def sklearn(task: Task, watch: Watch, own: bool) -> None:
     if own:
         watch.refits(fit, tokens)
     model = LatentDirichletAllocation(
-        task.topics, doc_topic_prior=task.alpha, topic_word_prior=task.eta,
-        learning_method="online", batch_size=128, total_samples=counts.shape[0],
+        task.topics,
+        doc_topic_prior=task.alpha,
+        topic_word_prior=task.eta,
+        learning_method="online",
+        batch_size=128,
+        total_samples=counts.shape[0],
         random_state=task.seed,
-    )  # fmt: skip
+    )
     size = 4 * 128  # batches a call: what a call costs is spread over four
     watch.start()
     while True:
@@ -256,7 +285,7 @@ def sklearn(task: Task, watch: Watch, own: bool) -> None:
 
 
 def rows(task: Task) -> Iterator[tuple[Any, Any]]:
-    """Word ids and counts of every document."""
+    """Give word ids and counts of every document."""
     d = task.documents
     for begin, end in zip(d.indptr[:-1], d.indptr[1:], strict=True):
         yield d.indices[begin:end], d.counts[begin:end]
@@ -280,14 +309,14 @@ def unspell(word: str) -> int:
 
 
 def spelt(task: Task) -> Iterator[list[str]]:
-    """Every document as a list of words."""
+    """Give every document as a list of words."""
     names = np.array([spell(w) for w in range(task.words)])
     for words, counts in rows(task):
         yield np.repeat(names[words], counts).tolist()
 
 
 def matrix(task: Task) -> Any:
-    """All documents as a sparse matrix."""
+    """Make all documents a sparse matrix."""
     from scipy.sparse import csr_matrix
 
     d = task.documents
@@ -302,7 +331,7 @@ def spread(task: Task, topics: Any, vocabulary: Any) -> Any:
 
 
 def snapshots(sweeps: int) -> tuple[int, int, int]:
-    """Sweeps before the snapshots, how many there are, and how far apart, ``sweeps`` in all.
+    """Divide sweeps: before the snapshots, number of snapshots, sweeps from one to the next.
 
     Five, 25 sweeps apart, is the default; of a short fit they take the second half.
     """
@@ -316,31 +345,58 @@ PEERS = {
     "sgmc scir": Peer("pysgrld", "pysgrld", "sgmc", sgmc("scir"), False, "defaults", ""),
     "sgmc sgrld": Peer("pysgrld", "pysgrld", "sgmc", sgmc("sgrld"), False, "defaults", ""),
     "tomotopy": Peer(
-        "tomotopy", "tomotopy", "Gibbs", tomotopy, False, "alpha fixed",
+        "tomotopy",
+        "tomotopy",
+        "Gibbs",
+        tomotopy,
+        False,
+        "alpha fixed",
         "alpha 0.1 optimised, eta 0.01",
     ),
     "topica": Peer(
-        "topica", "topica", "Gibbs", topica("sparse"), True,
+        "topica",
+        "topica",
+        "Gibbs",
+        topica("sparse"),
+        True,
         "SparseLDA, alpha fixed, mean of 5 snapshots, at most 25 sweeps apart",
         "alpha 1, eta 0.01, both optimised",
     ),
     "topica warp": Peer(
-        "topica", "topica", "Gibbs", topica("warp"), True,
+        "topica",
+        "topica",
+        "Gibbs",
+        topica("warp"),
+        True,
         "WarpLDA, alpha fixed, mean of 5 snapshots, at most 25 sweeps apart",
         "alpha 1, eta 0.01, both optimised",
     ),
     "pyrmallet": Peer(
-        "pyrmallet", "pyrmallet", "Gibbs", pyrmallet, True,
+        "pyrmallet",
+        "pyrmallet",
+        "Gibbs",
+        pyrmallet,
+        True,
         "SparseLDA, alpha fixed, mean of 5 snapshots, at most 25 sweeps apart",
         "alpha 1, eta 0.01, both optimised",
     ),
     "lda": Peer("lda", "lda", "Gibbs", lda, True, "no option", "alpha 0.1, eta 0.01"),
     "gensim": Peer(
-        "gensim", "gensim", "variational", gensim, False,
-        "LdaModel, chunks of 2,000, decay 0.5, offset 1, float32", "alpha, eta 1/K",
+        "gensim",
+        "gensim",
+        "variational",
+        gensim,
+        False,
+        "LdaModel, chunks of 2,000, decay 0.5, offset 1, float32",
+        "alpha, eta 1/K",
     ),
     "scikit-learn": Peer(
-        "scikit-learn", "sklearn", "variational", sklearn, False, "online, batches of 128",
+        "scikit-learn",
+        "sklearn",
+        "variational",
+        sklearn,
+        False,
+        "online, batches of 128",
         "batch, alpha, eta 1/K",
     ),
-}  # fmt: skip
+}

@@ -15,10 +15,16 @@ import matplotlib.pyplot as plt
 GRACE = 1.15
 #: After Okabe and Ito, whose colours colour-blind readers can tell apart; sgmc has the warm ones.
 COLOURS = {
-    "sgmc scir": "#D55E00", "sgmc sgrld": "#E69F00", "tomotopy": "#0072B2", "topica": "#009E73",
-    "topica warp": "#7FB98F", "pyrmallet": "#56B4E9", "lda": "#CC79A7", "gensim": "#555555",
+    "sgmc scir": "#D55E00",
+    "sgmc sgrld": "#E69F00",
+    "tomotopy": "#0072B2",
+    "topica": "#009E73",
+    "topica warp": "#7FB98F",
+    "pyrmallet": "#56B4E9",
+    "lda": "#CC79A7",
+    "gensim": "#555555",
     "scikit-learn": "#999999",
-}  # fmt: skip
+}
 
 
 #: Figures of a point, and what they are called.
@@ -26,7 +32,7 @@ FIGURES = {"averaged": "draws averaged", "mean": "mean topics", "point": "one dr
 
 
 class Series(NamedTuple):
-    """Perplexity of one peer over seconds, of one kind of figure."""
+    """The perplexity of one peer over seconds, by one kind of figure."""
 
     peer: dict[str, Any]
     figure: str
@@ -34,19 +40,19 @@ class Series(NamedTuple):
 
     @property
     def label(self) -> str:
-        """As it stands in the table and at the end of its line."""
+        """Name the series as in the table and at the end of its line."""
         label = self.peer["peer"] + (", own priors" if self.peer["own"] else "")
         has_draws = any(point["averaged"] for point in self.peer["points"])
         return f"{label}, {FIGURES[self.figure]}" if has_draws else label
 
     @property
     def is_one_draw(self) -> bool:
-        """Whether its peer has another line, of averaged draws."""
+        """Return whether the peer has another line, of averaged draws."""
         return self.label.endswith(FIGURES["point"])
 
 
 def all_series(corpus: dict[str, Any]) -> list[Series]:
-    """Every line there is to draw, the lowest end first."""
+    """Give every line there is to draw, the lowest end first."""
     found = []
     for peer in corpus["peers"]:
         for figure in FIGURES:
@@ -57,7 +63,7 @@ def all_series(corpus: dict[str, Any]) -> list[Series]:
 
 
 def table(found: dict[str, Any], corpus: dict[str, Any]) -> str:
-    """Perplexity after so many seconds, a row for each series, as Markdown."""
+    """Write a Markdown table of perplexity after so many seconds, a row for each series."""
     ends = [p["seconds"] for peer in corpus["peers"] for p in peer["points"]]
     columns = [2.0**i for i in range(-1, 12) if 2.0**i <= GRACE * max(ends)]
     head = ["", *(f"{t:g} s" for t in columns), "best of other priors", "M tokens/s", "MB"]
@@ -74,7 +80,7 @@ def table(found: dict[str, Any], corpus: dict[str, Any]) -> str:
 
 
 def cell(points: list[tuple[float, float]], t: float) -> str:
-    """Figure of the last point that belongs to a column; empty where there is none."""
+    """Write the figure of the last point that belongs to a column; empty where there is none."""
     inside = [p for s, p in points if GRACE * t / 2 < s <= GRACE * t]
     return f"{inside[-1]:.0f}" if inside else ""
 
@@ -97,13 +103,23 @@ def plot(found: dict[str, Any], corpus: dict[str, Any], path: Path) -> None:
     axes.set_ylim(low, high)
     for s in series:
         axes.plot(
-            *zip(*s.points, strict=True), color=COLOURS[s.peer["peer"]], lw=width(s),
-            ls=":" if s.is_one_draw else "-", marker="o", ms=1.5 + 1.2 * width(s),
+            *zip(*s.points, strict=True),
+            color=COLOURS[s.peer["peer"]],
+            lw=width(s),
+            ls=":" if s.is_one_draw else "-",
+            marker="o",
+            ms=1.5 + 1.2 * width(s),
             zorder=2 + width(s),
-        )  # fmt: skip
+        )
     axes.axhline(corpus["unigram"], color="#aaaaaa", lw=1, ls="--", zorder=1)
-    axes.text(begin * 1.06, corpus["unigram"] * 1.004, "unigram: word frequencies, no topics",
-              va="bottom", fontsize=8, color="#777777")  # fmt: skip
+    axes.text(
+        begin * 1.06,
+        corpus["unigram"] * 1.004,
+        "unigram: word frequencies, no topics",
+        va="bottom",
+        fontsize=8,
+        color="#777777",
+    )
     seconds = [2.0**i for i in range(-2, 12) if begin <= 2.0**i <= end]
     axes.set_xticks(seconds, [f"{t:g}" for t in seconds])
     heights = [y for y in range(500, 10_000, 50) if low <= y <= high]
@@ -117,15 +133,17 @@ def plot(found: dict[str, Any], corpus: dict[str, Any], path: Path) -> None:
     axes.set_ylabel("held-out perplexity (lower is better)")
     axes.set_title(
         f"{corpus['name']}: {corpus['documents']:,} documents, {corpus['words']:,} words, "
-        f"{found['settings']['topics']} topics, the same priors for all", fontsize=9.5, loc="left",
-    )  # fmt: skip
+        f"{found['settings']['topics']} topics, the same priors for all",
+        fontsize=9.5,
+        loc="left",
+    )
     name_ends(axes, series)
     figure.savefig(path, dpi=120, pil_kwargs={"optimize": True})
     plt.close(figure)
 
 
 def width(series: Series) -> float:
-    """Thickness of a line: sgmc's own figure, its other ones, everybody else's."""
+    """Choose the thickness of a line: sgmc's own figure, its other ones, everybody else's."""
     if series.peer["kind"] != "sgmc" or series.is_one_draw:
         return 1.3
     return 3.2 if series.peer["peer"] == "sgmc scir" else 2.0
@@ -138,15 +156,27 @@ def name_ends(axes: Any, series: list[Series]) -> None:
     for s, y in zip(series, apart(wanted, 0.042), strict=True):
         colour, ours = COLOURS[s.peer["peer"]], s.peer["kind"] == "sgmc" and not s.is_one_draw
         axes.annotate(
-            s.label, s.points[-1], xytext=(1.035, y), textcoords="axes fraction", va="center",
-            fontsize=8.5, fontweight="bold" if ours else "normal", color=colour,
-            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.6, "shrinkA": 1, "shrinkB": 3,
-                        "relpos": (0.0, 0.5)},
-        )  # fmt: skip
+            s.label,
+            s.points[-1],
+            xytext=(1.035, y),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=8.5,
+            fontweight="bold" if ours else "normal",
+            color=colour,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "lw": 0.6,
+                "shrinkA": 1,
+                "shrinkB": 3,
+                "relpos": (0.0, 0.5),
+            },
+        )
 
 
 def apart(wanted: list[float], gap: float, floor: float = 0.0) -> list[float]:
-    """Heights in ascending order, at least ``gap`` apart, as near to what is wanted as crowds allow.
+    """Move ascending heights at least ``gap`` apart, as near to those wanted as crowds allow.
 
     Neighbours that would touch are placed as one crowd around the mean of what they want, and no
     name stands below ``floor``.
@@ -158,9 +188,11 @@ def apart(wanted: list[float], gap: float, floor: float = 0.0) -> list[float]:
     crowds: list[list[float]] = []
     for y in wanted:
         crowds.append([y])
-        while len(crowds) > 1 and centre(crowds[-1]) - centre(crowds[-2]) < gap * (
-            len(crowds[-1]) + len(crowds[-2])
-        ) / 2:  # fmt: skip
+        while (
+            len(crowds) > 1
+            and centre(crowds[-1]) - centre(crowds[-2])
+            < gap * (len(crowds[-1]) + len(crowds[-2])) / 2
+        ):
             last = crowds.pop()
             crowds[-1] += last
     return [
@@ -276,31 +308,39 @@ def write_docs(found: dict[str, Any], kernels: dict[str, Any], docs: Path) -> No
     )
     alphas = [float(a) for a in peers[0].get("other_alphas", {})]
     text = PAGE.format(
-        **{**machine, "date": machine["date"][:10]}, **found["settings"],
-        corpora="".join(parts).rstrip("\n") + "\n", judging=judging,
+        **{**machine, "date": machine["date"][:10]},
+        **found["settings"],
+        corpora="".join(parts).rstrip("\n") + "\n",
+        judging=judging,
         others=", ".join(f"{a:g}" for a in alphas),
-        settings="\n".join(settings), kernels=kernel_tables(kernels), command=found["command"],
-    )  # fmt: skip
+        settings="\n".join(settings),
+        kernels=kernel_tables(kernels),
+        command=found["command"],
+    )
     (docs / "benchmarks.md").write_text(text)
 
 
 def package_of(peer: dict[str, Any]) -> str:
-    """Package of a peer, as in the versions."""
+    """Name the package of a peer as the versions do."""
     return "pysgrld" if peer["kind"] == "sgmc" else str(peer["peer"]).split()[0]
 
 
 def kernel_tables(kernels: dict[str, Any]) -> str:
-    """Documents as a table of K by how they are sampled; the other groups a row a figure."""
+    """Write documents as a table of K by how they are sampled, and other groups a row a figure."""
     rows = kernels["rows"]
-    documents = [(row["name"].split(", ", 1), row["value"]) for row in rows
-                 if row["group"] == "documents"]  # fmt: skip
+    documents = [
+        (row["name"].split(", ", 1), row["value"]) for row in rows if row["group"] == "documents"
+    ]
     ways = list(dict.fromkeys(name[1] for name, _ in documents))
     value = {tuple(name): v for name, v in documents}
     lines = [
-        "Documents, ns per token and sweep:", "",
-        "| tokens, sweeps, counts | " + " | ".join(dict.fromkeys(n[0] for n, _ in documents)) + " |",
+        "Documents, ns per token and sweep:",
+        "",
+        "| tokens, sweeps, counts | "
+        + " | ".join(dict.fromkeys(n[0] for n, _ in documents))
+        + " |",
         f"|---|{'---:|' * len({n[0] for n, _ in documents})}",
-    ]  # fmt: skip
+    ]
     for way in ways:
         cells = [f"{value[k, way]:.1f}" for k in dict.fromkeys(n[0] for n, _ in documents)]
         lines.append(f"| {way} | {' | '.join(cells)} |")

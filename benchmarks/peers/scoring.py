@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.core import core, padded
+from pysgrld.draws import Draw
 from pysgrld.evaluate import Completion, HeldOut
-from pysgrld.types import Documents, Key, Parts
+from pysgrld.models.lda.reader import LdaReaders
+from pysgrld.types import Documents, Key
 
 #: Topics, (K, V), rows that sum to 1: what is asked of a peer when it is scored.
 Topics = Callable[[], Any]
@@ -20,7 +22,7 @@ OTHER_ALPHAS = (0.02, 0.05, 0.1, 0.2)
 
 
 class Task(NamedTuple):
-    """What every peer is given: the same documents, in the same order, and the same priors."""
+    """Documents, their order and priors, which are equal for all peers."""
 
     documents: Documents
     words: int
@@ -32,16 +34,14 @@ class Task(NamedTuple):
 
 
 class Judge:
-    """Document completion as `sgmc eval` does it: theta by Gibbs, the topics fixed."""
+    """Scores topics by document completion as `sgmc eval` does: theta by Gibbs, topics fixed."""
 
     def __init__(self, held_out: HeldOut, topics: int, alpha: float) -> None:
         self.held_out, self.topics = held_out, topics
-        self.completion = Completion(
-            held_out, {"model": "lda", "topics": topics, "alpha": alpha}, 1
-        )
+        self.completion = Completion(held_out, LdaReaders(topics, alpha), 1)
 
     def point(self, topics: Any) -> float:
-        """Perplexity of one matrix of topics."""
+        """Compute the perplexity of one matrix of topics."""
         return self.completion.point(Key(0, 0, 0), self._rows(topics))
 
     def add_draw(self, topics: Any) -> None:
@@ -49,16 +49,16 @@ class Judge:
         self.completion.update(Key(0, 0, self.completion.samples), self._rows(topics))
 
     def other_alphas(self, topics: Any) -> dict[str, float]:
-        """Perplexity of one matrix of topics where theta has other priors."""
+        """Compute the perplexity of one matrix of topics where theta has other priors."""
         rows = self._rows(topics)
         found = {}
         for alpha in OTHER_ALPHAS:
-            options = {"model": "lda", "topics": self.topics, "alpha": alpha}
-            completion = Completion(self.held_out, options, 1)
+            readers = LdaReaders(self.topics, alpha)
+            completion = Completion(self.held_out, readers, 1)
             found[f"{alpha:g}"] = round(completion.point(Key(0, 0, 0), rows), 2)
         return found
 
-    def _rows(self, topics: Any) -> Parts:
+    def _rows(self, topics: Any) -> Draw:
         words = self.completion.words
         rows = core.zeros(len(words), padded(self.topics), "float32")
         rows[:, : self.topics] = np.maximum(np.asarray(topics)[:, words].T, core.PHI_FLOOR)
@@ -66,11 +66,11 @@ class Judge:
 
 
 class Done(Exception):
-    """The budget is used."""
+    """Raised when the budget of seconds is used."""
 
 
 class Watch:
-    """Runs while a peer trains, stands while it is scored. CPU seconds of the whole process.
+    """A clock of the process's CPU seconds that runs while a peer trains, not while it is scored.
 
     A peer that can go on calls `start` once and `tick` after every unit of work; one that cannot
     hands `refits` a function that fits from scratch.

@@ -7,42 +7,37 @@ void bind_baselines(py::module_& m) {
       "documents_mean_field",
       [](Array<float> const& weights, std::int32_t topics, Array<std::int64_t> const& indptr,
          Array<std::int32_t> const& indices, Array<std::int32_t> const& counts, float alpha,
-         std::int32_t sweeps, float tolerance, Array<float> gamma, bool want_words,
-         py::object const& workspace, int threads) -> py::object {
-        auto& work = workspace.cast<Workspace&>();
+         std::int32_t sweeps, float tolerance, Array<float> gamma, bool want_words, Workspace& work,
+         int threads) -> py::object {
         check_shape(weights, "weights", {-1, -1});
         std::int64_t const rows = weights.shape(0), stride = weights.shape(1);
-        check_documents(indptr, indices, counts, rows);
+        auto task = task_over<MeanFieldTask>(csr_of(indptr, indices, counts, rows));
         check_padding("weights", stride, topics);
         check_threads(threads);
-        check_shape(gamma, "gamma", {indptr.shape(0) - 1, stride});
+        check_shape(gamma, "gamma", {task.documents, stride});
         for (std::int64_t d = 0; d < gamma.shape(0); ++d)
           for (std::int64_t k = 0; k < topics; ++k)
             if (!(gamma.data()[d * stride + k] > 0.0f))
               throw py::value_error("gamma: must be positive");
-        if (!(alpha > 0.0f)) throw py::value_error("alpha: must be positive");
+        check_positive("alpha", alpha);
         if (sweeps < 1) throw py::value_error("sweeps: must be at least 1");
-        MeanFieldTask task{};
         task.weights = weights.data();
         task.stride = stride;
         task.topics = topics;
-        task.indptr = indptr.data();
-        task.indices = indices.data();
-        task.counts = counts.data();
-        task.documents = indptr.shape(0) - 1;
         task.alpha = alpha;
         task.tolerance = tolerance;
         task.sweeps = sweeps;
         task.gamma = gamma.mutable_data();
         py::object words = py::none();
-        std::int64_t* word_counts = nullptr;
+        std::int64_t* to = nullptr;
         if (want_words) {
-          word_counts = counts_in(work, rows * stride);
-          words = Array<std::int64_t>({rows, stride}, word_counts, workspace);
+          auto a = word_counts(work, rows, stride);
+          to = a.mutable_data();
+          words = a;
         }
         {
           py::gil_scoped_release release;
-          run_mean_field(*active_kernels(), task, rows, word_counts, work, threads);
+          run_mean_field(*active_kernels(), task, rows, to, work, threads);
         }
         return words;
       },
@@ -56,26 +51,20 @@ void bind_baselines(py::module_& m) {
          Array<std::int32_t> const& indices, Array<std::int32_t> const& counts,
          Array<std::int64_t> const& doc_ids, float alpha, float eta, std::int64_t words,
          std::int32_t sweeps, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
-         Array<std::int32_t> z, Array<std::int64_t> const& token_ptr, py::object const& workspace,
+         Array<std::int32_t> z, Array<std::int64_t> const& token_ptr, Workspace& work,
          int threads) {
-        auto& work = workspace.cast<Workspace&>();
         std::int64_t const stride = (topics + kPad - 1) / kPad * kPad;
-        check_documents(indptr, indices, counts, rows);
-        check_shape(doc_ids, "doc_ids", {indptr.shape(0) - 1});
+        auto task = task_over<CollapsedTask>(csr_of(indptr, indices, counts, rows));
+        task.entity = entities_of(doc_ids, task.documents);
         check_padding("topics", stride, topics);
         check_threads(threads);
-        check_tokens(z, token_ptr, indptr, counts, topics);
-        if (!(alpha > 0.0f) || !(eta > 0.0f)) throw py::value_error("alpha, eta: must be positive");
+        check_tokens(z, token_ptr, task, topics);
+        check_positive("alpha", alpha);
+        check_positive("eta", eta);
         if (sweeps < 1) throw py::value_error("sweeps: must be at least 1");
         if (words < rows) throw py::value_error("words: at least as many as rows");
-        CollapsedTask task{};
         task.stride = stride;
         task.topics = topics;
-        task.indptr = indptr.data();
-        task.indices = indices.data();
-        task.counts = counts.data();
-        task.entity = reinterpret_cast<std::uint64_t const*>(doc_ids.data());
-        task.documents = indptr.shape(0) - 1;
         task.alpha = alpha;
         task.eta = eta;
         task.mass = static_cast<double>(words) * static_cast<double>(eta);
@@ -84,10 +73,10 @@ void bind_baselines(py::module_& m) {
         task.purpose = Purpose::documents;
         task.z = z.mutable_data();
         task.token_ptr = token_ptr.data();
-        std::int64_t* const word_counts = counts_in(work, rows * stride);
-        Array<std::int64_t> found({rows, stride}, word_counts, workspace);
+        auto found = word_counts(work, rows, stride);
+        std::int64_t* const to = found.mutable_data();
         py::gil_scoped_release release;
-        run_collapsed(*active_kernels(), task, rows, word_counts, work, threads);
+        run_collapsed(*active_kernels(), task, rows, to, work, threads);
         return found;
       },
       py::kw_only(), py::arg("rows"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),
@@ -105,27 +94,21 @@ void bind_baselines(py::module_& m) {
         std::int64_t const stride = log_phi.shape(1);
         check_padding("log_phi", stride, components);
         check_shape(log_weight, "log_weight", {stride});
-        check_documents(indptr, indices, counts, log_phi.shape(0));
+        auto task = task_over<MixtureTask>(csr_of(indptr, indices, counts, log_phi.shape(0)));
+        task.entity = entities_of(doc_ids, task.documents);
         check_threads(threads);
-        std::int64_t const n = indptr.shape(0) - 1;
-        check_shape(doc_ids, "doc_ids", {n});
-        check_shape(slice, "slice", {n});
-        Array<std::int32_t> z(n);
-        MixtureTask task{};
+        check_shape(slice, "slice", {task.documents});
+        Array<std::int32_t> z(task.documents);
         task.log_phi = log_phi.data();
         task.log_weight = log_weight.data();
         task.stride = stride;
         task.components = components;
-        task.indptr = indptr.data();
-        task.indices = indices.data();
-        task.counts = counts.data();
-        task.entity = reinterpret_cast<std::uint64_t const*>(doc_ids.data());
         task.slice = slice.data();
         task.address = address(seed, chain, step);
         task.purpose = Purpose::documents;
         task.z = z.mutable_data();
         py::gil_scoped_release release;
-        run_mixture(*active_kernels(), task, n, threads);
+        run_mixture(*active_kernels(), task, threads);
         return z;
       },
       py::kw_only(), py::arg("log_phi"), py::arg("log_weight"), py::arg("components"),

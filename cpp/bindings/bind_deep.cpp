@@ -5,13 +5,6 @@
 namespace sgmc::bindings {
 namespace {
 
-Link link_of(std::string const& name) {
-  if (name == "counts") return Link::counts;
-  if (name == "binary") return Link::binary;
-  if (name == "real") return Link::real;
-  throw py::value_error("link: wanted counts, binary or real, found '" + name + "'");
-}
-
 double positive(double x, char const* name) {
   if (!(x > 0.0) || !std::isfinite(x))
     throw py::value_error(std::string(name) + ": must be positive and finite");
@@ -19,6 +12,13 @@ double positive(double x, char const* name) {
 }
 
 }  // namespace
+
+Link link_of(std::string const& name) {
+  if (name == "counts") return Link::counts;
+  if (name == "binary") return Link::binary;
+  if (name == "real") return Link::real;
+  throw py::value_error("link: wanted counts, binary or real, found '" + name + "'");
+}
 
 void bind_deep(py::module_& m) {
   m.attr("MAX_LAYERS") = kMaxLayers;
@@ -32,13 +32,16 @@ void bind_deep(py::module_& m) {
          bool rao_blackwell, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
          Purpose purpose, std::optional<Array<float>> theta, std::optional<Array<double>> rates,
          std::optional<Array<float>> totals, bool fresh, bool want_words, bool want_mean,
-         py::object const& workspace, int threads) -> py::tuple {
-        auto& work = workspace.cast<Workspace&>();
+         Workspace& work, int threads) -> py::tuple {
         auto const layers = static_cast<std::int32_t>(phi.size());
         if (layers < 1 || layers > kMaxLayers || topics.size() != phi.size())
           throw py::value_error("phi, topics: wanted 1 to " + std::to_string(kMaxLayers) +
                                 " layers, as many of both");
-        DeepTask task{};
+        check_shape(phi[0], "phi", {-1, -1});
+        std::int64_t const rows = phi[0].shape(0);
+        auto task = task_over<DeepTask>(csr_of(indptr, indices, counts, rows));
+        std::int64_t const n = task.documents;
+        task.entity = entities_of(doc_ids, n);
         task.layers = layers;
         std::int64_t all = 0;
         for (int l = 0; l < layers; ++l) {
@@ -50,17 +53,13 @@ void bind_deep(py::module_& m) {
           task.phi[l] = phi[at].data();
           all += task.stride[l];
         }
-        std::int64_t const rows = phi[0].shape(0), top = task.stride[layers - 1];
+        std::int64_t const top = task.stride[layers - 1];
         check_shape(r, "r", {top});
         check_shape(start, "start", {all});
-        check_documents(indptr, indices, counts, rows);
-        std::int64_t const n = indptr.shape(0) - 1;
-        check_shape(doc_ids, "doc_ids", {n});
         check_threads(threads);
         if (sweeps < 1 || kept < 1 || kept > sweeps || held < 0)
           throw py::value_error("sweeps, kept, held: must be 1 <= kept <= sweeps, held >= 0");
-        for (std::int64_t k = 0; k < task.topics[layers - 1]; ++k)
-          if (!(r.data()[k] > 0.0f)) throw py::value_error("r: must be positive");
+        for (std::int64_t k = 0; k < task.topics[layers - 1]; ++k) check_positive("r", r.data()[k]);
         task.r = r.data();
         task.start = start.data();
         task.a0 = positive(a0, "a0");
@@ -68,11 +67,6 @@ void bind_deep(py::module_& m) {
         task.e0 = positive(e0, "e0");
         task.f0 = positive(f0, "f0");
         task.link = link_of(link);
-        task.indptr = indptr.data();
-        task.indices = indices.data();
-        task.counts = counts.data();
-        task.entity = reinterpret_cast<std::uint64_t const*>(doc_ids.data());
-        task.documents = n;
         task.sweeps = sweeps;
         task.kept = kept;
         task.held = held;
@@ -95,12 +89,13 @@ void bind_deep(py::module_& m) {
         }
         py::object words = py::none(), mean = py::none(), q = py::none(), tables = py::none();
         py::list above;
-        std::int64_t* word_counts = nullptr;
+        std::int64_t* to = nullptr;
         std::int64_t* table_counts = nullptr;
         std::int64_t* upper[kMaxLayers] = {};
         if (want_words) {
-          word_counts = counts_in(work, rows * task.stride[0]);
-          words = Array<std::int64_t>({rows, task.stride[0]}, word_counts, workspace);
+          auto w = word_counts(work, rows, task.stride[0]);
+          to = w.mutable_data();
+          words = w;
           for (int l = 1; l < layers; ++l) {
             auto a = aligned<std::int64_t>({task.topics[l - 1], task.stride[l]}, true);
             upper[l] = a.mutable_data();
@@ -120,8 +115,8 @@ void bind_deep(py::module_& m) {
         }
         {
           py::gil_scoped_release release;
-          run_deep(*active_kernels(), task, rows, word_counts, want_words ? upper : nullptr,
-                   table_counts, work, threads);
+          run_deep(*active_kernels(), task, rows, to, want_words ? upper : nullptr, table_counts,
+                   work, threads);
         }
         return py::make_tuple(words, above, tables, q, mean);
       },
@@ -141,29 +136,17 @@ void bind_deep(py::module_& m) {
         check_shape(n, "n", {-1});
         check_shape(shape, "shape", {n.shape(0)});
         for (std::int64_t i = 0; i < n.shape(0); ++i) {
-          if (n.data()[i] < 0) throw py::value_error("n: must not be negative");
+          if (n.data()[i] < 0 || n.data()[i] > kMaxCollected)
+            throw py::value_error("n: wanted 0 to " + std::to_string(kMaxCollected));
           positive(shape.data()[i], "shape");
         }
         Array<std::int64_t> out(n.shape(0));
-        active_kernels()->tables(n.data(), shape.data(), n.shape(0), address(seed, chain, step),
-                                 purpose, out.mutable_data());
+        active_kernels()->random.tables(n.data(), shape.data(), n.shape(0),
+                                        address(seed, chain, step), purpose, out.mutable_data());
         return out;
       },
       py::kw_only(), py::arg("n"), py::arg("shape"), py::arg("seed"), py::arg("chain"),
       py::arg("step"), py::arg("purpose"));
-  m.def(
-      "latent_counts",
-      [](std::string const& link, Array<double> const& parameter, std::uint64_t seed,
-         std::uint64_t step) {
-        check_shape(parameter, "parameter", {-1});
-        Link const kind = link_of(link);
-        if (kind == Link::counts) throw py::value_error("link: wanted binary or real");
-        Array<std::int64_t> out(parameter.shape(0));
-        active_kernels()->latent_counts(kind, parameter.data(), parameter.shape(0),
-                                        address(seed, 0, step), out.mutable_data());
-        return out;
-      },
-      py::arg("link"), py::arg("parameter"), py::arg("seed"), py::arg("step") = 0);
 }
 
 }  // namespace sgmc::bindings

@@ -23,8 +23,8 @@ void check_scored(Array<std::int64_t> const& indptr, Array<std::int32_t> const& 
 
 }  // namespace
 
-void check_documents(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
-                     Array<std::int32_t> const& counts, std::int64_t rows) {
+Csr csr_of(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
+           Array<std::int32_t> const& counts, std::int64_t rows) {
   check_shape(indices, "indices", {-1});
   check_shape(counts, "counts", {indices.shape(0)});
   std::int64_t const entries = indices.shape(0);
@@ -35,24 +35,36 @@ void check_documents(Array<std::int64_t> const& indptr, Array<std::int32_t> cons
                             " is not a row of phi");
     if (counts.data()[i] < 1) throw py::value_error("counts: must be at least 1");
   }
+  return {indptr.data(), indices.data(), counts.data(), indptr.shape(0) - 1};
+}
+
+std::uint64_t const* entities_of(Array<std::int64_t> const& doc_ids, std::int64_t n) {
+  check_shape(doc_ids, "doc_ids", {n});
+  return reinterpret_cast<std::uint64_t const*>(doc_ids.data());
 }
 
 void check_tokens(Array<std::int32_t> const& z, Array<std::int64_t> const& token_ptr,
-                  Array<std::int64_t> const& indptr, Array<std::int32_t> const& counts,
-                  std::int32_t topics) {
-  std::int64_t const n = indptr.shape(0) - 1;
+                  Csr const& documents, std::int32_t topics) {
+  std::int64_t const n = documents.documents;
   check_shape(token_ptr, "token_ptr", {n + 1});
   std::int64_t const* const at = token_ptr.data();
   for (std::int64_t d = 0; d < n; ++d) {
     std::int64_t tokens = 0;
-    for (std::int64_t i = indptr.data()[d]; i < indptr.data()[d + 1]; ++i)
-      tokens += counts.data()[i];
+    for (std::int64_t i = documents.indptr[d]; i < documents.indptr[d + 1]; ++i)
+      tokens += documents.counts[i];
     if (at[d] < 0 || at[d] + tokens > z.size() || at[d + 1] != at[d] + tokens)
       throw py::value_error("token_ptr: must give every document its tokens inside z");
   }
   for (std::int64_t i = at[0]; i < at[n]; ++i)
     if (z.data()[i] < -1 || z.data()[i] >= topics)
       throw py::value_error("z: topics must be -1 or in [0, K)");
+}
+
+Array<std::int64_t> word_counts(Workspace& work, std::int64_t rows, std::int64_t stride) {
+  auto counts = std::make_unique<Counts>(work, rows * stride);
+  py::capsule const owner(counts.get(), [](void* p) { delete static_cast<Counts*>(p); });
+  std::int64_t* const data = counts.release()->data();
+  return Array<std::int64_t>({rows, stride}, data, owner);
 }
 
 void bind_documents(py::module_& m) {
@@ -86,29 +98,21 @@ void bind_documents(py::module_& m) {
          bool rao_blackwell, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
          Purpose purpose, std::optional<Array<std::int32_t>> z,
          std::optional<Array<std::int64_t>> token_ptr, bool want_words, bool want_documents,
-         py::object const& workspace, int threads) -> py::tuple {
-        auto& work = workspace.cast<Workspace&>();
+         Workspace& work, int threads) -> py::tuple {
         check_shape(phi, "phi", {-1, -1});
         std::int64_t const rows = phi.shape(0), stride = phi.shape(1);
-        check_documents(indptr, indices, counts, rows);
-        std::int64_t const n = indptr.shape(0) - 1;
-        check_shape(doc_ids, "doc_ids", {n});
+        auto task = task_over<DocumentsTask>(csr_of(indptr, indices, counts, rows));
+        task.entity = entities_of(doc_ids, task.documents);
         check_padding("phi", stride, topics);
         check_threads(threads);
-        if (!(alpha > 0.0f)) throw py::value_error("alpha: must be positive");
+        check_positive("alpha", alpha);
         if (sweeps < 1 || kept < 1 || kept > sweeps)
           throw py::value_error("sweeps, kept: must be 1 <= kept <= sweeps");
         if (z.has_value() != token_ptr.has_value())
           throw py::value_error("z and token_ptr: both or neither");
-        DocumentsTask task{};
         task.phi = phi.data();
         task.stride = stride;
         task.topics = topics;
-        task.indptr = indptr.data();
-        task.indices = indices.data();
-        task.counts = counts.data();
-        task.entity = reinterpret_cast<std::uint64_t const*>(doc_ids.data());
-        task.documents = n;
         task.alpha = alpha;
         task.sweeps = sweeps;
         task.kept = kept;
@@ -116,26 +120,25 @@ void bind_documents(py::module_& m) {
         task.address = address(seed, chain, step);
         task.purpose = purpose;
         if (z) {
-          check_tokens(*z, *token_ptr, indptr, counts, topics);
+          check_tokens(*z, *token_ptr, task, topics);
           task.z = z->mutable_data();
           task.token_ptr = token_ptr->data();
         }
         py::object words = py::none(), documents = py::none();
-        std::int64_t* word_counts = nullptr;
+        std::int64_t* to = nullptr;
         if (want_words) {
-          // in the workspace, which it keeps alive: new pages for every minibatch would cost more
-          // than the counting
-          word_counts = counts_in(work, rows * stride);
-          words = Array<std::int64_t>({rows, stride}, word_counts, workspace);
+          auto a = word_counts(work, rows, stride);
+          to = a.mutable_data();
+          words = a;
         }
         if (want_documents) {
-          auto a = aligned<std::int64_t>({n, stride}, false);
+          auto a = aligned<std::int64_t>({task.documents, stride}, false);
           task.doc_counts = a.mutable_data();
           documents = a;
         }
         {
           py::gil_scoped_release release;
-          run_documents(*active_kernels(), task, rows, word_counts, work, threads);
+          run_documents(*active_kernels(), task, rows, to, work, threads);
         }
         return py::make_tuple(words, documents);
       },
@@ -159,9 +162,17 @@ void bind_documents(py::module_& m) {
         check_threads(threads);
         check_scored(indptr, indices, phi.shape(0));
         Array<double> p(indices.shape(0));
-        PredictiveTask const task{
-            phi.data(),    stride, topics, indptr.data(), indices.data(),  doc_counts.data(),
-            tokens.data(), alpha,  factor, nullptr,       p.mutable_data()};
+        PredictiveTask const task{.phi = phi.data(),
+                                  .stride = stride,
+                                  .topics = topics,
+                                  .indptr = indptr.data(),
+                                  .indices = indices.data(),
+                                  .doc_counts = doc_counts.data(),
+                                  .tokens = tokens.data(),
+                                  .alpha = alpha,
+                                  .factor = factor,
+                                  .theta = nullptr,
+                                  .p = p.mutable_data()};
         py::gil_scoped_release release;
         run_predictive(*active_kernels(), task, n, threads);
         return p;
@@ -170,7 +181,7 @@ void bind_documents(py::module_& m) {
       py::arg("doc_counts"), py::arg("tokens"), py::arg("alpha"), py::arg("factor"),
       py::arg("threads"));
   m.def(
-      "mixture",
+      "predictive_given_theta",
       [](Array<float> const& phi, std::int32_t topics, Array<std::int64_t> const& indptr,
          Array<std::int32_t> const& indices, Array<float> const& theta, int threads) {
         check_shape(phi, "phi", {-1, -1});

@@ -22,6 +22,9 @@ void bind_random(py::module_& m) {
   m.attr("UNIT") = static_cast<std::int64_t>(kUnit);
   m.attr("PHI_FLOOR") = kPhiFloor;
   m.attr("MAX_COLLECTED") = kMaxCollected;
+  m.attr("MAX_SWEEPS") = kMaxSweeps;
+  m.attr("MAX_DRAWS") = kMaxDraws;
+  m.attr("LEAST_STEP") = kLeastStep;
   py::enum_<Purpose>(m, "Purpose")
       .value("init", Purpose::init)
       .value("documents", Purpose::documents)
@@ -63,45 +66,6 @@ void bind_random(py::module_& m) {
       py::arg("name"));
 
   m.def(
-      "philox",
-      [](Array<std::uint32_t> const& counter, Array<std::uint32_t> const& key) {
-        check_shape(counter, "counter", {-1, 4});
-        std::int64_t const n = counter.shape(0);
-        check_shape(key, "key", {n, 2});
-        Array<std::uint32_t> out({n, std::int64_t{4}});
-        active_kernels()->philox(counter.data(), key.data(), n, out.mutable_data());
-        return out;
-      },
-      py::arg("counter"), py::arg("key"));
-  m.def(
-      "row_words",
-      [](Array<std::uint32_t> const& state, std::int64_t n) {
-        check_shape(state, "state", {4, kPad});
-        if (n < 0) throw py::value_error("n: must be >= 0");
-        Array<std::uint32_t> out({n, std::int64_t{kPad}});
-        active_kernels()->row_words(state.data(), n, out.mutable_data());
-        return out;
-      },
-      py::arg("state"), py::arg("n"));
-  m.def(
-      "draw",
-      [](std::string const& kind, Array<float> const& parameter, std::uint64_t seed,
-         std::uint64_t step) {
-        static constexpr char const* kinds[] = {"normal",    "gamma",        "poisson",
-                                                "uniform24", "uniform_open", "log",
-                                                "exp",       "expm1m",       "digamma"};
-        int which = -1;
-        for (int i = 0; i < static_cast<int>(std::size(kinds)); ++i)
-          if (kind == kinds[i]) which = i;
-        if (which < 0) throw py::value_error("kind: no sampler called '" + kind + "'");
-        check_shape(parameter, "parameter", {-1});
-        Array<float> out(parameter.shape(0));
-        active_kernels()->draw(which, parameter.data(), parameter.shape(0), address(seed, 0, step),
-                               out.mutable_data());
-        return out;
-      },
-      py::arg("kind"), py::arg("parameter"), py::arg("seed"), py::arg("step") = 0);
-  m.def(
       "permute",
       [](Array<std::int64_t> const& position, std::int64_t n, std::uint64_t seed,
          std::uint32_t chain, Purpose purpose, std::uint64_t step) {
@@ -116,7 +80,7 @@ void bind_random(py::module_& m) {
         auto* const to = out.mutable_data();
         auto const* const from = position.data();
         py::gil_scoped_release release;
-        active_kernels()->permute(from, count, n, a, purpose, to);
+        active_kernels()->random.permute(from, count, n, a, purpose, to);
         return out;
       },
       py::arg("position"), py::arg("n"), py::arg("seed"), py::arg("chain"), py::arg("purpose"),
@@ -129,8 +93,8 @@ void bind_random(py::module_& m) {
         std::int64_t const count = entity.shape(0);
         check_shape(ordinal, "ordinal", {count});
         Array<double> out(count);
-        active_kernels()->uniforms(entity.data(), ordinal.data(), count, address(seed, chain, step),
-                                   purpose, out.mutable_data());
+        active_kernels()->random.uniforms(entity.data(), ordinal.data(), count,
+                                          address(seed, chain, step), purpose, out.mutable_data());
         return out;
       },
       py::arg("entity"), py::arg("ordinal"), py::arg("seed"), py::arg("chain"), py::arg("purpose"),

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include "bindings.hpp"
@@ -27,12 +28,23 @@ void check_lengths(Array<double> const& lengths, std::int64_t n) {
     if (!(lengths.data()[i] >= 0.0)) throw py::value_error("lengths: must be >= 0");
 }
 
+/// Steps of CIR rows that float32 can follow; 0 where a listed row stays.
+template <RowKernel kernel>
+void check_step(double h) {
+  if constexpr (kernel == RowKernel::scir || kernel == RowKernel::scir_natural)
+    if (h != 0.0 && h < kLeastStep) {
+      char text[32];
+      std::snprintf(text, sizeof text, "%g", h);
+      throw NotFinite("h: steps of " + std::string(text) + " are shorter than 1e-20");
+    }
+}
+
 /// What every step of a row kernel says; `rows` are those with counts.
 RowsTask step_task(Array<float> const& g, std::int32_t topics, float eta,
                    Array<std::int32_t> const& rows, Array<std::int64_t> const* counts,
                    double factor, Purpose purpose, Address const& address) {
   if (counts) check_shape(*counts, "counts", {rows.shape(0), g.shape(1)});
-  if (!(eta > 0.0f)) throw py::value_error("eta: must be positive");
+  check_positive("eta", eta);
   if (!(factor >= 0.0) || !std::isfinite(factor))
     throw py::value_error("factor: must be finite, >= 0");
   RowsTask task{};
@@ -49,7 +61,7 @@ RowsTask step_task(Array<float> const& g, std::int32_t topics, float eta,
 }
 
 /// One step of all rows by h, in place on g and sums; `rows` have counts.
-template <RowKernel kernel>
+template <RowKernel kernel, Purpose purpose>
 void def_step(py::module_& m, char const* name) {
   m.def(
       name,
@@ -61,14 +73,15 @@ void def_step(py::module_& m, char const* name) {
         check_threads(threads);
         check_rows(rows, g.shape(0));
         if (!(h > 0.0)) throw py::value_error("h: must be positive");
-        RowsTask task = step_task(g, topics, eta, rows, &counts, factor, Purpose::scir_pass,
+        check_step<kernel>(h);
+        RowsTask task = step_task(g, topics, eta, rows, &counts, factor, purpose,
                                   address(seed, chain, step, stream));
         task.h = h;
         float* const data = g.mutable_data();
         double* const totals = sums.mutable_data();
         std::int64_t const v = g.shape(0);
         py::gil_scoped_release release;
-        run_rows(*active_kernels(), kernel, data, v, task, totals, 0.0f, work, threads);
+        run_rows(*active_kernels(), kernel, data, v, task, totals, work, threads);
       },
       py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
       py::arg("eta"), py::arg("rows"), py::arg("counts"), py::arg("factor"), py::arg("h"),
@@ -93,6 +106,7 @@ void def_step_of_rows(py::module_& m, char const* name) {
         check_rows(rows, packed ? std::numeric_limits<std::int32_t>::max() : g.shape(0));
         if (packed) check_shape(g, "g", {n, -1});
         check_lengths(lengths, n);
+        for (std::int64_t i = 0; i < n; ++i) check_step<kernel>(lengths.data()[i]);
         if (purpose != Purpose::scir_pass && purpose != Purpose::catch_up_pass &&
             purpose != Purpose::look_pass)
           throw py::value_error("purpose: wanted scir_pass, catch_up_pass or look_pass");
@@ -104,7 +118,7 @@ void def_step_of_rows(py::module_& m, char const* name) {
         float* const data = g.mutable_data();
         double* const totals = sums.mutable_data();
         py::gil_scoped_release release;
-        if (n > 0) run_rows(*active_kernels(), kernel, data, n, task, totals, 0.0f, work, threads);
+        if (n > 0) run_rows(*active_kernels(), kernel, data, n, task, totals, work, threads);
       },
       py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
       py::arg("eta"), py::arg("rows"), py::arg("lengths"), py::arg("counts"), py::arg("factor"),
@@ -113,21 +127,25 @@ void def_step_of_rows(py::module_& m, char const* name) {
 }
 
 /// The start of a chain, in place on g and sums.
-template <RowKernel kernel>
-void def_start(py::module_& m, char const* name, char const* parameter) {
+template <auto kernel>
+void def_start(py::module_& m, char const* name, char const* parameter, float least) {
   m.def(
       name,
-      [](Array<float> g, Array<double> sums, std::int32_t topics, float start, std::uint64_t seed,
-         std::uint32_t chain, std::uint32_t stream, Workspace& work, int threads) {
+      [=](Array<float> g, Array<double> sums, std::int32_t topics, float start, std::uint64_t seed,
+          std::uint32_t chain, std::uint32_t stream, Workspace& work, int threads) {
         check_state(g, sums, topics);
         check_threads(threads);
-        if (!(start > 0.0f)) throw py::value_error("scale, shape: must be positive");
+        check_positive(parameter, start);
+        if (start < least)
+          throw py::value_error(std::string(parameter) + ": must be at least " +
+                                std::to_string(least));
         RowsTask task{};
         task.stride = g.shape(1);
         task.topics = topics;
+        task.purpose = Purpose::init;
         task.address = address(seed, chain, 0, stream);
-        run_rows(*active_kernels(), kernel, g.mutable_data(), g.shape(0), task, sums.mutable_data(),
-                 start, work, threads);
+        run_start(active_kernels()->simplex.*kernel, g.mutable_data(), g.shape(0), start, task,
+                  sums.mutable_data(), work, threads);
       },
       py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
       py::arg(parameter), py::arg("seed"), py::arg("chain"), py::arg("stream"), py::arg("work"),
@@ -162,10 +180,10 @@ void def_read(py::module_& m, char const* name) {
 }  // namespace
 
 void bind_simplex(py::module_& m) {
-  def_step<RowKernel::scir>(m, "simplex_scir");
-  def_step<RowKernel::scir_natural>(m, "simplex_scir_natural");
-  def_step<RowKernel::sgrld>(m, "simplex_sgrld");
-  def_step<RowKernel::relax>(m, "simplex_relax");
+  def_step<RowKernel::scir, Purpose::scir_pass>(m, "simplex_scir");
+  def_step<RowKernel::scir_natural, Purpose::scir_pass>(m, "simplex_scir_natural");
+  def_step<RowKernel::sgrld, Purpose::sgrld_noise>(m, "simplex_sgrld");
+  def_step<RowKernel::relax, Purpose{}>(m, "simplex_relax");  // draws nothing
   def_step_of_rows<RowKernel::scir>(m, "simplex_scir_rows");
   def_step_of_rows<RowKernel::relax>(m, "simplex_relax_rows");
   m.def(
@@ -240,8 +258,8 @@ void bind_simplex(py::module_& m) {
       },
       py::kw_only(), py::arg("y"), py::arg("log_sums"), py::arg("topics"), py::arg("rows"),
       py::arg("approximate"), py::arg("threads"));
-  def_start<RowKernel::start>(m, "simplex_start", "scale");
-  def_start<RowKernel::dirichlet_start>(m, "dirichlet_start", "shape");
+  def_start<&SimplexKernels::start>(m, "simplex_start", "scale", 0.0f);
+  def_start<&SimplexKernels::dirichlet_start>(m, "dirichlet_start", "shape", 1.0f);
   def_read<run_phi>(m, "simplex_phi");
   def_read<run_dirichlet_weights>(m, "dirichlet_weights");
   m.def(

@@ -6,6 +6,8 @@
 #include <pybind11/stl.h>
 
 #include <cstring>
+#include <limits>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -25,6 +27,10 @@ void bind_baselines(py::module_& m);
 void bind_deep(py::module_& m);
 void bind_documents(py::module_& m);
 void bind_simplex(py::module_& m);
+void bind_testing(py::module_& m);
+
+/// The link that is called so (bind_deep.cpp).
+Link link_of(std::string const& name);
 
 /// The kernels in use; `use_isa` changes them (bind_random.cpp).
 KernelTable const*& active_kernels();
@@ -49,6 +55,15 @@ inline void check_threads(int threads) {
     throw py::value_error("threads: wanted 1 to 4096, found " + std::to_string(threads));
 }
 
+/// A parameter that a kernel reads as float32: a positive number that is not subnormal there.
+template <class Real>
+void check_positive(char const* name, Real x) {
+  constexpr double least = std::numeric_limits<float>::min(),
+                   most = std::numeric_limits<float>::max();
+  if (!(static_cast<double>(x) >= least && static_cast<double>(x) <= most))
+    throw py::value_error(std::string(name) + ": must be positive and finite in float32");
+}
+
 /// Rows padded to the width of a vector, K of their values used.
 inline void check_padding(char const* name, std::int64_t stride, std::int32_t topics) {
   if (stride % kPad != 0 || topics < 1 || topics > stride)
@@ -56,15 +71,28 @@ inline void check_padding(char const* name, std::int64_t stride, std::int32_t to
                           ": rows must be padded to a multiple of 16 and hold K values");
 }
 
-/// Documents in CSR over `rows` rows: every id in range, every count >= 1, indptr ascending
-/// (bind_documents.cpp).
-void check_documents(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
-                     Array<std::int32_t> const& counts, std::int64_t rows);
+/// Documents over `rows` rows, checked (bind_documents.cpp).
+Csr csr_of(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
+           Array<std::int32_t> const& counts, std::int64_t rows);
+
+/// A task over these documents, of which nothing else is said yet.
+template <class Task>
+Task task_over(Csr const& documents) {
+  Task task{};
+  static_cast<Csr&>(task) = documents;
+  return task;
+}
+
+/// Entities of `n` documents: by whom their randomness is keyed (bind_documents.cpp).
+std::uint64_t const* entities_of(Array<std::int64_t> const& doc_ids, std::int64_t n);
 
 /// Topics of tokens, -1 or in [0, K), and where each document's begin (bind_documents.cpp).
 void check_tokens(Array<std::int32_t> const& z, Array<std::int64_t> const& token_ptr,
-                  Array<std::int64_t> const& indptr, Array<std::int32_t> const& counts,
-                  std::int32_t topics);
+                  Csr const& documents, std::int32_t topics);
+
+/// Word counts, not initialised, in memory of the workspace that goes back to it when Python lets
+/// go of the array (bind_documents.cpp).
+Array<std::int64_t> word_counts(Workspace& work, std::int64_t rows, std::int64_t stride);
 
 /// A new C-contiguous array whose rows start on cache lines.
 template <class T>

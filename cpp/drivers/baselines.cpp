@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <string>
 #include <utility>
 
 #include "sgmc/drivers.hpp"
@@ -9,32 +11,42 @@ namespace sgmc {
 
 void run_mean_field(KernelTable const& k, MeanFieldTask task, std::int64_t rows,
                     std::int64_t* word_counts, Workspace& work, int threads) {
-  Extent const extent = extent_of(task.indptr, task.counts, task.documents);
+  Scratch memory(work);
+  Extent const extent = extent_of(task);
+  check_draws(task.indptr[task.documents] + task.documents, task.sweeps);
   std::int64_t next = 0;
   task.order = extent.order.data();
   task.next = &next;
   if (word_counts) {
     task.word_counts = word_counts;
-    task.touched = work.get<std::uint8_t>(1, static_cast<std::size_t>(rows));
+    task.touched = memory.get<std::uint8_t>(0, static_cast<std::size_t>(rows));
     std::fill_n(task.touched, rows, std::uint8_t{0});
   }
   threads = static_cast<int>(std::clamp<std::int64_t>(task.documents, 1, threads));
+  check_rows_of(k, "weights", task.weights, rows, task.stride, 1.0, memory, 1, threads);
   auto const stride = static_cast<std::size_t>(task.stride);
   std::vector<MeanFieldScratch> scratch(static_cast<std::size_t>(threads));
   for (std::size_t t = 0; t < scratch.size(); ++t) {
-    float* const at = work.get<float>(2 + t, 2 * stride);
+    float* const at = memory.get<float>(1 + t, 2 * stride);
     scratch[t] = {at, at + stride};
   }
   parallel_for(threads, threads, [&](std::int64_t item, int) {
-    k.documents_mean_field(task, scratch[static_cast<std::size_t>(item)]);
+    k.documents.mean_field(task, scratch[static_cast<std::size_t>(item)]);
   });
+  for (std::int64_t d = 0; d < task.documents; ++d) {
+    float const* const gamma = task.gamma + d * task.stride;
+    if (float const sum = std::accumulate(gamma, gamma + task.topics, 0.0f); !(sum <= kMost))
+      throw NotFinite("gamma: document " + std::to_string(d) + " sums to " + std::to_string(sum));
+  }
   if (word_counts) clear_untouched(word_counts, task.touched, rows, task.stride);
 }
 
 void run_collapsed(KernelTable const& k, CollapsedTask task, std::int64_t rows,
                    std::int64_t* word_counts, Workspace& work, int threads) {
+  Scratch memory(work);
+  check_draws(task.token_ptr[task.documents] - task.token_ptr[0] + task.documents, task.sweeps);
   std::int64_t const stride = task.stride, cells = rows * stride;
-  auto* const table = work.get<std::int32_t>(1, static_cast<std::size_t>(cells));
+  auto* const table = memory.get<std::int32_t>(0, static_cast<std::size_t>(cells));
   std::vector<std::int64_t> totals(static_cast<std::size_t>(stride), 0);
   std::fill_n(table, cells, 0);
   for (std::int64_t d = 0; d < task.documents; ++d) {
@@ -48,25 +60,25 @@ void run_collapsed(KernelTable const& k, CollapsedTask task, std::int64_t rows,
   }
   task.table = table;
   task.totals = totals.data();
-  float* at = work.get<float>(2, static_cast<std::size_t>(3 * stride + kUniforms));
+  float* at = memory.get<float>(1, static_cast<std::size_t>(3 * stride + kUniforms));
   auto const take = [&](std::int64_t n) { return std::exchange(at, at + n); };
   CollapsedScratch const scratch{take(stride), take(stride), take(stride), take(kUniforms)};
-  parallel_for(1, 1, [&](std::int64_t, int) { k.documents_collapsed(task, scratch); });
+  parallel_for(1, 1, [&](std::int64_t, int) { k.documents.collapsed(task, scratch); });
   parallel_for((rows + kRowBlock - 1) / kRowBlock, threads, [&](std::int64_t block, int) {
     std::int64_t const end = std::min(cells, (block + 1) * kRowBlock * stride);
     for (std::int64_t i = block * kRowBlock * stride; i < end; ++i) word_counts[i] = table[i];
   });
 }
 
-void run_mixture(KernelTable const& k, MixtureTask const& task, std::int64_t documents,
-                 int threads) {
+void run_mixture(KernelTable const& k, MixtureTask const& task, int threads) {
   constexpr std::int64_t kChunk = 256;
   std::vector<float> scores(static_cast<std::size_t>(std::max(1, threads)) *
                             static_cast<std::size_t>(task.stride));
-  parallel_for((documents + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int thread) {
-    k.documents_mixture(task, chunk * kChunk, std::min(documents, (chunk + 1) * kChunk),
-                        scores.data() + thread * task.stride);
-  });
+  parallel_for(
+      (task.documents + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int thread) {
+        k.documents.mixture(task, chunk * kChunk, std::min(task.documents, (chunk + 1) * kChunk),
+                            scores.data() + thread * task.stride);
+      });
 }
 
 namespace {
@@ -85,13 +97,18 @@ double exp_minus_digamma(double x) {
 void run_dirichlet_weights(KernelTable const& k, float const* g, double const* sums,
                            std::int32_t const* rows, std::int64_t n, std::int64_t stride,
                            std::int32_t topics, float* out, int threads) {
+  for (std::int32_t c = 0; c < topics; ++c)
+    if (!(sums[c] > 0.0 && std::isfinite(sums[c])))
+      throw NotFinite("sums: topic " + std::to_string(c) + " is " + std::to_string(sums[c]) +
+                      ", wanted a positive number");
   std::vector<float> inverse(static_cast<std::size_t>(stride), 0.0f);
   for (std::int32_t c = 0; c < topics; ++c)
     inverse[static_cast<std::size_t>(c)] = static_cast<float>(exp_minus_digamma(sums[c]));
   PhiTask const task{stride, topics, inverse.data()};
   constexpr std::int64_t kChunk = 64;
   parallel_for((n + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
-    k.dirichlet_weights(g, rows, chunk * kChunk, std::min(n, (chunk + 1) * kChunk), out, task);
+    k.simplex.dirichlet_weights(g, rows, chunk * kChunk, std::min(n, (chunk + 1) * kChunk), out,
+                                task);
   });
 }
 

@@ -8,12 +8,17 @@ namespace sgmc {
 
 void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64_t* word_counts,
               std::int64_t* const* upper, std::int64_t* tables, Workspace& work, int threads) {
+  Scratch memory(work);
   std::int64_t const n = task.documents;
   int const layers = task.layers;
-  Extent const extent = extent_of(task.indptr, task.counts, n);
+  Extent const extent = extent_of(task);
+  // an entry is split over the topics in one go, whatever its count
+  check_draws(task.indptr[n] + n, task.sweeps);
   std::int64_t next = 0;
+  std::uint8_t not_finite = 0;
   task.order = extent.order.data();
   task.next = &next;
+  task.not_finite = &not_finite;
 
   std::int64_t all = 0, wide = 0, above = 0, turned = 0;
   for (int l = 0; l < layers; ++l) {
@@ -22,7 +27,7 @@ void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64
     if (l > 0) above += task.topics[l - 1] * task.stride[l];
     if (l > 0) turned += task.stride[l] * task.stride[l - 1];
   }
-  auto* across = work.get<float>(1, static_cast<std::size_t>(turned));
+  auto* across = memory.get<float>(0, static_cast<std::size_t>(turned));
   std::fill_n(across, turned, 0.0f);
   for (int l = 1; l < layers; ++l) {
     task.across[l] = across;
@@ -33,7 +38,7 @@ void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64
   }
   if (word_counts) {
     task.word_counts = word_counts;
-    task.touched = work.get<std::uint8_t>(2, static_cast<std::size_t>(rows));
+    task.touched = memory.get<std::uint8_t>(1, static_cast<std::size_t>(rows));
     std::fill_n(task.touched, rows, std::uint8_t{0});
   }
 
@@ -46,7 +51,7 @@ void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64
   std::vector<DeepScratch> scratch(static_cast<std::size_t>(threads));
   for (std::size_t t = 0; t < scratch.size(); ++t) {
     DeepScratch& s = scratch[t];
-    float* at = work.get<float>(3 + 2 * t, floats);
+    float* at = memory.get<float>(2 + 2 * t, floats);
     auto const take = [&](std::int64_t size) { return std::exchange(at, at + size); };
     s.theta = take(all);
     s.totals = take(all);
@@ -59,15 +64,17 @@ void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64
     s.lifted = take(2 * room);
     s.collected = take(collected);
     if (!upper && !tables) continue;
-    auto* counts = work.get<std::int64_t>(4 + 2 * t, static_cast<std::size_t>(sums));
+    auto* counts = memory.get<std::int64_t>(3 + 2 * t, static_cast<std::size_t>(sums));
     std::fill_n(counts, sums, std::int64_t{0});
     for (int l = 1; l < layers; ++l)
       s.upper[l] = std::exchange(counts, counts + task.topics[l - 1] * task.stride[l]);
     s.tables = counts;
   }
   parallel_for(threads, threads, [&](std::int64_t item, int) {
-    k.documents_deep(task, scratch[static_cast<std::size_t>(item)]);
+    k.documents.deep(task, scratch[static_cast<std::size_t>(item)]);
   });
+  if (not_finite)
+    throw NotFinite("phi, theta, r: weights of a document are no numbers, or no float32");
   // integers: the order of the threads cannot matter
   for (DeepScratch const& s : scratch) {
     for (int l = 1; l < layers && upper; ++l)

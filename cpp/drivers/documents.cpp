@@ -15,21 +15,58 @@ namespace {
 /// value.
 std::size_t padded(std::int64_t n) { return static_cast<std::size_t>((n + 31) / 16 * 16); }
 
-}  // namespace
-
-std::int64_t* counts_in(Workspace& work, std::int64_t n) {
-  return work.get<std::int64_t>(0, static_cast<std::size_t>(n));
+/// Throws std::invalid_argument where a document is too long to be counted exactly.
+void check_collected(Extent const& extent, std::int32_t kept) {
+  for (std::size_t d = 0; d < extent.tokens.size(); ++d)
+    if (extent.tokens[d] > kMaxCollected / kept)
+      throw std::invalid_argument("document " + std::to_string(d) + " has " +
+                                  std::to_string(extent.tokens[d]) + " tokens: at most " +
+                                  std::to_string(kMaxCollected / kept) + " can be counted in " +
+                                  std::to_string(kept) + " kept sweeps");
 }
 
-Extent extent_of(std::int64_t const* indptr, std::int32_t const* counts, std::int64_t documents) {
+}  // namespace
+
+void check_draws(std::int64_t items, std::int32_t sweeps) {
+  if (sweeps > kMaxSweeps)
+    throw std::invalid_argument("sweeps: " + std::to_string(sweeps) + ", wanted at most " +
+                                std::to_string(kMaxSweeps));
+  if (items > kMaxDraws / sweeps)
+    throw std::invalid_argument("sweeps: " + std::to_string(items) + " tokens or entries times " +
+                                std::to_string(sweeps) + " sweeps, wanted at most " +
+                                std::to_string(kMaxDraws) + " draws in one call");
+}
+
+float const* check_rows_of(KernelTable const& k, char const* name, float const* weights,
+                           std::int64_t rows, std::int64_t stride, double most, Scratch& memory,
+                           std::size_t slot, int threads) {
+  float* const mass = memory.get<float>(slot, static_cast<std::size_t>(rows));
+  constexpr std::int64_t kChunk = 256;
+  parallel_for((rows + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
+    k.documents.row_mass(weights, stride, chunk * kChunk, std::min(rows, (chunk + 1) * kChunk),
+                         mass);
+  });
+  for (std::int64_t r = 0; r < rows; ++r)
+    if (!(mass[r] > 0.0f && static_cast<double>(mass[r]) * most < static_cast<double>(kMost)))
+      throw NotFinite(std::string(name) + ": row " + std::to_string(r) + " sums to " +
+                      std::to_string(mass[r]) +
+                      ", wanted weights that are not negative and a sum that is positive and "
+                      "finite");
+  return mass;
+}
+
+Extent extent_of(Csr const& documents) {
   Extent e;
-  e.tokens.resize(static_cast<std::size_t>(documents));
+  e.tokens.resize(static_cast<std::size_t>(documents.documents));
   e.order.resize(e.tokens.size());
-  for (std::int64_t d = 0; d < documents; ++d) {
-    auto const sum = std::accumulate(counts + indptr[d], counts + indptr[d + 1], std::int64_t{0});
+  for (std::int64_t d = 0; d < documents.documents; ++d) {
+    std::int64_t const begin = documents.indptr[d], end = documents.indptr[d + 1];
+    auto const sum =
+        std::accumulate(documents.counts + begin, documents.counts + end, std::int64_t{0});
     e.tokens[static_cast<std::size_t>(d)] = sum;
+    e.all += sum;
     e.longest = std::max(e.longest, sum);
-    e.widest = std::max(e.widest, indptr[d + 1] - indptr[d]);
+    e.widest = std::max(e.widest, end - begin);
   }
   std::iota(e.order.begin(), e.order.end(), std::int64_t{0});
   std::stable_sort(e.order.begin(), e.order.end(), [&](std::int64_t a, std::int64_t b) {
@@ -46,16 +83,11 @@ void clear_untouched(std::int64_t* counts, std::uint8_t const* touched, std::int
 
 void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
                    std::int64_t* word_counts, Workspace& work, int threads) {
+  Scratch memory(work);
   std::int64_t const n = task.documents;
-  Extent const extent = extent_of(task.indptr, task.counts, n);
-  for (std::int64_t d = 0; d < n; ++d) {
-    std::int64_t const sum = extent.tokens[static_cast<std::size_t>(d)];
-    if (sum > kMaxCollected / task.kept)
-      throw std::invalid_argument("document " + std::to_string(d) + " has " + std::to_string(sum) +
-                                  " tokens: at most " + std::to_string(kMaxCollected / task.kept) +
-                                  " can be counted in " + std::to_string(task.kept) +
-                                  " kept sweeps");
-  }
+  Extent const extent = extent_of(task);
+  check_collected(extent, task.kept);
+  check_draws(extent.all, task.sweeps);
   std::int64_t next = 0;
   task.order = extent.order.data();
   task.next = &next;
@@ -69,24 +101,20 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
                     share = active ? padded(extent.widest) : 0, maps = active ? stride : 0;
   std::size_t const per_slot =
       2 * length + stride + collected + kUniforms + columns + share + 2 * maps;
-  if (active) {
-    float* const mass = work.get<float>(1, all);
-    constexpr std::int64_t kChunk = 256;
-    parallel_for((rows + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
-      k.row_mass(task.phi, task.stride, chunk * kChunk, std::min(rows, (chunk + 1) * kChunk), mass);
-    });
-    task.mass = mass;
-  }
+  double const most = static_cast<double>(task.alpha) + static_cast<double>(extent.longest);
+  float const* const mass =
+      check_rows_of(k, "phi", task.phi, rows, task.stride, most, memory, 0, threads);
+  if (active) task.mass = mass;
   if (word_counts) {
     task.word_counts = word_counts;
-    task.touched = work.get<std::uint8_t>(2, all);
-    task.bucket = work.get<std::int64_t>(3, all);
+    task.touched = memory.get<std::uint8_t>(1, all);
+    task.bucket = memory.get<std::int64_t>(2, all);
     std::fill_n(task.touched, rows, std::uint8_t{0});
     std::fill_n(task.bucket, rows, std::int64_t{0});
   }
   std::vector<DocumentsScratch> scratch(static_cast<std::size_t>(threads));
   for (std::size_t t = 0; t < scratch.size(); ++t) {
-    float* at = work.get<float>(4 + t, kSlots * (per_slot + stride));
+    float* at = memory.get<float>(3 + t, kSlots * (per_slot + stride));
     auto const take = [&](std::size_t size) { return std::exchange(at, at + size); };
     auto const take_int = [&](std::size_t size) {
       return reinterpret_cast<std::int32_t*>(take(size));
@@ -97,7 +125,7 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
     scratch[t].sums = at;
   }
   parallel_for(threads, threads, [&](std::int64_t item, int) {
-    k.documents_gibbs(task, scratch[static_cast<std::size_t>(item)]);
+    k.documents.gibbs(task, scratch[static_cast<std::size_t>(item)]);
   });
   if (!word_counts) return;
   parallel_for((rows + kRowBlock - 1) / kRowBlock, threads, [&](std::int64_t block, int) {
@@ -106,7 +134,8 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
       std::int64_t* const out = word_counts + r * task.stride;
       if (!task.touched[r]) std::fill_n(out, task.stride, std::int64_t{0});
       if (task.bucket[r] > 0)
-        k.spread_bucket(task.phi + r * task.stride, task.stride, task.mass[r], task.bucket[r], out);
+        k.documents.spread_bucket(task.phi + r * task.stride, task.stride, task.mass[r],
+                                  task.bucket[r], out);
     }
   });
 }
@@ -138,8 +167,8 @@ void run_predictive(KernelTable const& k, PredictiveTask const& task, std::int64
   std::vector<double> theta(static_cast<std::size_t>(std::max(1, threads)) *
                             static_cast<std::size_t>(task.stride));
   parallel_for((documents + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int thread) {
-    k.predictive(task, chunk * kChunk, std::min(documents, (chunk + 1) * kChunk),
-                 theta.data() + thread * task.stride);
+    k.documents.predictive(task, chunk * kChunk, std::min(documents, (chunk + 1) * kChunk),
+                           theta.data() + thread * task.stride);
   });
 }
 

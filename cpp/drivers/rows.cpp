@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "sgmc/drivers.hpp"
@@ -26,8 +27,16 @@ RowsTask block_of(RowsTask const& task, std::int64_t block, std::int64_t n, doub
   return mine;
 }
 
-/// Adds the sums of all blocks, in their order.
-void add_blocks(double const* partial, std::int64_t blocks, std::int64_t stride, double* sums) {
+/// Calls fn(task of a block, thread) for all blocks of `n` rows. `sums` (stride) become theirs,
+/// added in the order of the blocks; those of a list are added to what is there.
+void over_blocks(std::int64_t n, RowsTask const& task, double* sums, Scratch& memory, int threads,
+                 auto&& fn) {
+  std::int64_t const stride = task.stride, blocks = (n + kRowBlock - 1) / kRowBlock;
+  auto* const partial = memory.get<double>(0, static_cast<std::size_t>(blocks * stride));
+  parallel_for(blocks, threads, [&](std::int64_t block, int thread) {
+    fn(block_of(task, block, n, partial), thread);
+  });
+  if (!task.rows) std::fill_n(sums, stride, 0.0);
   for (std::int64_t block = 0; block < blocks; ++block)
     for (std::int64_t c = 0; c < stride; ++c) sums[c] += partial[block * stride + c];
 }
@@ -41,24 +50,32 @@ std::vector<float> floats(std::int64_t stride, std::int32_t topics, auto&& of) {
 
 }  // namespace
 
+void check_sums(char const* name, double const* sums, std::int32_t topics) {
+  for (std::int32_t c = 0; c < topics; ++c)
+    if (!std::isfinite(sums[c]))
+      throw NotFinite(std::string(name) + ": topic " + std::to_string(c) + " is " +
+                      std::to_string(sums[c]));
+}
+
 void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, RowsTask task,
-              double* sums, float start, Workspace& work, int threads) {
-  std::int64_t const stride = task.stride, blocks = (n + kRowBlock - 1) / kRowBlock;
+              double* sums, Workspace& work, int threads) {
+  Scratch memory(work);
+  check_sums("sums", sums, task.topics);
+  std::int64_t const stride = task.stride;
   auto const cells = static_cast<std::size_t>(kRowBlock * stride + kPad);
-  threads = std::max(1, threads);
-  std::vector<RowsScratch> scratch(static_cast<std::size_t>(threads));
+  bool const natural = kernel == RowKernel::scir_natural;
+  std::vector<RowsScratch> scratch;
+  if (natural || kernel == RowKernel::scir) scratch.resize(static_cast<std::size_t>(threads));
   for (std::size_t t = 0; t < scratch.size(); ++t) {
-    auto* at = work.get<float>(t + 1, (4 * RowsScratch::kQueues + 1) * cells);
+    auto* at = memory.get<float>(t + 1, (4 * RowsScratch::kQueues + 1) * cells);
     for (int i = 0; i < RowsScratch::kQueues; ++i) {
       scratch[t].index[i] = reinterpret_cast<std::int32_t*>(std::exchange(at, at + cells));
       for (float*& value : scratch[t].value[i]) value = std::exchange(at, at + cells);
     }
     scratch[t].fresh = at;
   }
-  auto* const partial = work.get<double>(0, static_cast<std::size_t>(blocks * stride));
 
   std::vector<float> ratio(static_cast<std::size_t>(stride), 0.0f), take;
-  bool const natural = kernel == RowKernel::scir_natural;
   if (kernel == RowKernel::sgrld || natural) {  // N_k / s_k, with N_k an exact sum of integers
     std::vector<std::int64_t> total(ratio.size(), 0);
     for (std::int64_t i = 0; i < task.n_touched; ++i)
@@ -79,43 +96,41 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
     task.column_rate = ratio.data();
     task.column_take = take.data();
   }
-  parallel_for(blocks, threads, [&](std::int64_t block, int thread) {
-    RowsTask const mine = block_of(task, block, n, partial);
-    RowsScratch const& s = scratch[static_cast<std::size_t>(thread)];
+  over_blocks(n, task, sums, memory, threads, [&](RowsTask const& mine, int thread) {
     switch (kernel) {
       case RowKernel::scir:
-      case RowKernel::scir_natural: k.simplex_scir(g, mine, s); break;
-      case RowKernel::sgrld: k.simplex_sgrld(g, ratio.data(), mine, s); break;
-      case RowKernel::relax: k.simplex_relax(g, mine, s); break;
-      case RowKernel::start: k.simplex_start(g, start, mine); break;
-      case RowKernel::dirichlet_start: k.dirichlet_start(g, start, mine); break;
+      case RowKernel::scir_natural:
+        k.simplex.scir(g, mine, scratch[static_cast<std::size_t>(thread)]);
+        break;
+      case RowKernel::sgrld: k.simplex.sgrld(g, ratio.data(), mine); break;
+      case RowKernel::relax: k.simplex.relax(g, mine); break;
     }
   });
-  if (!task.rows) std::fill_n(sums, stride, 0.0);
-  add_blocks(partial, blocks, stride, sums);
+}
+
+void run_start(decltype(SimplexKernels::start) kernel, float* g, std::int64_t n, float parameter,
+               RowsTask const& task, double* sums, Workspace& work, int threads) {
+  Scratch memory(work);
+  over_blocks(n, task, sums, memory, threads,
+              [&](RowsTask const& mine, int) { kernel(g, parameter, mine); });
 }
 
 void run_tlasgr(KernelTable const& k, float* g, std::int64_t n, RowsTask const& task, double* sums,
                 double const* steps, double const* totals, Workspace& work, int threads) {
-  std::int64_t const stride = task.stride, blocks = (n + kRowBlock - 1) / kRowBlock;
-  auto* const partial = work.get<double>(0, static_cast<std::size_t>(blocks * stride));
-  auto* const x = work.get<float>(1, static_cast<std::size_t>(n * stride));
+  Scratch memory(work);
+  check_sums("sums", sums, task.topics);
+  std::int64_t const stride = task.stride;
+  auto* const x = memory.get<float>(1, static_cast<std::size_t>(n * stride));
   auto const scale = floats(stride, task.topics, [&](std::int64_t c) { return 1.0 / sums[c]; });
   auto const total = floats(stride, task.topics, [&](std::int64_t c) { return totals[c]; });
   auto const step = floats(stride, task.topics, [&](std::int64_t c) { return steps[c]; });
-  parallel_for(blocks, threads, [&](std::int64_t block, int) {
-    k.simplex_tlasgr(g, x, block_of(task, block, n, partial),
-                     {scale.data(), step.data(), total.data()});
+  over_blocks(n, task, sums, memory, threads, [&](RowsTask const& mine, int) {
+    k.simplex.tlasgr(g, x, mine, {scale.data(), step.data(), total.data()});
   });
-  std::fill_n(sums, stride, 0.0);
-  add_blocks(partial, blocks, stride, sums);
   auto const excess = floats(stride, task.topics, [&](std::int64_t c) { return sums[c] - 1.0; });
-  parallel_for(blocks, threads, [&](std::int64_t block, int) {
-    k.simplex_project(g, x, block_of(task, block, n, partial),
-                      {scale.data(), excess.data(), total.data()});
+  over_blocks(n, task, sums, memory, threads, [&](RowsTask const& mine, int) {
+    k.simplex.project(g, x, mine, {scale.data(), excess.data(), total.data()});
   });
-  std::fill_n(sums, stride, 0.0);
-  add_blocks(partial, blocks, stride, sums);
 }
 
 namespace {
@@ -137,16 +152,16 @@ struct Dual {
 void run_smld(KernelTable const& k, float* y, std::int64_t n, RowsTask const& task,
               double* log_sums, double const* totals, bool approximate, Workspace& work,
               int threads) {
-  std::int64_t const stride = task.stride, blocks = (n + kRowBlock - 1) / kRowBlock;
-  auto* const partial = work.get<double>(0, static_cast<std::size_t>(blocks * stride));
+  Scratch memory(work);
+  check_sums("log_sums", log_sums, task.topics);
+  std::int64_t const stride = task.stride;
   Dual const dual(log_sums, stride, task.topics, approximate);
   auto const total = floats(stride, task.topics, [&](std::int64_t c) { return totals[c]; });
-  parallel_for(blocks, threads, [&](std::int64_t block, int) {
-    k.simplex_smld(y, block_of(task, block, n, partial),
-                   {dual.scale.data(), dual.shift.data(), total.data()}, n - 1, approximate);
+  std::vector<double> sums(static_cast<std::size_t>(stride));
+  over_blocks(n, task, sums.data(), memory, threads, [&](RowsTask const& mine, int) {
+    k.simplex.smld(y, mine, {dual.scale.data(), dual.shift.data(), total.data()}, n - 1,
+                   approximate);
   });
-  std::vector<double> sums(static_cast<std::size_t>(stride), 0.0);
-  add_blocks(partial, blocks, stride, sums.data());
   for (std::int64_t c = 0; c < task.topics; ++c) {
     auto const at = static_cast<std::size_t>(c);
     log_sums[c] = std::log(sums[at]) + static_cast<double>(dual.shift[at]);
@@ -168,7 +183,7 @@ void run_phi(KernelTable const& k, float const* g, double const* sums, std::int3
   auto const inverse = inverses(sums, stride, topics);
   PhiTask const task{stride, topics, inverse.data()};
   parallel_for((n + kPhiChunk - 1) / kPhiChunk, threads, [&](std::int64_t chunk, int) {
-    k.simplex_phi(g, rows, chunk * kPhiChunk, std::min(n, (chunk + 1) * kPhiChunk), out, task);
+    k.simplex.phi(g, rows, chunk * kPhiChunk, std::min(n, (chunk + 1) * kPhiChunk), out, task);
   });
 }
 
@@ -176,13 +191,10 @@ void run_smld_phi(KernelTable const& k, float const* y, double const* log_sums,
                   std::int32_t const* rows, std::int64_t n, std::int64_t stride,
                   std::int32_t topics, bool approximate, float* out, int threads) {
   Dual const dual(log_sums, stride, topics, approximate);
-  RowsTask task{};
-  task.stride = stride;
-  task.topics = topics;
   ColumnsTask const columns{dual.scale.data(), dual.shift.data(), nullptr};
   parallel_for((n + kPhiChunk - 1) / kPhiChunk, threads, [&](std::int64_t chunk, int) {
-    k.simplex_smld_phi(y, rows, chunk * kPhiChunk, std::min(n, (chunk + 1) * kPhiChunk), out, task,
-                       columns, approximate);
+    k.simplex.smld_phi(y, rows, chunk * kPhiChunk, std::min(n, (chunk + 1) * kPhiChunk), out,
+                       stride, topics, columns, approximate);
   });
 }
 
@@ -192,7 +204,7 @@ void run_add_phi(KernelTable const& k, float const* g, double const* sums, doubl
   auto const inverse = inverses(sums, stride, topics);
   PhiTask const task{stride, topics, inverse.data()};
   parallel_for((n + kPhiChunk - 1) / kPhiChunk, threads, [&](std::int64_t chunk, int) {
-    k.simplex_add_phi(g, lengths, eta, chunk * kPhiChunk, std::min(n, (chunk + 1) * kPhiChunk),
+    k.simplex.add_phi(g, lengths, eta, chunk * kPhiChunk, std::min(n, (chunk + 1) * kPhiChunk),
                       total, task);
   });
 }
@@ -211,7 +223,7 @@ void run_scir_log(KernelTable const& k, double* log_g, double const* shape, std:
     LogRowsTask const task{chunk * kChunk,  std::min(rows, (chunk + 1) * kChunk),
                            columns,         log_rate.data(),
                            log_take.data(), address};
-    k.simplex_scir_log(log_g, shape, task);
+    k.simplex.scir_log(log_g, shape, task);
   });
 }
 

@@ -5,35 +5,30 @@
 #include "sgmc/digamma.hpp"
 #include "sgmc/distributions.hpp"
 #include "sgmc/kernels.hpp"
+#include "sgmc/lanes.hpp"
 #include "sgmc/rows.hpp"
 
 namespace sgmc::SGMC_ISA {
 
 void dirichlet_start(float* g, float shape, RowsTask const& task) noexcept {
-  Stream const stream =
-      Stream::make(task.address.seed, task.address.chain,
-                   stream_purpose(Purpose::init, task.address.stream), task.address.step);
-  Finish finish(task);
-  Rows rows(g, task);
-  for (Row row; rows.next(row);) {
-    for (std::int64_t k = 0; k < task.stride; k += 16) {
-      std::uint32_t todo = 0xffffu;
-      for (std::int64_t attempt = 0; todo; ++attempt) {
-        Words const w = random_words(stream, static_cast<std::uint32_t>(k + attempt * task.stride),
-                                     static_cast<std::uint64_t>(row.word));
-        F16 z, other;
-        M16 ok;
-        normal_pair(w.x[0], w.x[1], z, other);
-        F16 const x = gamma_attempt(f16(shape), z, uniform_open(w.x[2]), ok);
-        std::uint32_t const now = todo & lanes(ok);
-        for (int l = 0; l < 16; ++l)
-          if ((now >> l) & 1u) row.g[k + l] = lane(x, l) / shape;
-        todo &= ~now;
-      }
+  start_rows(g, task, [&](Stream const& stream, std::uint64_t word, std::int64_t k) {
+    alignas(64) float drawn[16];
+    store(drawn, f16(__builtin_nanf("")));
+    std::uint32_t todo = 0xffffu;
+    for (std::int64_t attempt = 0; todo && attempt < kAttempts; ++attempt) {
+      Words const w =
+          random_words(stream, static_cast<std::uint32_t>(k + attempt * task.stride), word);
+      F16 z, other;
+      M16 ok;
+      normal_pair(w.x[0], w.x[1], z, other);
+      F16 const x = gamma_attempt(f16(shape), z, uniform_open(w.x[2]), ok);
+      std::uint32_t const now = todo & lanes(ok);
+      for (int l = 0; l < 16; ++l)
+        if ((now >> l) & 1u) drawn[l] = lane(x, l);
+      todo &= ~now;
     }
-    finish.written(row.g);
-  }
-  finish.flush();
+    return load(drawn) / f16(shape);
+  });
 }
 
 void dirichlet_weights(float const* g, std::int32_t const* rows, std::int64_t begin,
@@ -44,7 +39,7 @@ void dirichlet_weights(float const* g, std::int32_t const* rows, std::int64_t be
     float* const to = out + i * stride;
     F16 lowest = f16(3e38f);
     for (std::int64_t k = 0; k < stride; k += 16) {
-      M16 const real = iota() < u16(static_cast<std::uint32_t>(task.topics - k));  // signed
+      M16 const real = real_lanes(task.topics, k);
       F16 const drop = exp_digamma(select(real, load(row + k), f16(1.0f))).drop;
       store(to + k, drop);
       lowest = min(lowest, select(real, drop, f16(3e38f)));

@@ -5,6 +5,7 @@
 // the increment of the token before it, are masked adds in the pass that reads the vectors anyway.
 #include <cstdint>
 
+#include "sgmc/choose.hpp"
 #include "sgmc/distributions.hpp"
 #include "sgmc/kernels.hpp"
 
@@ -32,9 +33,7 @@ class Sampler {
   }
 
   void sweep(std::int32_t sweep) {
-    Stream const stream =
-        Stream::make(task_.address.seed, task_.address.chain,
-                     stream_purpose(task_.purpose, task_.address.stream), task_.address.step);
+    Stream const stream = Stream::at(task_.address, task_.purpose);
     for (std::int64_t d = 0; d < task_.documents; ++d) {
       std::int32_t* const z = task_.z + task_.token_ptr[d];
       std::int64_t const tokens = task_.token_ptr[d + 1] - task_.token_ptr[d];
@@ -99,15 +98,8 @@ class Sampler {
     }
     F16 const cumulative = prefix(running);
     F16 const target = f16(u) * splat(cumulative, 15);
-    int const passed = popcount(lanes(cumulative <= target));
-    int const chosen = passed < 15 ? passed : 15;
-    F16 const inside = splat(target - (cumulative - running), chosen);
-    U16 below = u16(0);
-#pragma GCC unroll 8
-    for (int b = 0; b < blocks; ++b)
-      below = add_where(load(s_.sums + 16 * b) <= inside, below, u16(1));
-    int topic = 16 * lane(below, chosen) + chosen;
-    topic = topic < task_.topics ? topic : task_.topics - 1;  // rounding may pass the last one
+    LaneChoice const at = choose_lane(cumulative - running, cumulative, target);
+    int const topic = choose_block<Blocks>(at, blocks, s_.sums, task_.topics - 1);
     task_.totals[topic] += 1;
     auto const position = static_cast<std::uint32_t>(topic);
     pending_ = {row, position, position, position, inverse(topic)};

@@ -8,18 +8,17 @@
 //   downward  theta_k ~ Gamma(s_k + n_k, 1 / (c + q)) from the top, s = Phi theta of the layer
 //             above
 //
-// Given theta, all tokens of a word are independent: their weights are summed once, lane by lane
-// over blocks of sixteen topics, and each token is one inverse CDF on them, first over the sixteen
-// lane totals, then over the blocks inside the chosen lane.
+// Given theta, all tokens of a word are independent: their weights are summed once, and each token
+// is one inverse CDF on them.
 #include <cstdint>
 
+#include "sgmc/choose.hpp"
 #include "sgmc/counts.hpp"
+#include "sgmc/deep_theta.hpp"
 #include "sgmc/distributions.hpp"
 #include "sgmc/draws.hpp"
-#include "sgmc/gammas.hpp"
 #include "sgmc/kernels.hpp"
 #include "sgmc/links.hpp"
-#include "sgmc/weights.hpp"
 
 namespace sgmc::SGMC_ISA {
 namespace {
@@ -40,6 +39,9 @@ SGMC_INLINE float sum_of(float const* x, std::int64_t n) {
   return lane(prefix(sum), 15);
 }
 
+/// Whether x is a number, and not negative.
+SGMC_INLINE bool sound(float x) { return x >= 0.0f && x <= kMost; }
+
 SGMC_INLINE void fill(float* x, std::int64_t n, float value) {
   for (std::int64_t k = 0; k < n; ++k) x[k] = value;
 }
@@ -53,12 +55,13 @@ class Document {
     entries_ = task.indptr[d + 1] - begin_;
   }
 
+  /// False where something is no number.
   template <int Blocks>
-  void visit() {
+  bool visit() {
     std::int64_t const all = o_.of[task_.layers];
     bool const known = task_.theta && !task_.fresh;
     start(known);
-    for (int sweep = 0; sweep < task_.sweeps; ++sweep) {
+    for (int sweep = 0; sweep < task_.sweeps && sound_; ++sweep) {
       if (sweep > 0 || (known && task_.upward_only)) downward();
       collect_ = sweep >= task_.sweeps - task_.kept;
       upward<Blocks>();
@@ -70,10 +73,12 @@ class Document {
     } else if (task_.theta) {
       downward();
     }
+    if (!sound_) return false;
     if (task_.theta) copy(s_.theta, task_.theta + d_ * all, all);
     if (task_.rates)
       for (int l = 0; l <= task_.layers; ++l) task_.rates[d_ * (task_.layers + 1) + l] = c_[l];
     finish();
+    return true;
   }
 
  private:
@@ -91,6 +96,7 @@ class Document {
     copy(known ? task_.theta + d_ * all : task_.start, s_.theta, all);
     for (int l = 0; l <= layers; ++l) c_[l] = known ? task_.rates[d_ * (layers + 1) + l] : 1.0;
     if (known && task_.upward_only) copy(task_.totals + d_ * all, s_.totals, all);
+    for (int l = 0; l < layers; ++l) expect_sound(sum_of(theta(l), task_.stride[l]));
     recur();
     copy(task_.r, shape(layers - 1), task_.stride[layers - 1]);
     for (int l = layers - 2; l >= 0; --l) mix(l);
@@ -103,6 +109,7 @@ class Document {
   void recur() {
     q_[0] = 1.0;
     for (int l = 0; l < task_.layers; ++l) q_[l + 1] = __builtin_log1p(q_[l] / c_[l]);
+    sound_ = sound_ && q_[task_.layers] >= 0.0;
   }
 
   /// Blocks of a matrix times a vector that are summed side by side.
@@ -156,9 +163,12 @@ class Document {
         float *const sums = s_.sums + i * room_, *const totals = s_.group + 32 * i;
         float sum = weigh<Blocks>(phi, th, blocks, sums, totals);
         raised[i] = !(sum > 1e-25f);  // the products are too small for float32
-        if (raised[i])
+        if (raised[i]) {
           sum = weigh<0>(raise(phi, s_.lifted, stride), raise(th, s_.lifted + room_, stride),
                          blocks, sums, totals);
+          sound_ = sound_ && sum > 0.0f;
+        }
+        expect_sound(sum);
         count[i] = counts[first + i];
         if (l == 0 && task_.link != Link::counts) {
           auto const value = static_cast<double>(count[i]);
@@ -166,14 +176,14 @@ class Document {
           seen_ += value;
           count[i] = task_.link == Link::binary ? positive_poisson(mean, draws_)
                                                 : bessel(c_[task_.layers] * value * mean, draws_);
+          sound_ = sound_ && count[i] > 0;
         }
       }
       for (int i = 0; i < size; ++i) {
         float const *const sums = s_.sums + i * room_, *const totals = s_.group + 32 * i;
         if (l == 0) tokens_ += static_cast<double>(count[i]);
         for (std::int64_t t = 0; t < count[i]; ++t) {
-          int const drawn = choose<Blocks>(draws_.uniform(), blocks, sums, totals);
-          int const k = drawn < last ? drawn : last;  // rounding may pass the last one
+          int const k = choose<Blocks>(draws_.uniform(), blocks, sums, totals, last);
           n[k] += 1.0f;
           if (to_words && !task_.rao_blackwell) sampled(l, first + i, rows[first + i], k);
         }
@@ -254,6 +264,10 @@ class Document {
       std::int64_t words = 0;
       for (std::int32_t k = 0; k < task_.topics[l]; ++k) {
         if (!(n[k] > 0.0f)) continue;
+        if (n[k] > static_cast<float>(kMaxCollected)) {
+          sound_ = false;
+          continue;
+        }
         std::int64_t const y = tables(static_cast<std::int64_t>(n[k]), s[k], draws_);
         if (top) s_.tables[k] += y;
         rows[words] = k;
@@ -270,7 +284,9 @@ class Document {
     for (int l = 0; l < task_.layers; ++l) {
       std::int64_t const at = o_.of[l], stride = task_.stride[l];
       float const *const s = s_.shape + at, *const n = s_.expected + at;
-      F16 const by = f16(1.0f / (sum_of(s, stride) + sum_of(n, stride)));
+      float const sum = sum_of(s, stride) + sum_of(n, stride);
+      expect_sound(sum);
+      F16 const by = f16(1.0f / sum);
       for (std::int64_t k = 0; k < stride; k += 16)
         store(to + at + k, load(to + at + k) + (load(s + k) + load(n + k)) * by);
     }
@@ -301,8 +317,9 @@ class Document {
     for (int l = task_.layers - 1; l >= 0; --l) {
       if (l < task_.layers - 1) mix(l);
       auto const scale = static_cast<float>(1.0 / (c_[l] + q_[l]));
-      draw_theta(shape(l), total(l), task_.stride[l], task_.topics[l], scale, theta(l), s_, room_,
-                 draws_);
+      sound_ = sound_ && sound(scale) &&
+               draw_theta(shape(l), total(l), task_.stride[l], task_.topics[l], scale, theta(l), s_,
+                          room_, draws_);
     }
   }
 
@@ -326,6 +343,8 @@ class Document {
     }
   }
 
+  void expect_sound(float x) { sound_ = sound_ && sound(x); }
+
   DeepTask const& task_;
   DeepScratch const& s_;
   Offsets const& o_;
@@ -336,21 +355,21 @@ class Document {
   double tokens_ = 0.0;       // of this sweep, and the data behind them where they are no counts
   double seen_ = 0.0;
   bool collect_ = false;
+  bool sound_ = true;  // all that was seen was numbers
 };
 
 template <int Blocks>
 void run(DeepTask const& task, DeepScratch const& scratch) {
-  Stream const stream =
-      Stream::make(task.address.seed, task.address.chain,
-                   stream_purpose(task.purpose, task.address.stream), task.address.step);
+  Stream const stream = Stream::at(task.address, task.purpose);
   Offsets const offsets(task);
   std::int64_t room = 16;
   for (int l = 0; l < task.layers; ++l)
     if (task.stride[l] + 16 > room) room = task.stride[l] + 16;
   for (;;) {
     std::int64_t const i = __atomic_fetch_add(task.next, std::int64_t{1}, __ATOMIC_RELAXED);
-    if (i >= task.documents) return;
-    Document(task, scratch, offsets, room, task.order[i], stream).visit<Blocks>();
+    if (i >= task.documents || __atomic_load_n(task.not_finite, __ATOMIC_RELAXED)) return;
+    if (!Document(task, scratch, offsets, room, task.order[i], stream).visit<Blocks>())
+      __atomic_store_n(task.not_finite, std::uint8_t{1}, __ATOMIC_RELAXED);
   }
 }
 
@@ -368,21 +387,10 @@ void documents_deep(DeepTask const& task, DeepScratch const& scratch) noexcept {
 
 void tables_of(std::int64_t const* n, double const* shape, std::int64_t count,
                Address const& address, Purpose purpose, std::int64_t* out) noexcept {
-  Stream const stream = Stream::make(address.seed, address.chain,
-                                     stream_purpose(purpose, address.stream), address.step);
+  Stream const stream = Stream::at(address, purpose);
   for (std::int64_t i = 0; i < count; ++i) {
     Draws draws(stream, static_cast<std::uint64_t>(i));
     out[i] = tables(n[i], shape[i], draws);
-  }
-}
-
-void latent_counts(Link link, double const* a, std::int64_t count, Address const& address,
-                   std::int64_t* out) noexcept {
-  Stream const stream = Stream::make(address.seed, address.chain,
-                                     stream_purpose(Purpose::test, address.stream), address.step);
-  for (std::int64_t i = 0; i < count; ++i) {
-    Draws draws(stream, static_cast<std::uint64_t>(i));
-    out[i] = link == Link::binary ? positive_poisson(a[i], draws) : bessel(a[i], draws);
   }
 }
 

@@ -1,10 +1,7 @@
 // Gibbs sampling of token topics with topics fixed: the hot loop of everything.
 //
 // One token costs a chain of some hundred and fifty dependent cycles, so four documents advance
-// together, phase by phase, and their chains overlap. A token's weights are summed lane by lane
-// over blocks of 16; the inverse CDF runs first over the 16 lane totals, then over the blocks
-// inside the chosen lane: any fixed order of the topics is a valid one, and this one needs a single
-// prefix sum.
+// together, phase by phase (choose.hpp), and their chains overlap.
 //
 // The counts of the document are written back whole, with masked adds at fixed addresses: a
 // read-modify-write of the one vector that holds z stalls the next token's loads. The increment for
@@ -17,6 +14,7 @@
 //           the whole row (Yao, Mimno and McCallum 2009): a token's cost hardly depends on K.
 #include <cstdint>
 
+#include "sgmc/choose.hpp"
 #include "sgmc/counts.hpp"
 #include "sgmc/distributions.hpp"
 #include "sgmc/kernels.hpp"
@@ -66,12 +64,12 @@ void clear(float* x, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = 0.0f;
 }
 
-/// Lane-wise sums of a row of phi, block by block; they are left in `sums` where it is not null.
+/// Lane-wise sums of a row of phi, block by block; they are left in `sums`.
 SGMC_INLINE F16 sum_row(float const* phi, std::int64_t stride, float* sums) {
   F16 sum = f16(0.0f);
   for (std::int64_t k = 0; k < stride; k += 16) {
     sum = sum + load(phi + k);
-    if (sums) store(sums + k, sum);
+    store(sums + k, sum);
   }
   return sum;
 }
@@ -81,14 +79,8 @@ __attribute__((noinline)) std::int32_t draw_from_row(float const* phi, Topics co
                                                      float target, float* sums) {
   F16 const sum = sum_row(phi, v.stride, sums);
   F16 const cumulative = prefix(sum);
-  int const passed = popcount(lanes(cumulative <= f16(target)));
-  int const chosen = passed < 15 ? passed : 15;
-  F16 const inside = splat(f16(target) - (cumulative - sum), chosen);
-  U16 below = u16(0);
-  for (std::int64_t k = 0; k < v.stride; k += 16)
-    below = add_where(load(sums + k) <= inside, below, u16(1));
-  int const topic = 16 * lane(below, chosen) + chosen;
-  return topic < v.topics ? topic : v.topics - 1;  // rounding may pass the last one
+  LaneChoice const at = choose_lane(cumulative - sum, cumulative, f16(target));
+  return choose_block<0>(at, static_cast<int>(v.stride / 16), sums, v.topics - 1);
 }
 
 /// Position of a topic in an active document, which takes it in if it is new.
@@ -152,9 +144,9 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
     }
   }
 
-  F16 total[Count], inside[Count];
+  F16 total[Count];
+  LaneChoice chosen[Count];
   float beyond[Count];
-  int chosen[Count];
 #pragma GCC unroll 4
   for (int i = 0; i < Count; ++i) {
     Slot& s = slots[i];
@@ -163,9 +155,7 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
     total[i] = Active ? counted + f16(bucket[i]) : counted;
     F16 const target = f16(s.uniforms[s.uniform_at + t]) * total[i];
     if constexpr (Active) beyond[i] = lane(target - counted, 0);
-    int const passed = popcount(lanes(cumulative <= target));
-    chosen[i] = passed < 15 ? passed : 15;
-    inside[i] = splat(target - (cumulative - running[i]), chosen[i]);
+    chosen[i] = choose_lane(cumulative - running[i], cumulative, target);
   }
 
 #pragma GCC unroll 4
@@ -173,7 +163,7 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
     Slot& s = slots[i];
     float* c = s.collected + entry[i] * s.entry_step;
     if (s.collect && v.rao_blackwell) {
-      F16 const inverse = f16(1.0f) / total[i];
+      F16 const inverse = f16(1.0f) / max(total[i], f16(0x1p-126f));  // a tiny alpha underflows
       float const* phi = weights[i];
       float* to = c;
 #pragma GCC unroll 8
@@ -186,14 +176,8 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
       z = draw_from_row(v.phi + s.rows[entry[i]] * v.stride, v, beyond[i] / v.alpha, scratch);
       position = position_of(s, z, v);
     } else {
-      float const* const sums = scratch + i * v.stride;
-      U16 below = u16(0);
-#pragma GCC unroll 8
-      for (int b = 0; b < blocks[i]; ++b)
-        below = add_where(load(sums + 16 * b) <= inside[i], below, u16(1));
-      position = 16 * lane(below, chosen[i]) + chosen[i];
       int const last = (Active ? s.used : v.topics) - 1;
-      position = position < last ? position : last;  // rounding may pass the last one
+      position = choose_block<Blocks>(chosen[i], blocks[i], scratch + i * v.stride, last);
       z = Active ? s.topic[position] : position;
     }
     s.z[s.at + t] = z;
@@ -349,9 +333,7 @@ void finish_document(Slot& s, DocumentsTask const& task, float* sums) {
 
 template <int Blocks, bool Active>
 void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
-  Stream const stream =
-      Stream::make(task.address.seed, task.address.chain,
-                   stream_purpose(task.purpose, task.address.stream), task.address.step);
+  Stream const stream = Stream::at(task.address, task.purpose);
   Topics const topics{task.phi,    task.mass,  task.stride,
                       task.topics, task.alpha, task.rao_blackwell};
   Slot slots[kSlots]{};
@@ -433,8 +415,16 @@ void documents_gibbs(DocumentsTask const& task, DocumentsScratch const& scratch)
 
 void row_mass(float const* phi, std::int64_t stride, std::int64_t begin, std::int64_t end,
               float* mass) noexcept {
-  for (std::int64_t r = begin; r < end; ++r)
-    mass[r] = lane(prefix(sum_row(phi + r * stride, stride, nullptr)), 15);
+  for (std::int64_t r = begin; r < end; ++r) {
+    F16 sum = f16(0.0f), least = f16(0.0f);
+    for (std::int64_t k = 0; k < stride; k += 16) {
+      F16 const x = load(phi + r * stride + k);
+      sum = sum + x;
+      least = min(least, x);
+    }
+    bool const negative = lanes(least < f16(0.0f)) != 0;
+    mass[r] = negative ? __builtin_nanf("") : lane(prefix(sum), 15);
+  }
 }
 
 void spread_bucket(float const* phi, std::int64_t stride, float mass, std::int64_t bucket,

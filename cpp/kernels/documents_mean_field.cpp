@@ -4,6 +4,7 @@
 #include "sgmc/counts.hpp"
 #include "sgmc/digamma.hpp"
 #include "sgmc/kernels.hpp"
+#include "sgmc/lanes.hpp"
 
 namespace sgmc::SGMC_ISA {
 namespace {
@@ -12,14 +13,14 @@ namespace {
 void expect(MeanFieldTask const& task, float const* gamma, float* expected) {
   F16 lowest = f16(3e38f);
   for (std::int64_t k = 0; k < task.stride; k += 16) {
-    M16 const real = iota() < u16(static_cast<std::uint32_t>(task.topics - k));  // signed
+    M16 const real = real_lanes(task.topics, k);
     F16 const drop = exp_digamma(select(real, load(gamma + k), f16(1e30f))).drop;
     store(expected + k, drop);
     lowest = min(lowest, select(real, drop, f16(3e38f)));
   }
   F16 const smallest = f16(least(lowest));
   for (std::int64_t k = 0; k < task.stride; k += 16) {
-    M16 const real = iota() < u16(static_cast<std::uint32_t>(task.topics - k));  // signed
+    M16 const real = real_lanes(task.topics, k);
     F16 const top = load(gamma + k) + f16(6.0f);
     store(expected + k, select(real, top * exp(smallest - load(expected + k)), f16(0.0f)));
   }
@@ -48,7 +49,7 @@ void iterate(MeanFieldTask const& task, std::int64_t d, MeanFieldScratch const& 
     }
     F16 change = f16(0.0f);
     for (std::int64_t k = 0; k < stride; k += 16) {
-      M16 const real = iota() < u16(static_cast<std::uint32_t>(task.topics - k));  // signed
+      M16 const real = real_lanes(task.topics, k);
       F16 const fresh = f16(task.alpha) + load(s.expected + k) * load(s.sums + k);
       change = change + select(real, abs(fresh - load(gamma + k)), f16(0.0f));
       store(gamma + k, select(real, fresh, f16(0.0f)));

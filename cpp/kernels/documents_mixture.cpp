@@ -1,8 +1,10 @@
 // Allocation of documents to the components of a mixture, each within its slice of the weights.
 #include <cstdint>
 
+#include "sgmc/choose.hpp"
 #include "sgmc/distributions.hpp"
 #include "sgmc/kernels.hpp"
+#include "sgmc/lanes.hpp"
 
 namespace sgmc::SGMC_ISA {
 
@@ -10,9 +12,7 @@ void documents_mixture(MixtureTask const& task, std::int64_t begin, std::int64_t
                        float* scores) noexcept {
   constexpr float kOut = -3e38f;
   std::int64_t const stride = task.stride;
-  Stream const stream =
-      Stream::make(task.address.seed, task.address.chain,
-                   stream_purpose(task.purpose, task.address.stream), task.address.step);
+  Stream const stream = Stream::at(task.address, task.purpose);
   for (std::int64_t d = begin; d < end; ++d) {
     F16 const slice = f16(task.slice[d]);
     F16 best = f16(kOut);
@@ -21,7 +21,7 @@ void documents_mixture(MixtureTask const& task, std::int64_t begin, std::int64_t
       for (std::int64_t i = task.indptr[d]; i < task.indptr[d + 1]; ++i)
         score = score + f16(static_cast<float>(task.counts[i])) *
                             load(task.log_phi + task.indices[i] * stride + k);
-      M16 const real = iota() < u16(static_cast<std::uint32_t>(task.components - k));  // signed
+      M16 const real = real_lanes(task.components, k);
       score = select(real & (slice <= load(task.log_weight + k)), score, f16(kOut));
       store(scores + k, score);
       best = max(best, score);
@@ -36,15 +36,8 @@ void documents_mixture(MixtureTask const& task, std::int64_t begin, std::int64_t
     Words const w = random_words(stream, 0u, task.entity[d]);
     F16 const cumulative = prefix(running);
     F16 const target = f16(lane(uniform24(w.x[0]), 0)) * splat(cumulative, 15);
-    int const passed = popcount(lanes(cumulative <= target));
-    int const chosen = passed < 15 ? passed : 15;
-    F16 const inside = splat(target - (cumulative - running), chosen);
-    U16 below = u16(0);
-    for (std::int64_t k = 0; k < stride; k += 16)
-      below = add_where(load(scores + k) <= inside, below, u16(1));
-    int const component = 16 * lane(below, chosen) + chosen;
-    // rounding may pass the last one
-    task.z[d] = component < task.components ? component : task.components - 1;
+    LaneChoice const at = choose_lane(cumulative - running, cumulative, target);
+    task.z[d] = choose_block<0>(at, static_cast<int>(stride / 16), scores, task.components - 1);
   }
 }
 

@@ -8,8 +8,7 @@ namespace sgmc::SGMC_ISA {
 
 void permute(std::int64_t const* position, std::int64_t count, std::int64_t n,
              Address const& address, Purpose purpose, std::int64_t* out) noexcept {
-  Stream const stream = Stream::make(address.seed, address.chain,
-                                     stream_purpose(purpose, address.stream), address.step);
+  Stream const stream = Stream::at(address, purpose);
   int half = 1;
   while (half < 31 && (std::uint64_t{1} << (2 * half)) < static_cast<std::uint64_t>(n)) ++half;
   // a network on few bits mixes slowly: measured uniform on pairs of positions from n = 2 on
@@ -34,8 +33,7 @@ void permute(std::int64_t const* position, std::int64_t count, std::int64_t n,
 
 void uniforms(std::int64_t const* entity, std::int64_t const* ordinal, std::int64_t count,
               Address const& address, Purpose purpose, double* out) noexcept {
-  Stream const stream = Stream::make(address.seed, address.chain,
-                                     stream_purpose(purpose, address.stream), address.step);
+  Stream const stream = Stream::at(address, purpose);
   for (std::int64_t i = 0; i < count; ++i) {
     Block4 const b =
         stream.block(static_cast<std::uint32_t>(ordinal[i]), static_cast<std::uint64_t>(entity[i]));

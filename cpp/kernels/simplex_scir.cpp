@@ -18,6 +18,7 @@
 
 #include "sgmc/distributions.hpp"
 #include "sgmc/kernels.hpp"
+#include "sgmc/lanes.hpp"
 #include "sgmc/rows.hpp"
 
 namespace sgmc::SGMC_ISA {
@@ -25,8 +26,6 @@ namespace {
 
 constexpr float kInversion = 10.0f;  // Poisson rates up to here are inverted
 constexpr float kNoncentral = 1.5f;  // shapes from here on are drawn without a count
-
-SGMC_INLINE std::uint32_t first_lanes(std::int64_t n) { return n >= 16 ? 0xffffu : (1u << n) - 1u; }
 
 /// Sixteen cells of a queue, with up to three values each; harmless filling where not `used`.
 struct Waiting {
@@ -56,6 +55,11 @@ struct Queue {
     compress(z + n, m, c);
     push(m, cells, a, b);
   }
+  /// Ends the waiting: who was never accepted has parameters that are no numbers.
+  SGMC_INLINE void give_up(float* to) {
+    for (std::int64_t i = 0; i < n; ++i) to[cell[i]] = __builtin_nanf("");
+    n = 0;
+  }
   /// Calls fn for all that wait now, sixteen at a time. It may push back those that wait on: never
   /// more than it was given, so that what it has not seen stays.
   template <class F>
@@ -65,7 +69,7 @@ struct Queue {
     for (std::int64_t i = 0; i < waiting; i += 16) {
       Waiting q{load_u(cell + i), load(x + i), load(y + i), load(z + i), 0xffffu};
       if (std::int64_t const left = waiting - i; left < 16) {
-        M16 const real = iota() < u16(static_cast<std::uint32_t>(left));
+        M16 const real = real_lanes(left, 0);
         q = {select(real, q.cell, u16(0u)), select(real, q.x, f16(1.0f)),
              select(real, q.y, f16(1.0f)), select(real, q.z, f16(1.0f)), first_lanes(left)};
       }
@@ -118,7 +122,7 @@ SGMC_INLINE void scatter(float* to, Waiting const& q, F16 value) {
 /// cells that may have N > 0 or have shape >= 1 (rate, v, shape), `open` those whose small gamma
 /// wants the exact test (u, w, shape).
 template <bool Counts>
-SGMC_INLINE void first_pass(Row const& row, std::uint32_t first_cell, float* fresh,
+SGMC_INLINE void first_pass(Row<float> const& row, std::uint32_t first_cell, float* fresh,
                             RowsTask const& task, RowWords words, Queue& busy, Queue& open) {
   F16 rate = f16(static_cast<float>(row.keep / row.take));
   F16 const one = f16(1.0f);
@@ -151,8 +155,7 @@ SGMC_INLINE void first_pass(Row const& row, std::uint32_t first_cell, float* fre
 void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) noexcept {
   auto const stream = [&](std::uint32_t nth) {  // pass, small gamma, Poisson, gamma
     auto const purpose = static_cast<Purpose>(static_cast<std::uint32_t>(task.purpose) + nth);
-    return Stream::make(task.address.seed, task.address.chain,
-                        stream_purpose(purpose, task.address.stream), task.address.step);
+    return Stream::at(task.address, purpose);
   };
   Stream const pass = stream(0), small_stream = stream(1), count_stream = stream(2),
                gamma_stream = stream(3);
@@ -167,7 +170,7 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
 
   std::uint32_t first_cell = 0;
   Rows rows(g, task);
-  for (Row row; rows.next(row); first_cell += cells.stride) {
+  for (Row<float> row; rows.next(row); first_cell += cells.stride) {
     word[first_cell / cells.stride] = static_cast<std::int32_t>(row.word);
     if (!(row.take > 0.0)) continue;  // up to date already
     RowWords const words = RowWords::make(pass, static_cast<std::uint64_t>(row.word));
@@ -198,7 +201,7 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
     few.push(q.used & ~without & ~large, q.cell, q.x, q.y, q.z);
   });
   few.drain([&](Waiting const& q) { counted(q.used, q.cell, q.z + poisson_inversion(q.x, q.y)); });
-  for (std::uint32_t attempt = 0; many.n > 0; ++attempt)
+  for (std::uint32_t attempt = 0; many.n > 0 && attempt < kAttempts; ++attempt)
     many.drain([&](Waiting const& q) {
       Words const w = cells.words(count_stream, q.cell, attempt);
       M16 ok;
@@ -207,7 +210,7 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
       many.push(q.used & ~lanes(ok), q.cell, q.x, q.y);
     });
 
-  for (std::uint32_t attempt = 0; gamma.n > 0; ++attempt)
+  for (std::uint32_t attempt = 0; gamma.n > 0 && attempt < kAttempts; ++attempt)
     gamma.drain([&](Waiting const& q) {
       Words const w = cells.words(gamma_stream, q.cell, attempt);
       F16 z, z_gamma;
@@ -221,7 +224,7 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
       scatter(fresh, q, x);
       gamma.push(q.used & ~lanes(ok), q.cell, q.x, q.y);
     });
-  for (std::uint32_t attempt = 0; small.n > 0; ++attempt)
+  for (std::uint32_t attempt = 0; small.n > 0 && attempt < kAttempts; ++attempt)
     small.drain([&](Waiting const& q) {
       Words const w = cells.words(small_stream, q.cell, attempt);
       M16 ok;
@@ -229,11 +232,14 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
       scatter(fresh, q, x);
       small.push(q.used & ~lanes(ok), q.cell, q.x);
     });
+  many.give_up(fresh);
+  gamma.give_up(fresh);
+  small.give_up(fresh);
 
   Finish finish(task);
   Rows again(g, task);
   float const* from = fresh;
-  for (Row row; again.next(row); from += task.stride) {
+  for (Row<float> row; again.next(row); from += task.stride) {
     if (!(row.take > 0.0)) continue;
     finish.expect(row);
     F16 c = f16(static_cast<float>(row.take));

@@ -8,9 +8,7 @@
 namespace sgmc::SGMC_ISA {
 
 void simplex_scir_log(double* log_g, double const* shape, LogRowsTask const& task) noexcept {
-  Stream const stream =
-      Stream::make(task.address.seed, task.address.chain,
-                   stream_purpose(Purpose::scir_log, task.address.stream), task.address.step);
+  Stream const stream = Stream::at(task.address, Purpose::scir_log);
   std::int64_t const columns = task.columns;
   for (std::int64_t w = task.begin; w < task.end; ++w)
     for (std::int64_t k = 0; k < columns; ++k) {

@@ -11,7 +11,8 @@ namespace {
 
 /// One row; where it was not seen, N = 0.
 template <bool Seen>
-SGMC_INLINE void step_row(Row const& row, float const* ratio, Noise& noise, RowsTask const& task) {
+SGMC_INLINE void step_row(Row<float> const& row, float const* ratio, Noise& noise,
+                          RowsTask const& task) {
   float const h = static_cast<float>(task.h);
   F16 const step = f16(h), variance = f16(2.0f * h), eta = f16(task.eta), one = f16(1.0f);
   for (std::int64_t k = 0; k < task.stride; k += 16) {
@@ -30,15 +31,12 @@ SGMC_INLINE void step_row(Row const& row, float const* ratio, Noise& noise, Rows
 
 }  // namespace
 
-void simplex_sgrld(float* g, float const* ratio, RowsTask const& task,
-                   RowsScratch const&) noexcept {
-  Stream const stream =
-      Stream::make(task.address.seed, task.address.chain,
-                   stream_purpose(Purpose::sgrld_noise, task.address.stream), task.address.step);
+void simplex_sgrld(float* g, float const* ratio, RowsTask const& task) noexcept {
+  Stream const stream = Stream::at(task.address, task.purpose);
   Noise noise(RowWords::make(stream, static_cast<std::uint64_t>(task.begin)));
   Finish finish(task);
   Rows rows(g, task);
-  for (Row row; rows.next(row);) {
+  for (Row<float> row; rows.next(row);) {
     if (row.counts)
       step_row<true>(row, ratio, noise, task);
     else

@@ -8,6 +8,7 @@
 
 #include "sgmc/distributions.hpp"
 #include "sgmc/kernels.hpp"
+#include "sgmc/lanes.hpp"
 #include "sgmc/noise.hpp"
 #include "sgmc/rows.hpp"
 
@@ -21,21 +22,15 @@ SGMC_INLINE F16 weight(F16 y, F16 shift) {
   return exp(y - shift);
 }
 
-SGMC_INLINE M16 real_topics(RowsTask const& task, std::int64_t k) {
-  return iota() < u16(static_cast<std::uint32_t>(task.topics - k));  // signed
-}
-
 template <bool Approximate>
 void step(float* y, RowsTask const& task, ColumnsTask const& columns, std::int64_t reference) {
-  Stream const stream =
-      Stream::make(task.address.seed, task.address.chain,
-                   stream_purpose(Purpose::smld_noise, task.address.stream), task.address.step);
+  Stream const stream = Stream::at(task.address, task.purpose);
   Noise noise(RowWords::make(stream, static_cast<std::uint64_t>(task.begin)));
   F16 const h = f16(static_cast<float>(task.h)), eta = f16(task.eta), zero = f16(0.0f);
   F16 const variance = f16(static_cast<float>(2.0 * task.h));
   for (std::int64_t k = 0; k < task.stride; ++k) task.sums[k] = 0.0;
   Rows rows(y, task);
-  for (Row row; rows.next(row);)
+  for (Row<float> row; rows.next(row);)
     for (std::int64_t k = 0; k < task.stride; k += 16) {
       F16 squared;
       F16 const direction = noise.next(squared), shift = load(columns.step + k);
@@ -43,7 +38,7 @@ void step(float* y, RowsTask const& task, ColumnsTask const& columns, std::int64
       F16 const phi = weight<Approximate>(old, shift) * load(columns.scale + k);
       F16 const shape = row.counts ? eta + load_scaled(row.counts + k, task.factor) : eta;
       F16 const drift = shape - load(columns.total + k) * phi;
-      M16 const real = real_topics(task, k);
+      M16 const real = real_lanes(task.topics, k);
       F16 moved = old + (h * drift + sqrt(variance * squared) * direction);
       moved = row.word == reference ? zero : select(real, moved, zero);
       store(row.g + k, moved);
@@ -63,15 +58,15 @@ void simplex_smld(float* y, RowsTask const& task, ColumnsTask const& columns,
 }
 
 void simplex_smld_phi(float const* y, std::int32_t const* rows, std::int64_t begin,
-                      std::int64_t end, float* out, RowsTask const& task,
+                      std::int64_t end, float* out, std::int64_t stride, std::int32_t topics,
                       ColumnsTask const& columns, bool approximate) noexcept {
   for (std::int64_t i = begin; i < end; ++i) {
-    float const* const row = y + (rows ? rows[i] : i) * task.stride;
-    for (std::int64_t k = 0; k < task.stride; k += 16) {
+    float const* const row = y + (rows ? rows[i] : i) * stride;
+    for (std::int64_t k = 0; k < stride; k += 16) {
       F16 const shift = load(columns.step + k), old = load(row + k);
       F16 const v = approximate ? weight<true>(old, shift) : weight<false>(old, shift);
       F16 const phi = max(v * load(columns.scale + k), f16(kPhiFloor));
-      store(out + i * task.stride + k, select(real_topics(task, k), phi, f16(0.0f)));
+      store(out + i * stride + k, select(real_lanes(topics, k), phi, f16(0.0f)));
     }
   }
 }

@@ -19,14 +19,12 @@ namespace sgmc::SGMC_ISA {
 
 void simplex_tlasgr(float const* g, float* x, RowsTask const& task,
                     ColumnsTask const& columns) noexcept {
-  Stream const stream =
-      Stream::make(task.address.seed, task.address.chain,
-                   stream_purpose(Purpose::tlasgr_noise, task.address.stream), task.address.step);
+  Stream const stream = Stream::at(task.address, task.purpose);
   Noise noise(RowWords::make(stream, static_cast<std::uint64_t>(task.begin)));
   F16 const two = f16(2.0f), eta = f16(task.eta);
   Finish finish(task);
-  Rows rows(const_cast<float*>(g), task);
-  for (Row row; rows.next(row);) {
+  Rows rows(g, task);
+  for (Row<float const> row; rows.next(row);) {
     float* const to = x + row.word * task.stride;
     for (std::int64_t k = 0; k < task.stride; k += 16) {
       F16 squared;
@@ -45,7 +43,7 @@ void simplex_project(float* g, float const* x, RowsTask const& task,
                      ColumnsTask const& columns) noexcept {
   Finish finish(task);
   Rows rows(g, task);
-  for (Row row; rows.next(row);) {
+  for (Row<float> row; rows.next(row);) {
     float const* const from = x + row.word * task.stride;
     for (std::int64_t k = 0; k < task.stride; k += 16) {
       F16 const phi = load(row.g + k) * load(columns.scale + k);

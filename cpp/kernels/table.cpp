@@ -1,4 +1,4 @@
-// The kernels of one instruction set, in a row.
+// The kernels of one instruction set, by name.
 #include "sgmc/kernels.hpp"
 
 #define SGMC_STRING_(x) #x
@@ -15,13 +15,13 @@ void row_mass(float const*, std::int64_t, std::int64_t, std::int64_t, float*) no
 void spread_bucket(float const*, std::int64_t, float, std::int64_t, std::int64_t*) noexcept;
 void simplex_scir(float*, RowsTask const&, RowsScratch const&) noexcept;
 void simplex_scir_log(double*, double const*, LogRowsTask const&) noexcept;
-void simplex_sgrld(float*, float const*, RowsTask const&, RowsScratch const&) noexcept;
+void simplex_sgrld(float*, float const*, RowsTask const&) noexcept;
 void simplex_tlasgr(float const*, float*, RowsTask const&, ColumnsTask const&) noexcept;
 void simplex_project(float*, float const*, RowsTask const&, ColumnsTask const&) noexcept;
 void simplex_smld(float*, RowsTask const&, ColumnsTask const&, std::int64_t, bool) noexcept;
 void simplex_smld_phi(float const*, std::int32_t const*, std::int64_t, std::int64_t, float*,
-                      RowsTask const&, ColumnsTask const&, bool) noexcept;
-void simplex_relax(float*, RowsTask const&, RowsScratch const&) noexcept;
+                      std::int64_t, std::int32_t, ColumnsTask const&, bool) noexcept;
+void simplex_relax(float*, RowsTask const&) noexcept;
 void simplex_start(float*, float, RowsTask const&) noexcept;
 void dirichlet_start(float*, float, RowsTask const&) noexcept;
 void dirichlet_weights(float const*, std::int32_t const*, std::int64_t, std::int64_t, float*,
@@ -44,35 +44,49 @@ void philox_blocks(std::uint32_t const*, std::uint32_t const*, std::int64_t,
 void row_words(std::uint32_t const*, std::int64_t, std::uint32_t*) noexcept;
 
 KernelTable const& table() noexcept {
-  static constexpr KernelTable kernels{SGMC_STRING(SGMC_ISA),
-                                       documents_gibbs,
-                                       documents_deep,
-                                       documents_mean_field,
-                                       documents_collapsed,
-                                       documents_mixture,
-                                       row_mass,
-                                       spread_bucket,
-                                       simplex_scir,
-                                       simplex_scir_log,
-                                       simplex_sgrld,
-                                       simplex_tlasgr,
-                                       simplex_project,
-                                       simplex_smld,
-                                       simplex_smld_phi,
-                                       simplex_relax,
-                                       simplex_start,
-                                       dirichlet_start,
-                                       dirichlet_weights,
-                                       simplex_phi,
-                                       simplex_add_phi,
-                                       predictive,
-                                       permute,
-                                       uniforms,
-                                       tables_of,
-                                       latent_counts,
-                                       draw,
-                                       philox_blocks,
-                                       row_words};
+  static constexpr KernelTable kernels{
+      .name = SGMC_STRING(SGMC_ISA),
+      .documents =
+          {
+              .gibbs = documents_gibbs,
+              .deep = documents_deep,
+              .mean_field = documents_mean_field,
+              .collapsed = documents_collapsed,
+              .mixture = documents_mixture,
+              .row_mass = row_mass,
+              .spread_bucket = spread_bucket,
+              .predictive = predictive,
+          },
+      .simplex =
+          {
+              .scir = simplex_scir,
+              .scir_log = simplex_scir_log,
+              .sgrld = simplex_sgrld,
+              .tlasgr = simplex_tlasgr,
+              .project = simplex_project,
+              .smld = simplex_smld,
+              .relax = simplex_relax,
+              .start = simplex_start,
+              .dirichlet_start = dirichlet_start,
+              .phi = simplex_phi,
+              .smld_phi = simplex_smld_phi,
+              .dirichlet_weights = dirichlet_weights,
+              .add_phi = simplex_add_phi,
+          },
+      .random =
+          {
+              .permute = permute,
+              .uniforms = uniforms,
+              .tables = tables_of,
+          },
+      .testing =
+          {
+              .draw = draw,
+              .latent_counts = latent_counts,
+              .philox = philox_blocks,
+              .row_words = row_words,
+          },
+  };
   return kernels;
 }
 

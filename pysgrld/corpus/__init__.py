@@ -9,30 +9,33 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pysgrld.corpus.options import CorpusOptions, Progress
+from pysgrld.corpus.listener import Listener, ReadingProgress
+from pysgrld.corpus.reading import CorpusOptions
 
 if TYPE_CHECKING:
-    from pysgrld.corpus.inputs import corpus_name, inputs_record
+    from pysgrld.corpus.inputs import corpus_name
     from pysgrld.corpus.open import open_corpus
+    from pysgrld.corpus.sources import stands_for
     from pysgrld.corpus.store import Corpus
     from pysgrld.corpus.summary import describe
 
 __all__ = [
     "Corpus",
     "CorpusOptions",
-    "Progress",
+    "Listener",
+    "ReadingProgress",
     "corpus_name",
     "describe",
-    "inputs_record",
     "open_corpus",
+    "stands_for",
 ]
 
 _HOMES = {
     "Corpus": "store",
     "corpus_name": "inputs",
     "describe": "summary",
-    "inputs_record": "inputs",
     "open_corpus": "open",
+    "stands_for": "sources",
 }
 
 

@@ -28,7 +28,7 @@ _LONGEST = 2**20
 
 
 def _second_and_third_bytes() -> npt.NDArray[np.bool_]:
-    """Pairs of bytes that a mark may have behind the byte in which it begins."""
+    """Return the pairs of bytes that a block mark may have behind the byte in which it begins."""
     table = np.zeros(2**16, np.bool_)
     for mark in (_BLOCK, _END):
         for shift in range(8):
@@ -40,7 +40,7 @@ _TABLE = _second_and_third_bytes()
 
 
 class Rest(NamedTuple):
-    """What is left of a member that several threads have worked on.
+    """The part of a bzip2 member that is still to be decompressed after several threads stopped.
 
     Attributes
     ----------
@@ -55,8 +55,8 @@ class Rest(NamedTuple):
     given: int | None
 
 
-class Ahead:
-    """Threads that decompress the blocks which come next.
+class ParallelBzip2:
+    """A bzip2 file whose next blocks are decompressed by several threads.
 
     Parameters
     ----------
@@ -77,19 +77,19 @@ class Ahead:
         self._jobs: dict[int, Future[_Block]] = {}  # by bit
         self._header = b""
 
-    def __enter__(self) -> Ahead:
+    def __enter__(self) -> ParallelBzip2:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
     def begun(self, head: bytes) -> bytes:
-        """Count what was read before."""
+        """Count bytes of the file that somebody else has read before."""
         self._read += len(head)
         return head
 
     def raw(self, size: int) -> bytes:
-        """Read on."""
+        """Read more of the file."""
         data = self._raw(size)
         self._read += len(data)
         return data
@@ -135,7 +135,7 @@ class Ahead:
         return self._window[len(self._window) - (self._read - place) :]
 
     def _bits(self, at: int, count: int) -> int | None:
-        """So many bits of the file; None if it ends before."""
+        """Return some bits of the file as a number; None if the file ends before."""
         end = at + count
         piece = self._from(at // 8)[: (end + 7) // 8 - at // 8]
         if 8 * (at // 8 + len(piece)) < end:
@@ -143,7 +143,7 @@ class Ahead:
         return int.from_bytes(piece, "big") >> -end % 8 & ((1 << count) - 1)
 
     def _forget(self, at: int) -> None:
-        """Leave behind what is before a bit."""
+        """Forget what was read of the file before a bit."""
         self._window = self._from(at // 8)
         self._marks = {bit: kind for bit, kind in self._marks.items() if bit >= at}
         for bit in [bit for bit in self._jobs if bit < at]:
@@ -189,7 +189,7 @@ class Ahead:
         self._searched = max(start, self._read - 6)
 
     def _header_before(self, begin: int) -> bytes:
-        """The header of the member that a block seems to belong to."""
+        """Return the header of the member that a block seems to belong to."""
         place = begin // 8
         if begin % 8 == 0 and place - 4 >= self._read - len(self._window):
             header = self._from(place - 4)[:4]
@@ -200,7 +200,7 @@ class Ahead:
     # -- going on without threads ---------------------------------------------------------------
 
     def _resumed(self, header: bytes, at: int, checksum: int, given: int) -> Rest:
-        """The rest of a member as a stream whose checksum is right at its end."""
+        """Return the rest of a member as a stream whose checksum is right at its end."""
         content, made_up = _with_checksum(header, checksum, at % 8)
         data = self._from(at // 8)
         if at % 8 and data:
@@ -210,7 +210,7 @@ class Ahead:
 
 
 class _Block:
-    """One block, begun: a piece of it, and who decompresses the others."""
+    """One block under way: its first piece, and the decompressor that gives the others."""
 
     def __init__(self, stream: bytes, checksum: int, end: int, step: int) -> None:
         self._engine = bz2.BZ2Decompressor()
@@ -227,7 +227,7 @@ class _Block:
         return self._engine.eof
 
     def pieces(self, step: int) -> Generator[bytes, None, None]:
-        """What it holds, as far as it can be decompressed."""
+        """Yield the content of the block, as far as it can be decompressed."""
         piece = self._first
         while piece is not None:
             if piece:
@@ -241,7 +241,7 @@ class _Block:
 
 
 def _decompress(piece: bytes, header: bytes, begin: int, end: int, step: int) -> _Block:
-    """Make bits ``begin % 8`` and on of `piece`, which are the file's from begin to end, a stream."""
+    """Begin to decompress the block in bits ``begin`` to ``end`` of the file, which `piece` holds."""
     shift, length = begin % 8, end - begin
     data: npt.NDArray[np.uint8] = np.frombuffer(piece + b"\0", np.uint8)
     if shift:
@@ -258,7 +258,7 @@ def _decompress(piece: bytes, header: bytes, begin: int, end: int, step: int) ->
 
 
 def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, bytes]:
-    """A stream without its end, of one small block with a given checksum.
+    """Make a bzip2 stream, without its end, of one small block with a given checksum.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
 
 
 def _advanced(register: int, data: bytes) -> int:
-    """The register of bzip2's cyclic redundancy check after some more bytes."""
+    """Return the register of bzip2's cyclic redundancy check after some more bytes."""
     for byte in data:
         register ^= byte << 24
         for _ in range(8):
@@ -295,7 +295,7 @@ def _advanced(register: int, data: bytes) -> int:
 
 
 def _four_more(register: int, checksum: int) -> bytes:
-    """The four bytes after which the check is `checksum`: 32 steps back from there."""
+    """Return the four bytes after which the check is `checksum`, found by 32 steps back."""
     wanted = checksum ^ _WORD
     for _ in range(32):
         wanted = (wanted ^ _POLYNOMIAL) >> 1 | 1 << 31 if wanted & 1 else wanted >> 1

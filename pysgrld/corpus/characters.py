@@ -1,4 +1,4 @@
-"""What this Python's Unicode says of characters, in pages of 256, as cpp/text wants it."""
+"""Classes of characters by this Python's Unicode, in pages of 256, as cpp/text wants them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SIZE = 5  # bytes of a folded character; no case folding is longer
 
 
 class Role(IntEnum):
-    """The same as in cpp/text/characters.hpp."""
+    """How the tokeniser treats a character; the numbers are those of cpp/text/characters.hpp."""
 
     SEPARATOR, LETTER, IDEOGRAPH, HIRAGANA, KATAKANA, SEVERAL = range(6)
 
@@ -47,7 +47,7 @@ def _described(code: int) -> bytes:
 
 
 def normal(text: str) -> str:
-    """The text in normal form C."""
+    """Return the text in normal form C."""
     return unicodedata.normalize("NFC", text)
 
 
@@ -63,7 +63,7 @@ def _role(folded: str) -> Role:
 
 @cache
 def _composing() -> frozenset[str]:
-    """Characters that may become one with what is before them.
+    """Return the characters that may become one with what is before them.
 
     Whatever composes comes of a character that decomposes, and is not the first of what that
     decomposes into. Most pages of Unicode have no such character, and to ask that is quick.

@@ -14,7 +14,7 @@ from typing import Any
 
 import zstandard
 
-from pysgrld.corpus.bzip2 import Ahead
+from pysgrld.corpus.bzip2 import ParallelBzip2
 from pysgrld.errors import SgmcError
 
 #: Most bytes that one step may give, however much a bomb would.
@@ -24,13 +24,13 @@ STEP = 2**20
 WINDOW = 2**27
 
 
-class DamagedError(Exception):
+class DamagedStreamError(Exception):
     """A compressed stream that is damaged; the message says how, `advice` what to do."""
 
     advice = "fetch or write it again"
 
 
-class TooLargeError(DamagedError):
+class StreamTooLargeError(DamagedStreamError):
     """A stream that holds more than was allowed."""
 
     advice = "allow more with --max-input if it is no bomb"
@@ -77,16 +77,16 @@ def blocks(
 
     Raises
     ------
-    DamagedError
+    DamagedStreamError
         If a stream is damaged, ends early, or is followed by something else.
-    TooLargeError
+    StreamTooLargeError
         If more than `limit` bytes would come out.
     """
     size = 0
     for block in _decompressed(raw, threads):
         size += len(block)
         if limit is not None and size > limit:
-            raise TooLargeError(f"the data expands to more than {limit} bytes")
+            raise StreamTooLargeError(f"the data expands to more than {limit} bytes")
         yield block
 
 
@@ -98,7 +98,7 @@ def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
         if not head.startswith(magic):
             continue
         if kind == "bzip2":
-            with Ahead(raw, threads, STEP) as ahead:
+            with ParallelBzip2(raw, threads, STEP) as ahead:
                 yield from _members(kind, magic, new, ahead.begun(head), ahead.raw, ahead)
         else:
             yield from _members(kind, magic, new, head, raw)
@@ -114,7 +114,7 @@ def _members(
     new: Callable[[], Any],
     data: bytes,
     raw: Callable[[int], bytes],
-    ahead: Ahead | None = None,
+    ahead: ParallelBzip2 | None = None,
 ) -> Iterator[bytes]:
     while True:
         try:
@@ -122,7 +122,7 @@ def _members(
         except SgmcError:
             raise  # of the file itself, not of what is in it
         except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError) as error:
-            raise DamagedError(f"the {kind} data is damaged ({_reason(error)})") from None
+            raise DamagedStreamError(f"the {kind} data is damaged ({_reason(error)})") from None
         while not (data := rest.lstrip(b"\0")):  # padding with zeros is legal
             rest = raw(STEP)
             if not rest:
@@ -130,7 +130,7 @@ def _members(
         while len(data) < len(magic) and (more := raw(STEP)):
             data += more
         if not data.startswith(magic):
-            raise DamagedError(f"something that is not {kind} follows the {kind} data")
+            raise DamagedStreamError(f"something that is not {kind} follows the {kind} data")
 
 
 def _member(
@@ -138,7 +138,7 @@ def _member(
     new: Callable[[], Any],
     data: bytes,
     raw: Callable[[int], bytes],
-    ahead: Ahead | None,
+    ahead: ParallelBzip2 | None,
 ) -> Generator[bytes, None, bytes]:
     """Decompress one member; returns the bytes after it."""
     given = 0  # bytes that another way has given already
@@ -171,7 +171,7 @@ def _one(
         if not len(pending):
             pending = memoryview(raw(STEP))
             if not len(pending):
-                raise DamagedError(f"the {kind} data ends early; the file was cut off")
+                raise DamagedStreamError(f"the {kind} data ends early; the file was cut off")
         piece, pending = bytes(pending[:portion]), pending[portion:]
         if kind == "zstd":
             out = engine.decompress(piece)

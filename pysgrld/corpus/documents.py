@@ -25,5 +25,5 @@ def store_documents(
         writer = workshop.writer("documents")
         writer.append(documents)
         writer.finish_corpus(vocabulary, provenance)
-        workshop.commit(writer)
+        workshop.commit(writer.folder)
     return Corpus.open(path)

@@ -8,9 +8,9 @@ import numpy as np
 
 from pysgrld.corpus._tokenize import tally
 from pysgrld.corpus.lexicon import Lexicon
-from pysgrld.corpus.reader import Step
+from pysgrld.corpus.steps import Step
 from pysgrld.corpus.vocabulary import Choice, Rules, choose, stop_words
-from pysgrld.corpus.write import Workshop, Writer, renumbered
+from pysgrld.corpus.write import Workshop, Writer, renumber
 from pysgrld.errors import CorpusError
 from pysgrld.types import Int64s
 
@@ -19,7 +19,7 @@ EMPTY = "no known word"
 
 
 class Intake:
-    """What is written down of a corpus under way.
+    """Writes the documents of a reading to disk, and makes a corpus of them at its end.
 
     Parameters
     ----------
@@ -35,6 +35,7 @@ class Intake:
         self.done = 0, 0  # the step that comes next: input and number
         self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)  # documents, tokens by word
         self.words_noted = 0
+        self.sources: list[dict[str, Any]] = []  # records of the inputs that were read to their end
         if workshop.record is None:
             self.writer = workshop.writer("read")
         else:
@@ -44,6 +45,8 @@ class Intake:
         """Write the documents of a step."""
         block = self.lexicon.take(step)
         self.done = step.input, step.number + 1
+        if step.source is not None:
+            self.sources.append(step.source)
         if block is None:
             return
         words = len(self.lexicon.dictionary)
@@ -55,11 +58,12 @@ class Intake:
     # ---- a reading that was interrupted
 
     def note(self) -> None:
-        """Record how far it is, so that another process can go on from here."""
+        """Record how far the reading is, so that another process can go on from here."""
         words = self.lexicon.dictionary.words(self.words_noted)
         self.words_noted += len(words)
         record = {
             "done": self.done,
+            "sources": self.sources,
             "lexicon": self.lexicon.record(),
             "words": self.words_noted,
             "writer": self.writer.flush(),
@@ -68,6 +72,7 @@ class Intake:
 
     def _restore(self, record: dict[str, Any]) -> None:
         self.done = record["done"][0], record["done"][1]
+        self.sources = record["sources"]
         self.words_noted = record["words"]
         self.writer = self.workshop.writer("read", record["writer"])
         grows = self.lexicon.fixed is None
@@ -94,7 +99,7 @@ class Intake:
         writer, removed = self.writer, dict[str, int]()
         if not lexicon.final:
             writer, words, removed = self._second(words)
-        told(lexicon, writer.tokens)
+        say_left_out(lexicon, writer.tokens)
         skipped = dict(sorted(lexicon.skipped.items()))
         if lexicon.empty and not lexicon.keep_empty:
             skipped[EMPTY] = lexicon.empty
@@ -107,10 +112,10 @@ class Intake:
             "vocabulary": {"from": lexicon.origin, "removed": removed},
         }
         writer.finish_corpus(words, provenance)
-        self.workshop.commit(writer)
+        self.workshop.commit(writer.folder)
 
     def _second(self, words: list[str]) -> tuple[Writer, list[str], dict[str, int]]:
-        """Read back what was written, over the words that stay."""
+        """Write the documents a second time, over the words that stay."""
         lexicon = self.lexicon
         built = lexicon.origin == "built"
         rules = Rules.of(self.options, built)
@@ -144,7 +149,7 @@ class Intake:
         remap[kept] = np.arange(len(kept), dtype=np.int32)
         writer = self.workshop.writer("corpus")
         for block in self.writer.blocks():
-            new = renumbered(block, remap, drop_empty=True)
+            new = renumber(block, remap, drop_empty=True)
             lexicon.empty += len(block) - len(new)
             writer.append(new)
         self.workshop.discard(self.writer)
@@ -163,8 +168,8 @@ class Intake:
         return why
 
 
-def told(lexicon: Lexicon, tokens: int) -> None:
-    """Say what was left out of a corpus, of which so many tokens are left."""
+def say_left_out(lexicon: Lexicon, tokens: int) -> None:
+    """Say which documents and tokens were left out of a corpus of so many tokens."""
     if lexicon.options.on_bad_document == "skip" and lexicon.skipped:
         what = ", ".join(f"{n} {reason}" for reason, n in sorted(lexicon.skipped.items()))
         lexicon.log(f"{lexicon.skipped.total()} bad documents skipped ({what})")
@@ -177,7 +182,7 @@ def told(lexicon: Lexicon, tokens: int) -> None:
 
 
 def _grown(array: Int64s, size: int) -> Int64s:
-    """The array with room for so many values, doubled so that growing is cheap."""
+    """Return the array with room for so many values, doubled so that growing is cheap."""
     if len(array) >= size:
         return array
     grown = np.zeros(max(size, 2 * len(array)), np.int64)

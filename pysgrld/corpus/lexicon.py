@@ -10,11 +10,11 @@ import numpy as np
 
 from pysgrld.corpus._tokenize import Dictionary
 from pysgrld.corpus.formats import Texts
-from pysgrld.corpus.options import CorpusOptions
-from pysgrld.corpus.reader import Heading, Step
-from pysgrld.corpus.stream import Bad
-from pysgrld.corpus.vocabulary import folded, read_vocabulary
-from pysgrld.corpus.write import renumbered
+from pysgrld.corpus.policy import BadDocuments
+from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.steps import Heading, Step
+from pysgrld.corpus.vocabulary import fold, read_vocabulary
+from pysgrld.corpus.write import renumber
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.types import Documents, Int32s
 
@@ -23,7 +23,7 @@ _PLAIN = ("kind", "numbers", "origin", "label", "documents", "empty", "unknown")
 
 
 class Lexicon:
-    """Words, and what was left out because of them.
+    """The words of a corpus under way, with counts of what they leave out.
 
     Three situations: the words of a trained run (`match`), a given vocabulary of text, or a
     dictionary that grows: with each word of a text (``built``), or each vocabulary of counts.
@@ -53,20 +53,22 @@ class Lexicon:
     """
 
     def __init__(
-        self, options: CorpusOptions, match: Sequence[str] | None, keep_empty: bool,
+        self,
+        options: CorpusOptions,
+        match: Sequence[str] | None,
+        keep_empty: bool,
         log: Callable[[str], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.options, self.match, self.keep_empty, self.log = options, match, keep_empty, log
-        self.bad = Bad(options.on_bad_document == "skip")
+        self.bad = BadDocuments(options.on_bad_document == "skip")
         self.kind: str | None = None
         self.numbers: bool | None = None
         self.label = ""
         self.documents = self.empty = self.unknown = 0
-        given = (
+        self.chosen = (
             None if options.vocab is None or match is not None else read_vocabulary(options.vocab)
         )
-        self.given = given
-        self.fixed = match if match is not None else given
+        self.fixed = match if match is not None else self.chosen
         self.origin = "" if self.fixed is None else "run" if match is not None else options.vocab
         self.dictionary = Dictionary(self.fixed)
         self._places: Int32s | None = None  # of the words of the input under way
@@ -84,7 +86,7 @@ class Lexicon:
         )
 
     def take(self, step: Step) -> Documents | None:
-        """Bring a step over the dictionary, and account for it.
+        """Number the words of a step's documents, and count what is left out of them.
 
         Returns
         -------
@@ -114,7 +116,7 @@ class Lexicon:
             lost = block.indices < 0
             self.unknown += int(block.counts[lost].sum(dtype=np.int64))
         if self.final or self.fixed is not None:
-            block = renumbered(block, None, drop_empty=False)
+            block = renumber(block, None, drop_empty=False)
         self.documents += len(block)
         lengths = np.diff(block.indptr)
         if not lengths.all():
@@ -125,7 +127,7 @@ class Lexicon:
         return block
 
     def _begin(self, heading: Heading, label: str) -> None:
-        """Go on to another input.
+        """Begin another input.
 
         Text and counts do not mix: their words are different things.
         """
@@ -158,8 +160,8 @@ class Lexicon:
                 "--vocab: these documents are matched to the words of a trained run, "
                 "so there is no vocabulary to choose"
             )
-        if self.given is not None and self.options.token_pattern is None:
-            never = sum(word != folded(word) for word in self.given)
+        if self.chosen is not None and self.options.token_pattern is None:
+            never = sum(word != fold(word) for word in self.chosen)
             if never:
                 self.log(
                     f"warning: {never} words of {self.options.vocab} can never occur, because "
@@ -167,7 +169,7 @@ class Lexicon:
                 )
 
     def places(self, words: Sequence[str]) -> Int32s:
-        """Ids of words in the dictionary: new ones if it grows, else -1 for unknown words."""
+        """Return ids of words in the dictionary: new ones if it grows, else -1 for unknown words."""
         encoded = [word.encode() for word in words]
         ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
         placed: Int32s = self.dictionary.place(b"".join(encoded), ends)
@@ -195,7 +197,7 @@ class Lexicon:
     # ---- a reading that was interrupted
 
     def record(self) -> dict[str, Any]:
-        """Plain values from which, with the words, `restore` makes the same lexicon."""
+        """Return plain values from which `restore`, given the words, makes an equal lexicon."""
         return {name: getattr(self, name) for name in _PLAIN} | {"skipped": dict(self.skipped)}
 
     def restore(self, record: dict[str, Any], words: Sequence[str]) -> None:

@@ -6,16 +6,18 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 
-from pysgrld.corpus.inputs import inputs_record, missing, texts_of_folder
+from pysgrld.corpus.inputs import texts_of_folder
 from pysgrld.corpus.intake import Intake
 from pysgrld.corpus.lexicon import Lexicon
-from pysgrld.corpus.options import CorpusOptions, Progress
-from pysgrld.corpus.reader import Step, read
+from pysgrld.corpus.lines import size_of
+from pysgrld.corpus.listener import ReadingProgress
+from pysgrld.corpus.names import missing
+from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.sources import look, recipe
+from pysgrld.corpus.steps import Step, read
 from pysgrld.corpus.store import Corpus, is_stored
-from pysgrld.corpus.stream import size_of
 from pysgrld.corpus.write import Workshop
 from pysgrld.errors import Interrupted, UsageError
 
@@ -31,7 +33,7 @@ def open_corpus(
     match: Sequence[str] | None = None,
     threads: int = 1,
     resumable: bool = False,
-    notify: Callable[[Progress], None] | None = None,
+    notify: Callable[[ReadingProgress], None] | None = None,
     log: Callable[[str], None] | None = None,
 ) -> Corpus:
     """Turn inputs into one stored corpus and open it.
@@ -80,9 +82,10 @@ def open_corpus(
     if untouched and len(inputs) == 1 and is_stored(Path(inputs[0])):
         return Corpus.open(inputs[0])
     check_inputs(inputs)
-    provenance = {"inputs": inputs_record(inputs), "options": asdict(options)}
+    read_by = recipe(options)
+    identity = read_by | {"inputs": [look(path) for path in inputs]}
     resumable = resumable and all(_is_regular(path) for path in inputs)
-    with Workshop(Path(store), provenance if resumable else None) as workshop:
+    with Workshop(Path(store), identity if resumable else None) as workshop:
         lexicon = Lexicon(options, match, match is not None, say)
         lexicon.label = inputs[0] if len(inputs) == 1 else f"{inputs[0]} and {len(inputs) - 1} more"
         intake = Intake(lexicon, workshop)
@@ -90,12 +93,17 @@ def open_corpus(
             say(f"goes on after {lexicon.documents:,} documents that were read before")
         meter = Meter(inputs, notify)
         steps = read(
-            inputs, options, keep_empty=lexicon.keep_empty, threads=threads,
-            waiting=lambda: meter.tell(lexicon), done=intake.done, scratch=workshop.folder,
-        )  # fmt: skip
+            inputs,
+            options,
+            keep_empty=lexicon.keep_empty,
+            threads=threads,
+            waiting=lambda: meter.show(lexicon),
+            done=intake.done,
+            scratch=workshop.folder,
+        )
         with closing(steps):
             _fill(intake, steps, meter)
-        intake.finish(provenance)
+        intake.finish({"inputs": intake.sources} | read_by)
     return Corpus.open(store)
 
 
@@ -105,7 +113,7 @@ def _fill(intake: Intake, steps: Iterable[Step], meter: Meter) -> None:
         for step in steps:
             intake.add(step)
             meter.read += step.size
-            meter.tell(intake.lexicon)
+            meter.show(intake.lexicon)
             if time.monotonic() - noted > NOTE_EVERY:
                 intake.note()
                 noted = time.monotonic()
@@ -115,7 +123,7 @@ def _fill(intake: Intake, steps: Iterable[Step], meter: Meter) -> None:
 
 
 def check_inputs(inputs: Sequence[str]) -> None:
-    """Say what is missing before anything is read.
+    """Refuse inputs that are missing before anything is read.
 
     Raises
     ------
@@ -142,7 +150,7 @@ def _is_regular(path: str) -> bool:
 
 
 class Meter:
-    """Bytes taken from files so far.
+    """Counts the bytes taken from files, and reports them.
 
     Parameters
     ----------
@@ -151,7 +159,9 @@ class Meter:
         To be told.
     """
 
-    def __init__(self, inputs: Sequence[str], notify: Callable[[Progress], None] | None) -> None:
+    def __init__(
+        self, inputs: Sequence[str], notify: Callable[[ReadingProgress], None] | None
+    ) -> None:
         self.notify, self.read = notify, 0
         self.total: int | None = 0
         if notify is not None:
@@ -165,12 +175,12 @@ class Meter:
                     size = size_of(file)
                     self.total = None if size is None or self.total is None else self.total + size
 
-    def tell(self, lexicon: Lexicon) -> None:
-        """Say how far it is."""
+    def show(self, lexicon: Lexicon) -> None:
+        """Report how far the reading is."""
         if self.notify is not None:
             documents = lexicon.documents + (0 if lexicon.keep_empty else lexicon.skipped.total())
-            self.notify(Progress(self.read, self.total, documents))
+            self.notify(ReadingProgress(self.read, self.total, documents))
 
 
 def _nobody(line: str) -> None:
-    """Where lines go that nobody asked for."""
+    """Drop a line that nobody asked for."""

@@ -7,11 +7,12 @@ cut or changed while it is used must end in a sentence, and a page that is gone 
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import mmap
 import os
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus._gather import CUT, gather
-from pysgrld.corpus.inputs import missing
+from pysgrld.corpus.digests import digest
+from pysgrld.corpus.names import missing
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.errors import CorpusError, SgmcError
 from pysgrld.types import Array, Documents, Int32s, Int64s
@@ -31,6 +33,9 @@ ARRAYS: dict[str, np.dtype[Any]] = {
     "indices": np.dtype("<i4"),
     "counts": np.dtype("<i4"),
 }
+
+#: The files of a stored corpus, by which it is whole.
+PARTS = (*(f"{name}.npy" for name in ARRAYS), "vocab.txt", "meta.json")
 
 #: Entries that are looked at together: some ten megabytes.
 BLOCK = 2**20
@@ -67,7 +72,7 @@ class Corpus:
         files: dict[str, Pieces],
     ) -> None:
         self.path, self.vocabulary = path, vocabulary
-        self._files = files
+        self._files, self._written = files, meta.get("files")
         self.indptr, self.indices, self.counts = indptr, indices, counts
         self.documents, self.words = len(indptr) - 1, len(vocabulary)
         self.tokens: int = meta["tokens"]
@@ -83,6 +88,9 @@ class Corpus:
     @classmethod
     def open(cls, path: str | Path) -> Corpus:
         """Open a stored corpus and check every number in it, in blocks.
+
+        The vocabulary must be what was written, by its SHA-256, and so must arrays that have another
+        size or time of modification than they had then.
 
         Parameters
         ----------
@@ -115,7 +123,35 @@ class Corpus:
         tokens = corpus._check()
         if tokens != corpus.tokens:
             raise _damaged(path, f"tokens: {corpus.tokens} expected, {tokens} found")
+        corpus.verify(whole=False)
         return corpus
+
+    def verify(self, *, whole: bool = True) -> None:
+        """Check that the corpus is what was written: every byte of it, by SHA-256.
+
+        Parameters
+        ----------
+        whole : bool
+            Also arrays that have the size and the time of modification that they had then.
+
+        Raises
+        ------
+        CorpusError
+            If a file was changed.
+        """
+        written = self._written if isinstance(self._written, dict) else {}
+        digests = []
+        for name in PARTS[:-1]:
+            path, said = self.path / name, written.get(name) or {}
+            array = self._files.get(name.removesuffix(".npy"))
+            if not whole and array is not None and array.stamp == said.get("stamp"):
+                digests.append(str(said["sha256"]))
+                continue
+            digests.append(digest(path, skip=array.offset if array else 0))
+            if said.get("sha256", digests[-1]) != digests[-1]:
+                raise _damaged(self.path, f"{name} was changed since it was written")
+        if fingerprint_of(digests) != self.fingerprint:
+            raise _damaged(self.path, "it was changed since it was written")
 
     def take(self, ids: npt.ArrayLike) -> Documents:
         """Copy documents out of the corpus.
@@ -151,7 +187,7 @@ class Corpus:
         return Documents(indptr, indices, counts)
 
     def blocks(self, entries: int = BLOCK) -> Iterator[Documents]:
-        """All documents in order, about so many entries at a time (a document is never cut).
+        """Yield all documents in order, about so many entries at a time; none is ever cut.
 
         Raises
         ------
@@ -164,7 +200,7 @@ class Corpus:
             yield block
 
     def lengths(self) -> Int64s:
-        """Tokens of every document: (D,) int64."""
+        """Return the tokens of every document: (D,) int64."""
         return self._lengths
 
     @cached_property
@@ -179,7 +215,7 @@ class Corpus:
         return lengths
 
     def word_counts(self) -> Int64s:
-        """Occurrences of every word: (V,) int64."""
+        """Return the occurrences of every word: (V,) int64."""
         return self._word_counts
 
     @cached_property
@@ -189,11 +225,11 @@ class Corpus:
             np.add.at(
                 totals, self.indices[start : start + BLOCK], self.counts[start : start + BLOCK]
             )
-            let_go(self.indices, self.counts)
+            release_pages(self.indices, self.counts)
         return totals
 
     def _check(self) -> int:
-        """Check arrays blockwise; returns the number of tokens."""
+        """Check the arrays in blocks, and return the number of tokens."""
         nnz = len(self.indices)
         if self.indptr[0] != 0 or self.indptr[-1] != nnz:
             raise _damaged(self.path, "indptr.npy does not span the entries")
@@ -214,7 +250,7 @@ class Corpus:
             at = np.searchsorted(self.indptr, falls)
             if not np.array_equal(self.indptr[at], falls):
                 raise _damaged(self.path, "indices.npy does not increase within a document")
-            let_go(self.indptr, self.indices, self.counts)
+            release_pages(self.indptr, self.indices, self.counts)
         return tokens
 
 
@@ -228,17 +264,18 @@ class Pieces:
     """
 
     def __init__(self, path: Path, dtype: np.dtype[Any], offset: int) -> None:
-        self.path, self.dtype, self._offset = path, dtype, offset
+        self.path, self.dtype, self.offset = path, dtype, offset
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._fd)
-        self._size = os.fstat(self._fd).st_size
+        status = os.fstat(self._fd)
+        self._size, self.stamp = status.st_size, stamp_of(status)
 
     def read(self, starts: Int64s, lengths: Int64s) -> Array:
         """Copy the values ``starts[i]`` to ``starts[i] + lengths[i]``, one piece after the other."""
         width = self.dtype.itemsize
         out = np.empty(int(lengths.sum()), self.dtype)
         problem = gather(
-            self._fd, self._offset + width * starts, width * lengths, out.view(np.uint8)
+            self._fd, self.offset + width * starts, width * lengths, out.view(np.uint8)
         )
         if problem == CUT:
             raise _changed(self.path.parent, self.path.name)
@@ -252,6 +289,16 @@ class Pieces:
             raise _changed(self.path.parent, self.path.name)
 
 
+def stamp_of(status: os.stat_result) -> list[int]:
+    """Give what tells without reading that a file is what it was: its size and when it was changed."""
+    return [status.st_size, status.st_mtime_ns]
+
+
+def fingerprint_of(digests: Sequence[str]) -> str:
+    """Give the fingerprint of a corpus: of the SHA-256 of its arrays' values and its vocabulary."""
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
 def cut(
     indptr: Int64s, indices: Int32s, counts: Int32s, entries: int = BLOCK
 ) -> Iterator[Documents]:
@@ -262,11 +309,11 @@ def cut(
         stop = start + max(int(np.searchsorted(ends, indptr[start] + entries, "right")), 1)
         first, last = int(indptr[start]), int(indptr[stop])
         yield Documents(indptr[start : stop + 1] - first, indices[first:last], counts[first:last])
-        let_go(indptr, indices, counts)
+        release_pages(indptr, indices, counts)
         start = stop
 
 
-def let_go(*arrays: Array) -> None:
+def release_pages(*arrays: Array) -> None:
     """Unmap the pages of mapped arrays that were read: memory stays flat however long they are."""
     for array in arrays:
         base: Any = array

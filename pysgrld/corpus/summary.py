@@ -12,7 +12,7 @@ QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 
 
 def describe(corpus: Corpus, words: int = 20) -> dict[str, Any]:
-    """Figures of a corpus, as plain values.
+    """Describe a corpus by figures, as plain values.
 
     Parameters
     ----------

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus.options import (
+from pysgrld.corpus.lines import Lines
+from pysgrld.corpus.reading import (
     BUILT_MAX_DF,
     BUILT_MAX_VOCAB,
     BUILT_MIN_DF,
@@ -18,7 +19,6 @@ from pysgrld.corpus.options import (
     CorpusOptions,
 )
 from pysgrld.corpus.stopwords import ENGLISH
-from pysgrld.corpus.stream import Stream
 from pysgrld.errors import CorpusError, MissingInputError
 from pysgrld.types import Int64s
 
@@ -26,7 +26,7 @@ _LONGEST = 2**20  # bytes of a word that somebody else wrote; ours are as long a
 
 
 def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]:
-    """Read one word a line.
+    """Read a vocabulary file: one word a line.
 
     Parameters
     ----------
@@ -43,28 +43,28 @@ def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]
         If a line is blank, a word comes twice, or a line is not UTF-8; says which.
     """
     lines: dict[str, int] = {}
-    with Stream(path, 2**31 if exact else _LONGEST) as stream:
-        for block in stream.lines(_refuse):
+    with Lines(path, 2**31 if exact else _LONGEST) as source:
+        for block in source.lines(_refuse):
             for line in block.removesuffix(b"\n").split(b"\n"):
                 number = len(lines) + 1
                 try:
                     word = line.decode("utf-8")
                 except UnicodeDecodeError:
                     raise CorpusError(
-                        "not UTF-8; convert the vocabulary", stream.label, number
+                        "not UTF-8; convert the vocabulary", source.label, number
                     ) from None
                 if not exact:
                     word = word.strip()
                 if not word or "\0" in word:
                     what = "a NUL" if word else "a blank line"
                     raise CorpusError(
-                        f"{what} in a vocabulary; give one word a line", stream.label, number
+                        f"{what} in a vocabulary; give one word a line", source.label, number
                     )
                 if word in lines:
                     raise CorpusError(
                         f"{word[:40]!r} is in the vocabulary twice, first in line {lines[word]}; "
                         "take one out",
-                        stream.label,
+                        source.label,
                         number,
                     )
                 lines[word] = number
@@ -77,13 +77,13 @@ def _refuse(reason: str, message: str, path: str, line: int | None) -> None:
     raise CorpusError(f"{message}: this is no vocabulary", path, line)
 
 
-def folded(word: str) -> str:
-    """A word as the tokeniser writes it."""
+def fold(word: str) -> str:
+    """Return a word as the tokeniser writes it: casefolded, in normal form C."""
     return unicodedata.normalize("NFC", word).casefold()
 
 
 def stop_words(choice: str) -> frozenset[str]:
-    """Stop words by choice: "english", "none", or a file with one word a line."""
+    """Return the stop words of a choice: "english", "none", or a file with one word a line."""
     if choice == "none":
         return frozenset()
     if choice == "english":
@@ -93,11 +93,11 @@ def stop_words(choice: str) -> frozenset[str]:
             f"--stop-words {choice}: there is no such file; give english, none, "
             "or a file with one word a line"
         )
-    return frozenset(map(folded, read_vocabulary(choice)))
+    return frozenset(map(fold, read_vocabulary(choice)))
 
 
 class Rules(NamedTuple):
-    """What takes words out of a vocabulary, every default resolved.
+    """The rules that take words out of a vocabulary, every default resolved.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ _GIVEN = Rules("none", 0, 1.0, None)
 
 
 class Choice(NamedTuple):
-    """Which words stay.
+    """The words that stay in a vocabulary, and how many each rule took out.
 
     Attributes
     ----------

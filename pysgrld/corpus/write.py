@@ -16,12 +16,21 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from pysgrld.corpus.store import ARRAYS, FORMAT, VERSION, cut
+from pysgrld.corpus.store import ARRAYS, FORMAT, PARTS, VERSION, cut, fingerprint_of, stamp_of
 from pysgrld.errors import Interrupted, LockedError, OutputError, SgmcError, WriteError
+from pysgrld.run.files import fsync_folder, rename, temporary_name, write_new
+from pysgrld.run.lock_file import is_same
+from pysgrld.run.whole import refuse_full_folder, replace_file
 from pysgrld.types import Array, Documents, Int32s, Int64s
 
 _HEADER = 128
 _NOTE, _WORDS = "progress.json", "words.txt"
+
+#: An empty file by which a folder to work in is known: none without it is ever touched.
+MARKER = ".sgmc-work"
+
+#: What to do where something is already.
+ELSEWHERE = "remove it or choose another name"
 
 
 class ArrayFile:
@@ -50,13 +59,13 @@ class ArrayFile:
         self.size += len(values)
 
     def flush(self) -> int:
-        """Force all values to disk; gives their number."""
+        """Force all values to disk, and return their number."""
         self.file.flush()
         os.fsync(self.file.fileno())
         return self.size
 
     def finish(self) -> str:
-        """Write the header, force all of it to disk, and give the digest of the values."""
+        """Write the header, force all of it to disk, and return the digest of the values."""
         text = f"{{'descr': '{self.dtype.str}', 'fortran_order': False, 'shape': ({self.size},), }}"
         self.file.seek(0)
         self.file.write(b"\x93NUMPY\x01\x00" + (_HEADER - 10).to_bytes(2, "little"))
@@ -68,7 +77,7 @@ class ArrayFile:
 
 
 class Writer:
-    """Documents on their way to disk."""
+    """Writes documents to the arrays of a corpus."""
 
     def __init__(self, folder: Path, record: dict[str, Any] | None = None) -> None:
         """Begin in a new folder, or go on as `flush` has recorded it."""
@@ -91,26 +100,29 @@ class Writer:
         self.tokens += block.tokens
 
     def flush(self) -> dict[str, Any]:
-        """Force all to disk; gives what is needed to go on from here."""
+        """Force all to disk, and return what is needed to go on from here."""
         return {"tokens": self.tokens, "sizes": {n: f.flush() for n, f in self.files.items()}}
 
     def blocks(self) -> Iterator[Documents]:
-        """Read back what was written, some documents at a time."""
+        """Yield the documents that were written, some at a time."""
         parts = []
         for name, file in self.files.items():
             file.file.flush()
             path = self.folder / f"{name}.npy"
-            parts.append(np.memmap(path, file.dtype, "r", _HEADER, (file.size,)) if file.size
-                         else np.zeros(0, file.dtype))  # fmt: skip
+            parts.append(
+                np.memmap(path, file.dtype, "r", _HEADER, (file.size,))
+                if file.size
+                else np.zeros(0, file.dtype)
+            )
         indptr, indices, counts = (part.view(np.ndarray) for part in parts)
         return cut(indptr, indices, counts)
 
     def finish(self) -> list[str]:
-        """Close the arrays; gives their digests."""
+        """Close the arrays, and return their digests."""
         return [file.finish() for file in self.files.values()]
 
     def close(self) -> None:
-        """Let go of files after an error."""
+        """Close the files after an error."""
         for file in self.files.values():
             file.file.close()
 
@@ -119,6 +131,11 @@ class Writer:
         digests = self.finish()
         words = "".join(f"{word}\n" for word in vocabulary).encode()
         digests.append(hashlib.sha256(words).hexdigest())
+        self._write("vocab.txt", words)
+        files = {
+            name: {"sha256": found, "stamp": stamp_of((self.folder / name).stat())}
+            for name, found in zip(PARTS[:-1], digests, strict=True)
+        }
         meta = {
             "format": FORMAT,
             "version": VERSION,
@@ -126,18 +143,29 @@ class Writer:
             "words": len(vocabulary),
             "tokens": self.tokens,
             "nnz": self.nnz,
-            "fingerprint": hashlib.sha256("".join(digests).encode()).hexdigest(),
+            "fingerprint": fingerprint_of(digests),
+            "files": files,
             "provenance": provenance,
         }
-        _write(self.folder / "vocab.txt", words)
-        _write(self.folder / "meta.json", json.dumps(meta, indent=1).encode() + b"\n")
+        self._write("meta.json", json.dumps(meta, indent=1).encode() + b"\n")
+
+    def _write(self, name: str, data: bytes) -> None:
+        path = self.folder / name
+        path.unlink(missing_ok=True)  # of a process that was killed before it had committed
+        write_new(path, [data], "store")
 
 
 class Workshop:
-    """A temporary folder beside the place where a corpus shall lie.
+    """A folder beside the place where a corpus shall lie, in which it is put together.
 
-    It is removed on any error. Where `identity` is given it stays when the reading is interrupted,
-    or its process killed, and whoever comes with the same identity goes on from the last `note`.
+    ``.NAME.tmp`` beside ``NAME`` is held by the kernel's lock on itself, so that one process at a time
+    makes NAME. It is sgmc's by the empty file `MARKER` in it; one that has none, or is a link, is left
+    as it is and refused. Work that is not to be gone on with (no `identity`) lies in a folder of its own
+    within it, beside what a reading that was interrupted may have left.
+
+    The work is removed on any error. Where `identity` is given it stays when the reading is
+    interrupted, or its process killed, and whoever comes with the same identity goes on from the last
+    `note`; a reading of another identity begins anew in its place.
 
     Parameters
     ----------
@@ -148,43 +176,57 @@ class Workshop:
 
     Attributes
     ----------
+    folder : Path
+        Where to work.
     record : dict or None
         What `note` has recorded last; None at the beginning.
     """
 
     def __init__(self, store: Path, identity: dict[str, Any] | None = None) -> None:
         self.store, self.identity = store, identity
-        self.folder = store.with_name(f".{store.name}.tmp")
+        self.place = store.with_name(f".{store.name}.tmp")
+        self.folder = self.place
+        if identity is None:
+            self.folder = self.place / temporary_name("work")
         self.lock: int | None = None
         self.writers: list[Writer] = []
         self.record: dict[str, Any] | None = None
 
     def __enter__(self) -> Workshop:
-        if self.store.exists() and not (self.store.is_dir() and not any(self.store.iterdir())):
-            raise OutputError(f"{self.store}: is there already; remove it or choose another name")
+        refuse_full_folder(self.store, ELSEWHERE)
         try:
             self.store.parent.mkdir(parents=True, exist_ok=True)
-            self.folder.mkdir(exist_ok=True)
-            self.lock = os.open(self.folder, os.O_RDONLY)
-            _lock(self.lock)
+            self.lock = _hold(self.place)
             self.record = self._recorded()
-            if self.record is None:
-                for left in self.folder.iterdir():  # by a process that was killed
+            keep = {MARKER} if self._begins_anew() else {MARKER, _NOTE, _WORDS, "read", "corpus"}
+            for left in self.place.iterdir():  # by a process that was killed
+                if left.name not in keep:
                     shutil.rmtree(left) if left.is_dir() else left.unlink()
-        except BlockingIOError:
+            self.folder.mkdir(exist_ok=True)
+        except BaseException as error:
+            if self._held() and self.record is None and not self._noted():
+                shutil.rmtree(self.place, ignore_errors=True)
             self._unlock()
-            raise LockedError(f"{self.store}: another process is writing it") from None
-        except OSError as error:
-            self._unlock()
+            if isinstance(error, BlockingIOError):
+                raise LockedError(f"{self.store}: another process is writing it") from None
+            if not isinstance(error, OSError) or isinstance(error, SgmcError):
+                raise
             raise OutputError(f"{self.store}: cannot be created: {error.strerror}") from None
         return self
 
+    def _begins_anew(self) -> bool:
+        """Whether nobody can go on with what lies in the folder."""
+        return self.record is None and (self.identity is not None or not self._noted())
+
+    def _noted(self) -> bool:
+        return (self.place / _NOTE).is_file()
+
     def _recorded(self) -> dict[str, Any] | None:
-        """The last record of a reading of the same identity."""
+        """Return the last record of an interrupted reading of this identity, or None."""
         if self.identity is None:
             return None
         try:
-            found = json.loads((self.folder / _NOTE).read_bytes())
+            found = json.loads((self.place / _NOTE).read_bytes())
         except (FileNotFoundError, ValueError):
             return None
         same = isinstance(found, dict) and found.get("identity") == self.identity
@@ -203,19 +245,13 @@ class Workshop:
             file.flush()
             os.fsync(file.fileno())
             self.record = record | {"bytes": file.tell()}
-        new = self.folder / f"{_NOTE}.new"
-        _write(new, json.dumps({"identity": self.identity, "record": self.record}).encode())
-        new.replace(self.folder / _NOTE)
-        _sync_folder(self.folder)
+        note = json.dumps({"identity": self.identity, "record": self.record}).encode()
+        replace_file(self.folder / _NOTE, [note], "store")
 
     def words(self, number: int) -> list[str]:
-        """The first words that were noted."""
+        """Return the first words that were noted."""
         with (self.folder / _WORDS).open(encoding="utf-8", newline="\n") as file:
             return [line.removesuffix("\n") for line in itertools.islice(file, number)]
-
-    def _unlock(self) -> None:
-        if self.lock is not None:
-            os.close(self.lock)
 
     def writer(self, name: str, record: dict[str, Any] | None = None) -> Writer:
         """Begin a set of arrays, or go on with one as its `Writer.flush` has recorded it."""
@@ -231,11 +267,11 @@ class Workshop:
         writer.close()
         shutil.rmtree(writer.folder)
 
-    def commit(self, writer: Writer) -> None:
-        """Make a finished corpus real."""
-        _sync_folder(writer.folder)
-        writer.folder.replace(self.store)
-        _sync_folder(self.store.parent)
+    def commit(self, folder: Path) -> None:
+        """Give a finished corpus, which lies in the folder of the work, its place, durably."""
+        refuse_full_folder(self.store, ELSEWHERE)
+        fsync_folder(folder, "store")
+        rename(folder, self.store, "store")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: Any
@@ -244,13 +280,77 @@ class Workshop:
             with contextlib.suppress(OSError):  # a full disk, said below
                 writer.close()
         stays = self.record is not None and isinstance(error, Interrupted | KeyboardInterrupt)
-        if not stays:
+        if not stays and self._held():
             shutil.rmtree(self.folder, ignore_errors=True)
+            if self.folder != self.place and not self._noted():
+                shutil.rmtree(self.place, ignore_errors=True)
         self._unlock()
         if isinstance(error, OSError) and not isinstance(error, SgmcError):
             raise WriteError(
                 f"{self.store}: writing failed: {error.strerror}; nothing was left behind"
             ) from None
+
+    def _held(self) -> bool:
+        """Whether the name still means the folder that is held."""
+        return self.lock is not None and is_same(self.place, self.lock)
+
+    def _unlock(self) -> None:
+        if self.lock is not None:
+            os.close(self.lock)
+            self.lock = None
+
+
+def _hold(place: Path) -> int:
+    """Make a folder to work in, or take the one that is there, and lock it.
+
+    Returns
+    -------
+    int
+        Its descriptor, which is the lock.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process has it.
+    OutputError
+        If it is not one that was made here.
+    """
+    while True:
+        with contextlib.suppress(FileExistsError):
+            place.mkdir()
+        try:
+            handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue  # another process has just ended with it
+        except OSError as error:
+            if error.errno in (errno.ENOTDIR, errno.ELOOP):
+                raise _not_ours(place) from None
+            raise
+        try:
+            _lock(handle)
+            if is_same(place, handle):
+                _claim(place)
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+
+
+def _claim(place: Path) -> None:
+    """Mark an empty folder as one to work in; refuse one that holds what was not made here."""
+    names = {path.name for path in place.iterdir()}
+    if not names:
+        (place / MARKER).touch()
+    elif MARKER not in names or any(path.is_symlink() for path in place.rglob("*")):
+        raise _not_ours(place)
+
+
+def _not_ours(place: Path) -> OutputError:
+    return OutputError(
+        f"{place}: lies where a corpus would be put together, and sgmc has not made it; move it away "
+        "or choose another name"
+    )
 
 
 def _lock(handle: int) -> None:
@@ -262,22 +362,7 @@ def _lock(handle: int) -> None:
             raise
 
 
-def _write(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def renumbered(block: Documents, remap: Int32s | None, drop_empty: bool) -> Documents:
+def renumber(block: Documents, remap: Int32s | None, drop_empty: bool) -> Documents:
     """Rename word ids, drop those that become negative, and sort words within documents.
 
     Parameters

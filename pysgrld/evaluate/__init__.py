@@ -1,7 +1,21 @@
-"""Held-out documents, and what scores them: one protocol for every sampler and baseline of a model."""
+"""Held-out documents, and scorers of draws on them; knows no model."""
 
-from pysgrld.evaluate.completion import Completion, visits
-from pysgrld.evaluate.scorer import Scorer, scorer_of
+from pysgrld.evaluate.completion import PERPLEXITY, Completion, visits
+from pysgrld.evaluate.protocol import Reader, Readers, Scorer, Visiting
+from pysgrld.evaluate.score import Score
 from pysgrld.evaluate.split import HeldOut, pair, split, whole
 
-__all__ = ["Completion", "HeldOut", "Scorer", "pair", "scorer_of", "split", "visits", "whole"]
+__all__ = [
+    "PERPLEXITY",
+    "Completion",
+    "HeldOut",
+    "Reader",
+    "Readers",
+    "Score",
+    "Scorer",
+    "Visiting",
+    "pair",
+    "split",
+    "visits",
+    "whole",
+]

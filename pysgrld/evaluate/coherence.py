@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.stream import Source
+from pysgrld.minibatches import Source
 from pysgrld.types import Doubles, Int64s
 
 #: Cells of the table of words by documents that is held at a time.
@@ -36,7 +36,7 @@ class Coherence(NamedTuple):
 
 
 def coherence(top: Int64s, source: Source, ids: Int64s) -> Coherence:
-    """Coherence of topics over the documents ``ids`` of a corpus.
+    """Measure coherence of topics over the documents ``ids`` of a corpus.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def coherence(top: Int64s, source: Source, ids: Int64s) -> Coherence:
 
 
 def meetings(top: Int64s, source: Source, ids: Int64s) -> Int64s:
-    """How many documents hold each pair of a topic's words, (K, N, N); its diagonal, each word."""
+    """Count documents that hold each pair of a topic's words, (K, N, N); the diagonal, each word."""
     words = np.unique(top)
     columns = np.searchsorted(words, top)
     total = np.zeros((*top.shape, top.shape[1]), np.int64)

@@ -9,25 +9,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from pysgrld.core import check_lengths, core
+from pysgrld.core import check_lengths
+from pysgrld.draws import Draw
 from pysgrld.errors import NumericalError
+from pysgrld.evaluate.protocol import Readers, Visiting
+from pysgrld.evaluate.score import Score
 from pysgrld.evaluate.split import HeldOut
-from pysgrld.models import documents_of
+from pysgrld.evaluate.sweeps import FRESH_SWEEPS, FURTHER_SWEEPS
 from pysgrld.restore import put_back
-from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key, Parts, Scored
+from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key, Scored
 
-#: Sweeps that a document's chain gets when it starts, the second half of them kept.
-FRESH_SWEEPS = 50
-#: Sweeps when it goes on from the previous posterior sample (its topics barely moved), one kept.
-FURTHER_SWEEPS = 2
+PERPLEXITY = Score("perplexity", "perplexity", 1, whole=False)
 
 
 def visits(held_out: HeldOut | None) -> int:
-    """Token visits of one update of the running perplexity: its cost beside that of training."""
+    """Count token visits of one update of the running perplexity: its cost beside that of training."""
     if held_out is None:
         return 0
     return held_out.observed.tokens * FURTHER_SWEEPS + len(held_out.held_out.indices) // 4
@@ -39,8 +38,8 @@ class Completion:
     Parameters
     ----------
     held_out : HeldOut
-    options : mapping
-        Resolved: the model, and what its documents depend on.
+    readers : Readers
+        Makes what reads the observed parts of the documents.
     threads : int
 
     Attributes
@@ -53,14 +52,14 @@ class Completion:
 
     prefix = "completion."
 
-    def __init__(self, held_out: HeldOut, options: Mapping[str, Any], threads: int) -> None:
+    def __init__(self, held_out: HeldOut, readers: Readers, threads: int) -> None:
         self.held_out = held_out
         observed, scored = held_out.observed, held_out.held_out
         check_lengths(observed.lengths, FRESH_SWEEPS // 2, "held-out document")
         self.words: Int32s = np.union1d(observed.indices, scored.indices).astype(np.int32)
         rows = np.searchsorted(self.words, observed.indices).astype(np.int32)
-        self._reader = documents_of(options).reader(
-            options, Documents(observed.indptr, rows, observed.counts), held_out.doc_ids, threads
+        self._reader = readers(
+            Documents(observed.indptr, rows, observed.counts), held_out.doc_ids, threads
         )
         self._scored = Scored(
             scored.indptr,
@@ -75,74 +74,71 @@ class Completion:
         """Held-out tokens that are scored."""
         return self.held_out.held_out.tokens
 
-    def update(self, key: Key, parts: Parts) -> float:
-        """Add one posterior sample to the running average; returns the averaged perplexity.
+    def update(self, key: Key, parts: Draw) -> float:
+        """Add one posterior sample to the running average, and give the averaged perplexity.
 
         Each document's chain goes on from the previous sample. ``phi`` is (R, Kp) over `words`.
         """
-        self._take(key, parts)
+        self._take(key, parts, Visiting.CONTINUE)
         return self.average()
 
-    def draw(self, key: Key, parts: Parts) -> float:
-        """The same; returns the perplexity of this one draw of topics, and of documents' topics."""
-        return self._perplexity(self._take(key, parts, kept=1))
+    def log_probability(self, key: Key, parts: Draw) -> float:
+        """Give the mean log probability of a held-out token, given one draw of all topics.
 
-    def _take(self, key: Key, parts: Parts, kept: int = FRESH_SWEEPS // 2) -> Doubles:
-        """Add a sample; ``kept`` of the sweeps of its first one are averaged, one of the others'."""
-        fresh = self.samples == 0
-        sweeps, kept = (FRESH_SWEEPS, kept) if fresh else (FURTHER_SWEEPS, 1)
-        p = self._reader.predict(key, parts, core.Purpose.evaluation, sweeps, kept, self._scored,
-                                 go_on=True, fresh=fresh)  # fmt: skip
+        That of the documents' topics is the last state of their chains. The sample is added to the
+        running average.
+        """
+        with np.errstate(divide="ignore"):
+            found: float = -np.log(self._perplexity(self._take(key, parts, Visiting.DRAW)))
+        return found
+
+    def _take(self, key: Key, parts: Draw, how: Visiting) -> Doubles:
+        p = self._reader.predict(key, parts, self._scored, how)
         self.samples += 1
         self._mean += (p - self._mean) / self.samples
         return p
 
-    def shares(self, layer: int = 0) -> Doubles:
-        """Share of the observed tokens that each topic of a layer has in the last draw, (K,)."""
-        return self._reader.shares(layer)
+    def shares(self, at: int = 0) -> Doubles:
+        """Give the share of the observed tokens of layer ``at``'s topics in the last draw, (K,)."""
+        return self._reader.shares(at)
 
     def average(self) -> float:
-        """Averaged perplexity so far; NaN before the first sample."""
+        """Give the averaged perplexity so far; NaN before the first sample."""
         return self._perplexity(self._mean) if self.samples else math.nan
 
     def figures(self) -> dict[str, float]:
-        """Further figures of the same samples, as the model's paper defines them."""
+        """Give further figures of the samples so far, as the model's paper defines them."""
         return self._reader.figures(self._scored) if self.samples else {}
 
-    def point(self, key: Key, parts: Parts) -> float:
-        """Perplexity of one phi, every chain started afresh; the running average is not touched."""
-        return self._perplexity(
-            self._reader.predict(
-                key, parts, core.Purpose.point_evaluation, FRESH_SWEEPS, FRESH_SWEEPS // 2,
-                self._scored, go_on=False,
-            )
-        )  # fmt: skip
+    def point(self, key: Key, parts: Draw) -> float:
+        """Give the perplexity of one draw, chains started afresh; the running average is not touched."""
+        return self._perplexity(self._reader.predict(key, parts, self._scored, Visiting.AFRESH))
 
     def unigram(self, counts: Int64s) -> float:
-        """Perplexity of the word frequencies of the training documents, plus 0.01 each."""
+        """Give the perplexity of the word frequencies of the training documents, plus 0.01 each."""
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
         return self._perplexity(q[self.held_out.held_out.indices])
 
-    def bought(self, before: float, now: float) -> float:
-        """Share of the perplexity that it has fallen by."""
+    def share_gained(self, before: float, now: float) -> float:
+        """Give the share of the perplexity that was gained: 1 - now / before."""
         return 1.0 - now / before
 
-    def state(self) -> dict[str, Array]:
-        """What a checkpoint must hold for the average to go on exactly."""
+    def arrays(self) -> dict[str, Array]:
+        """Give the arrays from which the average goes on exactly."""
         own = {"mean": self._mean, "samples": np.array([self.samples])}
-        return own | self._reader.state()
+        return own | self._reader.arrays()
 
-    def restore(self, state: Mapping[str, Array]) -> None:
-        """Go on from `state`.
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Go on from `arrays`.
 
         Raises
         ------
         CheckpointError
-            If it is not that of these documents.
+            If they are not those of these documents.
         """
         own = {"mean": self._mean, "samples": np.array([self.samples])}
-        put_back(own, state, self.prefix)
-        self._reader.restore(state, self.prefix)
+        put_back(own, arrays, self.prefix)
+        self._reader.restore(arrays, self.prefix)
         self.samples = int(own["samples"][0])
 
     def _perplexity(self, p: Doubles) -> float:

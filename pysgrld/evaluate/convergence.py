@@ -1,4 +1,4 @@
-"""Whether chains have mixed, and what their draws are worth: split R-hat and effective sample sizes.
+"""Diagnostics of chains: split R-hat, whether they have mixed, and effective sample sizes.
 
 The definitions are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization,
 folding, and localization: an improved R-hat", Bayesian Analysis 16 (2021), with the conventions of
@@ -41,7 +41,7 @@ class Convergence(NamedTuple):
 
 
 def convergence(draws: Doubles) -> Convergence:
-    """R-hat and effective sample sizes of many quantities.
+    """Compute R-hat and effective sample sizes of many quantities.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def convergence(draws: Doubles) -> Convergence:
 
 
 def rhat(draws: Doubles) -> Doubles:
-    """Rank-normalised split R-hat of (C, N, M) draws, (M,): the greater of bulk and folded.
+    """Compute rank-normalised split R-hat of (C, N, M) draws, (M,): the greater of bulk and folded.
 
     Folded about the median it also tells chains of the same centre and different spread apart
     (Vehtari et al. 2021, section 3).
@@ -79,14 +79,14 @@ def rhat(draws: Doubles) -> Doubles:
 
 
 def bulk(draws: Doubles) -> Doubles:
-    """Effective sample size of (C, N, M) draws after rank normalisation, (M,)."""
+    """Compute the effective sample size of (C, N, M) draws after rank normalisation, (M,)."""
     halves = _halves(draws)
     sizes = _effective(_normal_scores(halves))
     return np.where(np.isnan(halves).any(axis=(0, 1)), np.nan, sizes)
 
 
 def tail(draws: Doubles) -> Doubles:
-    """The smaller of the effective sample sizes of the 5 % and 95 % quantiles, (M,)."""
+    """Give the smaller of the effective sample sizes of the 5 % and 95 % quantiles, (M,)."""
     sizes = []
     for q in TAILS:
         # at or below the quantile are the same draws whether or not it is interpolated
@@ -96,13 +96,13 @@ def tail(draws: Doubles) -> Doubles:
 
 
 def _halves(draws: Doubles) -> Doubles:
-    """First and second half of every chain as chains; the middle draw of an odd number is left out."""
+    """Take the halves of every chain for chains; the middle draw of an odd number is left out."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
 
 
 def _normal_scores(draws: Doubles) -> Doubles:
-    """Normal quantiles of the ranks among all draws of a quantity, ties at their mean rank."""
+    """Give the normal quantiles of the ranks among all draws of a quantity, ties at their mean rank."""
     flat = draws.reshape(-1, draws.shape[2])
     size = len(flat)
     order = np.argsort(flat, axis=0, kind="stable")
@@ -116,17 +116,19 @@ def _normal_scores(draws: Doubles) -> Doubles:
     last = np.minimum.accumulate(np.where(ends, place, size)[::-1], axis=0)[::-1]
     # twice the mean rank, counted from 1, is a whole number: a table has all there can be
     quantile = NormalDist().inv_cdf
-    table = np.array([
-        quantile((i / 2 - 3 / 8) / (size + 1 / 4)) if 2 <= i <= 2 * size else np.nan
-        for i in range(2 * size + 1)
-    ])  # fmt: skip
+    table = np.array(
+        [
+            quantile((i / 2 - 3 / 8) / (size + 1 / 4)) if 2 <= i <= 2 * size else np.nan
+            for i in range(2 * size + 1)
+        ]
+    )
     scores = np.empty(flat.shape)
     np.put_along_axis(scores, order, table[first + last + 2], axis=0)
     return scores.reshape(draws.shape)
 
 
 def _scaled(draws: Doubles) -> Doubles:
-    """R-hat of chains after rank normalisation: sqrt of (B/W + n - 1) / n."""
+    """Compute R-hat of chains after rank normalisation: sqrt of (B/W + n - 1) / n."""
     scores = _normal_scores(draws)
     n = scores.shape[1]
     between = n * scores.mean(axis=1).var(axis=0, ddof=1)
@@ -138,7 +140,7 @@ def _scaled(draws: Doubles) -> Doubles:
 
 
 def _effective(draws: Doubles) -> Doubles:
-    """Effective sample size of all chains together (Vehtari et al. 2021, section 3.2).
+    """Give the effective sample size of all chains together (Vehtari et al. 2021, section 3.2).
 
     Autocorrelations are summed in pairs as far as Geyer's initial positive sequence goes, each pair
     no greater than the one before; at most S log10 S of S draws.

@@ -1,6 +1,9 @@
-"""Which topic of one model is which of another: similarities, and the best one-to-one assignment."""
+"""Matching of topics of two models: similarities, and the best one-to-one assignment."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,7 +11,7 @@ from pysgrld.types import Doubles, Floats, Int64s
 
 
 def affinity(a: Floats, b: Floats) -> Doubles:
-    """Bhattacharyya coefficients of the rows of two matrices of probabilities, (K, K).
+    """Give the Bhattacharyya coefficients of the rows of two matrices of probabilities, (K, K).
 
     Sum over words of sqrt(p q): 1 for the same distribution, 0 for no word in common. A product of
     matrices, so that a thousand topics over a large vocabulary take seconds.
@@ -18,15 +21,35 @@ def affinity(a: Floats, b: Floats) -> Doubles:
 
 
 def overlap(a: Floats, b: Floats) -> Doubles:
-    """Probability that each row of ``a`` has in common with the same row of ``b``, (K,).
+    """Give the probability that each row of ``a`` has in common with the same row of ``b``, (K,).
 
     Sum over words of min(p, q), which is 1 minus the total variation distance: at least 0, at most 1.
     """
     return np.array([np.minimum(p, q).sum(dtype=np.float64) for p, q in zip(a, b, strict=True)])
 
 
+class Likeness(NamedTuple):
+    """A measure of how alike topics of different draws are, by functions of two matrices (K, V).
+
+    Attributes
+    ----------
+    similarity : callable
+        Similarity of every row of the one with every row of the other, (K, K): topics are matched by it.
+    overlap : callable
+        What each row of the one has in common with the same row of the other, (K,), at most 1: what
+        a person is told.
+    """
+
+    similarity: Callable[[Floats, Floats], Doubles]
+    overlap: Callable[[Floats, Floats], Doubles]
+
+
+#: Of topics that are distributions over words.
+DISTRIBUTIONS = Likeness(affinity, overlap)
+
+
 def assign(similarity: Doubles) -> Int64s:
-    """Partner of every row so that the sum of similarities is the greatest there is, (K,).
+    """Give every row a partner so that the sum of similarities is the greatest there is, (K,).
 
     Shortest augmenting paths (Jonker and Volgenant 1987; Crouse 2016): exact, K cubed at worst, far
     less where most rows have a partner of their own.

@@ -68,7 +68,7 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
 
 
 def pair(observed: Documents, held_out: Documents) -> HeldOut:
-    """Make one of two corpora that others have split: row d of both is the same document.
+    """Pair two corpora that others have split: row d of both is the same document.
 
     A document that is empty in either scores nothing; it is dropped and counted.
 

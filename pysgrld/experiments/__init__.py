@@ -1,17 +1,21 @@
 """Papers' figures and tables, rerun: a module each, and a row in a table.
 
-The module has ``run(setting, listener) -> Report`` (see `pysgrld.experiments.frame`) and is imported
-when it is used: the list must be instant, so no NumPy here.
+The module has ``run(setting, listener) -> Report`` (see `pysgrld.experiments.frame`), with a third
+parameter ``corpus`` where its row of the table asks for one. It is imported when it is used: the list
+must be instant, so no NumPy here.
 """
 
 from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from pysgrld.errors import UsageError
+from pysgrld.errors import MissingInputError, UsageError
+
+if TYPE_CHECKING:
+    from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report
 
 
 class Experiment(NamedTuple):
@@ -28,7 +32,8 @@ class Experiment(NamedTuple):
     claim : str
         What the paper says, in a sentence or two.
     corpus : str
-        What ``--corpus`` must name; empty where the experiment makes its own data.
+        What ``--corpus`` must name, which `run` then hands to the module; empty where the
+        experiment makes its own data.
     options : tuple of str
         Those of ``sgmc reproduce`` that only some experiments have a use for, and this one has.
     """
@@ -40,11 +45,14 @@ class Experiment(NamedTuple):
     corpus: str = ""
     options: tuple[str, ...] = ()
 
-    @property
-    def run(self) -> Callable[..., Any]:
-        """Import what does it."""
-        run: Callable[..., Any] = importlib.import_module(f"{__name__}.{self.module}").run
-        return run
+    def run(
+        self, setting: ExperimentSetting, listener: ExperimentListener, corpus: Path | None
+    ) -> Report:
+        """Import the module and run it; ``corpus`` is what `check_corpus` gave."""
+        module = importlib.import_module(f"{__name__}.{self.module}")
+        given = (corpus,) if self.corpus else ()
+        report: Report = module.run(setting, listener, *given)
+        return report
 
 
 _DLDA = "Cong, Chen, Liu and Zhou (2017), Deep latent Dirichlet allocation with TLASGR MCMC"
@@ -137,11 +145,11 @@ EXPERIMENTS: dict[str, Experiment] = {
         _PARTS,
         ("rows", "seeds", "seconds"),
     ),
-}  # fmt: skip
+}
 
 
 def find(name: str) -> Experiment:
-    """One experiment.
+    """Look up an experiment by its name.
 
     Raises
     ------
@@ -153,3 +161,26 @@ def find(name: str) -> Experiment:
     near = difflib.get_close_matches(name, EXPERIMENTS, 1)
     hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(EXPERIMENTS)}"
     raise UsageError(f"no experiment '{name}': {hint}")
+
+
+def check_corpus(name: str, corpus: str | None) -> Path | None:
+    """Refuse a corpus of which an experiment makes no use, and the lack of one that it needs.
+
+    Raises
+    ------
+    UsageError
+        If the experiment makes its own data.
+    MissingInputError
+        If it needs a corpus and none is given, or none is there.
+    """
+    wanted = EXPERIMENTS[name].corpus
+    if corpus is None:
+        if wanted:
+            raise MissingInputError(f"{name} needs its data: give --corpus PATH, {wanted}")
+        return None
+    if not wanted:
+        raise UsageError(f"--corpus has no meaning for {name}, which makes its own data")
+    path = Path(corpus)
+    if not path.exists():
+        raise MissingInputError(f"{path}: is not there; --corpus wants {wanted}")
+    return path

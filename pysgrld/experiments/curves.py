@@ -3,40 +3,52 @@
 from __future__ import annotations
 
 import math
+import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain import Chain
+from pysgrld.chain.posterior import Posterior
 from pysgrld.errors import NumericalError
-from pysgrld.evaluate import Completion, HeldOut
-from pysgrld.posterior import Posterior
-from pysgrld.stream import Stream
-from pysgrld.types import Documents
+from pysgrld.experiments.corpora import SplitCorpus
+from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, write_csv
+from pysgrld.experiments.processes import in_processes
+from pysgrld.minibatches import Epochs
+from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.options.resolved import Resolved
+from pysgrld.train.begin import begin
 
 #: A row with more iterations ends by the clock, and is looked at by it: after so many seconds, and
 #: each further time after so many times as many.
 MOST, FIRST, SPACING = 2**40, 0.1, 1.35
 
 
-class Task(NamedTuple):
-    """One row with one seed: plain values, for another process."""
+class CurveTask(NamedTuple):
+    """One row with one seed, in plain values that another process can be sent."""
 
     name: str
-    options: dict[str, Any]
+    options: Resolved
     iterations: int
-    train: Documents
-    words: int
-    held_out: HeldOut
+    data: SplitCorpus
     seconds: float | None
 
 
-class Point(NamedTuple):
-    """How good a row is at some time. Perplexities of samples are NaN before there are any.
+class CurvePoint(NamedTuple):
+    """Held-out perplexities of a row after some training.
 
-    ``seconds`` are those of the processor, in training alone: what else the machine does hardly shows.
+    Attributes
+    ----------
+    iteration : int
+    seconds : float
+        CPU time of training alone: what else the machine does hardly shows.
+    point : float
+        Perplexity of the topics as they stand.
+    rate_weighted, perplexity : float
+        Perplexities of the averaged samples, NaN before there are any.
+    samples : int
     """
 
     iteration: int
@@ -48,45 +60,44 @@ class Point(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """All that is known of a task when it is done; ``fault`` says why it ended early, if it did."""
+    """The points of a task that is done; ``fault`` says why it ended early, if it did."""
 
     name: str
     seed: int
-    points: list[Point]
+    points: list[CurvePoint]
     fault: str
 
 
-def cost(row: Task) -> float:
-    """What a row takes, in sweeps of a document over one layer: training, and scoring samples.
+def cost(row: CurveTask) -> float:
+    """Estimate the cost of a row, in sweeps of a document over one layer.
 
-    Of one that ends by the clock, its seconds: such rows are alone among themselves.
+    The cost of a row that ends by the clock is its seconds: it is compared with such rows only.
     """
     o = row.options
     if row.seconds is not None and row.iterations > MOST:
         return row.seconds
-    samples = max(0, row.iterations - o["burn-in"]) / o["sample-every"]
-    visited = row.iterations * o["minibatch"] * o["sweeps"]
-    return float(len(o["layers"] or (1,)) * (visited + 2 * samples * len(row.held_out.observed)))
+    samples = max(0, row.iterations - o.burn_in) / o.sample_every
+    visited = row.iterations * o.minibatch * o.sweeps
+    return float(o.depth * (visited + 2 * samples * len(row.data.held_out.observed)))
 
 
-def train_row(row: Task, share: Callable[[float], None]) -> Curve:
-    """Train and score one row, with one thread."""
-    options = row.options
-    stream = Stream.of(options, row.train, np.arange(len(row.train)))
-    chain = Chain(options, stream, row.words, row.train.tokens, 1)
-    completion = Completion(row.held_out, options, 1)
-    posterior = Posterior(chain, completion, options["burn-in"], options["sample-every"], False)
-    points: list[Point] = []
+def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
+    """Train and score one row with one thread; ``share`` is told the share of it that is done."""
+    options, train = row.options, row.data.train
+    stream = Epochs.of(options, train, np.arange(len(train)))
+    corpus = CorpusFacts(row.data.words, train.tokens)
+    posterior = begin(options, stream, corpus, RunOn(1), row.data.held_out, keep_mean=False)
+    chain = posterior.chain
+    points: list[CurvePoint] = []
     seconds, fault, ends, at = 0.0, "", False, FIRST
     try:
         while not ends:
             began = time.process_time()
             chain.advance()
             seconds += time.process_time() - began
-            chain.check()
             share(max(chain.step / row.iterations, min(1.0, seconds / (row.seconds or math.inf))))
             if posterior.due and posterior.draws:
-                posterior.observe()
+                posterior.take_sample()
             ends = chain.step == row.iterations or seconds >= (row.seconds or math.inf)
             timed = row.iterations > MOST
             mark = seconds >= at if timed else is_mark(chain.step, row.iterations)
@@ -98,38 +109,117 @@ def train_row(row: Task, share: Callable[[float], None]) -> Curve:
         fault = str(error)
     finally:
         chain.close()
-    return Curve(row.name, options["seed"], points, fault)
+    return Curve(row.name, options.seed, points, fault)
 
 
 def is_mark(step: int, iterations: int) -> bool:
-    """Whether the curve has a point here: 10, 20, 50, 100, 200, 300, ...; more in a short row."""
+    """Return whether a curve has a point here: 10, 20, 50, 100, 200, 300, ...; more in a short row."""
     return step % 100 == 0 or step in (10, 20, 50) or (iterations < 100 and step % 10 == 0)
 
 
-def look(posterior: Posterior, seconds: float) -> Point:
-    """Where a row stands."""
+def look(posterior: Posterior, seconds: float) -> CurvePoint:
+    """Score a row as it stands."""
     weighted = posterior.figures().get("rate_weighted_perplexity", math.nan)
-    return Point(
-        posterior.chain.step, seconds, posterior.point(), weighted, posterior.score,
+    return CurvePoint(
+        posterior.chain.step,
+        seconds,
+        posterior.point(),
+        weighted,
+        posterior.score,
         posterior.samples,
-    )  # fmt: skip
+    )
+
+
+def train_rows(
+    tasks: Sequence[CurveTask],
+    setting: ExperimentSetting,
+    listener: ExperimentListener,
+    write_table: Callable[[list[Curve]], Path],
+    describe: Callable[[CurvePoint], str],
+) -> tuple[list[Curve], list[Path]]:
+    """Train and score all rows; write the table and ``curves.csv`` whenever one is done.
+
+    Parameters
+    ----------
+    tasks : sequence of CurveTask
+        On the same data, at least one.
+    write_table : callable (curves)
+        Writes the table of the curves that are there, which come in the order of the tasks.
+    describe : callable (point)
+        Where a row ended, for the person who waits.
+
+    Returns
+    -------
+    curves : list of Curve
+        In the order of the tasks.
+    files : list of Path
+        The table and ``curves.csv``.
+    """
+    data = tasks[0].data
+    listener.note(
+        f"{len(data.train):,} documents to train on, {len(data.held_out.observed):,} to score; "
+        f"{len(tasks)} rows, {min(setting.threads, len(tasks))} at a time"
+    )
+    done: dict[int, Curve] = {}
+    files: list[Path] = []
+
+    def keep(at: int, curve: Curve) -> None:
+        done[at] = curve
+        end = describe(curve.points[-1]) if curve.points else "nothing"
+        listener.note(f"{curve.name}, seed {curve.seed}: {curve.fault or end}")
+        so_far = [done[i] for i in sorted(done)]
+        points = [(c.name, c.seed, *p) for c in so_far for p in c.points]
+        head = ("row", "seed", *CurvePoint._fields)
+        files[:] = write_table(so_far), write_csv(setting.out / "curves.csv", head, points)
+
+    costs = [cost(task) for task in tasks]
+    with listener.counting("rows", 100) as tell:
+        curves = in_processes(train_row, tasks, costs, setting.threads, tell, keep)
+    return curves, files
+
+
+def last_points(curves: Iterable[Curve]) -> list[CurvePoint]:
+    """Give the last points of the curves that did not diverge."""
+    return [c.points[-1] for c in curves if c.points and not c.fault]
+
+
+def mean_point(points: Sequence[CurvePoint]) -> CurvePoint:
+    """Average each figure over points, at least one."""
+    return CurvePoint._make(map(statistics.fmean, zip(*points, strict=True)))
+
+
+def deviation(values: Sequence[float]) -> float | None:
+    """Give the sample standard deviation, None of fewer than two values."""
+    return statistics.stdev(values) if len(values) > 1 else None
 
 
 # ---- how it is drawn
 
 
 def plot(
-    axes: Any, curve: Curve, colour: str, value: Callable[[Point], float], *,
-    documents: int | None = None, dash: str = "-",
-) -> None:  # fmt: skip
-    """Draw a row: its current topics dotted, and its averaged samples.
+    axes: Any,
+    curve: Curve,
+    colour: str,
+    value: Callable[[CurvePoint], float],
+    *,
+    documents: int | None = None,
+    dash: str = "-",
+) -> None:
+    """Draw a row: its current topics dotted, and ``value`` of each point, its samples, thick.
 
-    Over training seconds, or over documents seen where ``documents`` has those of a minibatch.
+    The axis is training seconds, or documents seen where ``documents`` is the size of a minibatch.
     """
     times = [p.iteration * documents if documents else p.seconds for p in curve.points]
     axes.plot(times, [p.point for p in curve.points], color=colour, lw=1.0, ls=":")
-    axes.plot(times, [value(p) for p in curve.points], color=colour, lw=2.2, marker=".",
-              markevery=[-1], ls=dash)  # fmt: skip
+    axes.plot(
+        times,
+        [value(p) for p in curve.points],
+        color=colour,
+        lw=2.2,
+        marker=".",
+        markevery=[-1],
+        ls=dash,
+    )
 
 
 def scale_seconds(axes: Any) -> None:

@@ -20,21 +20,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain import Chain
+from pysgrld.draws import Draw
 from pysgrld.errors import CorpusError, MissingInputError
-from pysgrld.experiments.frame import (
-    Listener,
-    Report,
-    Setting,
-    new_figure,
-    write_csv,
-    write_png,
-)
+from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report, write_csv
 from pysgrld.experiments.processes import in_processes
-from pysgrld.models.dlda import name_of, prior_mean
-from pysgrld.settings import Facts, resolve
-from pysgrld.stream import Stream
-from pysgrld.types import Documents, Doubles, Parts
+from pysgrld.minibatches import Epochs
+from pysgrld.models.dlda.documents import name_of, prior_mean
+from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.options.facts import Facts
+from pysgrld.options.resolved import Resolved
+from pysgrld.plotting import new_figure, write_png
+from pysgrld.settings.resolve import resolve
+from pysgrld.train.begin import begin
+from pysgrld.types import Documents, Doubles
 
 ALGORITHMS = ("tlfsgr", "tlasgr")
 LAYERS = (128, 64, 32)
@@ -48,40 +46,39 @@ ACROSS = {128: 8, 64: 8, 32: 4}
 
 
 class Images(NamedTuple):
-    """Images as documents: a pixel is a word, its grey level its count; and their height and width."""
+    """Images of one size as documents, in which a pixel is a word and its grey level the count."""
 
     documents: Documents
     height: int
     width: int
 
 
-class Task(NamedTuple):
-    """One sampler: plain values, for another process."""
+class DictionaryTask(NamedTuple):
+    """One sampler, in plain values that another process can be sent."""
 
-    options: dict[str, Any]
+    options: Resolved
     images: Documents
     pixels: int
     threads: int
 
 
 class Learned(NamedTuple):
-    """Topics at the start and after the epoch, and the seconds that took."""
+    """Topics at the start and after the epoch, and the seconds that the epoch took."""
 
-    start: Parts
-    end: Parts
+    start: Draw
+    end: Draw
     seconds: float
 
 
-def run(setting: Setting, listener: Listener) -> Report:
+def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
     """Learn both dictionaries; write ``layers.csv``, ``atoms-LAYER.csv`` and ``atoms-LAYER.png``."""
-    assert setting.corpus is not None
-    images = read_images(setting.corpus)
+    images = read_images(corpus)
     data = images.documents
     if setting.quick:
         data = data.take(np.arange(min(QUICK_IMAGES, len(data))))
     pixels = images.height * images.width
     tasks = [task(algo, data, pixels, setting) for algo in ALGORITHMS]
-    batches = -(-len(data) // tasks[0].options["minibatch"])
+    batches = -(-len(data) // tasks[0].options.minibatch)
     listener.note(
         f"{len(data):,} images of {images.height} x {images.width} pixels, {batches} minibatches"
     )
@@ -146,32 +143,36 @@ def read_images(path: Path) -> Images:
 # ---- learning
 
 
-def task(algo: str, images: Documents, pixels: int, setting: Setting) -> Task:
-    """One sampler, its options resolved."""
+def task(algo: str, images: Documents, pixels: int, setting: ExperimentSetting) -> DictionaryTask:
+    """Resolve the options of one sampler."""
     given: dict[str, Any] = {
-        "preset": "dlda-2017", "algo": algo, "layers": LAYERS, "link": "real", "seed": setting.seed
-    }  # fmt: skip
+        "preset": "dlda-2017",
+        "algo": algo,
+        "layers": LAYERS,
+        "link": "real",
+        "seed": setting.seed,
+    }
     if setting.quick:
         given["minibatch"] = QUICK_MINIBATCH
     facts = Facts(len(images), pixels, images.tokens, 0, lambda size, seed: pixels)
     options, _ = resolve(given, facts)
-    return Task(options, images, pixels, max(1, setting.threads // len(ALGORITHMS)))
+    return DictionaryTask(options, images, pixels, max(1, setting.threads // len(ALGORITHMS)))
 
 
-def learn(work: Task, share: Callable[[float], None]) -> Learned:
-    """One epoch."""
-    stream = Stream.of(work.options, work.images, np.arange(len(work.images)))
-    chain = Chain(work.options, stream, work.pixels, work.images.tokens, work.threads)
+def learn(work: DictionaryTask, share: Callable[[float], None]) -> Learned:
+    """Train for one epoch; ``share`` is told the share of it that is done."""
+    stream = Epochs.of(work.options, work.images, np.arange(len(work.images)))
+    corpus = CorpusFacts(work.pixels, work.images.tokens)
+    chain = begin(work.options, stream, corpus, RunOn(work.threads)).chain
     try:
-        start = chain.parts()
+        start = chain.draw()
         seconds = 0.0
         while chain.step < stream.per_epoch:
             began = time.perf_counter()
             chain.advance()
             seconds += time.perf_counter() - began
-            chain.check()
             share(chain.step / stream.per_epoch)
-        return Learned(start, chain.parts(), seconds)
+        return Learned(start, chain.draw(), seconds)
     finally:
         chain.close()
 
@@ -179,16 +180,16 @@ def learn(work: Task, share: Callable[[float], None]) -> Learned:
 # ---- what came out
 
 
-def topics(parts: Parts, layer: int) -> Doubles:
-    """Topics of a layer, counted from 0, over what is below it, (K_{l-1}, K_l); columns sum to 1."""
+def topics(parts: Draw, layer: int) -> Doubles:
+    """Give the topics of a layer, counted from 0: (K_{l-1}, K_l), columns sum to 1."""
     below = parts["phi"].shape[0] if layer == 0 else LAYERS[layer - 1]
     phi: Doubles = parts[name_of(layer)][:below, : LAYERS[layer]].astype(np.float64)
     phi /= phi.sum(axis=0)
     return phi
 
 
-def projected(parts: Parts, layer: int) -> Doubles:
-    """Topics of a layer over pixels, (V, K_l): Phi1 Phi2 ... (Cong et al. 2017, section 2)."""
+def projected(parts: Draw, layer: int) -> Doubles:
+    """Project the topics of a layer to pixels, (V, K_l): Phi1 Phi2 ... (Cong et al. 2017, section 2)."""
     found = topics(parts, 0)
     for above in range(1, layer + 1):
         found = found @ topics(parts, above)
@@ -196,13 +197,13 @@ def projected(parts: Parts, layer: int) -> Doubles:
 
 
 def spread(phi: Doubles) -> float:
-    """Mean over columns of exp(entropy), over the number of rows: 1 for even topics, 1/V for one word."""
+    """Average exp(entropy) / V over columns (V, K): 1 for even topics, 1/V for topics of one word."""
     entropy = -(phi * np.log(np.maximum(phi, np.finfo(np.float64).tiny))).sum(axis=0)
     return float(np.exp(entropy).mean() / len(phi))
 
 
 def cosine(pictures: Doubles) -> float:
-    """Mean cosine over pairs of different columns."""
+    """Average the cosine over pairs of different columns."""
     unit = pictures / np.linalg.norm(pictures, axis=0)
     k = unit.shape[1]
     return float(((unit.T @ unit).sum() - k) / (k * (k - 1)))
@@ -215,8 +216,8 @@ class Atoms(NamedTuple):
     weights: Doubles
 
 
-def atoms(parts: Parts, layer: int) -> Atoms:
-    """Pictures of a layer, by their expected share of an image."""
+def atoms(parts: Draw, layer: int) -> Atoms:
+    """Sort the pictures of a layer by their expected share of an image."""
     weights = prior_mean(parts, LAYERS, layer)
     order = np.argsort(-weights, kind="stable")
     return Atoms(projected(parts, layer).T[order], weights[order])
@@ -228,18 +229,24 @@ START = "at first"
 
 
 def table(found: dict[str, Learned]) -> list[tuple[Any, ...]]:
-    """Spread and cosine of each layer: at first, the same for both, and after the epoch."""
+    """Give spread and cosine of each layer, at the common start and after each sampler's epoch."""
     first = Learned(found["tlasgr"].start, found["tlasgr"].start, 0.0)
     return [
-        (layer + 1, k, name, spread(topics(learned.end, layer)),
-         cosine(projected(learned.end, layer)), learned.seconds)
+        (
+            layer + 1,
+            k,
+            name,
+            spread(topics(learned.end, layer)),
+            cosine(projected(learned.end, layer)),
+            learned.seconds,
+        )
         for layer, k in enumerate(LAYERS)
         for name, learned in {START: first, **found}.items()
-    ]  # fmt: skip
+    ]
 
 
-def sentences(rows: list[tuple[Any, ...]], setting: Setting) -> list[str]:
-    """Which of the two has learned more in the upper layers."""
+def sentences(rows: list[tuple[Any, ...]], setting: ExperimentSetting) -> list[str]:
+    """Say which of the two samplers has learned more in the upper layers."""
     found = []
     if setting.quick:
         found.append("a few images: only that it works can be seen from this.")
@@ -255,7 +262,7 @@ def sentences(rows: list[tuple[Any, ...]], setting: Setting) -> list[str]:
 
 
 def write_atoms(path: Path, sheets: dict[str, Atoms]) -> Path:
-    """Pictures as numbers, a row each."""
+    """Write pictures as numbers, a row each."""
     pixels = next(iter(sheets.values())).pictures.shape[1]
     rows = (
         (algo, number, float(weight), *(f"{p:.4g}" for p in picture))
@@ -266,7 +273,7 @@ def write_atoms(path: Path, sheets: dict[str, Atoms]) -> Path:
 
 
 def draw(path: Path, layer: int, sheets: dict[str, Atoms], images: Images, batches: int) -> Path:
-    """Sheets of the pictures of a layer, one sampler beside the other; each to its own maximum."""
+    """Draw the pictures of a layer, one sampler beside the other."""
     k = LAYERS[layer]
     across = ACROSS[k]
     down = k // across
@@ -285,7 +292,7 @@ def draw(path: Path, layer: int, sheets: dict[str, Atoms], images: Images, batch
 
 
 def mosaic(pictures: Doubles, across: int, images: Images) -> Doubles:
-    """Pictures side by side, one grey pixel between them, each scaled to its own maximum."""
+    """Put pictures side by side, one grey pixel between them, each scaled to its own maximum."""
     high, wide = images.height + 1, images.width + 1
     down = -(-len(pictures) // across)
     sheet = np.full((down * high + 1, across * wide + 1), 0.35)

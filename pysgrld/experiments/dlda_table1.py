@@ -18,50 +18,52 @@ Our rows have our defaults for everything, and visit as many documents as those 
 from __future__ import annotations
 
 import math
-import statistics
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus import CorpusOptions, open_corpus
-from pysgrld.corpus.matched import matched_documents
 from pysgrld.errors import CorpusError, MissingInputError
-from pysgrld.evaluate import HeldOut, pair, visits
+from pysgrld.evaluate import HeldOut, pair
+from pysgrld.experiments.corpora import SplitCorpus, read_counts, read_known_words
 from pysgrld.experiments.curves import (
     Curve,
-    Point,
-    Task,
-    cost,
+    CurvePoint,
+    CurveTask,
+    deviation,
+    last_points,
+    mean_point,
     plot,
     scale_perplexity,
     scale_seconds,
-    train_row,
+    train_rows,
 )
 from pysgrld.experiments.frame import (
-    COLOURS,
-    Listener,
+    ExperimentListener,
+    ExperimentSetting,
     Report,
-    Setting,
-    new_figure,
+    matching,
     write_csv,
-    write_png,
 )
-from pysgrld.experiments.lda_runs import join, matching
-from pysgrld.experiments.processes import in_processes
-from pysgrld.settings import Facts, resolve
-from pysgrld.stream import minibatch_words
-from pysgrld.types import Documents
+from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
+from pysgrld.settings.resolve import resolve
 
 #: The paper's figures for 20News.
 PAPER = {
-    "tlasgr-128": 770, "tlasgr-128-64": 758, "tlasgr-128-64-32": 757,
-    "tlfsgr-128": 772, "tlfsgr-128-64": 759, "tlfsgr-128-64-32": 760,
-    "sgrld-128": 777, "sgrld-128-64": 770, "sgrld-128-64-32": 775,
-    "gibbs-128": 768, "gibbs-128-64": 754, "gibbs-128-64-32": 752,
-}  # fmt: skip
+    "tlasgr-128": 770,
+    "tlasgr-128-64": 758,
+    "tlasgr-128-64-32": 757,
+    "tlfsgr-128": 772,
+    "tlfsgr-128-64": 759,
+    "tlfsgr-128-64-32": 760,
+    "sgrld-128": 777,
+    "sgrld-128-64": 770,
+    "sgrld-128-64-32": 775,
+    "gibbs-128": 768,
+    "gibbs-128-64": 754,
+    "gibbs-128-64-32": 752,
+}
 LAYERS = ((128,), (128, 64), (128, 64, 32))
 SAMPLERS = ("tlasgr", "tlfsgr", "sgrld", "gibbs", "ours")
 
@@ -73,55 +75,30 @@ QUICK_DOCUMENTS = (400, 150)
 QUICK = {"minibatch": 50, "sweeps": 12, "kept-sweeps": 4}
 
 
-def run(setting: Setting, listener: Listener) -> Report:
+def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
     """Train and score all rows; write ``table1.csv``, ``curves.csv`` and ``curves.png``."""
     wanted = names(setting.rows)
-    assert setting.corpus is not None
-    train, words, held_out = read(setting.corpus, setting, listener)
-    tasks = [
-        task(name, seed, train, words, held_out, setting)
-        for seed in range(setting.seed, setting.seed + setting.seeds)
-        for name in wanted
-    ]
-    listener.note(
-        f"{len(train):,} documents to train on, {len(held_out.observed):,} to score; {len(tasks)} "
-        f"rows, {min(setting.threads, len(tasks))} at a time"
-    )
-    curves: dict[int, Curve] = {}
-    table, series = setting.out / "table1.csv", setting.out / "curves.csv"
+    data = read(corpus, setting, listener)
+    seeds = range(setting.seed, setting.seed + setting.seeds)
+    tasks = [task(name, seed, data, setting) for seed in seeds for name in wanted]
 
-    def keep(at: int, curve: Curve) -> None:
-        curves[at] = curve
-        listener.note(f"{curve.name}, seed {curve.seed}: {curve.fault or told(curve.points[-1])}")
-        so_far = [curves[i] for i in sorted(curves)]
-        write_csv(table, HEAD, rows(wanted, so_far))
-        write_csv(
-            series,
-            ("row", "seed", *Point._fields),
-            [(c.name, c.seed, *p) for c in so_far for p in c.points],
-        )
+    def write_table(so_far: list[Curve]) -> Path:
+        return write_csv(setting.out / "table1.csv", HEAD, rows(wanted, so_far))
 
-    with listener.counting("rows", 100) as tell:
-        found = in_processes(
-            train_row, tasks, [cost(t) for t in tasks], setting.threads, tell, keep
-        )
-    files = [table, series]
+    found, files = train_rows(tasks, setting, listener, write_table, describe)
     if setting.pictures:
         files.append(draw(setting.out / "curves.png", found, quick=setting.quick))
     shown = rows(wanted, found)
-    columns = len(HEAD)
-    if setting.seeds == 1:
-        columns = HEAD.index("seeds")
-    return Report(
-        HEAD[:columns], [line[:columns] for line in shown], sentences(shown, found, setting), files
-    )
+    columns = len(HEAD) if setting.seeds > 1 else HEAD.index("seeds")
+    said = sentences(shown, found, setting)
+    return Report(HEAD[:columns], [line[:columns] for line in shown], said, files)
 
 
 # ---- what is trained on what
 
 
 def names(patterns: tuple[str, ...]) -> list[str]:
-    """Rows that match any pattern, in the order of the table.
+    """Choose the rows that match any pattern, in the order of the table.
 
     Raises
     ------
@@ -132,8 +109,8 @@ def names(patterns: tuple[str, ...]) -> list[str]:
     return matching(every, patterns)
 
 
-def read(folder: Path, setting: Setting, listener: Listener) -> tuple[Documents, int, HeldOut]:
-    """Training documents, number of words, and the authors' split of the test documents.
+def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener) -> SplitCorpus:
+    """Read the training documents and the authors' split of the test documents.
 
     Raises
     ------
@@ -158,40 +135,35 @@ def read(folder: Path, setting: Setting, listener: Listener) -> tuple[Documents,
             raise MissingInputError(
                 f"{path}: there is no such file, which belongs to {observed.name}"
             )
-    options = CorpusOptions(min_df=0)
-    with tempfile.TemporaryDirectory(prefix="sgmc-") as scratch:
-        corpus = open_corpus([str(others[0])], options, store=Path(scratch) / "train",
-                             threads=setting.threads, log=listener.note)  # fmt: skip
-        train = corpus.take(np.arange(corpus.documents))
-        words = corpus.vocabulary
+    train, words = read_counts(others[0], setting, listener)
     # documents that are empty in one part keep their row
-    parts = [
-        join(matched_documents([str(path)], CorpusOptions(), words, threads=setting.threads,
-                               notify=lambda progress: None, log=listener.note))
-        for path in (observed, others[1])
-    ]  # fmt: skip
-    held_out = pair(*parts)
+    parts = (read_known_words(path, words, setting, listener) for path in (observed, others[1]))
+    data = SplitCorpus(train, len(words), pair(*parts))
     if setting.quick:
-        train, held_out = cut(train, held_out)
-    if len(held_out.observed) == 0:
+        data = cut(data)
+    if len(data.held_out.observed) == 0:
         raise CorpusError("no document has both observed and held-out tokens", observed)
-    return train, len(words), held_out
+    return data
 
 
-def cut(train: Documents, held_out: HeldOut) -> tuple[Documents, HeldOut]:
-    """Keep the first few of both."""
+def cut(data: SplitCorpus) -> SplitCorpus:
+    """Keep the first few documents to train on, and the first few to score."""
+    train, held = data.train, data.held_out
     few, scored = (np.arange(n) for n in QUICK_DOCUMENTS)
-    few, scored = few[: len(train)], scored[: len(held_out.observed)]
-    return train.take(few), HeldOut(
-        held_out.observed.take(scored), held_out.held_out.take(scored),
-        held_out.doc_ids[scored], held_out.dropped,
-    )  # fmt: skip
+    few, scored = few[: len(train)], scored[: len(held.observed)]
+    return data._replace(
+        train=train.take(few),
+        held_out=HeldOut(
+            held.observed.take(scored),
+            held.held_out.take(scored),
+            held.doc_ids[scored],
+            held.dropped,
+        ),
+    )
 
 
-def task(
-    name: str, seed: int, train: Documents, words: int, held_out: HeldOut, setting: Setting
-) -> Task:
-    """One row with one seed, its options resolved."""
+def task(name: str, seed: int, data: SplitCorpus, setting: ExperimentSetting) -> CurveTask:
+    """Resolve the options of a row with one seed, and the number of its iterations."""
     sampler, *widths = name.split("-")
     given: dict[str, Any] = {"layers": tuple(map(int, widths)), "seed": seed}
     given |= {"algo": "scir"} if sampler == "ours" else {"algo": sampler, "preset": "dlda-2017"}
@@ -199,50 +171,63 @@ def task(
         given |= {"burn-in": QUICK_BURN_IN}
         if sampler != "gibbs":
             given |= {"warm-up": 10 if sampler == "ours" else 0, **QUICK}
-    facts = Facts(
-        len(train), words, train.tokens, visits(held_out),
-        minibatch_words(train, np.arange(len(train))),
-    )  # fmt: skip
-    options, _ = resolve(given, facts)
+    options, _ = resolve(given, data.facts())
     collected = QUICK_COLLECTED if setting.quick else COLLECTED
-    iterations = options["burn-in"] + collected * options["sample-every"]
+    iterations = options.burn_in + collected * options.sample_every
     if sampler == "ours":
-        published = task("tlasgr-128", seed, train, words, held_out, setting)
-        visited = published.iterations * published.options["minibatch"]
-        iterations = -(-visited // options["minibatch"])
-    return Task(name, options, iterations, train, words, held_out, setting.seconds)
+        published = task("tlasgr-128", seed, data, setting)
+        visited = published.iterations * published.options.minibatch
+        iterations = -(-visited // options.minibatch)
+    return CurveTask(name, options, iterations, data, setting.seconds)
 
 
 # ---- what came out
 
 HEAD = (
-    "row", "paper", "rate-weighted", "perplexity", "point", "samples", "iterations", "seconds",
-    "seeds", "sd",
-)  # fmt: skip
+    "row",
+    "paper",
+    "rate-weighted",
+    "perplexity",
+    "point",
+    "samples",
+    "iterations",
+    "seconds",
+    "seeds",
+    "sd",
+)
 
 
 def rows(wanted: list[str], curves: list[Curve]) -> list[tuple[Any, ...]]:
-    """One line for each row of the table: means over its seeds; of a diverged one, none."""
+    """Give a line of the table for each row that is done: means over seeds that did not diverge."""
     lines: list[tuple[Any, ...]] = []
     for name in wanted:
         own = [c for c in curves if c.name == name]
         if not own:  # not done yet
             continue
-        ends = [c.points[-1] for c in own if c.points and not c.fault]
+        ends = last_points(own)
         if not ends:
             lines.append((name, PAPER.get(name), *(None,) * 6, 0, None))
             continue
-        mean = Point._make(map(statistics.fmean, zip(*ends, strict=True)))
-        spread = statistics.stdev(e.rate_weighted for e in ends) if len(ends) > 1 else None
+        mean = mean_point(ends)
         lines.append(
-            (name, PAPER.get(name), mean.rate_weighted, mean.perplexity, mean.point,
-             round(mean.samples), round(mean.iteration), mean.seconds, len(ends), spread)
-        )  # fmt: skip
+            (
+                name,
+                PAPER.get(name),
+                mean.rate_weighted,
+                mean.perplexity,
+                mean.point,
+                round(mean.samples),
+                round(mean.iteration),
+                mean.seconds,
+                len(ends),
+                deviation([end.rate_weighted for end in ends]),
+            )
+        )
     return lines
 
 
-def told(point: Point) -> str:
-    """Where a row ended."""
+def describe(point: CurvePoint) -> str:
+    """Say where a row stands."""
     if not point.samples:
         return (
             f"point perplexity {point.point:.1f}, no sample yet after {point.iteration} iterations"
@@ -250,8 +235,10 @@ def told(point: Point) -> str:
     return f"perplexity {point.rate_weighted:.1f}, mean of {point.samples} samples"
 
 
-def sentences(shown: list[tuple[Any, ...]], curves: list[Curve], setting: Setting) -> list[str]:
-    """The order of the samplers at each width, and what must not be compared."""
+def sentences(
+    shown: list[tuple[Any, ...]], curves: list[Curve], setting: ExperimentSetting
+) -> list[str]:
+    """Say the order of the samplers at each width, and which rows must not be compared."""
     found = []
     if setting.quick:
         found.append("a small cut and few iterations: only that it works can be seen from this.")
@@ -274,12 +261,12 @@ def sentences(shown: list[tuple[Any, ...]], curves: list[Curve], setting: Settin
 
 
 def order(scores: Mapping[str, float]) -> str:
-    """Names and numbers, the lowest first."""
+    """Write names and numbers, the lowest first."""
     return " < ".join(f"{n} {scores[n]:.0f}" for n in sorted(scores, key=lambda n: scores[n]))
 
 
 def draw(path: Path, curves: list[Curve], *, quick: bool) -> Path:
-    """Perplexity against training seconds, a panel for each number of layers."""
+    """Draw perplexity against training seconds, a panel for each number of layers."""
     sizes = [
         "-".join(map(str, layers))
         for layers in LAYERS
@@ -293,13 +280,12 @@ def draw(path: Path, curves: list[Curve], *, quick: bool) -> Path:
             for curve in (c for c in curves if c.name == name and c.points):
                 plot(axes, curve, colour, lambda p: p.rate_weighted)
                 if name in PAPER and curve.points[-1].samples and not quick:
-                    axes.plot(curve.points[-1].seconds, PAPER[name], "x", color=colour, ms=7,
-                              mew=1.8)  # fmt: skip
+                    axes.plot(
+                        curve.points[-1].seconds, PAPER[name], "x", color=colour, ms=7, mew=1.8
+                    )
         scale_seconds(axes)
         axes.set_title(f"{size} topics, from the data up" if "-" in size else f"{size} topics")
-        axes.grid(color="#e6e6e6", lw=0.7)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
+        show_grid(axes)
     scale_perplexity(panels[0], [p.point for c in curves for p in c.points])
     figure.suptitle(
         "Deep LDA on 20News" + (", a small cut" if quick else "") + " (Cong et al. 2017, Table 1)"

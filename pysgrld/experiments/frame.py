@@ -1,4 +1,4 @@
-"""What all experiments share: what was asked for, what came out, and the files that tell of it."""
+"""The frame that all experiments share: their setting, their report, and their folder of CSV files."""
 
 from __future__ import annotations
 
@@ -7,24 +7,20 @@ import io
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from fnmatch import fnmatchcase
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from pysgrld.errors import OutputError, UsageError
-from pysgrld.export import whole_file
-
-#: After Okabe and Ito, whose colours colour-blind readers can tell apart.
-COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#555555")
+from pysgrld.run.whole import whole_file
 
 
-class Setting(NamedTuple):
-    """What a person asked for.
+class ExperimentSetting(NamedTuple):
+    """Options of ``sgmc reproduce`` that every experiment is handed.
 
     Attributes
     ----------
-    corpus : Path or None
-        None where the experiment makes its own data.
     out : Path
         A folder that is there and may be written to.
     quick : bool
@@ -41,7 +37,6 @@ class Setting(NamedTuple):
         Training time after which a row ends.
     """
 
-    corpus: Path | None
     out: Path
     quick: bool = False
     seed: int = 0
@@ -53,7 +48,7 @@ class Setting(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What came out.
+    """A table, sentences about it and files: all that an experiment gives.
 
     Attributes
     ----------
@@ -73,8 +68,8 @@ class Report(NamedTuple):
     files: list[Path]
 
 
-class Listener(Protocol):
-    """Whom an experiment tells how far it is."""
+class ExperimentListener(Protocol):
+    """Somebody whom an experiment tells how far it is."""
 
     def note(self, line: str) -> None:
         """Say a fact."""
@@ -84,11 +79,12 @@ class Listener(Protocol):
 
 
 def make_folder(path: Path, *, force: bool) -> None:
-    """Make the folder of the results; one that holds anything only if that is wanted.
+    """Make the folder of the results.
 
     Raises
     ------
     OutputError
+        If it cannot be made, or holds anything and ``force`` is not set.
     """
     if path.exists() and not path.is_dir():
         raise OutputError(f"{path}: is a file; name a folder")
@@ -101,32 +97,36 @@ def make_folder(path: Path, *, force: bool) -> None:
         raise OutputError(f"{path}: is there already; --force writes over what is in it")
 
 
-def require_matplotlib(
-    what: str = "pictures need", otherwise: str = ", or --no-pictures for the CSV files alone"
-) -> None:
-    """Refuse to compute for hours what cannot be drawn in the end.
-
-    Raises
-    ------
-    UsageError
-    """
-    if find_spec("matplotlib") is None:
-        raise UsageError(f"{what} matplotlib: pip install 'pysgrld[plot]'{otherwise}")
-
-
 def require_scipy(name: str) -> None:
-    """Refuse at once what needs distribution functions.
+    """Refuse at once an experiment that needs SciPy's distribution functions.
 
     Raises
     ------
     UsageError
+        If SciPy is not installed.
     """
     if find_spec("scipy") is None:
         raise UsageError(f"{name} needs scipy: pip install 'pysgrld[plot]'")
 
 
+def matching(names: Sequence[str], patterns: tuple[str, ...]) -> list[str]:
+    """Choose the names that match any pattern, in their order; all where there is no pattern.
+
+    Raises
+    ------
+    UsageError
+        If a pattern matches none.
+    """
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise UsageError(
+                f"--rows {pattern}: there is no such row; there are {', '.join(names)}"
+            )
+    return [n for n in names if not patterns or any(fnmatchcase(n, p) for p in patterns)]
+
+
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
-    """Write a table: numbers with at most seven digits, an empty cell for None and NaN."""
+    """Write a table as CSV: numbers with seven digits at most, an empty cell for None and NaN."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)
@@ -141,17 +141,3 @@ def _cell(value: Any) -> Any:
     if not isinstance(value, float):
         return value
     return "" if math.isnan(value) else f"{value:.7g}"
-
-
-def new_figure(width: float, height: float) -> Any:
-    """Begin a picture of so many inches; matplotlib's figure, of no window."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def write_png(path: Path, figure: Any, dpi: int = 110) -> Path:
-    """Write a picture."""
-    with whole_file(path) as file:
-        figure.savefig(file, format="png", dpi=dpi, metadata={"Software": None})
-    return path

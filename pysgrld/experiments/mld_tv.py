@@ -20,19 +20,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.experiments.frame import (
-    COLOURS,
-    Listener,
+    ExperimentListener,
+    ExperimentSetting,
     Report,
-    Setting,
-    new_figure,
     require_scipy,
     write_csv,
-    write_png,
 )
 from pysgrld.experiments.processes import in_processes
-from pysgrld.simplex.categories import kernel_chains
+from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
+from pysgrld.samplers.protocol import Counts
+from pysgrld.simplex.categories import start_chains
 from pysgrld.simplex.common import log_total, start_rows
-from pysgrld.types import Doubles, Int64s, Key, Statistics
+from pysgrld.types import Doubles, Int64s, Key
 
 COUNTS = (10_000, 10, 10, 0, 0, 0, 0, 0, 0, 0, 0)
 ALPHA = 0.1
@@ -41,17 +40,14 @@ LOOKED = (0, 3)
 TRIALS, QUICK_TRIALS = 20_000, 2_000
 ITERATIONS, QUICK_ITERATIONS = 20_000, 300
 #: Steps h. Mirrored Langevin is stable below 4 / 10,021.
-STEPS = {
-    "smld": (3e-4, 1e-4, 3e-5, 1e-5),
-    "sgrld": (1e-6, 3e-7, 1e-7, 3e-8),
-}
+STEPS = {"smld": (3e-4, 1e-4, 3e-5, 1e-5), "sgrld": (1e-6, 3e-7, 1e-7, 3e-8)}
 LABELS = {"smld": "MLD", "sgrld": "SGRLD"}
 #: How many steps of each are shown, those that end nearest.
 SHOWN = 3
 
 
-class Task(NamedTuple):
-    """One sampler with one step and seed."""
+class TrialsTask(NamedTuple):
+    """The trials of one sampler with one step and seed."""
 
     algo: str
     h: float
@@ -60,13 +56,13 @@ class Task(NamedTuple):
     iterations: int
 
 
-def run(setting: Setting, listener: Listener) -> Report:
+def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     """Run all trials; write ``tv.csv``, ``steps.csv`` and ``tv.png``."""
     require_scipy("mld-tv")
     trials = QUICK_TRIALS if setting.quick else TRIALS
     iterations = QUICK_ITERATIONS if setting.quick else ITERATIONS
     tasks = [
-        Task(algo, h, seed, trials, iterations)
+        TrialsTask(algo, h, seed, trials, iterations)
         for seed in range(setting.seed, setting.seed + setting.seeds)
         for algo, steps in STEPS.items()
         for h in steps
@@ -87,11 +83,14 @@ def run(setting: Setting, listener: Listener) -> Report:
         write_csv(
             setting.out / "tv.csv",
             ("sampler", "h", "iteration", *(f"tv_{c + 1}" for c in LOOKED)),
-            [(LABELS[a], h, int(t), *map(float, tv)) for (a, h), curve in curves.items()
-             for t, tv in zip(at, curve, strict=True)],
+            [
+                (LABELS[a], h, int(t), *map(float, tv))
+                for (a, h), curve in curves.items()
+                for t, tv in zip(at, curve, strict=True)
+            ],
         ),
         write_csv(setting.out / "steps.csv", HEAD, rows),
-    ]  # fmt: skip
+    ]
     if setting.pictures:
         files.append(draw(setting.out / "tv.png", curves, at, floors, quick=setting.quick))
     return Report(HEAD, rows, sentences(curves, floors, at, quick=setting.quick), files)
@@ -101,18 +100,18 @@ def run(setting: Setting, listener: Listener) -> Report:
 
 
 def marks(iterations: int) -> Int64s:
-    """Iterations whose law is looked at: evenly on a logarithmic scale."""
+    """Choose the iterations whose law is compared, evenly on a logarithmic scale."""
     return np.unique(np.geomspace(1, iterations, 60).round().astype(np.int64))
 
 
 def shapes(category: int) -> tuple[float, float]:
-    """Of the Beta posterior of one category's probability."""
+    """Give both shapes of the Beta posterior of one category's probability."""
     a = COUNTS[category] + ALPHA
     return a, sum(COUNTS) + ALPHA * len(COUNTS) - a
 
 
 def bins() -> list[Doubles]:
-    """Log probabilities between the bins of each category looked at."""
+    """Give the log probabilities that separate the bins, for each category of `LOOKED`."""
     from scipy.special import betaincinv
 
     first, sparse = (shapes(c) for c in LOOKED)
@@ -124,7 +123,7 @@ def bins() -> list[Doubles]:
 
 
 def masses() -> list[Doubles]:
-    """Posterior mass of each bin."""
+    """Compute the posterior mass of each bin, for each category of `LOOKED`."""
     from scipy.special import betainc
 
     return [
@@ -134,33 +133,39 @@ def masses() -> list[Doubles]:
 
 
 def floor(mass: Doubles, trials: int) -> float:
-    """Distance that so many exact draws have on average in bins of these masses."""
+    """Compute the mean distance of so many exact draws to the posterior, in bins of these masses."""
     return float(np.sqrt(mass * (1 - mass) / (2 * math.pi * trials)).sum())
 
 
-def work(task: Task, share: Callable[[float], None]) -> Int64s:
-    """Trials in each bin, (marks, categories looked at, bins), filled up with zeros."""
+def work(task: TrialsTask, share: Callable[[float], None]) -> Int64s:
+    """Count the trials in each bin from equal probabilities: `histograms` of one task."""
     start = np.full(len(COUNTS), 1.0 / len(COUNTS))
     rows = start_rows(len(COUNTS), task.trials, start, task.seed, ALPHA)
     return histograms(task, rows, share)
 
 
-def histograms(task: Task, rows: dict[str, Any], share: Callable[[float], None]) -> Int64s:
-    """The same from any start."""
-    step, read = kernel_chains(task.algo, rows, np.full(len(COUNTS), ALPHA), task.trials)
+def histograms(task: TrialsTask, rows: dict[str, Any], share: Callable[[float], None]) -> Int64s:
+    """Run a task's trials from any start and count those in each bin.
+
+    Returns
+    -------
+    (marks, categories of `LOOKED`, bins) int64
+        Filled up with zeros where a category has fewer bins.
+    """
+    chains = start_chains(task.algo, rows, np.full(len(COUNTS), ALPHA), task.trials)
     width = rows["g"].shape[1]
     counts = np.zeros((len(COUNTS), width), np.int64)
     counts[:, : task.trials] = np.array(COUNTS)[:, None]
-    everything = Statistics(np.arange(len(COUNTS), dtype=np.int32), counts, 1.0)
+    everything = Counts(np.arange(len(COUNTS), dtype=np.int32), counts, 1.0)
     at, edges = marks(task.iterations), bins()
     found = np.zeros((len(at), len(LOOKED), max(map(len, edges)) + 1), np.int64)
     for t in range(task.iterations):
         if t % 20 == 0:
             share(t / task.iterations)
-        step(Key(task.seed, 0, t), everything, task.h)
+        chains.step(Key(task.seed, 0, t), everything, task.h)
         mark = int(np.searchsorted(at, t + 1))
         if mark < len(at) and at[mark] == t + 1:
-            log_g, _ = read()
+            log_g = chains.log_g()
             log_phi = log_g - log_total(log_g)
             for i, c in enumerate(LOOKED):
                 bin_of = np.searchsorted(edges[i], log_phi[c])
@@ -169,7 +174,7 @@ def histograms(task: Task, rows: dict[str, Any], share: Callable[[float], None])
 
 
 def variation(counted: Int64s) -> Doubles:
-    """Total variation distance to the posterior, (marks, categories), of trials in bins."""
+    """Compute the total variation distance to the posterior, (marks, categories), of counted trials."""
     found = np.zeros(counted.shape[:2])
     for i, mass in enumerate(masses()):
         share = counted[:, i] / counted[:, i].sum(axis=1, keepdims=True)
@@ -183,13 +188,13 @@ HEAD = ("sampler", "h", "tv-category-1", "tv-category-4")
 
 
 def table(curves: dict[tuple[str, float], Doubles], floors: list[float]) -> list[tuple[Any, ...]]:
-    """Distances at the end, and what exact draws would have."""
+    """Give the distances at the end, those of exact draws first."""
     lines: list[tuple[Any, ...]] = [("exact", None, *floors)]
     return lines + [(LABELS[a], f"{h:g}", *map(float, c[-1])) for (a, h), c in curves.items()]
 
 
 def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> list[float]:
-    """Steps of a sampler, those first that end nearest to the posterior in category ``LOOKED[i]``."""
+    """Sort the steps of a sampler: first those that end nearest in category ``LOOKED[i]``."""
     own = [h for a, h in curves if a == algo]
     return sorted(own, key=lambda h: curves[algo, h][-1, i])
 
@@ -197,7 +202,7 @@ def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> 
 def sentences(
     curves: dict[tuple[str, float], Doubles], floors: list[float], at: Int64s, *, quick: bool
 ) -> list[str]:
-    """Where each sampler ends, with its best step."""
+    """Say where each sampler ends with its best step."""
     found = []
     if quick:
         found.append("few trials and iterations: only that it works can be seen from this.")
@@ -216,7 +221,7 @@ def sentences(
 
 
 def overtaken(curves: dict[tuple[str, float], Doubles], i: int, at: Int64s) -> str:
-    """From when on mirrored Langevin is nearer for good, if it ends so, each at its best step then."""
+    """Say from which iteration on MLD is nearer for good, if it ends so, each at its best step then."""
     best = {
         a: np.min([c[:, i] for (algo, _), c in curves.items() if algo == a], axis=0) for a in STEPS
     }
@@ -234,7 +239,7 @@ def draw(
     *,
     quick: bool,
 ) -> Path:
-    """Distance against iterations, the three best steps of each sampler."""
+    """Draw distance against iterations for the three best steps of each sampler."""
     from matplotlib.ticker import FuncFormatter
 
     figure = new_figure(12, 4.9)
@@ -242,20 +247,25 @@ def draw(
     for i, axes in enumerate(figure.subplots(1, 2, sharey=True)):
         for algo, colour in zip(STEPS, (COLOURS[2], COLOURS[0]), strict=True):
             for h, style in zip(nearest(curves, algo)[:SHOWN], ("-", "--", ":"), strict=True):
-                axes.plot(at, curves[algo, h][:, i], color=colour, ls=style, lw=2,
-                          label=f"{LABELS[algo]}, h = {h:g}")  # fmt: skip
+                axes.plot(
+                    at,
+                    curves[algo, h][:, i],
+                    color=colour,
+                    ls=style,
+                    lw=2,
+                    label=f"{LABELS[algo]}, h = {h:g}",
+                )
         axes.axhline(floors[i], color="black", lw=1.2, label="exact draws, as many")
         axes.set(xscale="log", yscale="log", xlabel="iteration", title=titles[i])
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-        axes.grid(color="#e6e6e6", lw=0.7)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
+        show_grid(axes)
     figure.axes[0].set_ylabel("total variation distance to the posterior")
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center", frameon=False)
     figure.suptitle(
-        "Mirrored Langevin and SGRLD on a sparse Dirichlet" + (", few trials" if quick else "")
+        "Mirrored Langevin and SGRLD on a sparse Dirichlet"
+        + (", few trials" if quick else "")
         + " (Hsieh et al. 2018, section 5.1)"
-    )  # fmt: skip
+    )
     return write_png(path, figure, dpi=90)

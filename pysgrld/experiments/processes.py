@@ -30,7 +30,7 @@ def in_processes(
     tell: Callable[[int], None],
     done: Callable[[int, Result], None] = lambda at, result: None,
 ) -> list[Result]:
-    """Results of ``work(task, share)`` in the order of the tasks; dear ones are begun first.
+    """Run ``work(task, share)`` for all tasks, dear ones first; results in the order of the tasks.
 
     A process is spawned, not forked: a fork in the presence of OpenMP's threads may hang.
 

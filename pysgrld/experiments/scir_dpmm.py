@@ -20,19 +20,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.errors import NumericalError
+from pysgrld.experiments.corpora import first, read_unsplit_parts
 from pysgrld.experiments.frame import (
-    COLOURS,
-    Listener,
+    ExperimentListener,
+    ExperimentSetting,
     Report,
-    Setting,
-    new_figure,
+    matching,
     write_csv,
-    write_png,
 )
-from pysgrld.experiments.lda_runs import matching, read_whole
 from pysgrld.experiments.processes import in_processes
-from pysgrld.models.dpmm import Mixture, Settings
-from pysgrld.stream import Stream
+from pysgrld.minibatches import Epochs
+from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
+from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.types import Documents
 
 ITERATIONS, MINIBATCH, BURN_IN, LOOK = 1000, 1000, 200, 5
@@ -48,8 +47,8 @@ ROWS = {
 }
 
 
-class Task(NamedTuple):
-    """One row with one seed: plain values, for another process."""
+class MixtureTask(NamedTuple):
+    """One row with one seed, in plain values that another process can be sent."""
 
     name: str
     settings: Settings
@@ -62,7 +61,7 @@ class Task(NamedTuple):
 
 
 class Look(NamedTuple):
-    """Where a row stands."""
+    """Score and components of a row after some iterations."""
 
     iteration: int
     seconds: float
@@ -72,7 +71,7 @@ class Look(NamedTuple):
 
 
 class Found(NamedTuple):
-    """All that is known of a task: ``averaged`` is NaN before there is a sample."""
+    """All looks at a task that is done; ``averaged`` is the score of its samples, NaN of none."""
 
     name: str
     seed: int
@@ -81,11 +80,11 @@ class Found(NamedTuple):
     fault: str
 
 
-def work(task: Task, share: Callable[[float], None]) -> Found:
+def work(task: MixtureTask, share: Callable[[float], None]) -> Found:
     """Sample and score one row."""
     users = np.arange(len(task.train))
     size = len(users) if task.settings.algo == "gibbs" else task.minibatch
-    stream = Stream(task.train, users, size, task.seed, 0)
+    stream = Epochs(task.train, users, size, task.seed, 0)
     chain = Mixture(users, task.words, task.settings, task.seed)
     looks, total, samples, seconds, fault = [], None, 0, 0.0, ""
     try:
@@ -111,18 +110,17 @@ def work(task: Task, share: Callable[[float], None]) -> Found:
 HEAD = ("row", "score", "averaged", "components", "concentration", "seconds", "seeds", "sd")
 
 
-def run(setting: Setting, listener: Listener) -> Report:
+def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
     """Sample all rows; write ``rows.csv``, ``curves.csv`` and ``curves.png``."""
-    assert setting.corpus is not None
     wanted = matching(list(ROWS), setting.rows)
-    train, test, words = read_whole(setting.corpus, setting, listener)
+    train, test, words = read_unsplit_parts(corpus, setting, listener)
     iterations, minibatch = ITERATIONS, min(MINIBATCH, len(train))
     if setting.quick:
-        train, test = (d.take(np.arange(min(QUICK_USERS, len(d)))) for d in (train, test))
+        train, test = first(train, QUICK_USERS), first(test, QUICK_USERS)
         iterations, minibatch = QUICK_ITERATIONS, min(QUICK_MINIBATCH, len(train))
     seeds = range(setting.seed, setting.seed + setting.seeds)
     tasks = [
-        Task(name, ROWS[name], seed, iterations, minibatch, train, test, words)
+        MixtureTask(name, ROWS[name], seed, iterations, minibatch, train, test, words)
         for seed in seeds
         for name in wanted
     ]
@@ -146,7 +144,7 @@ def run(setting: Setting, listener: Listener) -> Report:
 
 
 def lines(wanted: Sequence[str], found: Sequence[Found]) -> list[tuple[Any, ...]]:
-    """One line a row: means over seeds of where they ended."""
+    """Give a line of the table for each row: means over seeds of where they ended."""
     told: list[tuple[Any, ...]] = []
     for name in wanted:
         own = [f for f in found if f.name == name and f.looks and not f.fault]
@@ -156,17 +154,22 @@ def lines(wanted: Sequence[str], found: Sequence[Found]) -> list[tuple[Any, ...]
         ends = [f.looks[-1] for f in own]
         scores = [e.score for e in ends]
         told.append(
-            (name, statistics.fmean(scores), statistics.fmean(f.averaged for f in own),
-             statistics.fmean(e.components for e in ends),
-             statistics.fmean(e.concentration for e in ends),
-             statistics.fmean(e.seconds for e in ends), len(own),
-             statistics.stdev(scores) if len(own) > 1 else None)
-        )  # fmt: skip
+            (
+                name,
+                statistics.fmean(scores),
+                statistics.fmean(f.averaged for f in own),
+                statistics.fmean(e.components for e in ends),
+                statistics.fmean(e.concentration for e in ends),
+                statistics.fmean(e.seconds for e in ends),
+                len(own),
+                statistics.stdev(scores) if len(own) > 1 else None,
+            )
+        )
     return told
 
 
 def say(shown: Sequence[tuple[Any, ...]], found: Sequence[Found]) -> list[str]:
-    """Whether SCIR is lower, and who has how many components."""
+    """Say whether SCIR is lower, and how many components each row has."""
     line = {row[0]: row for row in shown if row[1] is not None}
     told = []
     for other in ("sgrld", "sgrld-prior-of-scir", "sgrld-as-released"):
@@ -184,7 +187,7 @@ def say(shown: Sequence[tuple[Any, ...]], found: Sequence[Found]) -> list[str]:
 
 
 def draw(path: Path, wanted: Sequence[str], found: Sequence[Found]) -> Path:
-    """Score, and number of components, over iterations."""
+    """Draw score and number of components over iterations."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
@@ -209,9 +212,7 @@ def draw(path: Path, wanted: Sequence[str], found: Sequence[Found]) -> Path:
     right.yaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
     for axes in (left, right):
         axes.set_xlabel("iterations")
-        axes.grid(color="#e6e6e6", lw=0.7)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
+        show_grid(axes)
     handles = [
         Line2D([], [], color=colour, lw=2.2, label=name)
         for name, colour in zip(wanted, COLOURS, strict=False)

@@ -22,16 +22,14 @@ import numpy as np
 
 from pysgrld import simplex
 from pysgrld.experiments.frame import (
-    COLOURS,
-    Listener,
+    ExperimentListener,
+    ExperimentSetting,
     Report,
-    Setting,
-    new_figure,
     require_scipy,
     write_csv,
-    write_png,
 )
 from pysgrld.experiments.processes import in_processes
+from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.simplex.common import Noise, count_minibatch
 from pysgrld.types import Doubles, Int64s, Key
 
@@ -73,7 +71,7 @@ REFERENCE = {
 }
 
 
-class Task(NamedTuple):
+class DirichletTask(NamedTuple):
     """One row: a target, a sampler, a minibatch and a step."""
 
     target: str
@@ -84,40 +82,48 @@ class Task(NamedTuple):
     seed: int
 
 
-class Scores(NamedTuple):
+class Distances(NamedTuple):
     """Distances of the chains, and log draws of one component by the first (kept,)."""
 
     distances: list[float]
     component: Doubles
 
 
-def run(setting: Setting, listener: Listener) -> Report:
+def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     """Run all rows; write ``scores.csv``, ``best.csv``, ``component5.csv`` and ``synthetic.png``."""
     require_scipy("scir-synthetic")
     kept = QUICK_KEPT if setting.quick else KEPT
     minibatches = QUICK_MINIBATCHES if setting.quick else MINIBATCHES
     tasks = [
-        Task(target, method, n, step, kept, setting.seed)
+        DirichletTask(target, method, n, step, kept, setting.seed)
         for target in ("sparse", "dense")
         for method, m in METHODS.items()
         for n in minibatches
         for step in (m.quick if setting.quick else m.steps)
     ]
-    tasks += [Task(target, "exact", 0, 0.0, kept, setting.seed) for target in ("sparse", "dense")]
+    tasks += [
+        DirichletTask(target, "exact", 0, 0.0, kept, setting.seed) for target in ("sparse", "dense")
+    ]
     listener.note(f"{len(tasks)} rows of {CHAINS} chains, {2 * kept} iterations")
     with listener.counting("rows, in percent", 100) as tell:
         found = in_processes(work, tasks, [cost(t) for t in tasks], setting.threads, tell)
     scored = dict(zip(tasks, found, strict=True))
     best = best_rows(scored)
     rows = table(best, scored, quick=setting.quick)
-    boxes = {m: scored[t].component for (target, m, n), t in best.items()
-             if (target, n) in (("sparse", SHOWN_MINIBATCH), ("sparse", 0))}  # fmt: skip
+    boxes = {
+        m: scored[t].component
+        for (target, m, n), t in best.items()
+        if (target, n) in (("sparse", SHOWN_MINIBATCH), ("sparse", 0))
+    }
     files = [
         write_csv(
             setting.out / "scores.csv",
             ("target", "method", "minibatch", "step", "chain", "distance"),
-            [(t.target, t.method, t.minibatch, float(t.step), chain, distance)
-             for t, s in scored.items() for chain, distance in enumerate(s.distances)],
+            [
+                (t.target, t.method, t.minibatch, float(t.step), chain, distance)
+                for t, s in scored.items()
+                for chain, distance in enumerate(s.distances)
+            ],
         ),
         write_csv(setting.out / "best.csv", HEAD, rows),
         write_csv(
@@ -125,7 +131,7 @@ def run(setting: Setting, listener: Listener) -> Report:
             ("method", "draw", "log_omega_5"),
             [(m, i, float(x)) for m, draws in boxes.items() for i, x in enumerate(draws)],
         ),
-    ]  # fmt: skip
+    ]
     if setting.pictures:
         files.append(draw(setting.out / "synthetic.png", rows, boxes, quick=setting.quick))
     return Report(HEAD, rows, sentences(rows, boxes, quick=setting.quick), files)
@@ -135,18 +141,18 @@ def run(setting: Setting, listener: Listener) -> Report:
 
 
 def counts_of(target: str, seed: int) -> Int64s:
-    """Observations in each category: the dense ones are drawn."""
+    """Give the observations in each category, (D,); those of the dense target are drawn."""
     if target == "sparse":
         return np.array(SPARSE)
     return np.bincount(np.random.default_rng(seed).integers(0, D, OBSERVATIONS), minlength=D)
 
 
-def cost(task: Task) -> float:
-    """Dearer with larger minibatches."""
+def cost(task: DirichletTask) -> float:
+    """Estimate the cost of a row, which grows with its minibatch."""
     return 1.0 + task.minibatch / 100
 
 
-def work(task: Task, share: Callable[[float], None]) -> Scores:
+def work(task: DirichletTask, share: Callable[[float], None]) -> Distances:
     """Run and score one row."""
     counts = counts_of(task.target, task.seed)
     kept, a = task.kept, np.asarray(counts + ALPHA, np.float64)
@@ -154,27 +160,41 @@ def work(task: Task, share: Callable[[float], None]) -> Scores:
     if task.target == "sparse":
         start = np.full(D, OBSERVATIONS / D + ALPHA)
     if task.method == "exact":
-        log_omega = simplex.sample(counts, alpha=ALPHA, step_size=50.0, samples=kept, chains=CHAINS,
-                                   seed=task.seed).log_omega  # fmt: skip
+        log_omega = simplex.sample(
+            counts, alpha=ALPHA, step_size=50.0, samples=kept, chains=CHAINS, seed=task.seed
+        ).log_omega
     elif task.method == "sgrld-released":
         log_omega = released(counts, task.step, task.minibatch, kept, start, task.seed, share)
     else:
         h = task.step if task.method == "scir" else task.step / 2
         log_omega = simplex.sample(
-            counts, alpha=ALPHA, algo=task.method, step_size=h, minibatch=task.minibatch,
-            samples=kept, burn_in=kept, chains=CHAINS, start=start, seed=task.seed, progress=share,
-        ).log_omega  # fmt: skip
-    return Scores(
-        [distance(log_omega[:, c], a) for c in range(CHAINS)],
-        log_omega[:, 0, COMPONENT].copy(),
+            counts,
+            alpha=ALPHA,
+            algo=task.method,
+            step_size=h,
+            minibatch=task.minibatch,
+            samples=kept,
+            burn_in=kept,
+            chains=CHAINS,
+            start=start,
+            seed=task.seed,
+            progress=share,
+        ).log_omega
+    return Distances(
+        [distance(log_omega[:, c], a) for c in range(CHAINS)], log_omega[:, 0, COMPONENT].copy()
     )
 
 
 def released(
-    counts: Int64s, eps: float, minibatch: int, kept: int, start: Doubles, seed: int,
+    counts: Int64s,
+    eps: float,
+    minibatch: int,
+    kept: int,
+    start: Doubles,
+    seed: int,
     share: Callable[[float], None],
-) -> Doubles:  # fmt: skip
-    """SGRLD as in the code released with the SCIR paper: log omega, (kept, chains, d).
+) -> Doubles:
+    """Run SGRLD as in the code released with the SCIR paper; log omega, (kept, chains, d).
 
     Its drift is g (alpha - g + N - omega N.) + 1, where alpha - g + N - omega N. is meant.
     """
@@ -195,7 +215,7 @@ def released(
 
 
 def distance(log_omega: Doubles, a: Doubles) -> float:
-    """Mean over the d - 1 coordinates of Rosenblatt's transform of their distance to uniform.
+    """Average the Kolmogorov-Smirnov distances to uniform of Rosenblatt's d - 1 coordinates.
 
     ``log_omega`` (draws, d), ``a`` (d,) the shapes of the Dirichlet; 1 where a draw is not finite.
     """
@@ -216,9 +236,9 @@ def distance(log_omega: Doubles, a: Doubles) -> float:
 HEAD = ("target", "minibatch", "method", "step", "distance", "least", "most", "reference")
 
 
-def best_rows(scored: dict[Task, Scores]) -> dict[tuple[str, str, int], Task]:
-    """The step with the least mean distance, for each target, method and minibatch."""
-    best: dict[tuple[str, str, int], Task] = {}
+def best_rows(scored: dict[DirichletTask, Distances]) -> dict[tuple[str, str, int], DirichletTask]:
+    """Choose the step of least mean distance for each target, method and minibatch."""
+    best: dict[tuple[str, str, int], DirichletTask] = {}
     for task, scores in scored.items():
         key = task.target, task.method, task.minibatch
         if key not in best or np.mean(scores.distances) < np.mean(scored[best[key]].distances):
@@ -227,22 +247,33 @@ def best_rows(scored: dict[Task, Scores]) -> dict[tuple[str, str, int], Task]:
 
 
 def table(
-    best: dict[tuple[str, str, int], Task], scored: dict[Task, Scores], *, quick: bool
+    best: dict[tuple[str, str, int], DirichletTask],
+    scored: dict[DirichletTask, Distances],
+    *,
+    quick: bool,
 ) -> list[tuple[Any, ...]]:
-    """One line for each target, minibatch and method; what it is compared with, if anything."""
+    """Give a line for each target, minibatch and method, with the reference where there is one."""
     lines: list[tuple[Any, ...]] = []
     for (target, method, n), task in best.items():
         d = scored[task].distances
         reference = None if quick else REFERENCE.get((target, method))
         lines.append(
-            (target, n or None, method, float(task.step) if n else None,
-             float(np.mean(d)), min(d), max(d), reference[MINIBATCHES.index(n)] if reference else None)
-        )  # fmt: skip
+            (
+                target,
+                n or None,
+                method,
+                float(task.step) if n else None,
+                float(np.mean(d)),
+                min(d),
+                max(d),
+                reference[MINIBATCHES.index(n)] if reference else None,
+            )
+        )
     return lines
 
 
 def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: bool) -> list[str]:
-    """Distances from the smallest minibatch to the largest, and the sparse component."""
+    """Say the distances of the smallest and the largest minibatch, and the sparse component."""
     found = []
     if quick:
         found.append("few iterations and steps: only that it works can be seen from this.")
@@ -261,9 +292,11 @@ def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: 
                 else "SCIR is NOT nearer than both at every minibatch"
             )
         else:
-            line += "; SCIR is nearer than SGRLD at every minibatch" if nearer else (
-                "; neither is nearer at every minibatch"
-            )  # fmt: skip
+            line += (
+                "; SCIR is nearer than SGRLD at every minibatch"
+                if nearer
+                else ("; neither is nearer at every minibatch")
+            )
         found.append(line + ".")
     medians = {m: math.exp(float(np.median(draws))) for m, draws in boxes.items()}
     found.append(
@@ -277,7 +310,7 @@ def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: 
 def draw(
     path: Path, rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: bool
 ) -> Path:
-    """Draws of a component without counts; distance against the share of data in a minibatch."""
+    """Draw a component without counts, and distance against the share of data in a minibatch."""
     colours = {"exact": "black"} | dict(zip(METHODS, COLOURS[2::-1], strict=True))
     labels = {"exact": "exact draws"} | {name: m.label for name, m in METHODS.items()}
     figure = new_figure(13, 4.9)
@@ -285,9 +318,13 @@ def draw(
     left, *others = figure.subplots(1, 3, width_ratios=(1.05, 1, 1))
     order = list(colours)
     shown = left.boxplot(
-        [boxes[m] / math.log(10) for m in order], widths=0.6, whis=(2.5, 97.5), showfliers=False,
-        patch_artist=True, medianprops={"color": "white", "lw": 2},
-    )  # fmt: skip
+        [boxes[m] / math.log(10) for m in order],
+        widths=0.6,
+        whis=(2.5, 97.5),
+        showfliers=False,
+        patch_artist=True,
+        medianprops={"color": "white", "lw": 2},
+    )
     for box, m in zip(shown["boxes"], order, strict=True):
         box.set(facecolor=colours[m], edgecolor=colours[m])
     left.set_xticks(range(1, 5), ["exact", "SCIR", "SGRLD", "SGRLD\nas released"])
@@ -314,13 +351,12 @@ def draw(
         )
     others[0].set_ylabel("mean Kolmogorov-Smirnov distance")
     for axes in (left, *others):
-        axes.grid(color="#e6e6e6", lw=0.7)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
+        show_grid(axes)
     handles, names = others[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
     figure.suptitle(
-        "Dirichlet posteriors from minibatches" + (", few iterations" if quick else "")
+        "Dirichlet posteriors from minibatches"
+        + (", few iterations" if quick else "")
         + " (Baker et al. 2018, Figures 1 and 2); bands: five chains"
-    )  # fmt: skip
+    )
     return write_png(path, figure, dpi=90)

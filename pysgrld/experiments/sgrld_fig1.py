@@ -23,16 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld import simplex
-from pysgrld.experiments.frame import (
-    COLOURS,
-    Listener,
-    Report,
-    Setting,
-    new_figure,
-    write_csv,
-    write_png,
-)
+from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report, write_csv
 from pysgrld.experiments.processes import in_processes
+from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.types import Doubles
 
 COUNTS = (90, 5, 5, 0, 0, 0, 0, 0, 0, 0)
@@ -47,8 +40,8 @@ SHOWN = (0, 1, 3)
 RARE = 1e-6
 
 
-class Sampler(NamedTuple):
-    """A line of the figure."""
+class LangevinVariant(NamedTuple):
+    """A sampler of the figure: its coordinates, its metric and whether it has an accept step."""
 
     label: str
     coordinates: str
@@ -57,14 +50,14 @@ class Sampler(NamedTuple):
 
 
 SAMPLERS = {
-    "em-rld": Sampler("EM-RLD, accept step", "expanded-mean", True, True),
-    "em-rld-unadjusted": Sampler("EM-RLD, unadjusted", "expanded-mean", True, False),
-    "rn-ld": Sampler("RN-LD, accept step", "reduced-natural", False, True),
-    "en-ld": Sampler("EN-LD, accept step", "expanded-natural", False, True),
+    "em-rld": LangevinVariant("EM-RLD, accept step", "expanded-mean", True, True),
+    "em-rld-unadjusted": LangevinVariant("EM-RLD, unadjusted", "expanded-mean", True, False),
+    "rn-ld": LangevinVariant("RN-LD, accept step", "reduced-natural", False, True),
+    "en-ld": LangevinVariant("EN-LD, accept step", "expanded-natural", False, True),
 }
 
 
-class Task(NamedTuple):
+class LangevinTask(NamedTuple):
     """One sampler with one seed, at all steps."""
 
     name: str
@@ -74,7 +67,7 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """One sampler at one step."""
+    """Efficiency and law of one sampler at one step."""
 
     accepted: float
     ess_mean: float
@@ -84,11 +77,11 @@ class Outcome(NamedTuple):
     mass: float
 
 
-def run(setting: Setting, listener: Listener) -> Report:
+def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     """Run all samplers at all steps; write ``ess.csv``, ``traces.csv`` and ``figure1.png``."""
     burn_in, thin = QUICK if setting.quick else FULL
     tasks = [
-        Task(name, seed, burn_in, thin)
+        LangevinTask(name, seed, burn_in, thin)
         for seed in range(setting.seed, setting.seed + setting.seeds)
         for name in SAMPLERS
     ]
@@ -98,10 +91,12 @@ def run(setting: Setting, listener: Listener) -> Report:
     with listener.counting("iterations, in percent", 100) as tell:
         found = in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
     outcomes = {
-        name: [mean([o[0][at] for t, o in zip(tasks, found, strict=True) if t.name == name])
-               for at in range(len(STEPS))]
+        name: [
+            mean([o[0][at] for t, o in zip(tasks, found, strict=True) if t.name == name])
+            for at in range(len(STEPS))
+        ]
         for name in SAMPLERS
-    }  # fmt: skip
+    }
     best = {name: best_step(outcomes[name]) for name in SAMPLERS}
     traces = {name: o[1][best[name]] for name, o in zip(SAMPLERS, found, strict=False)}
     rows = table(outcomes)
@@ -110,24 +105,36 @@ def run(setting: Setting, listener: Listener) -> Report:
         write_csv(
             setting.out / "traces.csv",
             ("sampler", "epsilon", "draw", *(f"log_phi_{c + 1}" for c in SHOWN)),
-            [(name, STEPS[best[name]], i, *map(float, line))
-             for name, trace in traces.items() for i, line in enumerate(trace)],
+            [
+                (name, STEPS[best[name]], i, *map(float, line))
+                for name, trace in traces.items()
+                for i, line in enumerate(trace)
+            ],
         ),
-    ]  # fmt: skip
+    ]
     if setting.pictures:
         files.append(draw(setting.out / "figure1.png", outcomes, traces, best, setting))
     return Report(HEAD, rows, sentences(outcomes, setting), files)
 
 
-def work(task: Task, share: Callable[[float], None]) -> tuple[list[Outcome], list[Doubles]]:
-    """Outcome and trace (draws, shown) of each step."""
+def work(task: LangevinTask, share: Callable[[float], None]) -> tuple[list[Outcome], list[Doubles]]:
+    """Run a task; return the outcome and the trace (draws, shown) of each step."""
     sampler = SAMPLERS[task.name]
     draws = simplex.langevin(
-        COUNTS, alpha=ALPHA, coordinates=sampler.coordinates, riemannian=sampler.riemannian,
-        adjusted=sampler.adjusted, step_size=np.array(STEPS) / 2, chains=len(STEPS), samples=KEPT,
-        burn_in=task.burn_in, thin=task.thin, start=(np.array(COUNTS) + ALPHA) / sum(COUNTS),
-        seed=task.seed, progress=share,
-    )  # fmt: skip
+        COUNTS,
+        alpha=ALPHA,
+        coordinates=sampler.coordinates,
+        riemannian=sampler.riemannian,
+        adjusted=sampler.adjusted,
+        step_size=np.array(STEPS) / 2,
+        chains=len(STEPS),
+        samples=KEPT,
+        burn_in=task.burn_in,
+        thin=task.thin,
+        start=(np.array(COUNTS) + ALPHA) / sum(COUNTS),
+        seed=task.seed,
+        progress=share,
+    )
     assert draws.accepted is not None
     outcomes, traces = [], []
     for at in range(len(STEPS)):
@@ -136,17 +143,20 @@ def work(task: Task, share: Callable[[float], None]) -> tuple[list[Outcome], lis
         sizes = [effective_size(series) for series in phi.T]
         outcomes.append(
             Outcome(
-                float(draws.accepted[at]), statistics.fmean(sizes), statistics.median(sizes),
-                float(phi[:, 3:].sum(axis=1).mean()), float((phi[:, 3:] < RARE).mean()),
+                float(draws.accepted[at]),
+                statistics.fmean(sizes),
+                statistics.median(sizes),
+                float(phi[:, 3:].sum(axis=1).mean()),
+                float((phi[:, 3:] < RARE).mean()),
                 float(np.exp(draws.log_mass[:, at]).mean()),
             )
-        )  # fmt: skip
+        )
         traces.append(log_phi[:, list(SHOWN)])
     return outcomes, traces
 
 
 def effective_size(series: Doubles) -> float:
-    """Effective size of n draws (n,): Geyer's (1992) initial monotone positive sequence.
+    """Estimate the effective size of n draws (n,) by Geyer's (1992) initial monotone sequence.
 
     At least 1, at most as many as are different: a chain that stands still to its end looks
     uncorrelated before.
@@ -166,24 +176,31 @@ def effective_size(series: Doubles) -> float:
 
 
 def mean(outcomes: list[Outcome]) -> Outcome:
-    """Mean over seeds."""
+    """Average outcomes over seeds."""
     return Outcome._make(map(statistics.fmean, zip(*outcomes, strict=True)))
 
 
 def best_step(outcomes: list[Outcome]) -> int:
-    """Where the mean effective sample size is largest."""
+    """Find the position of the step whose mean effective sample size is largest."""
     return max(range(len(outcomes)), key=lambda at: outcomes[at].ess_mean)
 
 
 # ---- what came out
 
 HEAD = (
-    "sampler", "epsilon", "accepted", "ess-mean", "ess-median", "sum-of-zeros", "below-1e-6", "mass",
-)  # fmt: skip
+    "sampler",
+    "epsilon",
+    "accepted",
+    "ess-mean",
+    "ess-median",
+    "sum-of-zeros",
+    "below-1e-6",
+    "mass",
+)
 
 
 def exact() -> Outcome:
-    """What independent draws of the posterior have: expectations, in closed form."""
+    """Compute the outcome of independent draws of the posterior: expectations, in closed form."""
     total = sum(COUNTS) + ALPHA * len(COUNTS)
     zeros = ALPHA * COUNTS.count(0) / total
     log_beta = math.lgamma(ALPHA) + math.lgamma(total - ALPHA) - math.lgamma(total)
@@ -194,7 +211,7 @@ def exact() -> Outcome:
 
 
 def table(outcomes: dict[str, list[Outcome]]) -> list[tuple[Any, ...]]:
-    """One line for each sampler and step, the exact law first; no mass where there is none."""
+    """Give a line for each sampler and step, the exact law first."""
     lines: list[tuple[Any, ...]] = [("exact", None, *exact())]
     for name, own in outcomes.items():
         for eps, outcome in zip(STEPS, own, strict=True):
@@ -203,8 +220,8 @@ def table(outcomes: dict[str, list[Outcome]]) -> list[tuple[Any, ...]]:
     return lines
 
 
-def sentences(outcomes: dict[str, list[Outcome]], setting: Setting) -> list[str]:
-    """Which sampler wins, and at what price."""
+def sentences(outcomes: dict[str, list[Outcome]], setting: ExperimentSetting) -> list[str]:
+    """Say which sampler has the largest effective sample size, and how biased it is."""
     found = []
     if setting.quick:
         found.append("few iterations: only that it works can be seen from this.")
@@ -215,8 +232,9 @@ def sentences(outcomes: dict[str, list[Outcome]], setting: Setting) -> list[str]
     )
     order = ", ".join(
         f"{SAMPLERS[n].label.split(',')[0]} {best[n].ess_mean:.0f} (epsilon {STEPS[at[n]]:.2g}, "
-        f"accepts {best[n].accepted:.0%})" for n in adjusted
-    )  # fmt: skip
+        f"accepts {best[n].accepted:.0%})"
+        for n in adjusted
+    )
     verdict = "as the paper says" if adjusted[0] == "em-rld" else "NOT the paper's order"
     found.append(f"with a correct accept step the best mean ESS of {KEPT} is {order}: {verdict}.")
     free, truth = best["em-rld-unadjusted"], exact()
@@ -237,9 +255,9 @@ def draw(
     outcomes: dict[str, list[Outcome]],
     traces: dict[str, Doubles],
     best: dict[str, int],
-    setting: Setting,
+    setting: ExperimentSetting,
 ) -> Path:
-    """Effective sample size and bias against the step; traces at the best one."""
+    """Draw effective sample size and bias against the step, and traces at the best one."""
     figure = new_figure(12.5, 8.2)
     rows = figure.subfigures(2, 1, height_ratios=(1.15, 1))
     size, bias = rows[0].subplots(1, 2)
@@ -249,30 +267,40 @@ def draw(
         size.plot(STEPS, [o.ess_mean for o in own], "o-", color=colour, lw=2, ms=4, label=label)
         size.plot(STEPS, [o.ess_median for o in own], color=colour, lw=1.2, ls=":")
         moving = [(eps, o) for eps, o in zip(STEPS, own, strict=True) if o.ess_mean > 10]
-        bias.plot([eps for eps, _ in moving], [o.zeros for _, o in moving], "o-", color=colour, lw=2,
-                  ms=4)  # fmt: skip
+        bias.plot(
+            [eps for eps, _ in moving], [o.zeros for _, o in moving], "o-", color=colour, lw=2, ms=4
+        )
     size.plot([], [], color="black", lw=1.2, ls=":", label="median instead of mean")
-    size.set(ylim=(0, 1050), ylabel=f"effective draws of {KEPT}, mean of 10 categories",
-             title="How independent the draws are")  # fmt: skip
+    size.set(
+        ylim=(0, 1050),
+        ylabel=f"effective draws of {KEPT}, mean of 10 categories",
+        title="How independent the draws are",
+    )
     bias.axhline(truth.zeros, color="black", lw=1.2)
-    bias.annotate("exact", (1, truth.zeros), (4, 0), ("axes fraction", "data"), "offset points",
-                  va="center")  # fmt: skip
-    bias.set(yscale="log", ylabel="mean mass of the 7 categories without counts",
-             title="How wrong they are (only where more than 10 are effective)")  # fmt: skip
+    bias.annotate(
+        "exact", (1, truth.zeros), (4, 0), ("axes fraction", "data"), "offset points", va="center"
+    )
+    bias.set(
+        yscale="log",
+        ylabel="mean mass of the 7 categories without counts",
+        title="How wrong they are (only where more than 10 are effective)",
+    )
     for axes in (size, bias):
         axes.set(
             xscale="log", xlabel="step size epsilon = 2h", xlim=(STEPS[0] / 1.5, STEPS[-1] * 1.5)
         )
-        axes.grid(color="#e6e6e6", lw=0.7)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
+        show_grid(axes)
     rows[0].legend(loc="outside right center", frameon=False)
     panels = rows[1].subplots(1, len(traces), sharey=True)
     lowest = min(trace.min() for trace in traces.values()) / math.log(10)
     for axes, (name, trace) in zip(panels, traces.items(), strict=True):
         for column, (category, colour) in enumerate(zip(SHOWN, COLOURS[2:], strict=False)):
-            axes.plot(trace[:, column] / math.log(10), color=colour, lw=0.7,
-                      label=f"category with {COUNTS[category]} of 100 counts")  # fmt: skip
+            axes.plot(
+                trace[:, column] / math.log(10),
+                color=colour,
+                lw=0.7,
+                label=f"category with {COUNTS[category]} of 100 counts",
+            )
         axes.set_title(f"{SAMPLERS[name].label}, epsilon {STEPS[best[name]]:.2g}", fontsize=10)
         axes.set_xlabel("kept draw")
         axes.spines[["top", "right"]].set_visible(False)
@@ -282,7 +310,8 @@ def draw(
     for line in lines.get_lines():
         line.set_linewidth(2.2)
     figure.suptitle(
-        "Langevin samplers on a Dirichlet posterior" + (", few iterations" if setting.quick else "")
+        "Langevin samplers on a Dirichlet posterior"
+        + (", few iterations" if setting.quick else "")
         + " (Patterson and Teh 2013, Figure 1)"
-    )  # fmt: skip
+    )
     return write_png(path, figure, dpi=80)

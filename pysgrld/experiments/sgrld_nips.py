@@ -9,8 +9,11 @@ coordinate ascent, and HSVG a falling one that averages over its Gibbs noise.
 
 from __future__ import annotations
 
-from pysgrld.experiments.frame import Listener, Report, Setting
-from pysgrld.experiments.lda_runs import Plan, Row, read_split, run_rows
+from pathlib import Path
+
+from pysgrld.experiments.corpora import read_split
+from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report
+from pysgrld.experiments.lda_runs import Length, TrainingRow, run_rows
 
 SECONDS, OBSERVED = 60.0, 0.8
 #: The paper's figures have 2,483 papers of 1988 to 2003; whatever is given has its own.
@@ -19,36 +22,39 @@ _BATCH = _ALL | {"minibatch": 2**53}
 _SGRLD = {"algo": "sgrld", "warm-up": 0, "burn-in": 50, "step-size": (0.01, 1000.0, 0.6)}
 UPDATES = (1, 5, 10)
 ROWS = (
-    Row("cgs", {"algo": "cgs", "burn-in": 100, **_ALL}),
-    *(Row(f"sgrld-{n}", {**_SGRLD, "sweeps": n, **_BATCH}) for n in UPDATES),
-    Row("sgrld-5-warm", {"algo": "sgrld", "sweeps": 5, **_BATCH}),
+    TrainingRow("cgs", {"algo": "cgs", "burn-in": 100, **_ALL}),
+    *(TrainingRow(f"sgrld-{n}", {**_SGRLD, "sweeps": n, **_BATCH}) for n in UPDATES),
+    TrainingRow("sgrld-5-warm", {"algo": "sgrld", "sweeps": 5, **_BATCH}),
     *(
-        Row(f"hsvg-{n}", {"algo": "hsvg", "sweeps": n, "step-size": (1.0, 10.0, 0.6), **_BATCH})
+        TrainingRow(
+            f"hsvg-{n}", {"algo": "hsvg", "sweeps": n, "step-size": (1.0, 10.0, 0.6), **_BATCH}
+        )
         for n in UPDATES
     ),
     *(
-        Row(f"ovb-{n}", {"algo": "ovb", "sweeps": n, "step-size": (1.0, 1.0, 0.0), **_BATCH})
+        TrainingRow(
+            f"ovb-{n}", {"algo": "ovb", "sweeps": n, "step-size": (1.0, 1.0, 0.0), **_BATCH}
+        )
         for n in UPDATES
     ),
 )
 
 
-def run(setting: Setting, listener: Listener) -> Report:
-    """Train and score all rows."""
-    assert setting.corpus is not None
-    data = read_split(setting.corpus, OBSERVED, setting, listener)
+def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
+    """Train and score all rows; write what `run_rows` writes."""
+    data = read_split(corpus, OBSERVED, setting, listener)
     rows = [row._replace(panel=_panel(row.name)) for row in ROWS]
     title = "NIPS papers: perplexity of a fifth of each document's tokens, 50 topics, batch"
-    return run_rows(setting, listener, rows, data, Plan(SECONDS), title, say)
+    return run_rows(setting, listener, rows, data, Length(SECONDS), title, say)
 
 
 def _panel(name: str) -> str:
-    """Samplers on the left, approximations on the right."""
+    """Give the panel of a row: samplers on the left, approximations on the right."""
     return "Markov chains" if name.startswith(("cgs", "sgrld")) else "variational Bayes"
 
 
 def say(scores: dict[str, float]) -> list[str]:
-    """Give the best row of each algorithm, in order."""
+    """Name the best row of each algorithm, the lowest first."""
     best: dict[str, tuple[float, str]] = {}
     for name, value in scores.items():
         algo = name.partition("-")[0]

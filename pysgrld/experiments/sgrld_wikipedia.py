@@ -8,35 +8,47 @@ panel has sgmc's defaults for every sampler and baseline.
 
 from __future__ import annotations
 
-from pysgrld.experiments.frame import Listener, Report, Setting
-from pysgrld.experiments.lda_runs import Plan, Row, read_parts, run_rows
+from pathlib import Path
+
+from pysgrld.experiments.corpora import read_parts
+from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report
+from pysgrld.experiments.lda_runs import Length, TrainingRow, run_rows
 
 TOPICS, SECONDS, OBSERVED = 50, 60.0, 0.9
 PAPER, OURS = "the paper's three, published settings", "every sampler and baseline, sgmc's defaults"
 
 _ONLINE = {"minibatch": 50, "alpha": 1.0 / TOPICS, "eta": (1.0 / TOPICS,), "topics": TOPICS}
 ROWS = (
-    Row("sgrld-2013", {"preset": "sgrld-2013"}, PAPER),
-    Row("ovb-2010", {"algo": "ovb", **_ONLINE}, PAPER),
-    Row("hsvg-2012", {"algo": "hsvg", **_ONLINE}, PAPER),
+    TrainingRow("sgrld-2013", {"preset": "sgrld-2013"}, PAPER),
+    TrainingRow("ovb-2010", {"algo": "ovb", **_ONLINE}, PAPER),
+    TrainingRow("hsvg-2012", {"algo": "hsvg", **_ONLINE}, PAPER),
     *(
-        Row(algo, {"algo": algo, "model": "lda", "topics": TOPICS}, OURS)
-        for algo in ("scir", "sgrld", "tlasgr", "smld", "gibbs", "cgs", "ovb", "hsvg", "tlfsgr",
-                     "smld-approx")
+        TrainingRow(algo, {"algo": algo, "model": "lda", "topics": TOPICS}, OURS)
+        for algo in (
+            "scir",
+            "sgrld",
+            "tlasgr",
+            "smld",
+            "gibbs",
+            "cgs",
+            "ovb",
+            "hsvg",
+            "tlfsgr",
+            "smld-approx",
+        )
     ),
-)  # fmt: skip
+)
 
 
-def run(setting: Setting, listener: Listener) -> Report:
-    """Train and score all rows."""
-    assert setting.corpus is not None
-    data = read_parts(setting.corpus, OBSERVED, setting, listener)
-    title = f"{setting.corpus.name}: held-out perplexity, {TOPICS} topics"
-    return run_rows(setting, listener, ROWS, data, Plan(SECONDS), title, say)
+def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
+    """Train and score all rows; write what `run_rows` writes."""
+    data = read_parts(corpus, OBSERVED, setting, listener)
+    title = f"{corpus.name}: held-out perplexity, {TOPICS} topics"
+    return run_rows(setting, listener, ROWS, data, Length(SECONDS), title, say)
 
 
 def say(scores: dict[str, float]) -> list[str]:
-    """Whether the paper's order is there, and who is best at sgmc's defaults."""
+    """Say whether the order is the paper's, and which row is best at sgmc's defaults."""
     found = []
     paper = ("sgrld-2013", "hsvg-2012", "ovb-2010")
     if all(name in scores for name in paper):

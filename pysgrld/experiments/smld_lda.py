@@ -8,18 +8,21 @@ is shown too. Where the paper takes phi from is not said: docs/reproductions.md.
 
 from __future__ import annotations
 
-from pysgrld.experiments.frame import Listener, Report, Setting
-from pysgrld.experiments.lda_runs import Plan, Row, read_parts, run_rows
+from pathlib import Path
+
+from pysgrld.experiments.corpora import read_parts
+from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report
+from pysgrld.experiments.lda_runs import Length, TrainingRow, run_rows
 
 ITERATIONS, QUICK_ITERATIONS, OBSERVED = 2000, 30, 0.9
 SETTINGS = {"preset": "smld-2018", "burn-in": 0, "sample-every": 10}
 #: Steps of the approximation: about where it neither stands still nor shakes.
 STEPS = (1.0, 0.3, 0.1, 0.03, 0.01)
 ROWS = (
-    Row("sgrld", {"algo": "sgrld", **SETTINGS}),
-    Row("smld", {"algo": "smld", **SETTINGS}),
+    TrainingRow("sgrld", {"algo": "sgrld", **SETTINGS}),
+    TrainingRow("smld", {"algo": "smld", **SETTINGS}),
     *(
-        Row(
+        TrainingRow(
             f"smld-approx {h:g}",
             {"algo": "smld-approx", "step-size": (h, 1000.0, 0.55), **SETTINGS},
         )
@@ -28,17 +31,16 @@ ROWS = (
 )
 
 
-def run(setting: Setting, listener: Listener) -> Report:
-    """Train and score all rows."""
-    assert setting.corpus is not None
-    data = read_parts(setting.corpus, OBSERVED, setting, listener)
-    plan = Plan(iterations=QUICK_ITERATIONS if setting.quick else ITERATIONS)
-    title = f"{setting.corpus.name}: held-out perplexity, 50 topics, minibatches of 50"
-    return run_rows(setting, listener, ROWS, data, plan, title, say, by_documents=True)
+def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
+    """Train and score all rows; write what `run_rows` writes."""
+    data = read_parts(corpus, OBSERVED, setting, listener)
+    length = Length(iterations=QUICK_ITERATIONS if setting.quick else ITERATIONS)
+    title = f"{corpus.name}: held-out perplexity, 50 topics, minibatches of 50"
+    return run_rows(setting, listener, ROWS, data, length, title, say, by_documents=True)
 
 
 def say(scores: dict[str, float]) -> list[str]:
-    """Whether the approximation is below SGRLD, and where exact SMLD is."""
+    """Say whether the approximation is below SGRLD, and where exact SMLD ends."""
     approximate = {n: v for n, v in scores.items() if n.startswith("smld-approx")}
     found = []
     if "sgrld" in scores and approximate:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pysgrld.run.checkpoint import (
+from pysgrld.run.chain_folders import chain_path, chains_of
+from pysgrld.run.checkpoint_read import (
     Checkpoint,
     CheckpointReport,
     list_checkpoints,
@@ -10,13 +11,12 @@ from pysgrld.run.checkpoint import (
     verify_checkpoints,
 )
 from pysgrld.run.choose import Candidate, Decision, claim, decide, find_run, latest_run, set_latest
+from pysgrld.run.create import WORD_COUNTS
 from pysgrld.run.directory import RunDirectory
-from pysgrld.run.identity import FREE_OPTIONS
-from pysgrld.run.several import chain_path, chains_of
 from pysgrld.run.signals import SecondInterrupt, StopFlag, batch_end, boot_clock, process_start
 
 __all__ = [
-    "FREE_OPTIONS",
+    "WORD_COUNTS",
     "Candidate",
     "Checkpoint",
     "CheckpointReport",

@@ -1,4 +1,4 @@
-"""What the disk would not take: kept, tried again in order, and never lost without a word.
+"""Writes that the disk would not take: kept, tried again in order, never lost without a word.
 
 A disk that is full for an hour must not end a run of a week. Lines of metrics and of the log, the
 status and kept samples that cannot be written wait in memory and are written before anything that
@@ -17,6 +17,7 @@ from pysgrld.errors import GoneError, WriteError
 from pysgrld.run import jsonio
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.tensors import Array
+from pysgrld.types import Invariant
 
 #: Bytes of samples that may wait, beside the first; without room for more the run ends.
 HELD = 64 << 20
@@ -25,7 +26,7 @@ _SAMPLES = "samples"
 
 
 class Backlog:
-    """Writes to a locked run, later if need be.
+    """Writes to a locked run; what the disk refuses waits, and is tried again in order.
 
     Every method raises `GoneError` if the folder was removed or taken over: there is then nothing
     to write to.
@@ -57,8 +58,10 @@ class Backlog:
         self._waiting["status.json"] = []
         self._do("status.json", partial(self.run.set_status, state, **fields))
 
-    def write_sample(self, step: int, parts: Mapping[str, Array]) -> None:
-        """Keep the topics of an iteration; the arrays must not change afterwards.
+    def write_sample(
+        self, step: int, parts: Mapping[str, Array], invariants: Mapping[str, Invariant]
+    ) -> None:
+        """Keep the posterior sample of an iteration; the arrays must not change afterwards.
 
         Raises
         ------
@@ -66,7 +69,7 @@ class Backlog:
             If more samples wait than there is room for.
         """
         first = not self._waiting.get(_SAMPLES)
-        self._do(_SAMPLES, partial(self.run.write_sample, step, parts))
+        self._do(_SAMPLES, partial(self.run.write_sample, step, parts, invariants))
         if not self._waiting[_SAMPLES]:
             self._held = 0
         elif not first:
@@ -79,13 +82,19 @@ class Backlog:
             )
 
     def remove_sample(self, step: int) -> None:
-        """Drop a sample."""
+        """Drop a kept sample, after the writes that wait."""
         self._do(_SAMPLES, partial(self.run.remove_sample, step))
 
     def save_checkpoint(
-        self, step: int, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, keep: int
+        self,
+        step: int,
+        arrays: Mapping[str, Array],
+        meta: Mapping[str, Any],
+        *,
+        keep: int,
+        invariants: Mapping[str, Invariant],
     ) -> Path:
-        """Write a checkpoint, after all that waits.
+        """Write a checkpoint, after all writes that wait.
 
         Raises
         ------
@@ -99,17 +108,17 @@ class Backlog:
             raise WriteError(
                 f"the checkpoint of step {step} waits for samples: {self._errors[_SAMPLES]}"
             )
-        folder = self.run.save_checkpoint(step, arrays, meta, keep=keep)
+        folder = self.run.save_checkpoint(step, arrays, meta, keep=keep, invariants=invariants)
         self.flush()
         return folder
 
     def flush(self) -> None:
-        """Try again what waits."""
+        """Try the writes that wait again."""
         for name in list(self._waiting):
             self._try(name)
 
     def finish(self) -> None:
-        """Try once more, at the end of a run.
+        """Try the writes that wait once more, at the end of a run.
 
         Raises
         ------

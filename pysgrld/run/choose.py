@@ -8,7 +8,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -20,13 +20,13 @@ from pysgrld.errors import (
     UsageError,
 )
 from pysgrld.run import jsonio
-from pysgrld.run.checkpoint import checkpoint_folders, set_aside
+from pysgrld.run.chain_folders import chains_of, holds_chains
+from pysgrld.run.checkpoint_read import checkpoint_folders, damaged_checkpoints
 from pysgrld.run.create import LOG, TakenError, is_run
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.files import rename, temporary_name, write_new
-from pysgrld.run.identity import BUDGET, FREE_OPTIONS, identity, long_name, mismatch
+from pysgrld.run.identity import BUDGET, identity, long_name, mismatch
 from pysgrld.run.scratch import PREFIX, scratch_name
-from pysgrld.run.several import chains_of, holds_chains
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ _TRIES = 20
 
 
 class Candidate(NamedTuple):
-    """What lies where a run is to go.
+    """The place for a new run, and the runs there that may be continued.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Candidate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What to do.
+    """Whether to make a new run, to go on with one, or to do nothing.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Decision(NamedTuple):
 
 
 def latest_run(root: Path = ROOT) -> Path:
-    """Return the run, or the folder of chains, that a command means when it is not told.
+    """Return the latest run, or folder of chains: what a command means without a name.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def latest_run(root: Path = ROOT) -> Path:
 
 
 def _runs(path: Path) -> list[Path]:
-    """The run that a folder is, or the chains in it."""
+    """List the run that a folder is, or the chains in it."""
     return [path] if is_run(path) else chains_of(path)
 
 
@@ -134,7 +134,7 @@ def set_latest(path: Path, root: Path = ROOT) -> None:
 
 
 def _check_writable(path: Path) -> None:
-    """Make and remove a folder where one is to be written: permissions alone do not tell.
+    """Try whether a folder can be made where one is to be written, and remove it again.
 
     Raises
     ------
@@ -222,11 +222,13 @@ def find_run(
         _check_writable(free)
         return Candidate(free, () if resume == "never" else tuple(runs), named=False)
     _check_writable(out)
+    # Looked at before the run is: another start may give it its name between the two.
+    occupied = out.is_dir() and any(not path.name.startswith(PREFIX) for path in out.iterdir())
     if holds(out):
         if resume == "never":
             raise _holds_run(out)
         return Candidate(out, (out,), named=True)
-    if out.is_dir() and any(not path.name.startswith(PREFIX) for path in out.iterdir()):
+    if occupied:
         what = "no run"
         if is_run(out) or chains_of(out):
             what = "a run, not chains" if chains else "chains: give --chains too"
@@ -244,7 +246,7 @@ def _holds_run(path: Path) -> OutputError:
 
 
 def _notes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
-    """What is not identity and yet may change bits."""
+    """List the settings that make it no other run and yet may change bits: ISA and versions."""
     return tuple(
         f"{name} is {new[name]} now and was {old[name]}: the same in distribution, not in bits"
         for name in ("isa", "versions")
@@ -264,13 +266,7 @@ def _finished(run: RunDirectory, config: Mapping[str, Any]) -> bool:
     return budget(run.config) == budget(config)
 
 
-def decide(
-    candidate: Candidate,
-    config: Mapping[str, Any],
-    *,
-    free: Iterable[str] = FREE_OPTIONS,
-    resume: str,
-) -> Decision:
+def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> Decision:
     """Decide whether a run begins, goes on, or is done.
 
     Parameters
@@ -278,9 +274,8 @@ def decide(
     candidate : Candidate
         Of `find_run`, with the same `resume`.
     config : mapping
-        The configuration wanted now, as ``config.json`` would hold it.
-    free : iterable of str
-        Options that may differ.
+        The configuration wanted now, as ``config.json`` would hold it; the options that it lists
+        under ``free`` may differ.
     resume : str
         ``auto``, ``never``, or a run.
 
@@ -294,15 +289,15 @@ def decide(
     CheckpointError
         If the run that `resume` names has no checkpoint.
     """
-    free = frozenset(free)
     config = jsonio.plain(dict(config), where="config")
+    free = config.get("free", ())
     wanted = identity(config, free).fields
     if resume == "never" and candidate.named and candidate.runs:
         raise _holds_run(candidate.path)
     for path in candidate.runs if resume != "never" else ():
         try:
             run = RunDirectory.open(path)
-        except MissingInputError as error:
+        except (MissingInputError, CheckpointError) as error:
             if candidate.named:
                 raise
             logger.warning("passed over: %s", error)
@@ -318,7 +313,7 @@ def decide(
             raise MismatchError(mismatch(summary, had, wanted))
         notes = _notes(run.config, config)
         if resume != "auto" and not checkpoint_folders(path):
-            damaged = "".join(f"\n  {found}: damaged" for found in set_aside(path))
+            damaged = "".join(f"\n  {found}: damaged" for found in damaged_checkpoints(path))
             raise CheckpointError(f"--resume {resume}: has no usable checkpoint{damaged}")
         if candidate.named and _finished(run, config):
             return Decision("finished", path, run, required=False, notes=notes)
@@ -334,7 +329,6 @@ def claim(
     vocabulary: Sequence[str],
     held: contextlib.ExitStack,
     *,
-    free: Iterable[str] = FREE_OPTIONS,
     resume: str,
     break_lock: bool = False,
 ) -> tuple[Decision, RunDirectory]:
@@ -344,7 +338,7 @@ def claim(
     ----------
     find : callable () -> Candidate
         `find_run` with its arguments: what lies there may have changed since it was last looked.
-    config, free, resume
+    config, resume
         As `decide` has them.
     vocabulary : sequence of str
         For a new run.
@@ -361,12 +355,12 @@ def claim(
         What `find_run`, `decide` and `RunDirectory.create` raise.
     """
     for attempt in range(_TRIES):
-        decision = decide(find(), config, free=free, resume=resume)
+        decision = decide(find(), config, resume=resume)
         if decision.run is not None:
             held.enter_context(decision.run.lock(break_lock=break_lock))
             return decision, decision.run
         try:
-            run = RunDirectory.create(decision.path, config, vocabulary, free=free, held=held)
+            run = RunDirectory.create(decision.path, config, vocabulary, held=held)
         except TakenError:
             if attempt == _TRIES - 1:
                 raise

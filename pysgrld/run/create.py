@@ -6,7 +6,7 @@ import contextlib
 import errno
 import hashlib
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +19,19 @@ from pysgrld.errors import (
     SgmcError,
 )
 from pysgrld.run import jsonio
-from pysgrld.run.files import (
-    fail_point,
-    fsync_folder,
-    make_folder,
-    read_small,
-    rename,
-    write_new,
-)
-from pysgrld.run.identity import long_name
+from pysgrld.run.files import fail_point, fsync_folder, make_folder, read_small, rename, write_new
 from pysgrld.run.lock import Lock
 from pysgrld.run.scratch import scratch_folder
 
 CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "lock"
 METRICS, LOG = "metrics.jsonl", "log.jsonl"
 CHECKPOINTS, SAMPLES = "checkpoints", "samples"
+#: Occurrences of each word in training: what the unigram's score is made of, for readers.
+WORD_COUNTS = "word-counts.npy"
 
 
 class TakenError(OutputError):
-    """A name is taken that was free a moment ago."""
+    """Another process has made a run under a name that was free a moment ago."""
 
 
 #: A vocabulary beyond this is not what was written.
@@ -50,7 +44,7 @@ def is_run(path: Path) -> bool:
 
 
 def config_bytes(config: Mapping[str, Any]) -> bytes:
-    """Return ``config.json``."""
+    """Return the bytes of ``config.json``."""
     return jsonio.pretty(jsonio.plain(dict(config), where="config"))
 
 
@@ -65,7 +59,7 @@ def _vocabulary_bytes(vocabulary: Sequence[str]) -> bytes:
 
 
 def make(
-    path: Path, config: Mapping[str, Any], vocabulary: Sequence[str], free: Iterable[str]
+    path: Path, config: Mapping[str, Any], vocabulary: Sequence[str]
 ) -> tuple[Path, dict[str, Any], Lock]:
     """Make a run directory, whole or not at all; return its path, its configuration and its lock.
 
@@ -82,11 +76,8 @@ def make(
     """
     text = _vocabulary_bytes(vocabulary)
     record: dict[str, Any] = jsonio.plain(dict(config), where="config")
-    record.setdefault("free", sorted(long_name(name) for name in free))
-    record["vocabulary"] = {
-        "words": len(vocabulary),
-        "sha256": hashlib.sha256(text).hexdigest(),
-    }
+    record.setdefault("free", [])
+    record["vocabulary"] = {"words": len(vocabulary), "sha256": hashlib.sha256(text).hexdigest()}
     # A rename would replace a symbolic link; the folder behind it is meant.
     path = path.resolve() if path.is_symlink() else path
     lock = None
@@ -133,12 +124,15 @@ def read_config(path: Path) -> dict[str, Any]:
     ------
     MissingInputError
         If there is no run, or ``config.json`` cannot be read.
+    CheckpointError
+        If it is damaged.
     """
     file = path / CONFIG
     try:
         config = jsonio.parse(read_small(file))
         if not isinstance(config, dict) or not all(
-            isinstance(config.get(name, {}), dict) for name in ("options", "corpus")
+            isinstance(config.get(name, {}), dict)
+            for name in ("options", "corpus", "vocabulary", "command")
         ):
             raise ValueError("not a table of options")
     except (FileNotFoundError, NotADirectoryError):
@@ -146,12 +140,12 @@ def read_config(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise MissingInputError(f"{file}: is damaged: {error}") from None
+        raise CheckpointError(f"{file}: is damaged: {error}; restore it") from None
     return config
 
 
 def read_vocabulary(path: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
-    """Read the words of a run; the n-th is column n of the topics.
+    """Read the words of a run; the n-th is column n of matrices over words.
 
     Raises
     ------

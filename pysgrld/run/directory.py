@@ -5,42 +5,41 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pysgrld.errors import MissingInputError, WriteError
-from pysgrld.run import journal, jsonio
-from pysgrld.run.checkpoint import CORRUPT, Checkpoint, checkpoint_folders, newest
-from pysgrld.run.commit import commit, restore_replaced, retain
+from pysgrld.errors import WriteError
+from pysgrld.run import jsonio
+from pysgrld.run.checkpoint_read import CORRUPT, Checkpoint, checkpoint_folders, newest
+from pysgrld.run.checkpoint_write import commit, restore_replaced, retain
 from pysgrld.run.create import (
     CHECKPOINTS,
     CONFIG,
     LOCK,
-    LOG,
     METRICS,
     SAMPLES,
-    STATUS,
     config_bytes,
     make,
     read_config,
     read_vocabulary,
 )
-from pysgrld.run.files import read_small, remove_stale, rename, replace_file, writing
-from pysgrld.run.identity import FREE_OPTIONS, Identity, differences, identity, long_name
-from pysgrld.run.lock import Lock, holder
+from pysgrld.run.files import remove_stale, rename
+from pysgrld.run.identity import Identity, differences, identity, long_name
+from pysgrld.run.invariants import NONE
+from pysgrld.run.lock import Lock
+from pysgrld.run.records import Records
 from pysgrld.run.rewind import rewind
 from pysgrld.run.samples import Samples
 from pysgrld.run.tensors import Array
+from pysgrld.run.whole import replace_file
+from pysgrld.types import Invariant
 
 logger = logging.getLogger(__name__)
 
-#: States of ``status.json``.
-STATES = ("running", "interrupted", "finished", "failed")
 
-
-class RunDirectory:
+class RunDirectory(Records):
     """An existing run. Make one with `create` or `open`.
 
     Whatever changes the chain's record (checkpoints, `rewind`) needs the `lock`; reading never
@@ -48,12 +47,9 @@ class RunDirectory:
     """
 
     def __init__(self, path: Path, config: dict[str, Any]) -> None:
-        self.path = path
+        super().__init__(path)
         self.config = config
         self._samples = Samples(path / SAMPLES)
-        self._lock: Lock | None = None
-        self._unsaid: list[dict[str, Any]] = []  # events that could not be logged yet
-        self._doubtful = False  # whether an fsync of the metrics has failed
 
     # ---- making and opening
 
@@ -64,7 +60,6 @@ class RunDirectory:
         config: Mapping[str, Any],
         vocabulary: Sequence[str],
         *,
-        free: Iterable[str] = FREE_OPTIONS,
         held: contextlib.ExitStack | None = None,
     ) -> RunDirectory:
         """Make a run directory; it appears whole or not at all.
@@ -74,11 +69,10 @@ class RunDirectory:
         path : Path
             Does not exist, or is an empty folder.
         config : mapping
-            Written to ``config.json``, with ``free`` and ``vocabulary`` added.
+            Written to ``config.json``, with ``vocabulary`` added. What it lists under ``free`` are
+            the options that may change at every start.
         vocabulary : sequence of str
             Written to ``vocab.txt``, one word a line.
-        free : iterable of str
-            Options that may change at every start.
         held : ExitStack, optional
             Keeps the lock, which is taken before the folder has its name: nobody can come between.
 
@@ -91,7 +85,7 @@ class RunDirectory:
         CorpusError
             If a word cannot be a line of text.
         """
-        path, record, lock = make(path, config, vocabulary, free)
+        path, record, lock = make(path, config, vocabulary)
         run = cls(path, record)
         with contextlib.ExitStack() as own:
             (held or own).enter_context(run._holding(lock))
@@ -105,17 +99,19 @@ class RunDirectory:
         ------
         MissingInputError
             If there is none, or its ``config.json`` cannot be read.
+        CheckpointError
+            If that is damaged.
         """
         return cls(path, read_config(path))
 
     @property
     def identity(self) -> Identity:
-        """What of the configuration must not change."""
+        """The part of the configuration that must not change."""
         return identity(self.config)
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """Words; the n-th is column n of the topics.
+        """The words; the n-th is column n of matrices over words.
 
         Raises
         ------
@@ -156,7 +152,7 @@ class RunDirectory:
         if config == self.config:
             return
         with self._writing(self.path / CONFIG):
-            replace_file(self.path / CONFIG, config_bytes(config), "config")
+            replace_file(self.path / CONFIG, [config_bytes(config)], "config")
         self.config = config
 
     # ---- who writes
@@ -189,120 +185,16 @@ class RunDirectory:
             raise RuntimeError("this changes the run: call it within run.lock()")
         self._lock.check()
 
-    @contextlib.contextmanager
-    def _writing(self, path: Path) -> Iterator[None]:
-        """Write a file of the run; not into one that has taken its place."""
-        if self._lock is not None:
-            self._lock.check()
-        with writing(path):
-            yield
-
-    # ---- what is appended and what is replaced
-
-    def append_metrics(self, record: Mapping[str, Any]) -> None:
-        """Append one line to ``metrics.jsonl``; NaN and infinity become null.
-
-        Raises
-        ------
-        WriteError
-            If it could not be written; nothing of the line is then left.
-        """
-        with self._writing(self.path / METRICS):
-            journal.append(self.path / METRICS, dict(record), "metrics")
-
-    def read_metrics(self) -> list[dict[str, Any]]:
-        """Read all lines of ``metrics.jsonl``.
-
-        Raises
-        ------
-        MissingInputError
-            If the file cannot be read.
-        """
-        return self._read_lines(METRICS)
-
-    def read_log(self) -> list[dict[str, Any]]:
-        """Read all lines of ``log.jsonl``: the events of all starts.
-
-        Raises
-        ------
-        MissingInputError
-            If the file cannot be read.
-        """
-        return self._read_lines(LOG)
-
-    def _read_lines(self, name: str) -> list[dict[str, Any]]:
-        try:
-            return journal.read(self.path / name)
-        except OSError as error:
-            raise MissingInputError(
-                f"{self.path / name}: cannot be read: {error.strerror}"
-            ) from error
-
-    def log_event(self, event: str, **fields: Any) -> None:
-        """Append one event to ``log.jsonl``, with the time in UTC.
-
-        Raises
-        ------
-        WriteError
-            If it could not be written; nothing of the line is then left.
-        """
-        line = {"time": jsonio.now(), "event": event, **fields}
-        with self._writing(self.path / LOG):
-            while self._unsaid:
-                journal.append(self.path / LOG, self._unsaid[0], "log")
-                del self._unsaid[0]
-            journal.append(self.path / LOG, line, "log")
-
-    def _note(self, event: str, **fields: Any) -> None:
-        """Log an event of what is done already, later if need be: that must not make it undone."""
-        try:
-            self.log_event(event, **fields)
-        except WriteError as error:
-            self._unsaid.append({"time": jsonio.now(), "event": event, **fields})
-            logger.warning("%s", error)
-
-    def set_status(self, state: str, **fields: Any) -> None:
-        """Replace ``status.json``: what the run is doing, and who is doing it.
-
-        Parameters
-        ----------
-        state : {"running", "interrupted", "finished", "failed"}
-        **fields
-            ``step``, ``error`` and what else a person may want to know.
-
-        Raises
-        ------
-        WriteError
-            If it could not be written; the old one is then intact.
-        """
-        if state not in STATES:
-            raise ValueError(f"state {state!r}: one of {', '.join(STATES)}")
-        who = holder()
-        status = {
-            "state": state,
-            "time": jsonio.now(),
-            "host": who["host"],
-            "pid": who["pid"],
-            "job": who["job"],
-            **fields,
-        }
-        with self._writing(self.path / STATUS):
-            data = jsonio.pretty(jsonio.plain(status, nonfinite_is_null=True))
-            replace_file(self.path / STATUS, data, "status")
-
-    @property
-    def status(self) -> dict[str, Any]:
-        """What ``status.json`` says; empty if it is not there or cannot be read."""
-        try:
-            status = jsonio.parse(read_small(self.path / STATUS))
-        except (OSError, ValueError):
-            return {}
-        return status if isinstance(status, dict) else {}
-
     # ---- checkpoints
 
     def save_checkpoint(
-        self, step: int, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, keep: int
+        self,
+        step: int,
+        arrays: Mapping[str, Array],
+        meta: Mapping[str, Any],
+        *,
+        keep: int,
+        invariants: Mapping[str, Invariant] = NONE,
     ) -> Path:
         """Write a checkpoint; when this returns it survives a power failure.
 
@@ -314,12 +206,13 @@ class RunDirectory:
         step : int
             Iterations done.
         arrays : mapping
-            All that the next step needs; names ``[a-z0-9_.]{1,64}``, no NaN, no infinity, nothing
-            negative in ``g``.
+            All that the next step needs; names ``[a-z0-9_.]{1,64}``, no NaN, no infinity.
         meta : mapping
             Plain values beside them; no NaN.
         keep : int
             Checkpoints that stay, this one included.
+        invariants : mapping
+            What else holds of the arrays, by shell pattern of their names.
 
         Raises
         ------
@@ -331,7 +224,7 @@ class RunDirectory:
         self._need_lock()
         began = time.monotonic()
         try:
-            folder = commit(self.path, step, arrays, meta, self.identity, self._tables)
+            folder = commit(self.path, step, arrays, meta, self.identity, self._tables, invariants)
         except OSError as error:
             good = next((str(path.name) for _, path in checkpoint_folders(self.path)), "none yet")
             raise WriteError(
@@ -348,18 +241,16 @@ class RunDirectory:
 
     def _tables(self) -> dict[str, Any]:
         """Describe the files that a checkpoint goes back to; the log is history, not among them."""
-        try:
-            metrics = journal.settle(self.path / METRICS, "metrics", anew=self._doubtful)
-        except OSError:
-            self._doubtful = True
-            raise
-        self._doubtful = False
+        metrics = self._flush_metrics()
         return {"append": {METRICS: metrics._asdict()}, "samples": self._samples.table()}
 
-    def load_checkpoint(self, *, required: bool) -> Checkpoint | None:
+    def load_checkpoint(
+        self, *, required: bool, invariants: Mapping[str, Invariant] = NONE
+    ) -> Checkpoint | None:
         """Load the newest checkpoint that verifies; None if the run has none at all.
 
         Damaged newer ones are reported and, while the lock is held, renamed ``.corrupt-...``.
+        One whose arrays break an invariant is damaged.
 
         Raises
         ------
@@ -371,7 +262,13 @@ class RunDirectory:
         if self._lock is not None:
             with self._writing(self.path / CHECKPOINTS):
                 restore_replaced(self.path)
-        return newest(self.path, self.identity, required=required, discard=self._discard)
+        return newest(
+            self.path,
+            self.identity,
+            required=required,
+            discard=self._discard,
+            invariants=invariants,
+        )
 
     def _discard(self, folder: Path, problem: str) -> None:
         logger.warning("damaged checkpoint passed over: %s", problem)
@@ -411,25 +308,45 @@ class RunDirectory:
 
     # ---- samples
 
-    def write_sample(self, step: int, parts: Mapping[str, Array]) -> None:
-        """Keep the topics of an iteration: ``phi`` (K, V), rows sum to 1, and what goes with it.
+    def write_sample(
+        self, step: int, parts: Mapping[str, Array], invariants: Mapping[str, Invariant] = NONE
+    ) -> None:
+        """Keep the posterior sample of an iteration.
+
+        Parameters
+        ----------
+        step : int
+        parts : mapping
+            Matrices by name; kept in single precision.
+        invariants : mapping
+            What holds of them, by shell pattern of their names.
 
         Raises
         ------
         WriteError
             If it could not be written; nothing of it is then left.
         ValueError
-            If they are no such matrices, or another sample of that step is there.
+            If they are no matrices, or another sample of that step is there.
+        NumericalError
+            If one breaks an invariant; nothing was written.
         """
         with self._writing(self._samples.path(step)):
-            self._samples.write(step, parts)
+            self._samples.write(step, parts, invariants)
 
     def sample_steps(self) -> list[int]:
-        """Iterations of all kept samples, ascending."""
+        """Return the iterations of all kept samples, ascending."""
         return self._samples.steps()
 
-    def read_sample(self, step: int) -> dict[str, Array]:
-        """Map a sample into memory: ``phi`` (K, V) float32 and what goes with it, read-only.
+    def read_sample(
+        self, step: int, invariants: Mapping[str, Invariant] = NONE
+    ) -> dict[str, Array]:
+        """Map a sample into memory: matrices of float32 by name, read-only.
+
+        Parameters
+        ----------
+        step : int
+        invariants : mapping
+            Arrays that it names without a wildcard must be there; values are not looked at.
 
         Raises
         ------
@@ -438,7 +355,11 @@ class RunDirectory:
         CheckpointError
             If its file is damaged.
         """
-        return self._samples.read(step)
+        return self._samples.read(step, invariants)
+
+    def sample_path(self, step: int) -> Path:
+        """Return the file of the sample of an iteration."""
+        return self._samples.path(step)
 
     def remove_sample(self, step: int) -> None:
         """Drop a sample; its space is free after the next checkpoint.

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pysgrld.run.checkpoint import checkpoint_folders
-from pysgrld.run.files import rename, step_name, temporary_name, write_new
+from pysgrld.run.checkpoint_read import checkpoint_folders
+from pysgrld.run.files import step_name
 from pysgrld.run.tensors import Array, encode
+from pysgrld.run.whole import replace_file
 
 
 def keep_failure(run: Path, step: int, arrays: Mapping[str, Array]) -> str:
@@ -26,12 +27,9 @@ def keep_failure(run: Path, step: int, arrays: Mapping[str, Array]) -> str:
     """
     path = run / f"failed-{step_name(step)}.safetensors"
     good = next((folder.name for _, folder in checkpoint_folders(run)), "none yet")
-    temporary = path.with_name(temporary_name(path.name))
     try:
-        write_new(temporary, encode(arrays), "failure")
-        rename(temporary, path, "failure")
+        replace_file(path, encode(arrays), "failure")
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         saved = f"the state cannot be saved: {error.strerror or error}"
     else:
         saved = f"the state is saved in {path}"

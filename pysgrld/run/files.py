@@ -27,7 +27,7 @@ try:
 except ModuleNotFoundError:  # a wheel without test hooks
 
     def fail_point(name: str) -> bool:
-        """Do nothing: this is a release."""
+        """Do nothing: a release has no fail points."""
         return False
 
 
@@ -45,6 +45,7 @@ TRASH = ".trash-"
 #: Prefix of a whole checkpoint that is being replaced by one of the same step.
 REPLACED = ".replaced-"
 
+_LEFT = re.compile(rf"(?:{re.escape(TEMPORARY)}|{re.escape(TRASH)}).+-[0-9a-f]{{8}}", re.DOTALL)
 _STEP = re.compile(r"step-(\d{8,18})")
 
 
@@ -56,18 +57,18 @@ class Written(NamedTuple):
 
 
 def step_name(step: int) -> str:
-    """Name of what belongs to an iteration: ``step-00012000``."""
+    """Return the name of what belongs to an iteration: ``step-00012000``."""
     return f"step-{step:08d}"
 
 
 def parse_step(name: str) -> int | None:
-    """Iteration of a name made by `step_name`, None for any other name."""
+    """Return the iteration of a name made by `step_name`, None for any other name."""
     match = _STEP.fullmatch(name)
     return int(match[1]) if match and step_name(int(match[1])) == name else None
 
 
 def folder_step(name: str) -> int | None:
-    """Iteration of a checkpoint's folder, one that is being replaced included."""
+    """Return the iteration of a checkpoint's folder, one that is being replaced included."""
     if name.startswith(REPLACED):
         name = "-".join(name.removeprefix(REPLACED).split("-")[:2])
     return parse_step(name)
@@ -155,23 +156,10 @@ def make_folder(path: Path, point: str) -> None:
 
 
 def rename(old: Path, new: Path, point: str) -> None:
-    """Rename in one folder, and make that durable."""
+    """Rename a file or a folder, and make its new name durable."""
     fail_point(f"{point}.rename")
     old.rename(new)
     fsync_folder(new.parent, point)
-
-
-def replace_file(path: Path, data: bytes, point: str) -> Written:
-    """Give a file new contents at one instant: readers see the old ones or the new ones."""
-    temporary = path.with_name(temporary_name(path.name))
-    written = write_new(temporary, [data], point)
-    try:
-        rename(temporary, path, point)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
-    return written
 
 
 def remove_folder(path: Path, point: str) -> None:
@@ -196,10 +184,11 @@ def remove_folder(path: Path, point: str) -> None:
 def remove_stale(folder: Path, point: str) -> list[str]:
     """Delete what killed processes left in a folder; the caller holds the lock.
 
+    They are known by the names that `temporary_name` and `remove_folder` give, to the letter.
     Returns the names removed. What cannot be removed now is left for the next start.
     """
     with os.scandir(folder) as entries:
-        stale = [entry for entry in entries if entry.name.startswith((TEMPORARY, TRASH))]
+        stale = [entry for entry in entries if _LEFT.fullmatch(entry.name)]
     removed = []
     for entry in stale:
         with contextlib.suppress(OSError):
@@ -270,7 +259,7 @@ def read_small(path: Path, limit: int = 16 << 20) -> bytes:
 
 
 def digest_of(path: Path, size: int | None = None) -> Written:
-    """SHA-256 of a regular file, or of its first `size` bytes (of all, if there are fewer)."""
+    """Hash a regular file, or its first `size` bytes (all, if there are fewer)."""
     digest, done = hashlib.sha256(), 0
     buffer = memoryview(bytearray(1 << 20))
     with open_regular(path) as (fd, _):

@@ -1,4 +1,4 @@
-"""What makes two configurations the same, said once.
+"""The identity of a configuration: when two of them are of one run, said once.
 
 The identity of a configuration is its options without the free ones, and the fingerprint of its
 corpus. Versions and instruction set are recorded beside it but are no part of it: a run may go on
@@ -13,29 +13,6 @@ from typing import Any, NamedTuple
 
 from pysgrld.run import jsonio
 
-#: Options that may change at every start: budget, resources, how often one looks, what is printed,
-#: and where things lie.
-FREE_OPTIONS = frozenset(
-    {
-        "epochs",
-        "iterations",
-        "time-limit",
-        "threads",
-        "max-memory",
-        "eval-every",
-        "checkpoint-every",
-        "keep",
-        "stop-signal",
-        "requeue-exit-code",
-        "out",
-        "resume",
-        "quiet",
-        "verbose",
-        "json-log",
-        "break-lock",
-    }
-)
-
 #: What runs had that are older than the option: there it says nothing, and they go on.
 IMPLIED = {"--chain-id": 1}
 
@@ -44,7 +21,7 @@ BUDGET = ("epochs", "iterations")
 
 
 class Identity(NamedTuple):
-    """What must not change, flat: ``{"--topics": 50, ..., "corpus": "<fingerprint>"}``, no None."""
+    """Options and corpus that must not change: ``{"--seed": 1, "corpus": "...", ...}``, no None."""
 
     fields: dict[str, Any]
 
@@ -67,11 +44,11 @@ def identity(config: Mapping[str, Any], free: Iterable[str] | None = None) -> Id
     config : mapping
         As in ``config.json``.
     free : iterable of str, optional
-        Options to leave out; by default what the configuration itself lists under ``free``, else
-        `FREE_OPTIONS`.
+        Options to leave out; by default what the configuration itself lists under ``free``, which
+        every release has written; nothing is free of a configuration without it.
     """
     if free is None:
-        free = config.get("free", FREE_OPTIONS)
+        free = config.get("free", ())
     left_out = {long_name(name) for name in free}
     options = config.get("options", {})
     fields = {
@@ -94,7 +71,7 @@ def _show(fields: Mapping[str, Any], name: str) -> str:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Lines ``name: old -> new`` for every field that differs, sorted by name."""
+    """Return a line ``name: old -> new`` for every field that differs, sorted by name."""
     return [
         f"{name}: {_show(old, name)} -> {_show(new, name)}"
         for name in sorted({*old, *new})
@@ -103,5 +80,5 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def mismatch(summary: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """One summary line, then one line for each difference."""
+    """Return a message of one summary line, then one line for each difference."""
     return "\n".join([summary, *(f"  {line}" for line in differences(old, new))])

@@ -9,15 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pysgrld.run import jsonio
-from pysgrld.run.files import (
-    Written,
-    digest_of,
-    fail_point,
-    open_regular,
-    read_small,
-    replace_file,
-    write_all,
-)
+from pysgrld.run.files import Written, digest_of, fail_point, open_regular, read_small, write_all
+from pysgrld.run.whole import replace_file
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +18,7 @@ _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def append(path: Path, record: dict[str, Any], point: str) -> None:
-    """Append one object; NaN and infinity become null.
+    """Append one object to a file, as a line; NaN and infinity become null.
 
     The file must exist, so that a folder which somebody removed is noticed.
 
@@ -53,7 +46,7 @@ def append(path: Path, record: dict[str, Any], point: str) -> None:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """Read all objects; a line that was never finished is left out.
+    """Read all objects of a file; a line that was never finished is left out.
 
     Raises
     ------
@@ -77,8 +70,8 @@ def read(path: Path) -> list[dict[str, Any]]:
     return records
 
 
-def settle(path: Path, point: str, *, anew: bool) -> Written:
-    """Make all lines durable; return size and digest, for the append table.
+def make_durable(path: Path, point: str, *, anew: bool) -> Written:
+    """Flush all lines of a file to disk, and return its size and digest for the manifest.
 
     Parameters
     ----------
@@ -94,7 +87,7 @@ def settle(path: Path, point: str, *, anew: bool) -> Written:
         If the file cannot be read or flushed.
     """
     if anew:
-        return replace_file(path, read_small(path, path.stat().st_size), point)
+        return replace_file(path, [read_small(path, path.stat().st_size)], point)
     with open_regular(path) as (fd, size):
         fail_point(f"{point}.fsync")
         os.fsync(fd)

@@ -12,7 +12,7 @@ import numpy as np
 
 
 def now() -> str:
-    """UTC time to the millisecond: ``2026-01-31T12:00:00.000Z``."""
+    """Return the UTC time to the millisecond: ``2026-01-31T12:00:00.000Z``."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -51,7 +51,7 @@ def plain(value: Any, *, nonfinite_is_null: bool = False, where: str = "") -> An
 
 
 def pretty(value: Any) -> bytes:
-    """Return the one way in which a value is written to a file of its own."""
+    """Return the bytes by which a value is written to a file of its own."""
     text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False)
     return text.encode("ascii") + b"\n"
 

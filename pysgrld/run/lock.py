@@ -2,7 +2,7 @@
 
 The lock is the kernel's (`flock`): it ends with the process, however that ends. The file's content
 says who holds it, for the one who is turned away; a holder that ends in order empties the file. Where
-the file system has no such locks a second file, ``lock.held``, stands in (`pysgrld.run.beat`).
+the file system has no such locks a second file, ``lock.held``, stands in (`pysgrld.run.lock_file`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any
 
 from pysgrld.errors import GoneError, LockedError, OutputError, WriteError
 from pysgrld.run import jsonio
-from pysgrld.run.beat import SILENT, Beat, is_same
 from pysgrld.run.files import fail_point, write_all
+from pysgrld.run.lock_file import SILENT, Beat, is_same
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def job_id(environment: Mapping[str, str] | None = None) -> str | None:
 
 
 def holder() -> dict[str, Any]:
-    """Who this process is, as the lock and the status have it."""
+    """Describe this process, for the lock and the status: host, pid, job, start."""
     return {
         "host": socket.gethostname(),
         "pid": os.getpid(),
@@ -62,7 +62,7 @@ def _read_holder(fd: int) -> dict[str, Any]:
 
 
 def _read_live_holder(fd: int) -> dict[str, Any]:
-    """Who holds a lock; one that was taken just now may still name whoever has left it."""
+    """Read who holds a lock; wait a little where the file still names one that has ended."""
     for _ in range(50):
         who = _read_holder(fd)
         if who and (who.get("host") != socket.gethostname() or _alive(who.get("pid"))):
@@ -105,7 +105,7 @@ def _same_job_restarted(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 
 
 def _judge(path: Path, old: Mapping[str, Any], new: Mapping[str, Any], *, flocked: bool) -> None:
-    """Decide about a holder that did not end in order."""
+    """Refuse or take over the lock of a holder that did not end in order."""
     if not old:
         return
     if old.get("host") == new["host"]:
@@ -200,9 +200,11 @@ class Lock:
                 raise _refusal(self.path, old, "wait for it, or use another --out")
             if not broken:
                 raise _refusal(
-                    self.path, old, f"it has given no sign of life for {silent:.0f} s; if it has "
-                    "ended without a word, take the lock with --break-lock"
-                )  # fmt: skip
+                    self.path,
+                    old,
+                    f"it has given no sign of life for {silent:.0f} s; if it has "
+                    "ended without a word, take the lock with --break-lock",
+                )
 
         self._beat = Beat(self.path.with_name(f"{self.path.name}.held"), jsonio.line(me), judge)
 

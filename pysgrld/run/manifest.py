@@ -45,7 +45,7 @@ _KEYS = {
 
 
 def release() -> str:
-    """Version of this package."""
+    """Return the version of this package."""
     try:
         return version("pysgrld")
     except PackageNotFoundError:
@@ -87,7 +87,7 @@ def unseal(path: Path, data: bytes) -> dict[str, Any]:
 
 
 def written_from(path: Path, entry: Any) -> Written:
-    """Size and digest out of a manifest.
+    """Return the size and digest that a manifest gives of a file.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def _check(path: Path, content: dict[str, Any]) -> None:
 
 
 def damage(path: Path, error: OSError) -> Exception:
-    """Say what a failed read means: a damaged file, or one that this process cannot read now."""
+    """Return the error for a failed read: the file is damaged, or cannot be read now."""
     reason = error.strerror or str(error)
     if isinstance(error, _BROKEN):
         return DamagedError(f"{path}: {reason}")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pysgrld.errors import CheckpointError
 from pysgrld.run import journal
-from pysgrld.run.checkpoint import Checkpoint
-from pysgrld.run.commit import restore_replaced
+from pysgrld.run.checkpoint_read import Checkpoint
+from pysgrld.run.checkpoint_write import restore_replaced
 from pysgrld.run.create import CHECKPOINTS, METRICS
 from pysgrld.run.files import Written, digest_of, remove_stale, writing
 from pysgrld.run.manifest import read_manifest, written_from

@@ -25,14 +25,15 @@ from pysgrld.run.files import (
     temporary_name,
     write_new,
 )
+from pysgrld.run.invariants import NONE, required, violation
 from pysgrld.run.manifest import damage
 from pysgrld.run.tensors import Array, DamagedError, encode, view
+from pysgrld.types import Invariant
 
 logger = logging.getLogger(__name__)
 
 SUFFIX = ".safetensors"
 DROPPED = ".dropped-"
-TENSOR = "phi"
 
 
 def _step_of(name: str) -> int | None:
@@ -48,19 +49,21 @@ class Samples:
         self._known: dict[str, Written] = {}
 
     def path(self, step: int) -> Path:
-        """Where the sample of an iteration lies."""
+        """Return the file of the sample of an iteration."""
         return self.folder / f"{step_name(step)}{SUFFIX}"
 
     def steps(self) -> list[int]:
-        """Iterations of all kept samples, ascending."""
+        """Return the iterations of all kept samples, ascending."""
         try:
             names = [entry.name for entry in self.folder.iterdir()]
         except OSError:
             return []
         return sorted(step for name in names if (step := _step_of(name)) is not None)
 
-    def write(self, step: int, parts: Mapping[str, Array]) -> None:
-        """Keep a sample: ``phi`` (K, V), and what else its model has.
+    def write(
+        self, step: int, parts: Mapping[str, Array], invariants: Mapping[str, Invariant] = NONE
+    ) -> None:
+        """Keep a sample, matrices by name, in single precision.
 
         Raises
         ------
@@ -69,19 +72,14 @@ class Samples:
         ValueError
             If one is no matrix, or that step has another sample.
         NumericalError
-            If a topic does not sum to 1.
+            If one breaks an invariant.
         """
         parts = {n: np.ascontiguousarray(part, dtype=np.float32) for n, part in parts.items()}
         for name, part in parts.items():
             if part.ndim != 2:
                 raise ValueError(f"a sample has matrices, {name} has {part.ndim} axes")
-            if not name.startswith(TENSOR):
-                continue
-            sums = part.sum(axis=1, dtype=np.float64)
-            wrong = ~(np.abs(sums - 1) < 1e-3)  # NaN is wrong too
-            if wrong.any():
-                k = int(wrong.argmax())
-                raise NumericalError(f"step {step}: topic {k} sums to {sums[k]:g} and not to 1")
+            if problem := violation(name, part, invariants):
+                raise NumericalError(f"step {step}: {problem}")
         path = self.path(step)
         temporary = path.with_name(temporary_name(path.name))
         written = write_new(temporary, encode(parts), "sample")
@@ -97,8 +95,10 @@ class Samples:
             raise
         self._known[path.name] = written
 
-    def read(self, step: int) -> dict[str, Array]:
-        """Map a sample into memory: ``phi`` (K, V) float32 and what goes with it, read-only.
+    def read(self, step: int, invariants: Mapping[str, Invariant] = NONE) -> dict[str, Array]:
+        """Map a sample into memory: matrices of float32 by name, read-only.
+
+        Their values are not looked at; those that `invariants` names must be there.
 
         Raises
         ------
@@ -110,10 +110,12 @@ class Samples:
         path = self.path(step)
         try:
             parts = view(path)
-            if TENSOR not in parts or any(
+            names = required(invariants)
+            if not parts.keys() >= set(names) or any(
                 part.ndim != 2 or part.dtype != np.float32 for part in parts.values()
             ):
-                raise DamagedError(f"{path}: not float32 matrices, {TENSOR} among them")
+                among = f", {' and '.join(names)} among them" if names else ""
+                raise DamagedError(f"{path}: not float32 matrices{among}")
         except FileNotFoundError:
             raise MissingInputError(f"{path}: there is no sample of step {step}") from None
         except DamagedError as error:
@@ -141,6 +143,8 @@ class Samples:
     def purge(self) -> None:
         """Delete dropped samples: the newest checkpoint lists them no more."""
         for path in self.folder.glob(f"{DROPPED}*"):
+            if _step_of(path.name.removeprefix(DROPPED)) is None:
+                continue  # not of a sample
             try:
                 fail_point("sample.unlink")
                 path.unlink()
@@ -148,7 +152,7 @@ class Samples:
                 logger.warning("%s: cannot be deleted: %s", path, error.strerror or error)
 
     def table(self) -> dict[str, dict[str, Any]]:
-        """Size and digest of every kept sample, for the manifest.
+        """Return size and digest of every kept sample, for the manifest.
 
         Raises
         ------

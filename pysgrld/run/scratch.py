@@ -18,6 +18,7 @@ from pathlib import Path
 
 #: Begins the name of such a folder.
 PREFIX = ".sgmc-"
+_NUMBER = re.compile("[0-9a-f]{8}")
 
 
 def _prefix() -> str:
@@ -30,7 +31,7 @@ def scratch_name() -> str:
 
 
 def _hold(path: Path) -> int | None:
-    """Descriptor of a folder that is locked now; None if another process has it."""
+    """Lock a folder, and return its descriptor; None if another process has it."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -44,6 +45,8 @@ def sweep(parent: Path) -> None:
     """Remove what killed processes of this host have left; never an error."""
     with contextlib.suppress(OSError):
         for path in parent.glob(f"{_prefix()}*"):
+            if not _NUMBER.fullmatch(path.name.removeprefix(_prefix())):
+                continue  # whatever it is, it was not made here
             with contextlib.suppress(OSError):
                 if (fd := _hold(path)) is not None:
                     shutil.rmtree(path, ignore_errors=True)

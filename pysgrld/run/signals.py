@@ -28,12 +28,12 @@ class SecondInterrupt(KeyboardInterrupt):
 
 
 def boot_clock() -> float:
-    """Seconds since boot, suspension included; no change of the date moves it."""
+    """Return the seconds since boot, suspension included; no change of the date moves it."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def process_start() -> float:
-    """When this process started, by `boot_clock`; now, where the system does not tell."""
+    """Return when this process started, by `boot_clock`; now, where the system does not say."""
     try:
         # The second field may hold spaces and brackets; the 22nd is the start in clock ticks.
         fields = Path("/proc/self/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
@@ -44,7 +44,7 @@ def process_start() -> float:
 
 
 def batch_end(environment: Mapping[str, str] | None = None) -> float | None:
-    """When the batch system will end this job, by `boot_clock`; None if it does not say."""
+    """Return when the batch system will end this job, by `boot_clock`; None if it does not say."""
     environment = os.environ if environment is None else environment
     try:
         end = float(environment["SLURM_JOB_END_TIME"])
@@ -143,7 +143,7 @@ class StopFlag:
         return wanted
 
     def note_checkpoint_seconds(self, seconds: float) -> None:
-        """Tell how long a checkpoint took, with all that is done at the end of a run."""
+        """Note how long a checkpoint took, with all that is done at the end of a run."""
         self._checkpoint_seconds = max(self._checkpoint_seconds, seconds)
 
     def _on_stop(self, number: int, frame: FrameType | None) -> None:

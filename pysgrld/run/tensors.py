@@ -65,7 +65,7 @@ class Tensor(NamedTuple):
     stop: int
 
 
-class Header(NamedTuple):
+class TensorHeader(NamedTuple):
     """The checked header: tensors in the order of the file, and where their bytes begin."""
 
     tensors: tuple[Tensor, ...]
@@ -73,7 +73,7 @@ class Header(NamedTuple):
 
 
 def describe(arrays: Mapping[str, Array]) -> dict[str, dict[str, Any]]:
-    """Name, dtype and shape of arrays as a header has them, sorted by name.
+    """Return dtype and shape of arrays as a header has them, sorted by name.
 
     Raises
     ------
@@ -94,23 +94,34 @@ def describe(arrays: Mapping[str, Array]) -> dict[str, dict[str, Any]]:
     return described
 
 
+def header_of(described: Mapping[str, Mapping[str, Any]]) -> bytes:
+    """Return the bytes of a file that come before its arrays, which follow in the order given.
+
+    Parameters
+    ----------
+    described : mapping
+        Name to ``dtype``, by its code in the format, and ``shape``.
+    """
+    header, position = {}, 0
+    for name, entry in described.items():
+        stop = position + math.prod(entry["shape"]) * _DTYPES[entry["dtype"]].itemsize
+        header[name] = {**entry, "data_offsets": [position, stop]}
+        position = stop
+    text = json.dumps(header, separators=(",", ":")).encode("ascii")
+    # Spaces up to a multiple of 64, so that a mapped file has its first array aligned.
+    text += b" " * (-(len(text) + 8) % ALIGNMENT)
+    return len(text).to_bytes(8, "little") + text
+
+
 def _bytes(array: Array) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
 def encode(arrays: Mapping[str, Array]) -> Iterator[memoryview]:
     """Yield the bytes of the file, piece by piece."""
-    header: dict[str, dict[str, Any]] = describe(arrays)
-    position = 0
-    for name, entry in header.items():
-        stop = position + arrays[name].nbytes
-        entry["data_offsets"] = [position, stop]
-        position = stop
-    text = json.dumps(header, separators=(",", ":")).encode("ascii")
-    # Spaces up to a multiple of 64, so that a mapped file has its first array aligned.
-    text += b" " * (-(len(text) + 8) % ALIGNMENT)
-    yield memoryview(len(text).to_bytes(8, "little") + text)
-    for name in header:
+    described = describe(arrays)
+    yield memoryview(header_of(described))
+    for name in described:
         array = np.ascontiguousarray(arrays[name])
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)
         if array.size:
@@ -146,7 +157,7 @@ def _tensor(path: Path, name: str, entry: Any, room: int) -> Tensor:
     return Tensor(name, code, tuple(shape), offsets[0], offsets[1])
 
 
-def check_header(path: Path, head: bytes, size: int) -> Header:
+def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
     """Check a header against the size of its file, before anything is allocated by it.
 
     Parameters
@@ -180,10 +191,10 @@ def check_header(path: Path, head: bytes, size: int) -> Header:
         position = tensor.stop
     if position != room:
         raise DamagedError(f"{path}: {room} bytes of data where the header says {position}")
-    return Header(tuple(tensors), 8 + len(head))
+    return TensorHeader(tuple(tensors), 8 + len(head))
 
 
-def _read_header(path: Path, fd: int, size: int) -> tuple[Header, bytes]:
+def _read_header(path: Path, fd: int, size: int) -> tuple[TensorHeader, bytes]:
     """Read the checked header and the bytes before the data."""
     if size < 8:
         raise DamagedError(f"{path}: {size} bytes, too short for a header")
@@ -204,7 +215,7 @@ def _aligned(tensor: Tensor) -> Array:
     return raw[skip : skip + count].view(_DTYPES[tensor.dtype]).reshape(tensor.shape)
 
 
-def load(path: Path, expected: Written) -> tuple[Header, dict[str, Array]]:
+def load(path: Path, expected: Written) -> tuple[TensorHeader, dict[str, Array]]:
     """Read all arrays into memory, hashing every byte on the way.
 
     What is checked is what is returned: the file is read once.
@@ -262,25 +273,3 @@ def view(path: Path) -> dict[str, Array]:
         found = np.frombuffer(mapped, _DTYPES[tensor.dtype], count, begin)
         arrays[tensor.name] = found.reshape(tensor.shape)
     return arrays
-
-
-def first_bad(name: str, array: Array) -> str | None:
-    """Say where an array has a value that no state can have, or return None.
-
-    NaN and infinity are bad everywhere, negative values in arrays called ``g`` (or ``....g``):
-    unnormalised topics.
-    """
-    if array.dtype.kind != "f" or not array.size:
-        return None
-    positive = name == "g" or name.endswith(".g")
-    flat = array.reshape(-1)
-    for start in range(0, flat.size, PIECE):
-        piece = flat[start : start + PIECE]
-        bad = ~np.isfinite(piece)
-        if positive:
-            bad |= piece < 0
-        if bad.any():
-            index = np.unravel_index(start + int(bad.argmax()), array.shape)
-            where = ", ".join(str(int(i)) for i in index)
-            return f"array {name!r} has {array[index]} at [{where}]"
-    return None

@@ -1,4 +1,4 @@
-"""What all chains of this package share: checks of arguments, starts, minibatches, noise."""
+"""Checks of arguments, starts, minibatches and noise: shared by all chains of `pysgrld.simplex`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from pysgrld.core import core, padded
 from pysgrld.errors import UsageError
-from pysgrld.samplers import SAMPLERS
+from pysgrld.samplers.simplex.rows import drawn
 from pysgrld.schedule import Schedule
-from pysgrld.types import Block, Doubles, Int64s, Key, State
+from pysgrld.types import Array, Block, Doubles, Int64s, Key
 
-#: Told now and then what part of the iterations is done, from 0 to 1; an exception ends them.
+#: Called now and then with the part of the iterations that is done, in [0, 1]; an exception ends them.
 Progress = Callable[[float], None]
 
 
@@ -43,7 +43,7 @@ class Draws(NamedTuple):
 
     @property
     def omega(self) -> Doubles:
-        """Probabilities, (samples, chains, d)."""
+        """Probabilities of the categories, (samples, chains, d) float64; each row sums to 1."""
         return np.exp(self.log_omega)
 
 
@@ -51,7 +51,18 @@ class Draws(NamedTuple):
 
 
 def check_counts(counts: npt.ArrayLike) -> Int64s:
-    """Counts of d categories."""
+    """Check the counts of d categories, and give them as integers.
+
+    Parameters
+    ----------
+    counts : (d,) whole numbers >= 0
+        Counts of any dtype; their sum is below 2^53.
+
+    Raises
+    ------
+    UsageError
+        If they are anything else.
+    """
     given = np.asarray(counts)
     if given.ndim != 1 or len(given) < 1 or given.dtype.kind not in "biuf":
         raise UsageError(f"counts has shape {given.shape}: wanted a row of numbers, one a category")
@@ -63,7 +74,20 @@ def check_counts(counts: npt.ArrayLike) -> Int64s:
 
 
 def check_alpha(alpha: npt.ArrayLike, d: int) -> Doubles:
-    """Prior of each category, (d,), from one number or d."""
+    """Check a Dirichlet prior, and give it for each category, (d,).
+
+    Parameters
+    ----------
+    alpha : float or (d,) floats
+        In (0, 10^9).
+    d : int
+        Number of categories.
+
+    Raises
+    ------
+    UsageError
+        If it is anything else.
+    """
     try:
         given = np.asarray(alpha, np.float64)
     except (TypeError, ValueError):
@@ -73,26 +97,66 @@ def check_alpha(alpha: npt.ArrayLike, d: int) -> Doubles:
     return np.broadcast_to(given, (d,)).copy()
 
 
-def check_lengths(
+def check_sizes(
     samples: int, burn_in: int, thin: int, chains: int, minibatch: int | None = None
 ) -> None:
-    """Refuse what is no number of iterations, chains or observations."""
+    """Refuse what is no number of draws, iterations, chains or observations.
+
+    Parameters
+    ----------
+    samples, burn_in, thin, chains : int
+        At least 1, 0, 1 and 1.
+    minibatch : int, optional
+        At least 1.
+
+    Raises
+    ------
+    UsageError
+        If one is too small, or no whole number.
+    """
     for name, value, low in (
-        ("samples", samples, 1), ("burn_in", burn_in, 0), ("thin", thin, 1), ("chains", chains, 1),
+        ("samples", samples, 1),
+        ("burn_in", burn_in, 0),
+        ("thin", thin, 1),
+        ("chains", chains, 1),
         ("minibatch", 1 if minibatch is None else minibatch, 1),
-    ):  # fmt: skip
+    ):
         if int(value) != value or value < low:
             raise UsageError(f"{name} is {value}: wanted a whole number of at least {low}")
 
 
 def check_minibatch(minibatch: int | None, observations: int) -> None:
-    """Refuse to draw from nothing."""
+    """Refuse to draw a minibatch where nothing was observed.
+
+    Parameters
+    ----------
+    minibatch : int or None
+        Observations an iteration.
+    observations : int
+        How many there are.
+
+    Raises
+    ------
+    UsageError
+        If there are none.
+    """
     if minibatch is not None and observations == 0:
         raise UsageError("counts are all 0: there is nothing to draw a minibatch from")
 
 
 def check_schedule(step_size: float | Sequence[float]) -> Schedule:
-    """A constant step, or A (1 + t/B)^(-C)."""
+    """Check a step size, and give its schedule.
+
+    Parameters
+    ----------
+    step_size : float or (A, B, C)
+        A constant, or A (1 + t/B)^(-C): A, B > 0 and C in [0, 1].
+
+    Raises
+    ------
+    UsageError
+        If it is anything else.
+    """
     try:
         a, b, c = (step_size, 1.0, 0.0) if np.ndim(step_size) == 0 else step_size  # type: ignore[misc]
         schedule = Schedule(float(a), float(b), float(c))  # type: ignore[arg-type]
@@ -109,7 +173,22 @@ def check_schedule(step_size: float | Sequence[float]) -> Schedule:
 def iterations(
     samples: int, burn_in: int, thin: int, progress: Progress | None = None
 ) -> Iterator[tuple[int, int | None]]:
-    """Numbers of the iterations, each with the place of the draw that it leaves, if it does."""
+    """Count the iterations, and say which of them leave a draw.
+
+    Parameters
+    ----------
+    samples, burn_in, thin : int
+        Draws, iterations before the first, and iterations from one to the next.
+    progress : callable (part), optional
+        Called now and then with the part of the iterations that is done.
+
+    Yields
+    ------
+    t : int
+        Number of the iteration, from 0.
+    at : int or None
+        Number of the draw that it leaves, from 0; None if it leaves none.
+    """
     total = burn_in + samples * thin
     for t in range(total):
         if progress and t % 500 == 0:
@@ -118,44 +197,104 @@ def iterations(
         yield t, after // thin - 1 if after > 0 and after % thin == 0 else None
 
 
-def start_rows(d: int, chains: int, start: npt.ArrayLike | None, seed: int, alpha: float) -> State:
-    """Unnormalised rows of d categories, a chain a column: Gamma(1) draws, or what is given."""
+def start_rows(
+    d: int, chains: int, start: npt.ArrayLike | None, seed: int, alpha: float
+) -> dict[str, Array]:
+    """Give the unnormalised rows of d categories that chains start from, a chain a column.
+
+    Parameters
+    ----------
+    d, chains : int
+        Number of categories, and of chains.
+    start : (d,) positive numbers, optional
+        Start of every chain; by default Gamma(1) draws.
+    seed : int
+        Seed of these draws.
+    alpha : float
+        Dirichlet prior.
+
+    Returns
+    -------
+    dict of str to array
+        ``g`` (d, padded chains) float32, and ``sums`` (padded chains) float64 of its columns.
+
+    Raises
+    ------
+    UsageError
+        If a start is given that is not d positive numbers.
+    """
     block = Block("omega", "simplex", (d, chains), alpha, 0, 0.0)
-    state = SAMPLERS["sgrld"].init(Key(seed, 0, 0), block, 1)
+    arrays = drawn(Key(seed, 0, 0), block, 1)
     if start is not None:
         g = np.asarray(start, np.float64)
         if g.shape != (d,) or not (np.isfinite(g).all() and (g > 0).all()):
             raise UsageError(f"start: wanted {d} positive numbers")
-        state["g"][:, :chains] = g[:, None]
-        state["sums"][:chains] = g.sum()
-    return state
+        arrays["g"][:, :chains] = g[:, None]
+        arrays["sums"][:chains] = g.sum()
+    return arrays
 
 
 def safe_log(g: npt.NDArray[np.float32]) -> Doubles:
-    """Logarithm of float32 cells; of one that is zero, that of the smallest normal number."""
+    """Take logarithms; a zero gets that of the smallest normal number of single precision.
+
+    Parameters
+    ----------
+    g : array of float32
+        Non-negative.
+    """
     return np.log(np.maximum(g.astype(np.float64), np.finfo(np.float32).tiny))
 
 
 def log_total(log_g: Doubles) -> Doubles:
-    """Log of the sum of exp over the categories, which are the first axis."""
+    """Compute the log of the sum of exp over the categories, (chains,), without overflow.
+
+    Parameters
+    ----------
+    log_g : (d, chains) float64
+        Unnormalised logarithms.
+    """
     top = log_g.max(axis=0)
     return np.asarray(top + np.log(np.exp(log_g - top).sum(axis=0)))
 
 
 def minibatch_of(total: int, minibatch: int, chains: int, key: Key) -> Int64s:
-    """Draw numbers of observations, 0 to total - 1, with replacement: (chains, minibatch)."""
+    """Draw numbers of observations with replacement, (chains, minibatch) from 0 to total - 1.
+
+    Parameters
+    ----------
+    total : int
+        Observations to draw from, below 2^53.
+    minibatch, chains : int
+        Draws of a chain, and chains.
+    key : Key
+        Address of the iteration's random numbers.
+    """
     chain = np.repeat(np.arange(chains), minibatch)
     u = core.uniforms(
-        chain, np.tile(np.arange(minibatch), chains), key.seed, key.chain,
-        core.Purpose.minibatch_choice, key.step,
-    )  # fmt: skip
+        chain,
+        np.tile(np.arange(minibatch), chains),
+        key.seed,
+        key.chain,
+        core.Purpose.minibatch_choice,
+        key.step,
+    )
     # u * total rounds to total where total is near 2^53
     chosen = np.minimum(np.floor(u * total), total - 1).astype(np.int64)
     return chosen.reshape(chains, minibatch)
 
 
 def count_minibatch(n: Int64s, minibatch: int, chains: int, key: Key) -> Int64s:
-    """Counts of each chain's minibatch, (d, padded chains)."""
+    """Draw a minibatch for each chain, and count its categories, (d, padded chains).
+
+    Parameters
+    ----------
+    n : (d,) int64
+        Observations in each category.
+    minibatch, chains : int
+        Observations of a chain's minibatch, and chains.
+    key : Key
+        Address of the iteration's random numbers.
+    """
     counts = core.zeros(len(n), padded(chains), "int64")
     chosen = minibatch_of(int(n.sum()), minibatch, chains, key)
     category = np.searchsorted(np.cumsum(n), chosen.ravel(), side="right")
@@ -171,8 +310,9 @@ class Noise:
     Parameters
     ----------
     chains, normals : int
-        A chain's numbers do not depend on how many chains there are.
+        Chains, and normals of each in an iteration.
     seed : int
+        Seed of all of them.
     """
 
     #: Numbers drawn at once.
@@ -186,7 +326,13 @@ class Noise:
         self._z = self._u = np.zeros(0)
 
     def at(self, t: int) -> tuple[Doubles, Doubles]:
-        """Of iteration ``t``: N(0, 1) variates (chains, normals), and uniforms (chains,)."""
+        """Give the noise of an iteration: N(0, 1) variates (chains, normals), uniforms (chains,).
+
+        Parameters
+        ----------
+        t : int
+            Number of the iteration, from 0.
+        """
         first = t - t % self._some
         if first != self._first:
             self._draw(first)
@@ -197,8 +343,12 @@ class Noise:
         each = chains * self._width
         u = core.uniforms(
             np.repeat(np.arange(first, first + self._some), each),
-            np.tile(np.arange(each), self._some), self._seed, 0, core.Purpose.toy_noise, 0,
-        ).reshape(self._some, chains, self._width)  # fmt: skip
+            np.tile(np.arange(each), self._some),
+            self._seed,
+            0,
+            core.Purpose.toy_noise,
+            0,
+        ).reshape(self._some, chains, self._width)
         half = (self._width - 1) // 2
         radius, angle = np.sqrt(-2.0 * np.log(u[..., :half])), 2.0 * math.pi * u[..., half:-1]
         z = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)

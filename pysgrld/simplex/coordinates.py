@@ -20,7 +20,7 @@ The paper prints the curvature terms of the reduced-mean system without their fa
 All functions take arrays with any leading axes: u (..., m), a (..., d), results (...) or (..., m).
 """
 
-# ruff: noqa: D102 (what the base class says is not repeated)
+# ruff: noqa: D102 (docstrings of the base class are not repeated)
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -32,7 +32,17 @@ from pysgrld.types import Doubles
 
 
 class Point(NamedTuple):
-    """Where a chain is: coordinates u (..., m), log phi and phi (..., d), log of the sum of g (...)."""
+    """A place where a chain is, in the coordinates and as probabilities; leading axes as they come.
+
+    Attributes
+    ----------
+    u : (..., m) float64
+        Coordinates.
+    log_phi, phi : (..., d) float64
+        Probabilities of the categories, and their logarithms.
+    log_mass : (...) float64
+        Logarithm of the sum of g; 0 in reduced coordinates, which have none.
+    """
 
     u: Doubles
     log_phi: Doubles
@@ -41,7 +51,17 @@ class Point(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Prior alpha (d,), counts n (..., d), their sum N (a number above 0 where a metric has it)."""
+    """A Dirichlet posterior, by its prior and counts.
+
+    Attributes
+    ----------
+    alpha : (d,) float64
+        Prior, > 0.
+    n : (..., d) float64
+        Counts, or an estimate of them by a minibatch.
+    total : float
+        N, the sum of all counts; above 0 where a metric has it.
+    """
 
     alpha: Doubles
     n: Doubles
@@ -49,51 +69,121 @@ class Target(NamedTuple):
 
     @property
     def a(self) -> Doubles:
-        """Shapes alpha + n."""
+        """Shapes a = alpha + n of the posterior, (..., d)."""
         return self.alpha + self.n
 
 
 class Coordinates(ABC):
-    """One system. ``folded``: coordinates are positive, and a proposal is mirrored at zero."""
+    """A coordinate system u of the simplex, with the Langevin dynamics of a Dirichlet posterior in it.
+
+    Attributes
+    ----------
+    folded : bool
+        Whether coordinates are positive, and a proposal is mirrored at zero.
+    reduced : bool
+        Whether there are d - 1 coordinates, instead of d and a scale.
+    """
 
     folded = False
     reduced = False
 
     @abstractmethod
     def start(self, log_g: Doubles) -> Doubles:
-        """Coordinates of unnormalised logarithms (..., d)."""
+        """Give the coordinates, (..., m), of unnormalised probabilities.
+
+        Parameters
+        ----------
+        log_g : (..., d) float64
+            Their logarithms.
+        """
 
     @abstractmethod
     def look(self, u: Doubles) -> Point:
-        """Probabilities at u."""
+        """Give the point at some coordinates.
+
+        Parameters
+        ----------
+        u : (..., m) float64
+            Coordinates; outside the simplex the point has NaN in it.
+        """
 
     @abstractmethod
     def log_density(self, p: Point, t: Target) -> Doubles:
-        """L, up to a constant."""
+        """Compute the log density L in these coordinates, (...), up to a constant.
+
+        Parameters
+        ----------
+        p : Point
+            Where the chains are, with any leading axes.
+        t : Target
+            Prior and counts.
+        """
 
     @abstractmethod
     def gradient(self, p: Point, t: Target) -> Doubles:
-        """Of L: the drift of plain Langevin dynamics."""
+        """Compute the gradient of L, (..., m): the drift of plain Langevin dynamics.
+
+        Parameters
+        ----------
+        p : Point
+            Where the chains are, with any leading axes.
+        t : Target
+            Prior and counts.
+        """
 
     @abstractmethod
     def drift(self, p: Point, t: Target) -> Doubles:
-        """G^-1 grad L + div G^-1."""
+        """Compute the drift with the metric, G^-1 grad L + div G^-1, (..., m).
+
+        Parameters
+        ----------
+        p : Point
+            Where the chains are, with any leading axes.
+        t : Target
+            Prior and counts.
+        """
 
     @abstractmethod
     def spread(self, p: Point, t: Target, z: Doubles) -> Doubles:
-        """A square root of G^-1, times z."""
+        """Multiply a vector by a square root of G^-1, (..., m).
+
+        Parameters
+        ----------
+        p : Point
+            Where the chains are, with any leading axes.
+        t : Target
+            Prior and counts.
+        z : (..., m) float64
+            The vector: noise.
+        """
 
     @abstractmethod
     def metric(self, p: Point, t: Target, v: Doubles) -> tuple[Doubles, Doubles]:
-        """Square of v, v' G v, and log det G up to a constant."""
+        """Measure a vector by the metric: v' G v, (...), and log det G, (...), up to a constant.
+
+        Parameters
+        ----------
+        p : Point
+            Where the chains are, with any leading axes.
+        t : Target
+            Prior and counts.
+        v : (..., m) float64
+            The vector: a difference of two places.
+        """
 
 
 class _Expanded(Coordinates):
-    """The metric is diagonal."""
+    """Systems of d coordinates, whose metric is diagonal."""
 
     @abstractmethod
     def variance(self, p: Point) -> Doubles:
-        """The diagonal of G^-1."""
+        """Give the diagonal of G^-1, (..., d).
+
+        Parameters
+        ----------
+        p : Point
+            Where the chains are, with any leading axes.
+        """
 
     def spread(self, p: Point, t: Target, z: Doubles) -> Doubles:
         return np.asarray(np.sqrt(self.variance(p)) * z)
@@ -104,13 +194,13 @@ class _Expanded(Coordinates):
 
 
 class _Reduced(Coordinates):
-    """The metric is N (diag - rank one) or the inverse of one: its roots are known."""
+    """Systems of d - 1 coordinates, whose metric is N (diag - rank one) or the inverse of one."""
 
     reduced = True
 
 
 class ReducedMean(_Reduced):
-    """u = the first d - 1 probabilities."""
+    """The system u = the first d - 1 probabilities."""
 
     def start(self, log_g: Doubles) -> Doubles:
         return np.asarray(np.exp(_normalised(log_g)))[..., :-1]
@@ -142,7 +232,7 @@ class ReducedMean(_Reduced):
 
 
 class ReducedNatural(_Reduced):
-    """u = log(phi / phi_ref), no boundary. Plain Langevin here is mirrored Langevin."""
+    """The system u = log(phi / phi_ref), without boundary: plain Langevin here is mirrored Langevin."""
 
     def start(self, log_g: Doubles) -> Doubles:
         return log_g[..., :-1] - log_g[..., -1:]
@@ -175,7 +265,7 @@ class ReducedNatural(_Reduced):
 
 
 class ExpandedMean(_Expanded):
-    """u = g > 0, a Gamma(alpha) each under the prior, reflected at zero."""
+    """The system u = g > 0, a Gamma(alpha) each under the prior, reflected at zero."""
 
     folded = True
 
@@ -203,7 +293,7 @@ class ExpandedMean(_Expanded):
 
 
 class ExpandedNatural(_Expanded):
-    """u = log g."""
+    """The system u = log g, g being a Gamma(alpha) each under the prior."""
 
     def start(self, log_g: Doubles) -> Doubles:
         return log_g.copy()

@@ -12,8 +12,8 @@ from pysgrld.simplex.common import (
     Progress,
     check_alpha,
     check_counts,
-    check_lengths,
     check_minibatch,
+    check_sizes,
     count_minibatch,
     iterations,
     safe_log,
@@ -54,26 +54,33 @@ def langevin(
     counts : (d,) whole numbers >= 0
         Observations in each category; d >= 2.
     coordinates : {"reduced-mean", "reduced-natural", "expanded-mean", "expanded-natural"}
+        Coordinate system that proposals are made in: a name of `COORDINATES`.
     riemannian : bool
         Whether steps follow the metric. That of reduced coordinates needs an observation.
     adjusted : bool
         Whether a Metropolis step makes the chain exact. Without it everything is accepted that can
         be: a proposal that is not finite, or left the simplex, is not taken and is counted.
     alpha : float or (d,) floats
-        Dirichlet prior, > 0.
+        Dirichlet prior, in (0, 10^9): one for all categories, or one for each.
     step_size : float or (chains,) floats
         Diffusion time h > 0 (the paper's epsilon is 2h): one for all chains, or one for each.
     minibatch : int, optional
-        Observations per iteration, drawn with replacement; only without ``adjusted``.
-    samples, burn_in, thin : int
-        Draws to keep, iterations before the first, and iterations from one to the next.
+        Observations per iteration, at least 1, drawn with replacement; only without ``adjusted``.
+    samples : int
+        Draws to keep of each chain, at least 1.
+    burn_in : int
+        Iterations before the first draw, at least 0.
+    thin : int
+        Iterations from one draw to the next, at least 1.
     chains : int
-        Independent chains; what one draws does not depend on the others.
+        Independent chains, at least 1; draws of one do not depend on the others.
     start : (d,) positive numbers, optional
         Unnormalised starting point of every chain; by default Gamma(1) draws.
     seed : int
+        Seed, at least 0; the draws depend on nothing else than the arguments.
     progress : callable (part), optional
-        Told now and then what part of the iterations is done; an exception of its ends them.
+        Called now and then with the part of the iterations that is done, in [0, 1]; an exception that it
+        raises ends them.
 
     Returns
     -------
@@ -88,7 +95,7 @@ def langevin(
     References
     ----------
     Patterson and Teh (2013), Stochastic gradient Riemannian Langevin dynamics on the probability
-    simplex, section 3.
+    simplex, eq. (2), (3) and section 3; the metrics are of its Table 1.
 
     Examples
     --------
@@ -98,7 +105,7 @@ def langevin(
     True
     """
     n = check_counts(counts)
-    check_lengths(samples, burn_in, thin, chains, minibatch)
+    check_sizes(samples, burn_in, thin, chains, minibatch)
     check_minibatch(minibatch, int(n.sum()))
     prior, h = check_alpha(alpha, len(n)), _steps(step_size, chains)
     if coordinates not in COORDINATES:
@@ -154,7 +161,7 @@ def _steps(step_size: npt.ArrayLike, chains: int) -> Doubles:
 
 
 class _Place:
-    """A point, and the mean of what is proposed from it."""
+    """A point, its log density, and the mean of the proposals from it."""
 
     __slots__ = ("log_density", "mean", "point")
 
@@ -169,31 +176,73 @@ class _Walk:
         self.system, self.h, self.riemannian = system, h, riemannian
 
     def place(self, u: Doubles, target: Target) -> _Place:
-        """Look at u, (chains, m)."""
+        """Give the place of some coordinates: point, log density and mean of the next proposal.
+
+        Parameters
+        ----------
+        u : (chains, m) float64
+            Coordinates.
+        target : Target
+            The posterior.
+        """
         system = self.system
         point = system.look(u)
         slope = (system.drift if self.riemannian else system.gradient)(point, target)
         return _Place(point, u + self.h * slope, system.log_density(point, target))
 
     def propose(self, here: _Place, target: Target, z: Doubles) -> Doubles:
-        """Coordinates of the proposal that ``z``, (chains, m) normals, leads to."""
+        """Give the coordinates, (chains, m), of a proposal.
+
+        Parameters
+        ----------
+        here : place
+            Where the chains are.
+        target : Target
+            The posterior.
+        z : (chains, m) float64
+            Standard normals.
+        """
         move = self.system.spread(here.point, target, z) if self.riemannian else z
         to = here.mean + np.sqrt(2.0 * self.h) * move
         return np.abs(to) if self.system.folded else to
 
     def possible(self, there: _Place) -> npt.NDArray[np.bool_]:
-        """Whether a proposal is finite and in the simplex; a g of exactly 0 may be left again."""
+        """Say whether a proposal is finite and in the simplex; a g of exactly 0 may be left again.
+
+        Parameters
+        ----------
+        there : place
+            The proposals.
+        """
         finite = np.isfinite(there.point.u).all(-1) & np.isfinite(there.mean).all(-1)
         return np.asarray(finite & (there.point.phi >= 0.0).all(-1))
 
     def log_ratio(self, here: _Place, there: _Place, target: Target) -> Doubles:
-        """Log of the ratio of Metropolis and Hastings."""
+        """Compute the log of the ratio of Metropolis and Hastings, (chains,).
+
+        Parameters
+        ----------
+        here, there : place
+            Where the chains are, and the proposals.
+        target : Target
+            The posterior.
+        """
         forth = self.log_q(here, there.point.u, target)
         back = self.log_q(there, here.point.u, target)
         return there.log_density - here.log_density + back - forth
 
     def log_q(self, origin: _Place, to: Doubles, target: Target) -> Doubles:
-        """Log density of proposing ``to``, up to a constant."""
+        """Compute the log density of a proposal, (chains,), up to a constant.
+
+        Parameters
+        ----------
+        origin : place
+            Where the chains are.
+        to : (chains, m) float64
+            Coordinates of the proposals.
+        target : Target
+            The posterior.
+        """
         mean, four_h = origin.mean, 4.0 * self.h
         if self.system.folded:
             variance = origin.point.u if self.riemannian else np.ones(())
@@ -209,7 +258,7 @@ class _Walk:
 
 
 def _choose(taken: npt.NDArray[np.bool_], there: _Place, here: _Place) -> _Place:
-    """Of each chain where it goes."""
+    """Give the places of the chains after the step: the proposal of each that took it."""
     wide = taken[:, None]
     pairs = zip(there.point, here.point, strict=True)
     parts = [np.where(wide if a.ndim == 2 else taken, a, b) for a, b in pairs]

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.errors import UsageError
-from pysgrld.samplers import scir
-from pysgrld.simplex.common import Noise, check_lengths, check_schedule, iterations, minibatch_of
+from pysgrld.samplers.simplex.log_rows import transition
+from pysgrld.simplex.common import Noise, check_schedule, check_sizes, iterations, minibatch_of
 from pysgrld.types import Doubles, Key
 
 
@@ -35,27 +35,35 @@ def gamma(
     """Sample the mean of Poisson counts: Gamma(shape + sum of counts, rate + number of counts).
 
     The Cox-Ingersoll-Ross process on (rate + number) X, exact for every step with all counts.
-    Without counts, any gamma target.
+    Without counts this samples any gamma law. Baker, Fearnhead, Fox and Nemeth (2018), section 2.3.
 
     Parameters
     ----------
     counts : (N,) whole numbers >= 0
+        Observations, Poisson given X.
     shape, rate : float
-        Of the gamma prior, > 0.
+        Shape and rate of the gamma prior, > 0.
     step_size : float or (A, B, C)
-        Diffusion time h, constant or A (1 + t/B)^(-C).
+        Diffusion time h > 0, constant or A (1 + t/B)^(-C) with A, B > 0 and C in [0, 1].
     minibatch : int, optional
-        Counts per iteration, drawn with replacement; by default all, once each.
-    samples, burn_in, thin, chains : int
-        As of `sample`.
+        Observations per iteration, at least 1, drawn with replacement; by default all, once each.
+    samples : int
+        Draws to keep of each chain, at least 1.
+    burn_in : int
+        Iterations before the first draw, at least 0.
+    thin : int
+        Iterations from one draw to the next, at least 1.
+    chains : int
+        Independent chains, at least 1.
     start : float, optional
-        Of every chain, > 0; by default the prior's mean.
+        Start of every chain, > 0; by default the prior's mean.
     seed : int
+        Seed, at least 0; the draws depend on nothing else than the arguments.
 
     Returns
     -------
     (samples, chains) float64
-        log X: with small shapes X is far below the smallest number.
+        Logarithms of X: with small shapes X is far below the smallest number.
 
     Raises
     ------
@@ -66,11 +74,11 @@ def gamma(
     if not ((x >= 0) & (x == np.floor(x))).all():
         raise UsageError("counts must be whole numbers >= 0")
     _check(shape=shape, rate=rate, start=1.0 if start is None else start)
-    check_lengths(samples, burn_in, thin, chains, minibatch)
+    check_sizes(samples, burn_in, thin, chains, minibatch)
     schedule = check_schedule(step_size)
     log_scale = math.log(rate + len(x))
     first = math.log(shape / rate if start is None else start)
-    state = {"log_g": np.full((1, chains), first + log_scale)}
+    log_g = np.full((1, chains), first + log_scale)
     total, found = float(x.sum()), np.empty((samples, chains))
     for t, at in iterations(samples, burn_in, thin):
         key = Key(seed, 0, t)
@@ -79,9 +87,9 @@ def gamma(
         else:
             some = x[minibatch_of(len(x), minibatch, chains, key)]
             shapes = shape + some.sum(1) * (len(x) / minibatch)
-        scir.step_log(key, state, shapes[None], 0, schedule(t), 1)
+        transition(key, log_g, shapes[None], stream=0, h=schedule(t), threads=1)
         if at is not None:
-            found[at] = state["log_g"][0] - log_scale
+            found[at] = log_g[0] - log_scale
     return found
 
 
@@ -103,23 +111,41 @@ def lognormal(
     """Sample X > 0 observed with multiplicative lognormal errors: a lognormal posterior.
 
     log of an observation ~ N(log X, noise), log X ~ N(mean, variance). The process is the exponential
-    Ornstein-Uhlenbeck one, d log X = (m - log X) dt + sqrt(2 v) dW, drawn exactly for every step. (The
-    paper says geometric Brownian motion, which has no stationary law.)
+    Ornstein-Uhlenbeck one, d log X = (m - log X) dt + sqrt(2 v) dW, drawn exactly for every step. (Baker,
+    Fearnhead, Fox and Nemeth 2018, section 2.3, say geometric Brownian motion, which has no stationary
+    law.)
 
     Parameters
     ----------
     observations : (N,) floats > 0
-    noise, mean, variance : float
-        Variance of the errors' logarithms, > 0; mean and variance of log X a priori, > 0.
-    step_size, minibatch, samples, burn_in, thin, chains, seed
-        As of `gamma`.
+        X times lognormal errors.
+    noise : float
+        Variance of the errors' logarithms, > 0.
+    mean : float
+        Mean of log X a priori.
+    variance : float
+        Variance of log X a priori, > 0.
+    step_size : float or (A, B, C)
+        Diffusion time h > 0, constant or A (1 + t/B)^(-C) with A, B > 0 and C in [0, 1].
+    minibatch : int, optional
+        Observations per iteration, at least 1, drawn with replacement; by default all, once each.
+    samples : int
+        Draws to keep of each chain, at least 1.
+    burn_in : int
+        Iterations before the first draw, at least 0.
+    thin : int
+        Iterations from one draw to the next, at least 1.
+    chains : int
+        Independent chains, at least 1.
     start : float, optional
-        Of every chain, > 0; by default the prior's median.
+        Start of every chain, > 0; by default the prior's median.
+    seed : int
+        Seed, at least 0; the draws depend on nothing else than the arguments.
 
     Returns
     -------
     (samples, chains) float64
-        log X.
+        Logarithms of X.
 
     Raises
     ------
@@ -132,7 +158,7 @@ def lognormal(
     _check(noise=noise, variance=variance, start=1.0 if start is None else start)
     if not math.isfinite(mean):
         raise UsageError(f"mean is {mean}: wanted a number")
-    check_lengths(samples, burn_in, thin, chains, minibatch)
+    check_sizes(samples, burn_in, thin, chains, minibatch)
     schedule = check_schedule(step_size)
     logs = np.log(x)
     v = 1.0 / (1.0 / variance + len(x) / noise)

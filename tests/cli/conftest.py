@@ -25,22 +25,31 @@ class Started(subprocess.Popen):
 class Sgmc:
     """The command, run in a folder of its own as a person would."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, command=(SGMC,)):
+        self.folder, self.command = folder, command
 
     def __call__(self, *args, code=0, text=True, **kwargs):
         done = subprocess.run(
-            [SGMC, *map(str, args)], cwd=self.folder, capture_output=True, text=text, timeout=120,
-            check=False, **kwargs,
-        )  # fmt: skip
+            [*self.command, *map(str, args)],
+            cwd=self.folder,
+            capture_output=True,
+            text=text,
+            timeout=120,
+            check=False,
+            **kwargs,
+        )
         assert done.returncode == code, (args, done.returncode, done.stdout, done.stderr)
         return done
 
     def start(self, *args, **kwargs):
         return Started(
-            [SGMC, *map(str, args)], cwd=self.folder, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, text=True, **kwargs,
-        )  # fmt: skip
+            [*self.command, *map(str, args)],
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            **kwargs,
+        )
 
     def train(self, *args, out="run", code=0, base=SMALL):
         return self("train", BIBLE, *base, "--out", out, *args, code=code)

@@ -2,6 +2,7 @@
 
 import pytest
 from click.testing import CliRunner
+
 from pysgrld.cli import main
 
 pytestmark = pytest.mark.cli
@@ -9,44 +10,115 @@ pytestmark = pytest.mark.cli
 HUGE = "9" * 400
 NUMBERS = ["nan", "inf", "-inf", "x", "", HUGE, "-" + HUGE, "1e400", "0x10", "1_000.5.2"]
 
-WHOLE = ["topics", "minibatch", "sweeps", "seed", "iterations", "samples", "keep", "threads",
-         "max-vocab", "warm-up", "burn-in", "sample-every"]  # fmt: skip
-POSITIVE = ["topics", "minibatch", "sweeps", "iterations", "keep", "threads", "max-vocab",
-            "sample-every", "alpha", "eta", "epochs"]  # fmt: skip
+WHOLE = [
+    "topics",
+    "minibatch",
+    "sweeps",
+    "seed",
+    "iterations",
+    "samples",
+    "keep",
+    "threads",
+    "max-vocab",
+    "warm-up",
+    "burn-in",
+    "sample-every",
+]
+POSITIVE = [
+    "topics",
+    "minibatch",
+    "sweeps",
+    "iterations",
+    "keep",
+    "threads",
+    "max-vocab",
+    "sample-every",
+    "alpha",
+    "eta",
+    "epochs",
+]
 REAL = ["alpha", "eta", "epochs", "observed", "holdout", "min-df", "max-df"]
 
 BAD = [
     *((name, value) for name in WHOLE for value in [*NUMBERS, "-1", "1.5", str(2**63)]),
     *((name, value) for name in REAL for value in [*NUMBERS, "-1", "-0.5"]),
     *((name, value) for name in POSITIVE for value in ("0", "-0")),
-    *((name, value) for name in ("eval-every", "checkpoint-every", "time-limit")
-      for value in ("0", "-1", "0s", "nan", "10", HUGE + "s", "1h30", "m", "1.5")
-      if not (value == "10" and name != "time-limit")),
-    *((name, value) for name in ("max-memory", "max-line")
-      for value in ("0", "-1", "nan", "1e3", HUGE, HUGE + "T", "5X", "")),
-    *(("step-size", value) for value in
-      ("1", "1,2", "1,2,3,4", "nan,1,0", "1,nan,0", "1,1,nan", "0,1,0", "-1,1,0", "1,0,0.5",
-       "1,1,2", "1,1,-1", f"{HUGE},1,0", "inf,1,0", "a,b,c", "")),
+    *(
+        (name, value)
+        for name in ("eval-every", "checkpoint-every", "time-limit")
+        for value in ("0", "-1", "0s", "nan", "10", HUGE + "s", "1h30", "m", "1.5")
+        if not (value == "10" and name != "time-limit")
+    ),
+    *(
+        (name, value)
+        for name in ("max-memory", "max-line")
+        for value in ("0", "-1", "nan", "1e3", HUGE, HUGE + "T", "5X", "")
+    ),
+    *(
+        ("step-size", value)
+        for value in (
+            "1",
+            "1,2",
+            "1,2,3,4",
+            "nan,1,0",
+            "1,nan,0",
+            "1,1,nan",
+            "0,1,0",
+            "-1,1,0",
+            "1,0,0.5",
+            "1,1,2",
+            "1,1,-1",
+            f"{HUGE},1,0",
+            "inf,1,0",
+            "a,b,c",
+            "",
+        )
+    ),
     *(("observed", value) for value in ("1", "0", "1.0", "2")),
     *(("holdout", value) for value in ("1.5", "1.0")),
-    ("max-df", "0"), ("max-df", "1.5"), ("min-df", "2.0"), ("min-df", "0.0"), ("max-line", "3"),
-    ("algo", "lda"), ("model", "x"), ("preset", "x"), ("counts", "x"), ("lazy", "x"),
+    ("max-df", "0"),
+    ("max-df", "1.5"),
+    ("min-df", "2.0"),
+    ("min-df", "0.0"),
+    ("max-line", "3"),
+    ("algo", "lda"),
+    ("model", "x"),
+    ("preset", "x"),
+    ("counts", "x"),
+    ("lazy", "x"),
     ("cir-rate", "x"),
-    ("on-bad-document", "x"), ("token-pattern", "("), ("token-pattern", "(a)(b)"),
-]  # fmt: skip
+    ("on-bad-document", "x"),
+    ("token-pattern", "("),
+    ("token-pattern", "(a)(b)"),
+]
 
 CONTRADICTIONS = [
-    "--algo gibbs --minibatch 10", "--algo gibbs --step-size 1,1,0", "--algo gibbs --warm-up 3",
-    "--algo gibbs --lazy auto", "--algo sgrld --cir-rate natural", "--cir-rate natural --lazy on",
-    "--algo sgrld --lazy off", "--preset sgrld-2013 --lazy on",
-    "--lazy on --eta 0.009", "--algo gibbs --counts sampled", "--preset sgrld-2013 --algo scir",
-    "--observed-corpus a", "--held-out-corpus a",
-    "--observed-corpus a --held-out-corpus b --holdout 10", "--holdout 10 --holdout-corpus a",
+    "--algo gibbs --minibatch 10",
+    "--algo gibbs --step-size 1,1,0",
+    "--algo gibbs --warm-up 3",
+    "--algo gibbs --lazy auto",
+    "--algo sgrld --cir-rate natural",
+    "--cir-rate natural --lazy on",
+    "--algo sgrld --lazy off",
+    "--preset sgrld-2013 --lazy on",
+    "--lazy on --eta 0.009",
+    "--algo gibbs --counts sampled",
+    "--preset sgrld-2013 --algo scir",
+    "--observed-corpus a",
+    "--held-out-corpus a",
+    "--observed-corpus a --held-out-corpus b --holdout 10",
+    "--holdout 10 --holdout-corpus a",
     "--holdout-corpus a --observed-corpus a --held-out-corpus b",
-    "--observed-corpus a --held-out-corpus b --observed 0.5", "--holdout 0",
-    "--holdout 0 --time-limit auto", "--min-df 5 --max-df 2", "--min-df 0.5 --max-df 0.1",
-    "--nonsense", "--topics", "-k", "--topics 3 --topics",
-]  # fmt: skip
+    "--observed-corpus a --held-out-corpus b --observed 0.5",
+    "--holdout 0",
+    "--holdout 0 --time-limit auto",
+    "--min-df 5 --max-df 2",
+    "--min-df 0.5 --max-df 0.1",
+    "--nonsense",
+    "--topics",
+    "-k",
+    "--topics 3 --topics",
+]
 
 
 def refused(args, folder):
@@ -79,16 +151,40 @@ def test_contradiction_is_refused_before_the_corpus_is_read(args, folder):
 @pytest.mark.parametrize(
     "args",
     [
-        "train", "eval --observed 0.5", "eval --seed 3", "eval --observed-corpus a",
-        "eval --corpus a --observed-corpus b --held-out-corpus c", "eval --coherence --corpus a",
-        "eval --corpus a --observed 1", "eval --corpus a --seed -1", "eval a b", "topics --top 0",
-        "topics --top nan", "infer", "infer a b c", "infer a -o theta.txt", "infer a -o theta",
-        "export", "export --to npy", "export --to pickle -o a", "export --to npy -o a --draw best",
-        "corpus", "corpus nothing", "corpus build a", "corpus build a -o b --max-df 2.5",
-        "corpus info", "checkpoint show --step -1", "checkpoint", "nothing",
-        "bench a", "bench --isa mmx", "bench --isa", "bench --quick 3", "bench -o",
+        "train",
+        "eval --observed 0.5",
+        "eval --seed 3",
+        "eval --observed-corpus a",
+        "eval --corpus a --observed-corpus b --held-out-corpus c",
+        "eval --coherence --corpus a",
+        "eval --corpus a --observed 1",
+        "eval --corpus a --seed -1",
+        "eval a b",
+        "topics --top 0",
+        "topics --top nan",
+        "infer",
+        "infer a b c",
+        "infer a -o theta.txt",
+        "infer a -o theta",
+        "export",
+        "export --to npy",
+        "export --to pickle -o a",
+        "export --to npy -o a --draw best",
+        "corpus",
+        "corpus nothing",
+        "corpus build a",
+        "corpus build a -o b --max-df 2.5",
+        "corpus info",
+        "checkpoint show --step -1",
+        "checkpoint",
+        "nothing",
+        "bench a",
+        "bench --isa mmx",
+        "bench --isa",
+        "bench --quick 3",
+        "bench -o",
     ],
-)  # fmt: skip
+)
 def test_other_commands_refuse_wrong_usage(args, folder):
     if args in ("corpus", "checkpoint"):
         assert CliRunner().invoke(main, [args]).exit_code == 2

@@ -5,6 +5,7 @@ import signal
 
 import pytest
 from click.testing import CliRunner
+
 from pysgrld.cli import main
 
 pytestmark = pytest.mark.cli
@@ -70,8 +71,8 @@ def test_an_approximation_settles_by_its_topics(sgmc):
         ("--algo ovb --samples 5", "--samples has no meaning for --algo ovb"),
         ("--algo hsvg --warm-up 5", "--warm-up has no meaning for --algo hsvg"),
         ("--algo hsvg --burn-in 5", "--burn-in has no meaning for --algo hsvg"),
-        ("--algo cgs --layers 8,4", "--layers has no meaning for --algo cgs"),
-        ("--algo ovb --model dlda", "--algo ovb is of --model lda alone"),
+        ("--algo cgs --layers 8,4", "--layers means --model dlda, which is sampled by"),
+        ("--algo ovb --model dlda", "smld-approx, gibbs, not by ovb"),
         ("--algo ovb --step-size 2,1,0.7", "A must be at most 1"),
     ],
 )

@@ -54,13 +54,15 @@ def test_compare_gives_a_ratio_for_every_row_that_both_have(measured, bible):
 
 
 def test_speedups_know_that_less_time_and_more_tokens_are_faster():
-    from pysgrld.bench import speedups
+    from pysgrld.bench.results import speedups
 
     def results(time, rate):
-        return {"rows": [
-            {"group": "a", "name": "time", "unit": "ns/draw", "value": time},
-            {"group": "a", "name": "rate", "unit": "tokens/s", "value": rate},
-        ]}  # fmt: skip
+        return {
+            "rows": [
+                {"group": "a", "name": "time", "unit": "ns/draw", "value": time},
+                {"group": "a", "name": "rate", "unit": "tokens/s", "value": rate},
+            ]
+        }
 
     ratios = speedups(results(5.0, 30.0), results(10.0, 10.0))
     assert ratios == {("a", "time"): 2.0, ("a", "rate"): 3.0}
@@ -68,10 +70,20 @@ def test_speedups_know_that_less_time_and_more_tokens_are_faster():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "3", "{}", '{"schema": 1}', '{"schema": 1, "rows": [{}]}',
-     '{"schema": 99, "rows": []}', '{"schema": 1, "rows": 3}', "\0\xff",
-     '{"schema": 1, "rows": [{"group": "a", "name": "b", "unit": "c", "value": 0.0}]}'],
-)  # fmt: skip
+    [
+        "",
+        "{",
+        "[]",
+        "3",
+        "{}",
+        '{"schema": 1}',
+        '{"schema": 1, "rows": [{}]}',
+        '{"schema": 99, "rows": []}',
+        '{"schema": 1, "rows": 3}',
+        "\0\xff",
+        '{"schema": 1, "rows": [{"group": "a", "name": "b", "unit": "c", "value": 0.0}]}',
+    ],
+)
 def test_a_file_that_is_no_bench_is_refused_before_anything_is_timed(sgmc, text):
     (sgmc.folder / "old.json").write_text(text)
     done = sgmc("bench", "--compare", "old.json", code=65)
@@ -98,16 +110,24 @@ def test_an_instruction_set_is_used_or_refused(sgmc, isa):
 
 
 def test_an_unknown_instruction_set_is_wrong_usage():
-    from pysgrld.bench import use_isa
+    from pysgrld.bench.machine import use_isa
     from pysgrld.errors import UsageError
 
     with pytest.raises(UsageError, match=r"there are: .*baseline"):
         use_isa("mmx")
 
 
-def test_without_a_corpus_training_is_left_out_and_said(monkeypatch, tmp_path):
-    from pysgrld import bench
+def test_the_bible_is_found_beside_the_package_or_in_the_folder_at_hand(monkeypatch, tmp_path):
+    """Without it training is left out. Red with: the parent of the module's own folder."""
+    import pysgrld
+    from pysgrld.bench.end_to_end import bundled_corpus
 
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(bench, "__file__", str(tmp_path / "site" / "pysgrld" / "bench.py"))
-    assert bench.bundled_corpus() is None
+    bibles = [tmp_path / root / "data" / "docword.bible.txt.gz" for root in ("site", "here")]
+    for bible in bibles:
+        bible.parent.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr(pysgrld, "__file__", str(tmp_path / "site" / "pysgrld" / "__init__.py"))
+    assert bundled_corpus() is None
+    for bible in reversed(bibles):
+        bible.touch()
+        assert bundled_corpus() == bible

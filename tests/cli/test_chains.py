@@ -144,7 +144,7 @@ def test_a_killed_chain_does_not_end_the_others(sgmc, undisturbed_chains):
         os.kill(RunDirectory.open(sgmc.folder / "all/chain-2").status["pid"], signal.SIGKILL)
         said = process.stderr.read()
         assert process.wait(timeout=60) == 87, said
-    assert "chain 2: error: was killed, for want of memory" in said
+    assert "chain 2: error: was killed by SIGKILL, for want of memory" in said
     assert "chain 2 failed, 2 of 3 are done" in said
     assert states(sgmc.folder / "all")[::2] == ["finished", "finished"]
     done = sgmc(*args)
@@ -182,8 +182,20 @@ def held(run):
 
 def test_a_second_interrupt_ends_all_at_once(sgmc):
     """Red with: the chains left to end by themselves."""
-    args = ("train", BIBLE, "-k", "100", "--sweeps", "1000", "--iterations", "1000", "--chains", "2",
-            "--out", "all")  # fmt: skip
+    args = (
+        "train",
+        BIBLE,
+        "-k",
+        "100",
+        "--sweeps",
+        "1000",
+        "--iterations",
+        "1000",
+        "--chains",
+        "2",
+        "--out",
+        "all",
+    )
     with started(sgmc, *args) as process:
         wait_for(lambda: states(sgmc.folder / "all") == ["running"] * 2)
         pids = [RunDirectory.open(run).status["pid"] for run in chains_of(sgmc.folder / "all")]
@@ -228,13 +240,31 @@ def test_text_is_read_once_for_all_chains(sgmc):
     lines = Path(__file__).parents[1] / "data" / "tiny.txt"
     text = "".join(f"{line}\n" for line in lines.read_text().splitlines() for _ in range(20))
     (sgmc.folder / "some.txt").write_text(text)
-    args = ("train", "some.txt", "-k", "2", "--iterations", "5", "--algo", "gibbs", "--min-df", "1",
-            "--max-df", "1.0", "--chains", "2", "--out", "all")  # fmt: skip
+    args = (
+        "train",
+        "some.txt",
+        "-k",
+        "2",
+        "--iterations",
+        "5",
+        "--algo",
+        "gibbs",
+        "--min-df",
+        "1",
+        "--max-df",
+        "1.0",
+        "--chains",
+        "2",
+        "--out",
+        "all",
+    )
     said = sgmc(*args).stderr
     assert said.count("reading: ") <= 1
     assert not list((sgmc.folder / "all").glob("chain-*/corpus"))
-    prints = {RunDirectory.open(run).config["corpus"]["fingerprint"]
-              for run in chains_of(sgmc.folder / "all")}  # fmt: skip
+    prints = {
+        RunDirectory.open(run).config["corpus"]["fingerprint"]
+        for run in chains_of(sgmc.folder / "all")
+    }
     assert len(prints) == 1
     (sgmc.folder / "all").rename(sgmc.folder / "moved")
     found = json.loads(sgmc("eval", "moved", "--coherence", "--json").stdout)
@@ -248,8 +278,20 @@ def test_a_stored_corpus_is_read_where_it_lies(sgmc):
 
 
 def test_a_stream_is_read_by_each_chain(sgmc):
-    sgmc("train", BIBLE, *SMALL[:-1], "8", "--corpus-size", "1100", "--shuffle-buffer", "300",
-         "--chains", "2", "--out", "all")  # fmt: skip
+    sgmc(
+        "train",
+        BIBLE,
+        *SMALL[:-1],
+        "8",
+        "--corpus-size",
+        "1100",
+        "--shuffle-buffer",
+        "300",
+        "--chains",
+        "2",
+        "--out",
+        "all",
+    )
     chains = chains_of(sgmc.folder / "all")
     assert digest(chains[0]) != digest(chains[1])
     same = [(run / "holdout/observed/indices.npy").read_bytes() for run in chains]
@@ -274,8 +316,9 @@ def test_threads_are_shared_out(sgmc):
 def test_a_json_log_names_the_chain_of_every_line(sgmc):
     done = sgmc("train", BIBLE, *SMALL, "--chains", "2", "--out", "all", "--json-log")
     lines = [json.loads(line) for line in done.stderr.splitlines()]
-    ends = [line["chain"] for line in lines if line["event"] == "evaluation"
-            and line["iteration"] == 60]  # fmt: skip
+    ends = [
+        line["chain"] for line in lines if line["event"] == "evaluation" and line["iteration"] == 60
+    ]
     assert sorted(ends) == [1, 2]
 
 

@@ -10,8 +10,18 @@ import pytest
 pytestmark = pytest.mark.cli
 
 BIBLE = Path(__file__).parents[2] / "data" / "docword.bible.txt.gz"
-DEEP = ("--layers", "12,6,3", "--minibatch", "100", "--sweeps", "6", "--burn-in", "20",
-        "--sample-every", "2")  # fmt: skip
+DEEP = (
+    "--layers",
+    "12,6,3",
+    "--minibatch",
+    "100",
+    "--sweeps",
+    "6",
+    "--burn-in",
+    "20",
+    "--sample-every",
+    "2",
+)
 LAYERS = (12, 6, 3)
 
 
@@ -46,9 +56,10 @@ def test_kept_samples_give_the_average_of_the_run(deep):
     own = json.loads(deep("eval", "run", "--json").stdout)
     parts = [f"run/holdout/{name}" for name in ("observed", "held-out")]
     again = json.loads(
-        deep("eval", "run", "--observed-corpus", parts[0], "--held-out-corpus", parts[1],
-             "--json").stdout
-    )  # fmt: skip
+        deep(
+            "eval", "run", "--observed-corpus", parts[0], "--held-out-corpus", parts[1], "--json"
+        ).stdout
+    )
     assert again["samples"] == own["samples"] == 20
     assert again["perplexity"] == pytest.approx(own["perplexity"], rel=1e-3)
     assert again["point_perplexity"] == own["point_perplexity"]
@@ -180,12 +191,15 @@ def test_a_killed_run_goes_on_to_the_same_topics(sgmc):
         (["--eta", "1,2"], "--eta has 2 numbers"),
         (["--layers", "8,4", "--p-prior", "1"], "not A0,B0"),
         (["--layers", "8,4", "--c-prior", "0,1"], "not a number greater than 0"),
-        (["--layers", "8,4", "--r-rate-prior", "1,1"], "--r-rate-prior has no meaning for --algo scir"),
+        (
+            ["--layers", "8,4", "--r-rate-prior", "1,1"],
+            "--r-rate-prior has no meaning for --algo scir",
+        ),
         (["--scale-weight", "1,1,0"], "--scale-weight has no meaning for --algo scir"),
         (["--sweeps", "4", "--kept-sweeps", "5"], "--kept-sweeps 5 is above --sweeps 4"),
         (["--preset", "dlda-2017", "--algo", "scir"], "--preset dlda-2017 is for --algo tlasgr"),
     ],
-)  # fmt: skip
+)
 def test_bad_options_are_one_line_before_anything_is_read(sgmc, options, said):
     done = sgmc("train", "no-such-corpus.txt", *options, code=2)
     assert said in done.stderr
@@ -194,8 +208,18 @@ def test_bad_options_are_one_line_before_anything_is_read(sgmc, options, said):
 
 def test_more_topics_than_the_data_can_fill_are_warned_of(sgmc):
     (sgmc.folder / "tiny.txt").write_text("alpha beta\nbeta gamma\nalpha gamma\ngamma delta\n" * 3)
-    done = sgmc("train", "tiny.txt", "--layers", "64,8", "--iterations", "5", "--min-df", "1",
-                "--max-df", "1.0")  # fmt: skip
+    done = sgmc(
+        "train",
+        "tiny.txt",
+        "--layers",
+        "64,8",
+        "--iterations",
+        "5",
+        "--min-df",
+        "1",
+        "--max-df",
+        "1.0",
+    )
     assert "layer 1 has 64 topics for 4 words" in done.stderr
 
 

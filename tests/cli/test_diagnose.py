@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from click.testing import CliRunner
+
 from pysgrld.cli import main
 
 pytestmark = pytest.mark.cli
@@ -78,7 +79,7 @@ def test_a_picture_is_drawn(several, tmp_path):
 
 def test_without_matplotlib_a_picture_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("pysgrld.experiments.frame.find_spec", lambda name: None)
+    monkeypatch.setattr("pysgrld.plotting.find_spec", lambda name: None)
     done = CliRunner().invoke(main, ["diagnose", "--picture", "p.png"], prog_name="sgmc")
     assert done.exit_code == 2
     assert "--picture needs matplotlib: pip install 'pysgrld[plot]'" in done.stderr
@@ -133,8 +134,24 @@ def test_layers_of_a_deep_model(sgmc):
     (sgmc.folder / "some.txt").write_text(
         "".join(f"{words[i % 3]} {words[i % 3]} {words[(i // 3) % 3]}\n" for i in range(60))
     )
-    sgmc("train", "--algo", "gibbs", "--layers", "6,3", "--iterations", "60", "--burn-in", "20",
-         "--max-df", "1.0", "some.txt", "--chains", "2", "--out", "deep")  # fmt: skip
+    sgmc(
+        "train",
+        "--algo",
+        "gibbs",
+        "--layers",
+        "6,3",
+        "--iterations",
+        "60",
+        "--burn-in",
+        "20",
+        "--max-df",
+        "1.0",
+        "some.txt",
+        "--chains",
+        "2",
+        "--out",
+        "deep",
+    )
     for layer, k in ((1, 6), (2, 3)):
         found = parsed(sgmc("diagnose", "deep", "--layer", layer, "--json"))
         assert len(found["topics"]) == k

@@ -33,9 +33,18 @@ def test_missing_corpus_is_66(sgmc):
 
 
 @pytest.mark.parametrize(
-    "command", ["eval nowhere", "topics nowhere", "infer nowhere x", "checkpoint list nowhere",
-                "export nowhere --to npy -o a", "eval", "topics", "train x --resume nowhere"]
-)  # fmt: skip
+    "command",
+    [
+        "eval nowhere",
+        "topics nowhere",
+        "infer nowhere x",
+        "checkpoint list nowhere",
+        "export nowhere --to npy -o a",
+        "eval",
+        "topics",
+        "train x --resume nowhere",
+    ],
+)
 def test_wrong_run_is_66(sgmc, command):
     one_line(sgmc(*command.split(), code=66))
 
@@ -75,8 +84,12 @@ def test_full_standard_output_is_74(trained):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [Path(sys.executable).with_name("sgmc"), "topics"],
-            cwd=trained.folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
-        )  # fmt: skip
+            cwd=trained.folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 74
     assert done.stderr.startswith("sgmc: error: ")
     assert done.stderr.count("\n") == 1
@@ -137,9 +150,12 @@ def test_too_little_memory_is_87_and_leaves_no_run(sgmc):
 def test_a_reader_who_leaves_is_quiet(trained):
     line = f"{Path(sys.executable).with_name('sgmc')} topics --top 1000 | head -1"
     done = subprocess.run(
-        ["bash", "-c", f"{line}; exit ${{PIPESTATUS[0]}}"], cwd=trained.folder, capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
+        ["bash", "-c", f"{line}; exit ${{PIPESTATUS[0]}}"],
+        cwd=trained.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode in (0, 141)
     assert done.stderr == ""
 
@@ -164,7 +180,7 @@ def raising(error):
 )
 def test_what_nobody_foresaw(monkeypatch, error, code, says):
     monkeypatch.setattr(cli, "_give_up", lambda stream: None)
-    monkeypatch.setattr("pysgrld.opened.opened", raising(error))
+    monkeypatch.setattr("pysgrld.reading.open.open_run", raising(error))
     done = CliRunner().invoke(cli.main, ["topics"], prog_name="sgmc")
     assert done.exit_code == code
     assert says in done.stderr

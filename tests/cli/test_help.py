@@ -5,17 +5,24 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from pysgrld.cli import COMMANDS, main
 
-from pysgrld.options import OPTIONS
+from pysgrld.cli import COMMANDS, main
+from pysgrld.models.table import models
+from pysgrld.samplers import SAMPLERS
+from pysgrld.settings.options import OPTIONS
 
 pytestmark = pytest.mark.cli
 
-LEAVES = [
-    ["train"], ["eval"], ["topics"], ["infer"], ["export"], ["corpus", "build"],
-    ["corpus", "info"], ["checkpoint", "list"], ["checkpoint", "show"], ["checkpoint", "verify"],
-    ["bench"], ["reproduce"], ["diagnose"],
-]  # fmt: skip
+
+def leaves():
+    """Words of every command that does something: those of a group with its name before them."""
+    for name in COMMANDS:
+        command = main.get_command(None, name)
+        within = getattr(command, "commands", None)
+        yield from [[name, sub] for sub in within] if within else [[name]]
+
+
+LEAVES = list(leaves())
 
 
 def shown(*args):
@@ -50,20 +57,41 @@ def test_every_command_has_an_example_and_fits_the_width(path):
 def test_every_option_shows_its_default(path):
     text = " ".join(shown(*path, "--help").split())
     for name in re.findall(r" (--[a-z][a-z0-9-]+)", text.split("Example")[0]):
-        if name != "--help":
+        if name not in ("--help", "--help-all"):
             assert re.search(rf"{name}\b[^[]*\[[^]]+\]", text), name
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_train_help_has_every_option_of_the_table(name):
-    text = " ".join(shown("train", "--help").split())
+def test_all_help_of_train_has_every_option_of_the_table(name):
+    text = " ".join(shown("train", "--help-all").split())
     assert re.search(rf"--{name} .*?\[{re.escape(OPTIONS[name].shown)}\]", text)
+
+
+def test_help_of_train_has_the_usual_options_and_says_where_the_others_are():
+    """Red with: an option of a paper's baseline marked as one of the first."""
+    text = shown("train", "--help").split("Examples:")[0]
+    first = {name for name, option in OPTIONS.items() if option.first}
+    assert 10 <= len(first) <= 16
+    assert {name for name in OPTIONS if re.search(rf"--{name} ", text)} == first
+    assert "--help-all" in text
+    assert len(text.splitlines()) <= 60
+
+
+def test_all_help_of_train_has_a_heading_for_each_model_with_options_of_its_own():
+    text = shown("train", "--help-all")
+    assert max(map(len, text.splitlines())) <= 80
+    for heading in ("Deep LDA (--model dlda):", "Mixtures (--model dpmm):"):
+        assert f"\n{heading}\n" in text
+    tables = text.split("\nModels:")[1]
+    for row in (*models(), *SAMPLERS.values()):
+        assert f"\n  {row.name} " in tables
 
 
 def test_help_imports_no_numpy_and_no_core(tmp_path):
     code = (
         "import sys\nfrom pysgrld.cli import main\n"
-        "for args in (['--help'], ['train', '--help'], ['eval', '--help'], ['corpus', '--help'],\n"
+        "for args in (['--help'], ['train', '--help'], ['train', '--help-all'], ['eval', '--help'],\n"
+        "             ['corpus', '--help'],\n"
         "             ['bench', '--help'], ['reproduce', '--help'], ['reproduce'],\n"
         "             ['diagnose', '--help']):\n"
         "    try: main(args)\n"

@@ -10,8 +10,18 @@ import pytest
 pytestmark = pytest.mark.cli
 
 BIBLE = Path(__file__).parents[2] / "data" / "docword.bible.txt.gz"
-MIXTURE = ("--model", "dpmm", "--minibatch", "200", "--dp-start", "6", "--burn-in", "20",
-           "--sample-every", "2")  # fmt: skip
+MIXTURE = (
+    "--model",
+    "dpmm",
+    "--minibatch",
+    "200",
+    "--dp-start",
+    "6",
+    "--burn-in",
+    "20",
+    "--sample-every",
+    "2",
+)
 
 
 def figures(sgmc, *args):
@@ -108,8 +118,18 @@ def test_proportions_are_probabilities_of_components(mixture):
 @pytest.mark.parametrize("algo", ["scir", "sgrld", "gibbs"])
 def test_threads_and_a_kill_change_nothing(sgmc, algo):
     """Red with: documents of a minibatch keyed by their place in it; new components not stored."""
-    base = ("--model", "dpmm", "--algo", algo, "--dp-start", "6", "--burn-in", "10",
-            "--iterations", "60")  # fmt: skip
+    base = (
+        "--model",
+        "dpmm",
+        "--algo",
+        algo,
+        "--dp-start",
+        "6",
+        "--burn-in",
+        "10",
+        "--iterations",
+        "60",
+    )
     base += () if algo == "gibbs" else ("--minibatch", "200")
     sgmc.train(out="whole", base=base)
     sgmc.stop_midway(signal.SIGKILL, "--checkpoint-every", "7", base=base, word="log predictive")
@@ -127,12 +147,24 @@ def test_threads_and_a_kill_change_nothing(sgmc, algo):
 
 def test_it_settles_by_its_score(sgmc):
     """Red with: the score itself within half a percent, which nats always are."""
-    base = ("--model", "dpmm", "--algo", "gibbs", "--dp-start", "6", "--sample-every", "1",
-            "--burn-in", "20")  # fmt: skip
+    base = (
+        "--model",
+        "dpmm",
+        "--algo",
+        "gibbs",
+        "--dp-start",
+        "6",
+        "--sample-every",
+        "1",
+        "--burn-in",
+        "20",
+    )
     done = sgmc.train(base=base)
     line = next(x for x in done.stderr.splitlines() if "settled: " in x)
-    now, before = (float(line.split(name)[1].split()[0].strip(",").replace(",", ""))
-                   for name in ("averaged minus log predictive ", ", and "))  # fmt: skip
+    now, before = (
+        float(line.split(name)[1].split()[0].strip(",").replace(",", ""))
+        for name in ("averaged minus log predictive ", ", and ")
+    )
     found = figures(sgmc, "run")
     assert now == pytest.approx(found["log_predictive"], abs=5e-4)
     assert 1.0 - np.exp((now - before) * found["documents"] / found["held_out_tokens"]) < 0.005
@@ -178,6 +210,7 @@ def test_several_chains(sgmc):
         (("eval", "run", "--corpus", "new.txt", "--seed", "1"), "scores documents whole"),
         (("eval", "run", "--observed-corpus", "a", "--held-out-corpus", "b"), "--corpus FILE"),
         (("infer", "run", "new.txt", "--layer", "2"), "has 1 layer"),
+        (("topics", "run", "--tree"), "the components of run use no others"),
     ],
 )
 def test_what_a_mixture_cannot_give_is_refused(mixture, args, said):
@@ -196,8 +229,8 @@ def test_what_a_mixture_cannot_give_is_refused(mixture, args, said):
         ("--observed 0.5", "scored whole"),
         ("--observed-corpus a --held-out-corpus b", "--holdout-corpus"),
         ("--corpus-size 1000", "stored first"),
-        ("--algo smld", "sampled by gibbs, scir, sgrld"),
-        ("--algo cgs", "sampled by gibbs, scir, sgrld"),
+        ("--algo smld", "sampled by scir, sgrld, gibbs"),
+        ("--algo cgs", "sampled by scir, sgrld, gibbs"),
         ("--layers 3,2", "--layers has no meaning for --model dpmm"),
         ("--algo gibbs --dp-stick-step 1", "--dp-stick-step has no meaning for --algo gibbs"),
         ("--dp-prior 1", "two numbers"),

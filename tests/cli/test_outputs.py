@@ -124,6 +124,13 @@ def test_topics_as_text_keep_to_the_width(trained):
     assert max(map(len, done.stdout.splitlines()[2:])) <= 70
 
 
+def test_a_tree_of_one_layer_is_refused(trained):
+    """Red with: a list of all topics for a tree."""
+    done = trained("topics", "--tree", code=2)
+    assert "use no others; leave it out, or train a deep model with --layers" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_export(trained, tmp_path):
     for draw, shape in (("mean", (8, 4347)), ("last", (8, 4347)), ("all", (8, 8, 4347))):
         trained("export", "--to", "npy", "-o", tmp_path / draw, "--draw", draw)
@@ -259,9 +266,18 @@ def test_a_finished_run_is_left_as_it_is(sgmc):
 
 def test_reading_a_run_that_is_being_trained(sgmc, bible):
     with sgmc.start(
-        "train", bible, "-k", "8", "--iterations", "1000000", "--checkpoint-every", "10",
-        "--out", "run", "-q",
-    ) as process:  # fmt: skip
+        "train",
+        bible,
+        "-k",
+        "8",
+        "--iterations",
+        "1000000",
+        "--checkpoint-every",
+        "10",
+        "--out",
+        "run",
+        "-q",
+    ) as process:
         end = time.monotonic() + 60
         while not list(sgmc.folder.glob("run/checkpoints/step-*")):
             assert time.monotonic() < end

@@ -4,10 +4,10 @@ import io
 import json
 
 import pytest
+
 from pysgrld.cli import progress
 from pysgrld.cli.progress import Screen, evaluation_line
-
-from pysgrld.reporter import Position
+from pysgrld.train.reporter import Position
 
 pytestmark = pytest.mark.cli
 
@@ -105,10 +105,16 @@ def test_warnings_of_the_library_are_shown_even_when_quiet(capsys):
 
 
 RECORD = {
-    "iteration": 1200, "epoch": 3.25, "perplexity": 700.04, "point_perplexity": 800.0,
+    "iteration": 1200,
+    "epoch": 3.25,
+    "perplexity": 700.04,
+    "point_perplexity": 800.0,
     "train_seconds": 10.0,
-    "unigram_perplexity": 1500.0, "tokens_per_second": 2e6, "samples": 3, "wait_seconds": 0.1,
-}  # fmt: skip
+    "unigram_perplexity": 1500.0,
+    "tokens_per_second": 2e6,
+    "samples": 3,
+    "wait_seconds": 0.1,
+}
 
 
 def test_perplexity_stands_beside_the_unigrams():

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from pysgrld.cli import main
 
+from pysgrld.cli import main
 from pysgrld.experiments import EXPERIMENTS
 
 pytestmark = pytest.mark.cli
@@ -34,8 +34,10 @@ def matrix(sgmc):
     folder.mkdir()
     (folder / "vocab.news.txt").write_text("".join(f"w{i}\n" for i in range(40)))
     for part, documents, per_document in (
-        ("train", 120, 12), ("test-observed", 30, 10), ("test-heldout", 30, 3)
-    ):  # fmt: skip
+        ("train", 120, 12),
+        ("test-observed", 30, 10),
+        ("test-heldout", 30, 3),
+    ):
         docword(folder / f"docword.news.{part}.txt", rng, documents, per_document)
     return folder
 
@@ -60,8 +62,17 @@ def test_without_a_name_there_is_a_line_for_each(sgmc):
 
 
 def test_table1_writes_its_table_its_curves_and_a_picture(sgmc, matrix):
-    done = sgmc("reproduce", "dlda-table1", "--corpus", "news", "--quick", "--threads", "2", "--rows",
-                "tlasgr-128,ours-128")  # fmt: skip
+    done = sgmc(
+        "reproduce",
+        "dlda-table1",
+        "--corpus",
+        "news",
+        "--quick",
+        "--threads",
+        "2",
+        "--rows",
+        "tlasgr-128,ours-128",
+    )
     folder = sgmc.folder / "sgmc-reproduce" / "dlda-table1"
     assert sorted(p.name for p in folder.iterdir()) == ["curves.csv", "curves.png", "table1.csv"]
     assert (folder / "curves.png").read_bytes()[:8] == PNG
@@ -89,8 +100,22 @@ def test_table1_writes_its_table_its_curves_and_a_picture(sgmc, matrix):
 def test_figures_do_not_depend_on_how_many_rows_run_at_once(sgmc, matrix):
     figures = []
     for number in (1, 2):
-        sgmc("reproduce", "dlda-table1", "--corpus", "news", "--quick", "--rows", "tlfsgr-128*", "-o",
-             number, "--threads", number, "--no-pictures", "--seed", "3")  # fmt: skip
+        sgmc(
+            "reproduce",
+            "dlda-table1",
+            "--corpus",
+            "news",
+            "--quick",
+            "--rows",
+            "tlfsgr-128*",
+            "-o",
+            number,
+            "--threads",
+            number,
+            "--no-pictures",
+            "--seed",
+            "3",
+        )
         assert not list((sgmc.folder / str(number)).glob("*.png"))
         points = rows_of(sgmc.folder / str(number) / "curves.csv")
         figures.append([row | {"seconds": ""} for row in points])
@@ -100,8 +125,18 @@ def test_figures_do_not_depend_on_how_many_rows_run_at_once(sgmc, matrix):
 
 
 def test_seeds_are_repetitions(sgmc, matrix):
-    done = sgmc("reproduce", "dlda-table1", "--corpus", "news", "--quick", "--rows", "gibbs-128",
-                "--seeds", "2", "--no-pictures")  # fmt: skip
+    done = sgmc(
+        "reproduce",
+        "dlda-table1",
+        "--corpus",
+        "news",
+        "--quick",
+        "--rows",
+        "gibbs-128",
+        "--seeds",
+        "2",
+        "--no-pictures",
+    )
     folder = sgmc.folder / "sgmc-reproduce" / "dlda-table1"
     (row,) = rows_of(folder / "table1.csv")
     ends = [
@@ -116,8 +151,17 @@ def test_seeds_are_repetitions(sgmc, matrix):
 def test_mnist_writes_the_atoms_of_every_layer(sgmc, digits):
     atoms = []
     for number in (1, 2):
-        done = sgmc("reproduce", "dlda-mnist", "--corpus", "digits", "--quick", "-o", number, "--threads",
-                    number)  # fmt: skip
+        done = sgmc(
+            "reproduce",
+            "dlda-mnist",
+            "--corpus",
+            "digits",
+            "--quick",
+            "-o",
+            number,
+            "--threads",
+            number,
+        )
         folder = sgmc.folder / str(number)
         atoms.append([(folder / f"atoms-{layer}.csv").read_bytes() for layer in (1, 2, 3)])
     assert atoms[0] == atoms[1]
@@ -130,8 +174,10 @@ def test_mnist_writes_the_atoms_of_every_layer(sgmc, digits):
             assert sum(pixels) == pytest.approx(1, abs=1e-3)
     layers = rows_of(folder / "layers.csv")
     assert [(r["layer"], r["sampler"]) for r in layers[:3]] == [
-        ("1", "at first"), ("1", "tlfsgr"), ("1", "tlasgr")
-    ]  # fmt: skip
+        ("1", "at first"),
+        ("1", "tlfsgr"),
+        ("1", "tlasgr"),
+    ]
     assert all(0 < float(r["spread"]) <= 1 and 0 < float(r["cosine"]) <= 1 for r in layers)
     assert "3 minibatches" in done.stderr
     assert done.stdout.count("found: layer") == 2
@@ -159,8 +205,19 @@ def parts(sgmc):
 )
 def test_runs_of_lda_write_a_table_curves_and_a_picture(sgmc, parts, name, rows):
     corpus = parts / "docword.wiki.train.txt" if name == "sgrld-nips" else parts
-    done = sgmc("reproduce", name, "--corpus", corpus, "--quick", "--seconds", "0.5s", "--threads", "2",
-                "--rows", rows)  # fmt: skip
+    done = sgmc(
+        "reproduce",
+        name,
+        "--corpus",
+        corpus,
+        "--quick",
+        "--seconds",
+        "0.5s",
+        "--threads",
+        "2",
+        "--rows",
+        rows,
+    )
     folder = sgmc.folder / "sgmc-reproduce" / name
     assert sorted(p.name for p in folder.iterdir()) == ["curves.csv", "curves.png", "rows.csv"]
     assert (folder / "curves.png").read_bytes()[:8] == PNG
@@ -178,8 +235,21 @@ def test_mixtures_of_users_do_not_depend_on_how_many_rows_run_at_once(sgmc, part
     """Red with: a seed of the row's position."""
     figures = []
     for number in (1, 2):
-        sgmc("reproduce", "scir-dpmm", "--corpus", "wiki", "--quick", "--seeds", "2", "-o", number,
-             "--threads", number, "--rows", "gibbs,scir,sgrld-as-released")  # fmt: skip
+        sgmc(
+            "reproduce",
+            "scir-dpmm",
+            "--corpus",
+            "wiki",
+            "--quick",
+            "--seeds",
+            "2",
+            "-o",
+            number,
+            "--threads",
+            number,
+            "--rows",
+            "gibbs,scir,sgrld-as-released",
+        )
         folder = sgmc.folder / str(number)
         assert (folder / "curves.png").read_bytes()[:8] == PNG
         figures.append([row | {"seconds": ""} for row in rows_of(folder / "curves.csv")])
@@ -208,8 +278,18 @@ def test_a_known_posterior_needs_no_corpus_and_gives_tables_and_a_picture(sgmc, 
     found = []
     for number in (1, 2):
         pictures = ["--no-pictures"] * (number == 2)
-        done = sgmc("reproduce", name, "--quick", "-o", number, "--threads", number, "--seed", "3",
-                    *pictures)  # fmt: skip
+        done = sgmc(
+            "reproduce",
+            name,
+            "--quick",
+            "-o",
+            number,
+            "--threads",
+            number,
+            "--seed",
+            "3",
+            *pictures,
+        )
         folder = sgmc.folder / str(number)
         found.append({p.name: p.read_bytes() for p in folder.iterdir() if p.suffix == ".csv"})
         wanted = [file for file in files if number == 1 or not file.endswith("png")]

@@ -4,10 +4,10 @@ import io
 import json
 
 import pytest
+
 from pysgrld.cli import progress
 from pysgrld.cli.several import SeveralScreen, merged
-
-from pysgrld.reporter import Position
+from pysgrld.train.reporter import Position
 
 pytestmark = pytest.mark.cli
 
@@ -25,9 +25,13 @@ def position(iteration, perplexity=float("nan"), of=100):
 
 def record(iteration, perplexity, point=700.0, unigram=1000.0):
     return {
-        "iteration": iteration, "epoch": iteration / 10, "perplexity": perplexity,
-        "point_perplexity": point, "unigram_perplexity": unigram, "tokens_per_second": 1e6,
-    }  # fmt: skip
+        "iteration": iteration,
+        "epoch": iteration / 10,
+        "perplexity": perplexity,
+        "point_perplexity": point,
+        "unigram_perplexity": unigram,
+        "tokens_per_second": 1e6,
+    }
 
 
 @pytest.fixture
@@ -55,8 +59,10 @@ def test_what_all_say_alike_is_said_once(capsys):
             screen.of_chain(number, "note", "2 threads")
             screen.of_chain(number, "warn", "a stale lock")
     assert capsys.readouterr().err.splitlines() == [
-        "needs about 80 MB of memory", "2 threads", "warning: a stale lock",
-    ]  # fmt: skip
+        "needs about 80 MB of memory",
+        "2 threads",
+        "warning: a stale lock",
+    ]
 
 
 def test_what_one_says_later_names_it(several, capsys):

@@ -17,8 +17,20 @@ import pytest
 SGMC = Path(sys.executable).with_name("sgmc")
 BIBLE = Path(__file__).parents[2] / "data" / "docword.bible.txt.gz"
 pytestmark = pytest.mark.cli
-STREAM = ("-k", "6", "--minibatch", "50", "--sweeps", "4", "--warm-up", "10", "--corpus-size",
-          "1100", "--shuffle-buffer", "300")  # fmt: skip
+STREAM = (
+    "-k",
+    "6",
+    "--minibatch",
+    "50",
+    "--sweeps",
+    "4",
+    "--warm-up",
+    "10",
+    "--corpus-size",
+    "1100",
+    "--shuffle-buffer",
+    "300",
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +50,13 @@ def topics(sgmc, run):
 
 def pipe(sgmc, data, *args, code=0):
     done = subprocess.run(
-        [SGMC, "train", *STREAM, *args, "-"], cwd=sgmc.folder, input=data, capture_output=True,
-        timeout=60, check=False,
-    )  # fmt: skip
+        [SGMC, "train", *STREAM, *args, "-"],
+        cwd=sgmc.folder,
+        input=data,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == code, done.stderr.decode()
     return done.stderr.decode()
 
@@ -63,9 +79,11 @@ def test_a_stream_that_stalls_is_stopped_and_goes_on_when_it_is_given_again(sgmc
     pipe(sgmc, text.read_bytes(), "--out", "whole")
     lines = text.read_bytes().splitlines(keepends=True)
     with subprocess.Popen(
-        [SGMC, "train", *STREAM, "--out", "run", "--eval-every", "1", "-"], cwd=sgmc.folder,
-        stdin=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
+        [SGMC, "train", *STREAM, "--out", "run", "--eval-every", "1", "-"],
+        cwd=sgmc.folder,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
         process.stdin.write(b"".join(lines[:700]))
         process.stdin.flush()
         said = b""
@@ -114,9 +132,11 @@ def test_bad_text_in_mid_stream_is_said_with_its_line_and_the_checkpoint_stays(s
 def test_infer_gives_rows_as_documents_come(trained):
     """Red with: the whole corpus read first."""
     with subprocess.Popen(
-        [SGMC, "infer", "-q", "-"], cwd=trained.folder, stdin=subprocess.PIPE,
+        [SGMC, "infer", "-q", "-"],
+        cwd=trained.folder,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-    ) as process:  # fmt: skip
+    ) as process:
         process.stdin.write(4 * b"and the lord said unto moses\n")  # as many as tell a format
         process.stdin.flush()
         rows = [json.loads(process.stdout.readline()) for _ in range(4)]
@@ -150,9 +170,11 @@ def test_a_build_that_is_stopped_goes_on(sgmc, text):
     many.write_bytes(gzip.compress(text.read_bytes() * 120, 1))
     sgmc("corpus", "build", many, "-o", "whole")
     with subprocess.Popen(
-        [SGMC, "corpus", "build", many, "-o", "c", "--threads", "1"], cwd=sgmc.folder,
-        stderr=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
+        [SGMC, "corpus", "build", many, "-o", "c", "--threads", "1"],
+        cwd=sgmc.folder,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
         while not (sgmc.folder / ".c.tmp" / "read" / "indices.npy").exists():
             time.sleep(0.005)
         os.kill(process.pid, signal.SIGTERM)
@@ -175,10 +197,12 @@ def test_a_sample_has_documents_of_the_corpus_in_their_order(sgmc):
         indptr, indices, counts = (
             np.load(folder / f"{n}.npy") for n in ("indptr", "indices", "counts")
         )
-        parts.append([
-            hashlib.sha256(indices[a:b].tobytes() + counts[a:b].tobytes()).hexdigest()
-            for a, b in pairwise(indptr)
-        ])  # fmt: skip
+        parts.append(
+            [
+                hashlib.sha256(indices[a:b].tobytes() + counts[a:b].tobytes()).hexdigest()
+                for a, b in pairwise(indptr)
+            ]
+        )
     whole = iter(parts[0])
     assert len(parts[1]) == 100
     assert all(row in whole for row in parts[1])  # in order

@@ -53,11 +53,11 @@ def signal_in(point, nth, numbers, *args):
                     os.kill(os.getpid(), number)
         return passed(name)
 
-    import pysgrld.run.commit
+    import pysgrld.run.checkpoint_write
     import pysgrld.run.journal
     import pysgrld.run.samples
 
-    for module in (files, pysgrld.run.commit, pysgrld.run.journal, pysgrld.run.samples):
+    for module in (files, pysgrld.run.checkpoint_write, pysgrld.run.journal, pysgrld.run.samples):
         module.fail_point = fail_point
     _sgmc(args)
 
@@ -87,15 +87,15 @@ def interrupted_calls(*args):
 
 def slow_steps(seconds, *args):
     """Take a while for every iteration, as a large model does."""
-    from pysgrld.chain import Chain
+    from pysgrld.chain.blocks import BlockChain
 
-    advance = Chain.advance
+    advance = BlockChain.advance
 
     def slow(self, batch=None):
         time.sleep(seconds)
         return advance(self, batch)
 
-    Chain.advance = slow
+    BlockChain.advance = slow
     _sgmc(args)
 
 
@@ -108,7 +108,8 @@ def as_nobody(*args):
 
 def no_flock(*args):
     """Run where the file system knows no locks, with one that beats often."""
-    from pysgrld.run import _failpoints, beat
+    from pysgrld.run import _failpoints
+    from pysgrld.run import lock_file as beat
 
     _failpoints.arm("lock.flock:ENOLCK:1+")
     beat.INTERVAL = 0.05
@@ -198,3 +199,10 @@ def failing_fsync(nth, *args):
         _sgmc(args)
     except SystemExit as end:
         raise SystemExit(end.code if failed else 98) from None
+
+
+def chain(task, told, orders):
+    """Stand in for the process of a chain: one that is "deaf" does nothing when it is asked to stop."""
+    if task == "deaf":
+        signal.pause()
+    told.send(("ended", (85, orders.recv(), "")))

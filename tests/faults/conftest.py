@@ -114,6 +114,8 @@ def pytest_runtest_makereport(item, call):
 def pytest_sessionfinish(session):
     place = session.config.getoption("--fault-record")
     if place:
-        record = {"date": time.strftime("%Y-%m-%d", time.gmtime()),
-                  "tests": session.config.stash[_RECORDS]}  # fmt: skip
+        record = {
+            "date": time.strftime("%Y-%m-%d", time.gmtime()),
+            "tests": session.config.stash[_RECORDS],
+        }
         Path(place).write_text(json.dumps(record, indent=1) + "\n")

@@ -14,6 +14,7 @@ import importlib
 import json
 import math
 import os
+import pkgutil
 import random
 import signal
 import subprocess
@@ -22,9 +23,28 @@ import time
 from pathlib import Path
 
 #: A run of some hundred milliseconds that has all that a run can have.
-SMALL = ("-k", "4", "--minibatch", "20", "--sweeps", "2", "--warm-up", "5", "--sample-every", "2",
-         "--samples", "12", "--iterations", "60", "--threads", "1", "--eval-every", "7",
-         "--checkpoint-every", "4")  # fmt: skip
+SMALL = (
+    "-k",
+    "4",
+    "--minibatch",
+    "20",
+    "--sweeps",
+    "2",
+    "--warm-up",
+    "5",
+    "--sample-every",
+    "2",
+    "--samples",
+    "12",
+    "--iterations",
+    "60",
+    "--threads",
+    "1",
+    "--eval-every",
+    "7",
+    "--checkpoint-every",
+    "4",
+)
 
 
 def write_corpus(path, documents=80, words=40, seed=0):
@@ -70,13 +90,18 @@ class Server:
 
     def _start(self):
         environment = {
-            **os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1",
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "OPENBLAS_NUM_THREADS": "1",
             "SGMC_TEST": "1",
-        }  # fmt: skip
+        }
         self.process = subprocess.Popen(
-            [sys.executable, "-P", __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, env=environment,
-        )  # fmt: skip
+            [sys.executable, "-P", __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
 
     def close(self):
         self.process.communicate()
@@ -187,9 +212,12 @@ def _wait(pid):
 
 
 def _serve():
+    import pysgrld
+
     faulthandler.enable()  # shows the stacks of a child that hangs
-    for module in ("cli.progress", "cli.train", "train"):
-        importlib.import_module(f"pysgrld.{module}")
+    for module in pkgutil.walk_packages(pysgrld.__path__, "pysgrld."):
+        importlib.import_module(module.name)
+    pysgrld.__version__ = pysgrld.__version__  # read now: a child may be nobody, who reads nothing
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for line in sys.stdin:
         request = json.loads(line)

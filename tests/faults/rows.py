@@ -24,38 +24,62 @@ _MPI = "comes with training over MPI"
 _SLURM = "comes with the tests under SLURM"
 
 ROWS: dict[int, Row] = {
-    1: Row("SIGKILL at any time", "nothing acknowledged is lost; the finished run has the same bits"),
-    2: Row("SIGKILL at each point of the protocol", "the old checkpoint or the new, never a mixture"),
+    1: Row(
+        "SIGKILL at any time", "nothing acknowledged is lost; the finished run has the same bits"
+    ),
+    2: Row(
+        "SIGKILL at each point of the protocol", "the old checkpoint or the new, never a mixture"
+    ),
     3: Row("SIGKILL while old checkpoints are deleted", "a good checkpoint remains"),
-    4: Row("SIGKILL while a run goes back to its checkpoint",
-           "the next start does it again; no line twice, none missing"),
+    4: Row(
+        "SIGKILL while a run goes back to its checkpoint",
+        "the next start does it again; no line twice, none missing",
+    ),
     5: Row("SIGKILL of one rank", "all ranks end; intact", _MPI),
     6: Row("exception in one rank", "all ranks end at once, and it is named", _MPI),
-    7: Row("power failure: anything never flushed is gone, in any mixture",
-           "the newest acknowledged checkpoint is there at every moment"),
-    8: Row("SIGUSR1, SIGTERM, SIGINT or SIGXCPU at any iteration",
-           "the iteration is finished, checkpoint, exit 85"),
+    7: Row(
+        "power failure: anything never flushed is gone, in any mixture",
+        "the newest acknowledged checkpoint is there at every moment",
+    ),
+    8: Row(
+        "SIGUSR1, SIGTERM, SIGINT or SIGXCPU at any iteration",
+        "the iteration is finished, checkpoint, exit 85",
+    ),
     9: Row("second Ctrl-C while a checkpoint is written", "exit 130; intact"),
     10: Row("a thousand signals at once", "one checkpoint, exit 85"),
     11: Row("SIGUSR2 all the time", "checkpoints; the result is the same"),
     12: Row("signal to one rank alone", "all ranks stop after the same iteration", _MPI),
     13: Row("--time-limit", "exit 85 before it has passed"),
-    14: Row("SLURM's time limit, requeue, job array", "finished after a requeue, the same bits", _SLURM),
-    15: Row("started again and again without progress", "the third start ends with 70 and says why"),
+    14: Row(
+        "SLURM's time limit, requeue, job array", "finished after a requeue, the same bits", _SLURM
+    ),
+    15: Row(
+        "started again and again without progress", "the third start ends with 70 and says why"
+    ),
     16: Row("suspended for ten seconds", "the time limit holds; the gap is logged and not counted"),
-    17: Row("disk full at a byte of a checkpoint",
-            "nothing of it is left, the run goes on; 74 after three in a row; intact"),
-    18: Row("disk full for metrics, log, status or samples",
-            "training goes on; all is written later, or exit 74 at the end"),
-    19: Row("any system call fails, once or for ever",
-            "as for a full disk; a file whose fsync failed is never flushed again"),
+    17: Row(
+        "disk full at a byte of a checkpoint",
+        "nothing of it is left, the run goes on; 74 after three in a row; intact",
+    ),
+    18: Row(
+        "disk full for metrics, log, status or samples",
+        "training goes on; all is written later, or exit 74 at the end",
+    ),
+    19: Row(
+        "any system call fails, once or for ever",
+        "as for a full disk; a file whose fsync failed is never flushed again",
+    ),
     20: Row("short writes, interrupted calls", "nobody notices"),
     21: Row("quota exceeded, stale file handle", "as for a full disk"),
     22: Row("read-only folder, or another user's", "73 before the corpus is read"),
     23: Row("the run is removed, or replaced, while it is trained", "74; nothing is made again"),
-    24: Row("many starts of one run at the same moment",
-            "one trains; the others end with 75 and name host, pid and job"),
-    25: Row("a lock that somebody has left", "of this host: taken over; of another: 75, --break-lock"),
+    24: Row(
+        "many starts of one run at the same moment",
+        "one trains; the others end with 75 and name host, pid and job",
+    ),
+    25: Row(
+        "a lock that somebody has left", "of this host: taken over; of another: 75, --break-lock"
+    ),
     26: Row("an MPI launcher that does not match the library", "exit 64, no file written", _MPI),
     27: Row("a reader while checkpoints are written", "never sees a part of one"),
     28: Row("checkpoint cut short", "refused, with the file's name; the one before is used"),
@@ -78,7 +102,9 @@ ROWS: dict[int, Row] = {
     45: Row("word ids out of range", "65 with file and line; no memory by what a file claims"),
     46: Row("counts that are no counts", "65 with file and line"),
     47: Row("headers that lie about sizes", "65 with both numbers"),
-    48: Row("malformed UTF-8, NUL, BOM, CRLF", "read, or 65 with file and line, or skipped and counted"),
+    48: Row(
+        "malformed UTF-8, NUL, BOM, CRLF", "read, or 65 with file and line, or skipped and counted"
+    ),
     49: Row("a line without end", "65 at --max-line"),
     50: Row("empty files, documents and vocabularies", "65 with the cause, or trained"),
     51: Row("compressed bombs", "streamed, within the memory of any other file"),
@@ -96,4 +122,24 @@ ROWS: dict[int, Row] = {
     63: Row("counts beyond 32 bits", "seen, and counted in 64"),
     64: Row("messages beyond the limit of a library", "sent in parts, the same bits", _MPI),
     65: Row("five hundred stops and restarts", "the same bits; nothing grows"),
-}  # fmt: skip
+    70: Row(
+        "somebody's folder, file or link where a corpus is put together", "73; nothing is touched"
+    ),
+    71: Row(
+        "a copy to the name of a build, stopped or at work",
+        "the build goes on; the copy is made, or refused with 75",
+    ),
+    72: Row("an edited list of words, a text changed anywhere", "another run, or 78 with --out"),
+    73: Row("a stored corpus changed on disk", "65, naming the file; --verify sees any byte"),
+    74: Row("steps that leave float32, in mid-run", "86 by any sampler; no crash, no hang"),
+    75: Row(
+        "one of several chains is suspended, or does nothing",
+        "a signal and --time-limit end all: it is woken, and killed if it stays silent",
+    ),
+    76: Row("one of several chains is killed", "the others go on; a line names the signal"),
+    77: Row("priors below single precision", "2, or ValueError, before anything is read"),
+    78: Row("a record or samples of another form", "76, naming the file"),
+    79: Row(
+        "arguments of the classes that are no counts or out of range", "ValueError in their words"
+    ),
+}

@@ -29,7 +29,7 @@ from pysgrld.errors import SgmcError
 from pysgrld.run import RunDirectory
 
 #: Address space given to the last trial: more than a run of this corpus needs.
-ENOUGH = 24 << 20
+ENOUGH = 40 << 20
 
 OPTIONS = {"threads": 2, "topics": 4, "checkpoint_every": 10}
 
@@ -39,9 +39,14 @@ GLIBC = "cannot allocate memory for thread-local data"
 
 #: A run that does everything once or twice.
 SHORT = {
-    "threads": 2, "iterations": 4, "warm_up": 1, "burn_in": 1, "sample_every": 2, "eval_every": 4,
+    "threads": 2,
+    "iterations": 4,
+    "warm_up": 1,
+    "burn_in": 1,
+    "sample_every": 2,
+    "eval_every": 4,
     "checkpoint_every": 10,
-}  # fmt: skip
+}
 
 #: More allocations than a short run makes.
 MOST = 2000
@@ -65,11 +70,23 @@ def twice_with_one_workspace(library):
 
         def counts(work, phi=phi, topics=topics):
             return core.documents_gibbs(
-                phi=phi, topics=topics, indptr=np.array([0, 3, 6]), alpha=0.1, sweeps=2, kept=1,
-                indices=np.arange(6, dtype=np.int32), counts=np.full(6, 9, np.int32),
-                doc_ids=np.arange(2), rao_blackwell=True, seed=0, chain=0, step=0,
-                purpose=core.Purpose.documents, work=work, threads=1,
-            )[0].copy()  # fmt: skip
+                phi=phi,
+                topics=topics,
+                indptr=np.array([0, 3, 6]),
+                alpha=0.1,
+                sweeps=2,
+                kept=1,
+                indices=np.arange(6, dtype=np.int32),
+                counts=np.full(6, 9, np.int32),
+                doc_ids=np.arange(2),
+                rao_blackwell=True,
+                seed=0,
+                chain=0,
+                step=0,
+                purpose=core.Purpose.documents,
+                work=work,
+                threads=1,
+            )[0].copy()
 
         expected = counts(core.Workspace())
         for n in range(MOST):

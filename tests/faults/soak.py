@@ -30,8 +30,20 @@ from pysgrld.run import RunDirectory, list_checkpoints  # noqa: E402
 SIGNALS = itertools.cycle(
     [signal.SIGUSR1, signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGXCPU]
 )
-OPTIONS = ["-k", "20", "--samples", "20", "--checkpoint-every", "1000", "--keep", "100000",
-           "--eval-every", "10s", "--iterations", "1000000000"]  # fmt: skip
+OPTIONS = [
+    "-k",
+    "20",
+    "--samples",
+    "20",
+    "--checkpoint-every",
+    "1000",
+    "--keep",
+    "100000",
+    "--eval-every",
+    "10s",
+    "--iterations",
+    "1000000000",
+]
 
 
 def start(folder, corpus, name):

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import zstandard
 from click.testing import CliRunner
-from pysgrld.cli import main
 
+from pysgrld.cli import main
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.corpus.decompress import TooLargeError, blocks
+from pysgrld.corpus.decompress import StreamTooLargeError, blocks
 from pysgrld.errors import CorpusError
 
 COMPRESS = {
@@ -83,7 +83,7 @@ def test_a_bomb_is_streamed_in_little_memory(kind, gib, trials):
 def test_a_bomb_is_stopped_by_a_limit_on_what_comes_out(kind, trials):
     """Red with: the limit left out; counted in bytes of the file."""
     limit = 100 * 2**20
-    with pytest.raises(TooLargeError, match=f"expands to more than {limit} bytes"):
+    with pytest.raises(StreamTooLargeError, match=f"expands to more than {limit} bytes"):
         sum(map(len, opened(bomb(kind, 100), limit=limit)))
     exact = sum(map(len, opened(bomb(kind, 2), limit=2**27)))
     assert exact == 2**27

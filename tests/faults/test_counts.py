@@ -22,17 +22,13 @@ FORMS = {
     "LDA-C": ("x.ldac", "1 0:2\n1 4:1\n", "2 1:1 {w}:{c}\n", "1 0:1\n"),
     "SVMlight": ("x.svmlight", "7 1:2\n7 5:1\n", "7 2:1 {w}:{c}\n", "7 1:1\n"),
     "Matrix Market": (
-        "x.mtx", BANNER.format("real") + "4 5 4\n1 1 2\n2 5 1\n", "{d} {w} {c}\n", "4 1 1\n",
+        "x.mtx",
+        BANNER.format("real") + "4 5 4\n1 1 2\n2 5 1\n",
+        "{d} {w} {c}\n",
+        "4 1 1\n",
     ),
-}  # fmt: skip
-HUGE = {
-    "V + 1": 6,
-    "2^31": 2**31,
-    "2^32": 2**32,
-    "2^63": 2**63,
-    "10^400": 10**400,
-    "-1": -1,
 }
+HUGE = {"V + 1": 6, "2^31": 2**31, "2^32": 2**32, "2^63": 2**63, "10^400": 10**400, "-1": -1}
 
 
 def write(folder: Path, form: str, vocabulary: bool, d="3", w="3", c="1") -> tuple[Path, int]:

@@ -24,7 +24,7 @@ from faults_runs import (
 
 from pysgrld.errors import CheckpointError
 from pysgrld.run import verify_checkpoint
-from pysgrld.run.checkpoint import read_checkpoint
+from pysgrld.run.checkpoint_read import read_checkpoint
 from pysgrld.run.manifest import MANIFEST, STATE, read_manifest
 from pysgrld.run.tensors import DamagedError
 

@@ -15,11 +15,11 @@ from faults_runs import checkpoints, opened, sign_again, train_command, train_he
 
 from pysgrld.errors import CheckpointError, MismatchError
 from pysgrld.run import jsonio
-from pysgrld.run.checkpoint import read_checkpoint
+from pysgrld.run.checkpoint_read import read_checkpoint
 from pysgrld.run.files import digest_of
 from pysgrld.run.manifest import MANIFEST, STATE, read_manifest, seal
 from pysgrld.run.tensors import DamagedError, encode, load
-from pysgrld.training import Training
+from pysgrld.train.loop import Training
 
 
 def container(header: object, data: bytes = b"") -> bytes:
@@ -101,9 +101,32 @@ def test_a_header_that_lies_is_refused(lie, tmp_path, trials):
 
 
 VALUES = [
-    0, 1, -1, 40, 1 << 31, 1 << 62, 1 << 64, 10**400, 1.5, -0.0, 1e308, None, True, False, "", "x",
-    "F32", "I64", "phi.g", [], {}, [0], [1 << 61, 8], {"a": 1}, [[[[[[[[[[0]]]]]]]]]],
-]  # fmt: skip
+    0,
+    1,
+    -1,
+    40,
+    1 << 31,
+    1 << 62,
+    1 << 64,
+    10**400,
+    1.5,
+    -0.0,
+    1e308,
+    None,
+    True,
+    False,
+    "",
+    "x",
+    "F32",
+    "I64",
+    "phi.g",
+    [],
+    {},
+    [0],
+    [1 << 61, 8],
+    {"a": 1},
+    [[[[[[[[[[0]]]]]]]]]],
+]
 
 
 def places(tree, path=()):

@@ -27,12 +27,23 @@ POINTS = {
     "create": ["create.mkdir", "create.write", "create.fsync", "create.rename", "lock.write"],
     "prepare": ["corpus.rename", "word-counts.rename", "latest.rename"],
     "checkpoint": [
-        "checkpoint.mkdir", "state.open", "state.write", "state.fsync", "metrics.fsync",
-        "manifest.open", "manifest.write", "manifest.fsync", "checkpoint.fsync_folder",
-        "commit.rename", "commit.fsync_folder", "hint.rename", "log.write", "sample.unlink",
+        "checkpoint.mkdir",
+        "state.open",
+        "state.write",
+        "state.fsync",
+        "metrics.fsync",
+        "manifest.open",
+        "manifest.write",
+        "manifest.fsync",
+        "checkpoint.fsync_folder",
+        "commit.rename",
+        "commit.fsync_folder",
+        "hint.rename",
+        "log.write",
+        "sample.unlink",
     ],
     "lines": ["metrics.write", "sample.write", "sample.rename", "sample.drop", "status.rename"],
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -133,8 +144,15 @@ def test_a_kill_while_a_run_goes_back_is_made_good_by_the_next_start(forks, undi
     forks.start(*forks.train("template", *often), fail="commit.rename:kill:6").wait()
     template = forks.folder / "template"
     assert metrics(template)[-1]["iteration"] > check_intact(template) > 0
-    points = ["metrics.truncate", "metrics.fsync", "sample.unlink", "sample.fsync_folder",
-              "sample.restore", "status.rename", "log.write"]  # fmt: skip
+    points = [
+        "metrics.truncate",
+        "metrics.fsync",
+        "sample.unlink",
+        "sample.fsync_folder",
+        "sample.restore",
+        "status.rename",
+        "log.write",
+    ]
     done = 0
     while done < n:
         run = forks.folder / f"run-{done}"

@@ -25,7 +25,7 @@ from faults_runs import (
 )
 
 from pysgrld import cli
-from pysgrld.chain import Chain
+from pysgrld.chain.blocks import BlockChain
 from pysgrld.run.files import digest_of
 from pysgrld.run.tensors import load
 
@@ -59,9 +59,13 @@ def test_thirty_two_descriptors_are_enough(folder, whole, trials):
 @pytest.mark.row(60)
 def test_too_few_descriptors_are_named(folder, trials):
     done = subprocess.run(
-        [SGMC, "train", "corpus.txt", "--out", "run"], cwd=folder, text=True, check=False,
-        capture_output=True, preexec_fn=limited(resource.RLIMIT_NOFILE, 7),
-    )  # fmt: skip
+        [SGMC, "train", "corpus.txt", "--out", "run"],
+        cwd=folder,
+        text=True,
+        check=False,
+        capture_output=True,
+        preexec_fn=limited(resource.RLIMIT_NOFILE, 7),
+    )
     assert done.returncode != 0
     assert "Too many open files" in done.stderr
     trials()
@@ -83,6 +87,7 @@ import importlib, os, pkgutil, resource, sys
 import pysgrld, pysgrld.cli
 for module in pkgutil.walk_packages(pysgrld.__path__, "pysgrld."):
     importlib.import_module(module.name)
+pysgrld.__version__ = pysgrld.__version__
 most = int(sys.argv.pop(1))
 os.setgroups([])
 os.setgid(65534)
@@ -105,11 +110,24 @@ def test_fewer_processes_than_threads_that_were_asked_for(processes, folder, who
         path.chmod(path.stat().st_mode | 0o111) if path.owner() == "root" else None
     folder.chmod(0o777)
     done = subprocess.run(
-        [sys.executable, "-P", "-c", UNPRIVILEGED, str(processes), "train", "corpus.txt",
-         *command_line(threads=16), "--out", "run"],
-        cwd=folder, capture_output=True, text=True, check=False,
+        [
+            sys.executable,
+            "-P",
+            "-c",
+            UNPRIVILEGED,
+            str(processes),
+            "train",
+            "corpus.txt",
+            *command_line(threads=16),
+            "--out",
+            "run",
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert "(--threads 16; a limit of processes or memory allows no more)" in done.stderr
     assert result(folder) == result(whole)
@@ -159,8 +177,9 @@ def test_surroundings_change_nothing(environment, turkish, trials):
     assert ours.read_bytes() == theirs.read_bytes()
     assert result(turkish) == result(expected)
     if "PYTHONIOENCODING" in environment:
-        done = subprocess.run([SGMC, "topics", "run"], cwd=turkish, env=variables, check=True,
-                              capture_output=True)  # fmt: skip
+        done = subprocess.run(
+            [SGMC, "topics", "run"], cwd=turkish, env=variables, check=True, capture_output=True
+        )
         assert rb"\u65e5\u672c" in done.stdout
     else:
         assert "日本" in sgmc(turkish, "topics", "run", env=variables, encoding="utf-8").stdout
@@ -204,9 +223,11 @@ def test_a_reader_who_leaves_and_a_full_disk_behind_standard_output(copied, tria
         sgmc(copied, *arguments, stdout=full, stderr=full)
     assert checkpoints(copied)[0].name == "step-00000050"
     with subprocess.Popen(
-        [SGMC, "train", "corpus.txt", *command_line(iterations=60), "--out", "run"], cwd=copied,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
+        [SGMC, "train", "corpus.txt", *command_line(iterations=60), "--out", "run"],
+        cwd=copied,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
         process.stdout.close()
         process.stderr.close()
         assert process.wait(60) == 0
@@ -229,19 +250,18 @@ def test_numbers_that_are_none_end_it_with_86(step, good, folder, whole, trials,
     Red with: no state saved; a sample with NaN that is no numerical failure (70); a failure in the
     last checkpoint that is not recorded.
     """
-    advance = Chain.advance
+    check = BlockChain._check
 
-    def poisoned(self, batch=None):
-        visit = advance(self, batch)
+    def poisoned(self):
         if self.step == step:
-            self.states["phi"]["g"][3, 2] = np.inf if step == 24 else np.nan
+            self.states["phi"].g[3, 2] = np.inf if step == 24 else np.nan
             if step == 22:  # as a step of the kernel would leave it
-                self.states["phi"]["sums"][2] = np.nan
-        return visit
+                self.states["phi"].sums[2] = np.nan
+        check(self)
 
     monkeypatch.chdir(folder)
     with monkeypatch.context() as patch:
-        patch.setattr(Chain, "advance", poisoned)
+        patch.setattr(BlockChain, "_check", poisoned)
         arguments = ["train", "corpus.txt", *command_line(checkpoint_every=5), "--out", "run"]
         done = CliRunner().invoke(cli.main, arguments, prog_name="sgmc")
     assert done.exit_code == 86, done.output

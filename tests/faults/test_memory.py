@@ -108,8 +108,11 @@ def test_a_plan_that_is_too_large_is_refused_before_training(what, folder, trial
         options += ["--sweeps", "2", "--holdout", "0"]
     done = sgmc(folder, "train", *arguments, "--out", "run", *options, code=87)
     (said,) = [line for line in done.stderr.splitlines() if line.startswith("sgmc: error:")]
-    part = {"topics": "a minibatch's topics", "vocabulary": "posterior mean",
-            "long document": "documents in hand"}[what]  # fmt: skip
+    part = {
+        "topics": "a minibatch's topics",
+        "vocabulary": "posterior mean",
+        "long document": "documents in hand",
+    }[what]
     for fragment in ("the run needs about", part, "allowed are 300 MB", "--max-memory"):
         assert fragment in said
     assert not (folder / "run").exists()
@@ -125,8 +128,11 @@ def short_of_memory(*arguments, **environment):
     done = subprocess.run(
         [sys.executable, "-P", HERE / "short_of_memory.py", *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1", **environment},
-        stdout=subprocess.PIPE, text=True, check=False, timeout=290,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=290,
+    )
     assert done.returncode == 0, done.returncode
     found = json.loads(done.stdout)
     return found["wrong"], found["trials"]
@@ -140,9 +146,18 @@ def shim(tmp_path_factory):
         pytest.skip("no C++ compiler here to build failing_new.cpp with")
     library = tmp_path_factory.mktemp("shim") / "failing_new.so"
     subprocess.run(
-        [compiler, "-std=c++17", "-O1", "-shared", "-fPIC", HERE / "failing_new.cpp", "-o", library],
+        [
+            compiler,
+            "-std=c++17",
+            "-O1",
+            "-shared",
+            "-fPIC",
+            HERE / "failing_new.cpp",
+            "-o",
+            library,
+        ],
         check=True,
-    )  # fmt: skip
+    )
     return library
 
 
@@ -190,11 +205,23 @@ def test_the_longest_document_is_counted_to_the_token(topics, kept, trials):
 
     def counts_of(tokens):
         return core.documents_gibbs(
-            phi=phi, topics=topics, indptr=np.array([0, 1]), indices=np.zeros(1, np.int32),
-            counts=np.array([tokens], np.int32), doc_ids=np.zeros(1, np.int64), alpha=0.1,
-            sweeps=kept, kept=kept, rao_blackwell=False, seed=0, chain=0, step=0,
-            purpose=core.Purpose.documents, work=core.Workspace(), threads=1,
-        )[0]  # fmt: skip
+            phi=phi,
+            topics=topics,
+            indptr=np.array([0, 1]),
+            indices=np.zeros(1, np.int32),
+            counts=np.array([tokens], np.int32),
+            doc_ids=np.zeros(1, np.int64),
+            alpha=0.1,
+            sweeps=kept,
+            kept=kept,
+            rao_blackwell=False,
+            seed=0,
+            chain=0,
+            step=0,
+            purpose=core.Purpose.documents,
+            work=core.Workspace(),
+            threads=1,
+        )[0]
 
     assert int(counts_of(tokens)[0, 0]) == tokens * kept
     with pytest.raises(ValueError, match=f"document 0 has {tokens + 1} tokens"):
@@ -207,8 +234,25 @@ def test_a_corpus_of_more_than_2_to_the_31_tokens(folder, trials):
     """3.2 billion tokens in 400 documents. Red with: lengths, or counts of words, in 32 bits."""
     entries = [(d, w, 4_000_000) for d in range(1, 401) for w in (1 + d % 5, 6 + d % 5)]
     corpus = docword(folder, 400, 10, entries)
-    sgmc(folder, "train", corpus, "-k", "2", "--minibatch", "1", "--sweeps", "2", "--warm-up", "1",
-         "--iterations", "2", "--holdout", "0", "--out", "run")  # fmt: skip
+    sgmc(
+        folder,
+        "train",
+        corpus,
+        "-k",
+        "2",
+        "--minibatch",
+        "1",
+        "--sweeps",
+        "2",
+        "--warm-up",
+        "1",
+        "--iterations",
+        "2",
+        "--holdout",
+        "0",
+        "--out",
+        "run",
+    )
     assert opened(folder).config["corpus"]["tokens"] == 3_200_000_000
     counted = np.load(folder / "run" / "word-counts.npy")
     assert counted.tolist() == [320_000_000] * 10
@@ -235,8 +279,22 @@ def test_a_long_document_has_proportions_and_changes_no_other(trials):
 def test_a_document_that_cannot_be_counted_is_65(count, folder, whole, trials):
     """Named, in training and in inference. Red with: the core's own refusal (70)."""
     corpus = docword(folder, 3, 3, [(1, 1, 5), (2, 1, 2), (2, 2, count), (3, 3, 4)])
-    done = sgmc(folder, "train", corpus, "-k", "2", "--iterations", "3", "--holdout", "0",
-                "--sweeps", "2", "--out", "run", code=65)  # fmt: skip
+    done = sgmc(
+        folder,
+        "train",
+        corpus,
+        "-k",
+        "2",
+        "--iterations",
+        "3",
+        "--holdout",
+        "0",
+        "--sweeps",
+        "2",
+        "--out",
+        "run",
+        code=65,
+    )
     assert f"document 2 has {count + 2:,} tokens" in done.stderr
     assert not (folder / "run").exists()
     model = LDA(n_components=2, random_state=0)

@@ -55,10 +55,7 @@ def npz(form: str, compression: int) -> bytes:
 
 #: By parser: names that the file may have, and what it was.
 SEEDS = {
-    "text": (
-        ["x.txt", "x"],
-        ["the café\nserves bread and wine\n\nZebras, ½ zebra\n".encode()],
-    ),
+    "text": (["x.txt", "x"], ["the café\nserves bread and wine\n\nZebras, ½ zebra\n".encode()]),
     "JSON lines": (
         ["x.jsonl", "x.txt"],
         [

@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysgrld.run import RunDirectory, commit, files, journal, samples, verify_checkpoint
+from pysgrld.run import RunDirectory, files, journal, samples, verify_checkpoint
+from pysgrld.run import checkpoint_write as commit
 
-CONFIG = {"options": {"topics": 2}, "corpus": {"fingerprint": "abc"}}
+CONFIG = {"options": {"topics": 2}, "free": ["epochs"], "corpus": {"fingerprint": "abc"}}
 PHI = np.array([[0.25, 0.75], [1, 0]], np.float32)
 
 
@@ -291,9 +292,18 @@ def test_the_newest_promise_survives_a_power_failure_at_any_moment(
 
 
 #: Points whose flush the promise hangs on.
-NEEDED = ["create.fsync", "create.fsync_folder", "state.fsync", "manifest.fsync",
-          "checkpoint.fsync_folder", "commit.fsync_folder", "metrics.fsync", "sample.fsync",
-          "sample.fsync_folder", "config.fsync"]  # fmt: skip
+NEEDED = [
+    "create.fsync",
+    "create.fsync_folder",
+    "state.fsync",
+    "manifest.fsync",
+    "checkpoint.fsync_folder",
+    "commit.fsync_folder",
+    "metrics.fsync",
+    "sample.fsync",
+    "sample.fsync_folder",
+    "config.fsync",
+]
 
 
 @pytest.mark.row(7)

@@ -13,7 +13,7 @@ import pytest
 from faults_counts import counts
 from faults_runs import SGMC, command_line, opened, result, sgmc, train_command, train_here
 
-from pysgrld.results import Results
+from pysgrld.reading.results import Results
 from pysgrld.run import list_checkpoints, verify_checkpoints
 
 
@@ -27,8 +27,10 @@ class Training:
         options = command_line(eval_every=1, checkpoint_every=1, sample_every=1, samples=20, keep=2)
         self.process = subprocess.Popen(
             [SGMC, "train", "corpus.txt", *options, "--iterations", "1000000", "--out", "run"],
-            cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         while not (self.folder / "run").is_dir() or not list_checkpoints(self.folder / "run"):
             assert self.process.poll() is None
             time.sleep(0.01)
@@ -73,7 +75,7 @@ def test_readers_never_see_a_part(folder, trials, n):
                 assert opened(folder).status["state"] == "running"
             else:
                 reports = []
-                assert Results(path, 1).mean.phi.shape == (48, 16)
+                assert Results(path, 1).mean["phi"].shape == (48, 16)
             assert [report.problem for report in reports if report.problem] == []
             trials()
     assert len(steps) > n // 50
@@ -82,8 +84,14 @@ def test_readers_never_see_a_part(folder, trials, n):
 @pytest.mark.row(27)
 def test_commands_read_a_run_that_is_being_written(folder, trials):
     with Training(folder):
-        for command in ("checkpoint list", "checkpoint show", "checkpoint verify", "topics", "eval",
-                        "export --to npy -o out"):  # fmt: skip
+        for command in (
+            "checkpoint list",
+            "checkpoint show",
+            "checkpoint verify",
+            "topics",
+            "eval",
+            "export --to npy -o out",
+        ):
             name, *rest = command.split(" --")[0].split()
             options = command.split(" ")[1 + len(rest) :]
             sgmc(folder, name, *rest, "run", *options)

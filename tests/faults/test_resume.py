@@ -22,7 +22,8 @@ from faults_runs import (
 )
 
 from pysgrld.errors import CheckpointError, Interrupted
-from pysgrld.train import train
+from pysgrld.train.request import Request
+from pysgrld.train.start import train
 
 RELEASES = sorted((Path(__file__).parents[1] / "golden").glob("run-*.tar.xz"))
 
@@ -190,7 +191,9 @@ def test_a_clock_that_is_set_moves_no_limit(hours, whole, tmp_path, trials, monk
     given = OPTIONS | {"iterations": 10**9, "time-limit": _so_far() + 1.5}
     reporter = Silent(lambda step: jump(monkeypatch, hours) if step == 5 else None)
     with pytest.raises(Interrupted, match="time limit"):
-        train([str(tmp_path / "corpus.txt")], given | {"out": str(tmp_path / "b")}, reporter)
+        train(
+            Request([str(tmp_path / "corpus.txt")], given | {"out": str(tmp_path / "b")}), reporter
+        )
     trials(2)
 
 

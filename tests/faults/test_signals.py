@@ -103,8 +103,16 @@ def test_a_second_interrupt_while_writing_ends_with_130_and_harms_nothing(
 ):
     """At one of the points between which a checkpoint, a line or the status comes to be."""
     rng = random.Random(9)
-    points = ["state.write", "state.fsync", "manifest.write", "checkpoint.fsync_folder",
-              "commit.rename", "commit.fsync_folder", "log.write", "status.rename"]  # fmt: skip
+    points = [
+        "state.write",
+        "state.fsync",
+        "manifest.write",
+        "checkpoint.fsync_folder",
+        "commit.rename",
+        "commit.fsync_folder",
+        "log.write",
+        "status.rename",
+    ]
     for trial in range(n):
         run = forks.folder / f"run-{trial}"
         point, nth = rng.choice(points), rng.randint(1, 12)

@@ -16,7 +16,7 @@ from faults.forks import wait_until
 from faults.records import check_intact, events, left_behind, record
 
 from pysgrld.run import RunDirectory
-from pysgrld.run.beat import SILENT
+from pysgrld.run.lock_file import SILENT
 
 #: No end of its own.
 ENDLESS = ("--iterations", "1000000", "--eval-every", "1h", "--checkpoint-every", "50")
@@ -109,8 +109,20 @@ def test_a_read_only_file_system_is_73_before_the_corpus_is_read(forks, trials):
     )
     sgmc = Path(sys.executable).with_name("sgmc")
     for out in ("run", "new"):
-        command = ["unshare", "-m", "sh", "-c", script, "sh", "-", sgmc, "train", "nowhere.txt",
-                   "--out", out]  # fmt: skip
+        command = [
+            "unshare",
+            "-m",
+            "sh",
+            "-c",
+            script,
+            "sh",
+            "-",
+            sgmc,
+            "train",
+            "nowhere.txt",
+            "--out",
+            out,
+        ]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         except FileNotFoundError:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from pysgrld.cli import main
 
+from pysgrld.cli import main
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.errors import CorpusError
 

@@ -12,7 +12,8 @@ import pytest
 
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.formats import Context, mediawiki
-from pysgrld.corpus.stream import Bad, Stream
+from pysgrld.corpus.lines import Lines
+from pysgrld.corpus.policy import BadDocuments
 from pysgrld.errors import CorpusError
 
 MIB = 2**20
@@ -113,12 +114,9 @@ def test_entities_do_not_grow_while_their_document_type_is_refused(tmp_path, tri
     monkeypatch.setattr(
         mediawiki._Dump, "feed", lambda self, piece: fed.append(len(piece)) or feed(self, piece)
     )
-    context = Context(CorpusOptions(), Bad(False), False, lambda _: None, lambda _: None)
-    with (
-        Stream(path, MIB) as stream,
-        pytest.raises(CorpusError, match="document type"),
-    ):
-        list(mediawiki.read(stream, context))
+    context = Context(CorpusOptions(), BadDocuments(False), False, lambda _: None, lambda _: None)
+    with Lines(path, MIB) as source, pytest.raises(CorpusError, match="document type"):
+        list(mediawiki.read(source, context))
     assert len(fed) == 1
     assert fed[0] <= 64
     trials()

@@ -20,7 +20,8 @@ from faults_runs import OPTIONS, Silent, stop_at, write_corpus  # noqa: E402
 
 from pysgrld.errors import Interrupted  # noqa: E402
 from pysgrld.run.manifest import SCHEMA, release  # noqa: E402
-from pysgrld.train import train  # noqa: E402
+from pysgrld.train.request import Request  # noqa: E402
+from pysgrld.train.start import train  # noqa: E402
 
 
 def plain(entry):
@@ -36,7 +37,7 @@ def main():
         os.chdir(folder)
         write_corpus(Path("corpus.txt"))
         try:
-            train(["corpus.txt"], OPTIONS | {"out": "run"}, Silent(stop_at(20)))
+            train(Request(["corpus.txt"], OPTIONS | {"out": "run"}), Silent(stop_at(20)))
         except Interrupted as stopped:
             print(stopped)
         with tarfile.open(target, "w:xz") as archive:

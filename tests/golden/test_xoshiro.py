@@ -9,8 +9,18 @@ from pysgrld.core import core
 pytestmark = pytest.mark.golden
 
 #: xoshiro128++ from the state (1, 2, 3, 4): the answers that ports of the reference code repeat.
-ANSWERS = [641, 1573767, 3222811527, 3517856514, 836907274, 4247214768, 3867114732, 1355841295,
-           495546011, 621204420]  # fmt: skip
+ANSWERS = [
+    641,
+    1573767,
+    3222811527,
+    3517856514,
+    836907274,
+    4247214768,
+    3867114732,
+    1355841295,
+    495546011,
+    621204420,
+]
 
 
 def test_kernel_gives_the_known_answers_in_every_lane(isa):

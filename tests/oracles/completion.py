@@ -1,4 +1,7 @@
-"""Document completion with fixed topics, by enumeration of K^N assignments (C.8)."""
+"""Document completion with fixed topics, by enumeration of K^N assignments.
+
+Patterson and Teh (2013), eq. 15: docs/mathematics.md, "Document completion".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Gibbs sampling of token topics given phi, one token at a time in double (C.3).
+"""Gibbs sampling of token topics given phi, one token at a time in double.
+
+Patterson and Teh (2013), eq. 11: docs/mathematics.md, "Documents of LDA".
 
 The kernel's uniforms are used (token i of sweep m has its own address), and its order of the
 topics: k mod 16 first, then k div 16. So topics agree token by token, except where a uniform falls
@@ -63,9 +65,22 @@ class Active:
 
 
 def documents_gibbs(
-    phi, topics, indptr, indices, counts, doc_ids, alpha, sweeps, kept, rao_blackwell,
-    seed, chain, step, purpose, z=None,
-):  # fmt: skip
+    phi,
+    topics,
+    indptr,
+    indices,
+    counts,
+    doc_ids,
+    alpha,
+    sweeps,
+    kept,
+    rao_blackwell,
+    seed,
+    chain,
+    step,
+    purpose,
+    z=None,
+):
     """Return word counts (R, K), document counts (n, K), topics of tokens; not in fixed point."""
     phi = np.asarray(phi, np.float64)[:, :topics]
     words, documents = np.zeros(phi.shape), np.zeros((len(indptr) - 1, topics))

@@ -22,7 +22,7 @@ def simplex_phi(g):
 
 
 def simplex_relax(g, counts, eta, h):
-    """Mean of the CIR transition (E.1)."""
+    """Mean of the CIR transition (Baker et al. 2018, corollary 3.2)."""
     return g * np.exp(-h) + (eta + counts) * -np.expm1(-h)
 
 
@@ -38,22 +38,25 @@ def sgrld_normals(shape, seed, chain, step, stream):
         angle = np.pi / 4 * (b << np.uint32(3)).view(np.int32) / 2.0**31
         sine, cosine = np.sin(angle), np.cos(angle)
         z = np.stack(
-            [np.where(b >> 31, cosine, sine) * (1.0 - 2.0 * (b >> np.uint32(30) & 1)),
-             np.where(b >> 31, sine, cosine) * (1.0 - 2.0 * (b >> np.uint32(29) & 1))], axis=1
-        )  # fmt: skip
+            [
+                np.where(b >> 31, cosine, sine) * (1.0 - 2.0 * (b >> np.uint32(30) & 1)),
+                np.where(b >> 31, sine, cosine) * (1.0 - 2.0 * (b >> np.uint32(29) & 1)),
+            ],
+            axis=1,
+        )
         z *= np.sqrt(-2 * np.log(uniform_open(a.astype(int))))[:, None]
         blocks.append(z.reshape(64, stride)[:, :k])
     return np.concatenate(blocks)[:v]
 
 
 def simplex_sgrld(g, counts, eta, h, z):
-    """C.1, everything from the old state."""
+    """Patterson and Teh (2013), eq. 10: everything from the old state."""
     drift = eta - g + counts - g / g.sum(axis=0) * counts.sum(axis=0)
     return np.abs(g + h * drift + np.sqrt(2 * h * g) * z)
 
 
 def cir(rng, g, a, h):
-    """E.1: a Poisson mixture of Gammas."""
+    """A Poisson mixture of Gammas: docs/mathematics.md, "The transition"."""
     e, c = np.exp(-h), -np.expm1(-h)
     return c * rng.gamma(a + rng.poisson(g * e / c))
 
@@ -71,7 +74,7 @@ def cir_moments(g, a, h):
 
 
 def folded_moments(m, v):
-    """Mean and variance of |N(m, v)| (C.1)."""
+    """Mean and variance of |N(m, v)|: docs/mathematics.md, "SGRLD"."""
     s = np.sqrt(v)
     mean = s * np.sqrt(2 / np.pi) * np.exp(-m * m / (2 * v)) + m * (1 - 2 * stats.norm.cdf(-m / s))
     return mean, m * m + v - mean**2

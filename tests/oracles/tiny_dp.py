@@ -1,4 +1,7 @@
-"""A Dirichlet-process mixture of four observations: its posterior by all 15 partitions (G.2)."""
+"""A Dirichlet-process mixture of four observations: its posterior by all 15 partitions.
+
+docs/mathematics.md, "Four observations".
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,10 @@ def marginal(x: np.ndarray) -> float:
     total = x.sum(axis=0)
     d = len(total)
     return float(
-        gammaln(d * BASE) - gammaln(d * BASE + total.sum())
+        gammaln(d * BASE)
+        - gammaln(d * BASE + total.sum())
         + (gammaln(BASE + total) - gammaln(BASE)).sum()
-    )  # fmt: skip
+    )
 
 
 def posterior() -> dict[str, float]:
@@ -52,7 +56,9 @@ def posterior() -> dict[str, float]:
 def functions(z: np.ndarray) -> dict[str, np.ndarray]:
     """Label-free functions of allocations, (n, 4) each row."""
     return {
-        "z1 = z2": z[:, 0] == z[:, 1], "z1 = z3": z[:, 0] == z[:, 2],
-        "z3 = z4": z[:, 2] == z[:, 3], "z2 = z4": z[:, 1] == z[:, 3],
+        "z1 = z2": z[:, 0] == z[:, 1],
+        "z1 = z3": z[:, 0] == z[:, 2],
+        "z3 = z4": z[:, 2] == z[:, 3],
+        "z2 = z4": z[:, 1] == z[:, 3],
         "clusters": np.array([len(set(row)) for row in z.tolist()]),
-    }  # fmt: skip
+    }

@@ -1,4 +1,7 @@
-"""A corpus of nine tokens whose posterior is summed over all 512 assignments (I.2)."""
+"""A corpus of nine tokens whose posterior is summed over all 512 assignments.
+
+docs/mathematics.md, "Nine tokens".
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ def counts(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def enumerate_posterior(alpha: float = ALPHA, eta: float = ETA) -> dict[str, np.ndarray]:
-    """Posterior expectations by summing p(x, z) of A.3 over every z."""
+    """Posterior expectations by summing p(x, z) over every z.
+
+    docs/mathematics.md, "Latent Dirichlet allocation".
+    """
     every = np.array(list(product(range(K), repeat=len(WORD))))
     log_p, square, mean, predictive = [], [], [], []
     for z in every:

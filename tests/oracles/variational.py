@@ -1,4 +1,7 @@
-"""Variational Bayes of LDA in double precision: D.1 of the specification, written from it."""
+"""Variational Bayes of LDA in double precision (Hoffman, Blei and Bach 2010, eq. 5).
+
+docs/mathematics.md, "Online variational Bayes".
+"""
 
 from __future__ import annotations
 

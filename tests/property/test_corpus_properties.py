@@ -19,13 +19,13 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.tokens import folded, tokens
-from pysgrld.corpus._sparse import COUNT, parse_entries
-from pysgrld.corpus._tokenize import Dictionary, WordCounts, count_words
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus import decompress as decompress_module
-from pysgrld.corpus.decompress import DamagedError, blocks
-from pysgrld.corpus.write import renumbered
+from pysgrld.corpus._sparse import COUNT, parse_entries
+from pysgrld.corpus._tokenize import Dictionary, WordCounts, count_words
+from pysgrld.corpus.decompress import DamagedStreamError, blocks
+from pysgrld.corpus.write import renumber
 from pysgrld.errors import CorpusError
 from pysgrld.types import Documents
 
@@ -207,11 +207,7 @@ def test_counts_that_were_written_are_read_whatever_the_compression_and_blocks(b
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.lists(TEXT, max_size=8),
-    st.sampled_from(sorted(COMPRESS)),
-    st.integers(1, 64),
-)
+@given(st.lists(TEXT, max_size=8), st.sampled_from(sorted(COMPRESS)), st.integers(1, 64))
 def test_text_is_counted_line_by_line_whatever_the_compression_and_blocks(texts, kind, step):
     texts = ["this is text", *texts]  # and not some other format by chance
     expected = [Counter(tokens(text)) for text in texts]
@@ -235,7 +231,7 @@ def test_renaming_words_keeps_counts_and_sorts_them(bag, data):
         np.asarray([w for row in bag for w in row], np.int32),
         np.asarray([c for row in bag for c in row.values()], np.int32),
     )
-    new = renumbered(block, remap, drop_empty=False)
+    new = renumber(block, remap, drop_empty=False)
     for d, row in enumerate(bag):
         span = slice(new.indptr[d], new.indptr[d + 1])
         expected = sorted((int(remap[w]), c) for w, c in row.items() if remap[w] >= 0)
@@ -290,7 +286,7 @@ def test_a_changed_byte_never_escapes_as_anything_but_damage(kind, place, flip):
         return piece
 
     size = 0
-    with suppress(DamagedError):
+    with suppress(DamagedStreamError):
         for block in blocks(raw):
             size += len(block)
     assert size < 2**24

@@ -8,10 +8,43 @@ from hypothesis import strategies as st
 from pysgrld.corpus.formats.wikinames import stripper
 
 WIKI = stripper({})
-MARKS = ["{{", "}}", "[[", "]]", "[", "]", "{|", "|}", "|", "\n", "\n|-", "==", "'''", "''", "<!--",
-         "-->", "<ref>", "</ref>", "<math>", "</math>", "<nowiki>", "</nowiki>", "<table>", "</table>",
-         "<br>", "&nbsp;", "&amp;", "&#160;", "http://", ":", "File:x.jpg", "-{", "}-", "__TOC__",
-         ";"]  # fmt: skip
+MARKS = [
+    "{{",
+    "}}",
+    "[[",
+    "]]",
+    "[",
+    "]",
+    "{|",
+    "|}",
+    "|",
+    "\n",
+    "\n|-",
+    "==",
+    "'''",
+    "''",
+    "<!--",
+    "-->",
+    "<ref>",
+    "</ref>",
+    "<math>",
+    "</math>",
+    "<nowiki>",
+    "</nowiki>",
+    "<table>",
+    "</table>",
+    "<br>",
+    "&nbsp;",
+    "&amp;",
+    "&#160;",
+    "http://",
+    ":",
+    "File:x.jpg",
+    "-{",
+    "}-",
+    "__TOC__",
+    ";",
+]
 soup = st.lists(st.one_of(st.sampled_from(MARKS), st.text(max_size=5))).map("".join)
 words = st.text(st.sampled_from("abcdefgüж語"), min_size=1, max_size=6)
 prose = st.lists(words, min_size=1, max_size=5).map(" ".join)
@@ -21,8 +54,19 @@ def strip(text: bytes) -> bytes:
     return WIKI.strip([text])[0]
 
 
-INLINE = ["[[target|_]]", "'''a _ b'''", "''a _ b''", "<b>_</b>", "{{x|_}}", "<ref>y</ref>_",
-          "[http://x.y _]", "[[File:x.jpg|thumb|_]]", "<!-- y -->_", "[[link]] _", "&nbsp;_"]  # fmt: skip
+INLINE = [
+    "[[target|_]]",
+    "'''a _ b'''",
+    "''a _ b''",
+    "<b>_</b>",
+    "{{x|_}}",
+    "<ref>y</ref>_",
+    "[http://x.y _]",
+    "[[File:x.jpg|thumb|_]]",
+    "<!-- y -->_",
+    "[[link]] _",
+    "&nbsp;_",
+]
 LINES = ["_", "== _ ==", "* _", ":# _", "{|\n|-\n| _\n|}", "<table><tr><td>_</table>", " _"]
 
 

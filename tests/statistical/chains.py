@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pysgrld.core import core, padded
-from pysgrld.samplers import _state, scir
-from pysgrld.types import UNIT, Block, Key, Statistics
+from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.simplex.log_rows import LogWarmUp, log_sums, shapes, transition
+from pysgrld.samplers.simplex.rows import WarmUp, drawn
+from pysgrld.types import UNIT, Block, Key
 
 WORK = core.Workspace()
 NO_ROWS, NO_COUNTS = np.zeros(0, np.int32), np.zeros((0, 16), np.int64)
@@ -18,9 +20,21 @@ def step_rows(g, eta, h, *, step=0, counts=None, factor=1.0, seed=1, kernel="sci
     rows = NO_ROWS if counts is None else np.arange(len(g), dtype=np.int32)
     counts = NO_COUNTS if counts is None else np.reshape(counts, (-1, 16)).astype(np.int64)
     getattr(core, f"simplex_{kernel}")(
-        g=g, sums=g.sum(axis=0, dtype=np.float64), topics=16, eta=eta, rows=rows, counts=counts,
-        factor=factor, h=h, seed=seed, chain=0, step=step, stream=0, work=WORK, threads=1,
-    )  # fmt: skip
+        g=g,
+        sums=g.sum(axis=0, dtype=np.float64),
+        topics=16,
+        eta=eta,
+        rows=rows,
+        counts=counts,
+        factor=factor,
+        h=h,
+        seed=seed,
+        chain=0,
+        step=step,
+        stream=0,
+        work=WORK,
+        threads=1,
+    )
     return g.reshape(-1).astype(np.float64)
 
 
@@ -69,22 +83,32 @@ class Corpora:
         return own[self.words, np.arange(self.copies)[:, None]]
 
     def sample(self, key: Key, phi: np.ndarray, *, sweeps: int = 1, rao_blackwell: bool = False):
-        """Gibbs sweeps of all copies from the kept topics; `Statistics` of the last, or of all."""
+        """Gibbs sweeps of all copies from the kept topics; `Counts` of the last, or of all."""
         rows = core.zeros(self.words.size, 16, "float32")
         rows[:, :2] = self.phi_of_tokens(phi).reshape(-1, 2)
         kept = sweeps if rao_blackwell else 1
         counts, _ = core.documents_gibbs(
-            phi=rows, topics=2, indptr=self.indptr,
+            phi=rows,
+            topics=2,
+            indptr=self.indptr,
             indices=np.arange(self.words.size, dtype=np.int32),
             counts=np.ones(self.words.size, np.int32),
-            doc_ids=np.arange(len(self.indptr) - 1), alpha=self.alpha, sweeps=sweeps, kept=kept,
-            rao_blackwell=rao_blackwell, seed=key.seed, chain=key.chain, step=key.step,
-            purpose=core.Purpose.documents, z=self.z, token_ptr=self.indptr, work=WORK, threads=1,
-        )  # fmt: skip
+            doc_ids=np.arange(len(self.indptr) - 1),
+            alpha=self.alpha,
+            sweeps=sweeps,
+            kept=kept,
+            rao_blackwell=rao_blackwell,
+            **key.address(),
+            purpose=core.Purpose.documents,
+            z=self.z,
+            token_ptr=self.indptr,
+            work=WORK,
+            threads=1,
+        )
         copy = np.arange(self.copies)[:, None, None]
         cell = self.words[:, :, None] * self.columns + 2 * copy + np.arange(2)
         total = np.bincount(cell.ravel(), counts[:, :2].ravel(), minlength=self.v * self.columns)
-        return Statistics(
+        return Counts(
             np.arange(self.v, dtype=np.int32),
             total.astype(np.int64).reshape(self.v, self.columns),
             1.0 / (kept * (UNIT if rao_blackwell else 1)),
@@ -97,10 +121,31 @@ class Corpora:
         return own / own.sum(axis=2, keepdims=True)
 
 
-def full_batch(corpora, sampler_step, state, block, h, key, *, refresh, **how):
+def state_of(form, kind, key, block):
+    """A state of a sampler that has both forms, in the one that is asked for whatever eta is."""
+    arrays = drawn(key, block, 1)
+    if form == "rows":
+        return kind.settled(WarmUp(kind, block, 1, **arrays))
+    g = np.maximum(arrays["g"][:, : block.shape[1]], np.finfo(np.float32).tiny)
+    return kind.logs.settled(LogWarmUp(kind.logs, block, 1, log_g=np.log(g.astype(np.float64))))
+
+
+def refresh_scale(key, state, found):
+    """Redraw s_k ~ Gamma(V eta + N_k) given the counts, of logarithms.
+
+    Between the documents' step and the transition this makes full-batch SCIR an exact Markov chain
+    on (phi, z): without it s_k remembers earlier counts. On real corpora the effect is of relative
+    order 1/sqrt(N_k) and invisible; the exactness tests need it.
+    """
+    total = shapes(found, state.block).sum(axis=0, keepdims=True)
+    log_s = np.zeros_like(total)
+    transition(key, log_s, total, stream=state.block.stream + 128, h=np.inf, threads=1)
+    state.log_g = state.log_g - log_sums(state.log_g) + log_s
+
+
+def full_batch(corpora, state, h, key, *, refresh, **how):
     """One iteration with the whole corpus: documents, scale, topics."""
-    phi = _state.rows(state, None, block, 1)
-    statistics = corpora.sample(key, phi, **how)
+    found = corpora.sample(key, state.rows(), **how)
     if refresh:
-        state = scir.refresh_scale(key, state, statistics, block)
-    return sampler_step(key, state, statistics, block, h, 1)
+        refresh_scale(key, state, found)
+    state.step(key, found, h)

@@ -44,12 +44,26 @@ def compressed(x):
 def fixed(phi, r, prior, **more):
     """Arguments of the kernel that do not change: topics (V, K), r and constants."""
     layers = [p.shape[1] for p in phi]
-    return {
-        "phi": [rows(p) for p in phi], "topics": layers, "r": rows(r[None])[0],
-        "start": packed([np.full((1, k), 1 / k) for k in layers])[0], "link": "counts",
-        "sweeps": 1, "kept": 1, "held": 0, "rao_blackwell": False, "seed": 1, "chain": 0,
-        "purpose": core.Purpose.test, "work": WORK, "threads": 1,
-    } | prior._asdict() | more  # fmt: skip
+    return (
+        {
+            "phi": [rows(p) for p in phi],
+            "topics": layers,
+            "r": rows(r[None])[0],
+            "start": packed([np.full((1, k), 1 / k) for k in layers])[0],
+            "link": "counts",
+            "sweeps": 1,
+            "kept": 1,
+            "held": 0,
+            "rao_blackwell": False,
+            "seed": 1,
+            "chain": 0,
+            "purpose": core.Purpose.test,
+            "work": WORK,
+            "threads": 1,
+        }
+        | prior._asdict()
+        | more
+    )
 
 
 def visit(arguments, x, step, **more):

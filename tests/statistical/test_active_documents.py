@@ -52,13 +52,25 @@ def test_topics_of_three_tokens_have_the_posterior_s_law(kept_between_calls):
     z = np.full(3 * DOCUMENTS, -1, np.int32)
     for step in range(10 if kept_between_calls else 1):
         core.documents_gibbs(
-            phi=phi, topics=TOPICS, indptr=3 * np.arange(DOCUMENTS + 1),
+            phi=phi,
+            topics=TOPICS,
+            indptr=3 * np.arange(DOCUMENTS + 1),
             indices=np.tile(np.arange(3, dtype=np.int32), DOCUMENTS),
-            counts=np.ones(3 * DOCUMENTS, np.int32), doc_ids=np.arange(DOCUMENTS), alpha=ALPHA,
-            sweeps=3 if kept_between_calls else 30, kept=1, rao_blackwell=True, seed=1, chain=0,
-            step=step, purpose=core.Purpose.test, z=z, token_ptr=3 * np.arange(DOCUMENTS + 1),
-            work=core.Workspace(), threads=1,
-        )  # fmt: skip
+            counts=np.ones(3 * DOCUMENTS, np.int32),
+            doc_ids=np.arange(DOCUMENTS),
+            alpha=ALPHA,
+            sweeps=3 if kept_between_calls else 30,
+            kept=1,
+            rao_blackwell=True,
+            seed=1,
+            chain=0,
+            step=step,
+            purpose=core.Purpose.test,
+            z=z,
+            token_ptr=3 * np.arange(DOCUMENTS + 1),
+            work=core.Workspace(),
+            threads=1,
+        )
     group = np.full(TOPICS, 5)
     group[HEAVY] = np.arange(5)
     cell = np.ravel_multi_index(tuple(group[z.reshape(-1, 3)].T), (6, 6, 6))
@@ -78,12 +90,23 @@ def test_expected_counts_are_those_of_the_sampled_topics():
     phi, how = phi_rows(), {}
     for rao_blackwell in (False, True):
         words, _ = core.documents_gibbs(
-            phi=phi, topics=TOPICS, indptr=3 * np.arange(DOCUMENTS + 1),
+            phi=phi,
+            topics=TOPICS,
+            indptr=3 * np.arange(DOCUMENTS + 1),
             indices=np.tile(np.arange(3, dtype=np.int32), DOCUMENTS),
-            counts=np.ones(3 * DOCUMENTS, np.int32), doc_ids=np.arange(DOCUMENTS), alpha=ALPHA,
-            sweeps=12, kept=6, rao_blackwell=rao_blackwell, seed=1, chain=0, step=0,
-            purpose=core.Purpose.test, work=core.Workspace(), threads=1,
-        )  # fmt: skip
+            counts=np.ones(3 * DOCUMENTS, np.int32),
+            doc_ids=np.arange(DOCUMENTS),
+            alpha=ALPHA,
+            sweeps=12,
+            kept=6,
+            rao_blackwell=rao_blackwell,
+            seed=1,
+            chain=0,
+            step=0,
+            purpose=core.Purpose.test,
+            work=core.Workspace(),
+            threads=1,
+        )
         how[rao_blackwell] = words[:, :TOPICS] / (6 * DOCUMENTS * (2.0**24 if rao_blackwell else 1))
     # sweeps of one document are alike: count a document as one draw, which overstates the error
     error = np.sqrt(how[True] * (1 - how[True]) / DOCUMENTS)

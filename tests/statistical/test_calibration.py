@@ -1,4 +1,7 @@
-"""I.4: simulation-based calibration on a Dirichlet posterior, and a control that must fail."""
+"""Simulation-based calibration on a Dirichlet posterior, and a control that must fail.
+
+docs/mathematics.md, "Calibration".
+"""
 
 import numpy as np
 import pytest
@@ -24,10 +27,21 @@ def ranks(n, seed=1):
     for t in range(10 + DRAWS * THIN):
         counts = observed if n == N else rng.multinomial(n, observed / N)
         core.simplex_scir(
-            g=g, sums=sums, topics=REPLICATES, eta=PRIOR, rows=np.arange(D, dtype=np.int32),
-            counts=np.ascontiguousarray(counts.T), factor=N / n, h=1.0, seed=seed, chain=0, step=t,
-            stream=0, work=WORK, threads=1,
-        )  # fmt: skip
+            g=g,
+            sums=sums,
+            topics=REPLICATES,
+            eta=PRIOR,
+            rows=np.arange(D, dtype=np.int32),
+            counts=np.ascontiguousarray(counts.T),
+            factor=N / n,
+            h=1.0,
+            seed=seed,
+            chain=0,
+            step=t,
+            stream=0,
+            work=WORK,
+            threads=1,
+        )
         if t >= 10 and (t - 10) % THIN == THIN - 1:
             below += g[[0, 3]] / sums < phi[:, [0, 3]].T
     return below

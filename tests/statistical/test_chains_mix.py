@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pysgrld.diagnosis import diagnose
-from pysgrld.options import OPTIONS
-from pysgrld.train import train
-from pysgrld.verdicts import verdict
+from pysgrld.reading.diagnose.compare import diagnose
+from pysgrld.reading.diagnose.verdict import verdict
+from pysgrld.settings.options import OPTIONS
+from pysgrld.train.request import Request
+from pysgrld.train.start import train
 
 pytestmark = pytest.mark.statistical
 
@@ -30,8 +31,9 @@ def corpus(path, groups, words, documents, mixed):
         own = [d % groups, int(rng.integers(groups))]
         share = rng.random() if mixed else 1.0
         chosen = [own[0] if rng.random() < share else own[1] for _ in range(40)]
-        counts = np.bincount([g * words + rng.integers(words) for g in chosen],
-                             minlength=groups * words)  # fmt: skip
+        counts = np.bincount(
+            [g * words + rng.integers(words) for g in chosen], minlength=groups * words
+        )
         lines += [f"{d + 1} {w + 1} {n}" for w, n in enumerate(counts) if n]
     path.write_text(f"{documents}\n{groups * words}\n{len(lines)}\n" + "\n".join(lines) + "\n")
     (path.parent / "vocab.toy.txt").write_text(
@@ -44,7 +46,7 @@ def chains(tmp_path, inputs, algo, **given):
     for i in range(1, CHAINS + 1):
         options = {"algo": algo, "threads": "1", "chain-id": str(i), **given}
         parsed = {name: OPTIONS[name].parse(str(value)) for name, value in options.items()}
-        train([inputs], parsed | {"out": str(tmp_path / f"all/chain-{i}")}, Silent())
+        train(Request([inputs], parsed | {"out": str(tmp_path / f"all/chain-{i}")}), Silent())
     return diagnose(tmp_path / "all", top=5)
 
 

@@ -1,15 +1,19 @@
-"""I.5: the Cox-Ingersoll-Ross transition and what minibatches do to it, in both forms of state."""
+"""The Cox-Ingersoll-Ross transition and what minibatches do to it, in both forms of state.
+
+Baker et al. (2018), sections 2 and 3; docs/mathematics.md, "SCIR", has the formulas and fixtures.
+"""
 
 import numpy as np
 import pytest
 from oracles.judge import KS, Z, ks, ks_two, z_mean, z_variance
 from oracles.simplex import cir, cir_cdf, cir_moments
 from scipy import special
-from statistical.chains import FORMS
+from statistical.chains import FORMS, refresh_scale
 
 from pysgrld.core import core
-from pysgrld.samplers import scir
-from pysgrld.types import Block, Key, Statistics
+from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.simplex.scir import LogCir
+from pysgrld.types import Block, Key
 
 pytestmark = pytest.mark.statistical
 
@@ -104,9 +108,21 @@ def test_rows_without_counts_have_shape_eta_and_rows_with_counts_more():
     counts = np.zeros((len(rows), 112), np.int64)
     counts[:, :100] = 3
     core.simplex_scir(
-        g=g, sums=np.zeros(112), topics=100, eta=0.4, rows=rows, counts=counts, factor=0.2,
-        h=np.inf, seed=1, chain=0, step=0, stream=0, work=core.Workspace(), threads=2,
-    )  # fmt: skip
+        g=g,
+        sums=np.zeros(112),
+        topics=100,
+        eta=0.4,
+        rows=rows,
+        counts=counts,
+        factor=0.2,
+        h=np.inf,
+        seed=1,
+        chain=0,
+        step=0,
+        stream=0,
+        work=core.Workspace(),
+        threads=2,
+    )
     touched = np.isin(np.arange(3200), rows)
     assert ks(g[touched, :100], lambda v: special.gammainc(1.0, v)) < KS
     assert ks(g[~touched, :100], lambda v: special.gammainc(0.4, v)) < KS
@@ -160,8 +176,16 @@ def test_gamma_of_a_ten_thousandth_is_stationary_in_log_state():
     a, rng = 1e-4, np.random.default_rng(5)
     log_g = (np.log(rng.gamma(a + 1, size=N)) + np.log(rng.random(N)) / a).reshape(-1, 16)
     for t in range(3):
-        core.simplex_scir_log(log_g=log_g, shape=np.full(log_g.shape, a), h=0.25, seed=1, chain=0,
-                              step=t, stream=0, threads=1)  # fmt: skip
+        core.simplex_scir_log(
+            log_g=log_g,
+            shape=np.full(log_g.shape, a),
+            h=0.25,
+            seed=1,
+            chain=0,
+            step=t,
+            stream=0,
+            threads=1,
+        )
     x = log_g.ravel()
     assert abs(z_mean(x, special.digamma(a))) < Z
     assert abs(z_variance(x, special.polygamma(1, a), special.digamma(a))) < Z
@@ -181,7 +205,7 @@ def test_steps_compose(step):
 
 
 def test_coordinates_lumped_together_move_as_one(step):
-    """E.6: the sum of 40 processes of shape a is one of shape 40 a. Red with: shape eta/2; c/2 for c."""
+    """The sum of 40 processes of shape a is one of shape 40 a. Red with: shape eta/2; c/2 for c."""
     a, h, n = 0.05, 0.4, 40_000
     start = np.random.default_rng(4).gamma(0.3, size=40)
     one = step(np.full(n, start.sum()), 40 * a, h, seed=2)
@@ -190,7 +214,7 @@ def test_coordinates_lumped_together_move_as_one(step):
 
 
 def test_random_shapes_give_the_mean_and_variance_of_the_corollary(step):
-    """E.2 with shapes .1 or, one time in five, 5.1; eight steps of .3 from 2.
+    """Corollary 3.2 with shapes .1 or, one time in five, 5.1; eight steps of .3 from 2.
 
     Red with: tanh(h) for tanh(h/2); c/2 for c.
     """
@@ -209,7 +233,9 @@ def test_random_shapes_give_the_mean_and_variance_of_the_corollary(step):
 
 
 def test_first_shape_is_used_first(step):
-    """The MGF of E.2 has ahat_{M-m+1}; the index order printed in the paper must be rejected.
+    """The MGF (eq. 3.1) has ahat_{M-m+1}; the index order printed in the paper must be rejected.
+
+    docs/mathematics.md, "Minibatches widen the law".
 
     Red with: c/2 for c; shape eta/2. The reversed order is rejected by the test itself.
     """
@@ -246,8 +272,9 @@ def test_refreshed_scale_is_a_gamma_of_all_shapes_and_leaves_phi_alone():
     block = Block("phi", "simplex", (4, columns), eta, 0, 0.0)
     counts = np.tile(np.array([[0], [3], [1], [5]]), columns)
     log_g = np.log(np.random.default_rng(9).gamma(2.0, 40.0, (4, columns)))
-    statistics = Statistics(np.arange(4, dtype=np.int32), counts, 1.0)
-    new = scir.refresh_scale(Key(1, 0, 0), {"log_g": log_g.copy()}, statistics, block)["log_g"]
+    state = LogCir(block, 1, log_g=log_g.copy())
+    refresh_scale(Key(1, 0, 0), state, Counts(np.arange(4, dtype=np.int32), counts, 1.0))
+    new = state.log_g
     s = np.exp(new).sum(axis=0)
     assert ks(s, lambda v: special.gammainc(4 * eta + 9, v)) < KS
     np.testing.assert_allclose(
@@ -257,7 +284,9 @@ def test_refreshed_scale_is_a_gamma_of_all_shapes_and_leaves_phi_alone():
 
 
 def test_topic_moves_as_the_dirichlet_view_says():
-    """E.3: M ~ Poi(s e/c), N ~ Mult(M, phi), phi' ~ Dir(a + N), s' ~ c Gamma(A + M).
+    """M ~ Poi(s e/c), N ~ Mult(M, phi), phi' ~ Dir(a + N), s' ~ c Gamma(A + M).
+
+    docs/mathematics.md, "A topic moves as a whole".
 
     Red with: s' without the variation of M; phi' given E[N] in place of N; c/2 for c.
     """
@@ -267,10 +296,21 @@ def test_topic_moves_as_the_dirichlet_view_says():
         g = core.zeros(4, k, "float32")
         g[:] = g0[:, None]
         core.simplex_scir(
-            g=g, sums=g.sum(axis=0, dtype=float), topics=k, eta=eta,
-            rows=np.arange(4, dtype=np.int32), counts=np.tile(counts[:, None], k), factor=1.0, h=h,
-            seed=1, chain=0, step=t, stream=0, work=core.Workspace(), threads=1,
-        )  # fmt: skip
+            g=g,
+            sums=g.sum(axis=0, dtype=float),
+            topics=k,
+            eta=eta,
+            rows=np.arange(4, dtype=np.int32),
+            counts=np.tile(counts[:, None], k),
+            factor=1.0,
+            h=h,
+            seed=1,
+            chain=0,
+            step=t,
+            stream=0,
+            work=core.Workspace(),
+            threads=1,
+        )
         both.append(g.astype(np.float64))
     g = np.concatenate(both, axis=1)
     rng, a = np.random.default_rng(8), eta + counts

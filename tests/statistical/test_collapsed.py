@@ -1,4 +1,7 @@
-"""Collapsed Gibbs: the enumerated posterior (I.2), and the joint law of tokens and topics (I.3)."""
+"""Collapsed Gibbs: the enumerated posterior, and the joint law of tokens and topics.
+
+docs/mathematics.md, "Nine tokens" and "Joint laws".
+"""
 
 import numpy as np
 import pytest
@@ -9,8 +12,7 @@ from statistical.test_geweke import LENGTHS, forward, words
 from statistical.test_tiny_lda import EXACT, FIXTURES, predictive
 
 from pysgrld.core import core
-from pysgrld.models import lda_collapsed
-from pysgrld.models.lda import token_places
+from pysgrld.models.lda.collapsed import CollapsedDocuments
 from pysgrld.types import Documents, Key, Minibatch
 
 pytestmark = pytest.mark.statistical
@@ -21,8 +23,8 @@ class Tokens:
 
     def __init__(self, lengths, k=2, v=4, alpha=ALPHA, eta=ETA):
         self.lengths = lengths
-        self.local = lda_collapsed.Local(
-            k, v, alpha, eta, 1, 1, core.Workspace(), {}, np.zeros(1, np.int64)
+        self.sampler = CollapsedDocuments(
+            topics=k, words=v, alpha=alpha, eta=eta, sweeps=1, threads=1
         )
         self.v = v
 
@@ -30,15 +32,14 @@ class Tokens:
         """Topics after some sweeps from ``z``, and the counts (V, K) that come with them."""
         indptr = np.concatenate(([0], np.cumsum(self.lengths))).astype(np.int64)
         documents = Documents(indptr, words.astype(np.int32), np.ones(len(words), np.int32))
-        z = z.astype(np.int32)
-        local = self.local._replace(
-            sweeps=sweeps, state={"z": z}, token_ptr=token_places(documents)
-        )
+        self.sampler.sweeps = sweeps
+        self.sampler.keep(documents)
+        self.sampler.z[:] = z
         rows, ids = np.arange(self.v, dtype=np.int32), np.arange(len(self.lengths))
         entries = (documents.indptr, documents.indices, documents.counts)
         batch = Minibatch(*entries, rows, ids, 1.0)
-        counts = lda_collapsed.step(key, {}, batch, local)["phi"].counts
-        return z, counts[:, : local.topics]
+        counts = self.sampler.visit(key, {}, batch)["phi"].counts
+        return self.sampler.z, counts[:, : self.sampler.topics]
 
 
 def test_the_posterior_is_the_enumerated_one():

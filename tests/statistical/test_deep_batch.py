@@ -1,4 +1,6 @@
-"""H.2 for full-batch Gibbs of deep LDA: topics, shapes and documents, through the model's own steps.
+"""The joint law of deep LDA under full-batch Gibbs: topics, shapes and documents.
+
+docs/mathematics.md, "Joint laws", through the model's own steps.
 
 A visit of the kernel begins with theta of the last one's counts and ends with counts and rates. Theta
 is seen, to draw data from it, by a rehearsal of the visit on a copy of the state: the draws of theta
@@ -13,9 +15,11 @@ from statistical.deep_chains import compressed, packed, unpacked
 from statistical.test_deep_geweke import V, functions, topics
 
 from pysgrld.core import core, padded
-from pysgrld.models import dlda
-from pysgrld.samplers import _state, gibbs, shapes
-from pysgrld.types import Block, Key, Minibatch, Statistics
+from pysgrld.models.dlda import documents as dlda
+from pysgrld.samplers.gamma.shapes import ConjugateShapes
+from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.simplex.gibbs import Conjugate
+from pysgrld.types import Block, Documents, Key, Minibatch
 
 pytestmark = pytest.mark.statistical
 
@@ -56,34 +60,57 @@ class Copies:
             for j, (v, k) in enumerate(zip((V, *layers), layers, strict=False))
         ]
         self.phi = phi
-        self.states = [_state.start_rows(Key(1, 0, 0), b, 1) for b in self.blocks]
-        self.shapes = Block(
-            "r", "positive", (1, layers[-1]), 1.0, 40, 0.0, hyper=(1.0, E1, F1, E2, F2)
-        )
-        hyper = dlda.Hyper(*PRIOR, "counts")
-        self.local = dlda.Local(layers, hyper, 1, 1, 0, False, False, 1, core.Workspace())
+        self.states = [Conjugate.start(Key(1, 0, 0), b, 1).settle() for b in self.blocks]
+        shapes = Block("r", "positive", (1, layers[-1]), 1.0, 40, 0.0, hyper=(1.0, E1, F1, E2, F2))
         self.r, self.documents = [], []
         for i in range(self.number):
-            own = shapes.init(Key(1, i, 0), self.shapes, 1)
-            own["r"][: layers[-1]] = r[i]
-            own["gamma0"][:], own["c0"][:] = gamma0[i], c0[i]
+            own = ConjugateShapes.start(Key(1, i, 0), shapes, 1).settle()
+            own.r[: layers[-1]] = r[i]
+            own.gamma0[:], own.c0[:] = gamma0[i], c0[i]
             self.r.append(own)
-            self.documents.append({
-                "theta": packed([t[i] for t in local.theta]),
-                "rates": np.concatenate((local.c[i], np.ones((len(local.c[i]), 1))), axis=1),
-                "totals": packed([n[i] for n in totals]),
-                "visited": np.ones(1, np.int64),
-            })  # fmt: skip
+            self.documents.append(
+                self.sampler(
+                    {
+                        "theta": packed([t[i] for t in local.theta]),
+                        "rates": np.concatenate(
+                            (local.c[i], np.ones((len(local.c[i]), 1))), axis=1
+                        ),
+                        "totals": packed([n[i] for n in totals]),
+                        "visited": np.ones(1, np.int64),
+                    }
+                )
+            )
 
-    def visit(self, i, t, x, state):
-        """Statistics of copy i, its documents (D, V)."""
+    def sampler(self, arrays):
+        """Documents of a copy, whose local variables are these."""
+        documents = dlda.DeepDocuments(
+            layers=self.layers,
+            hyper=dlda.Hyper(*PRIOR, "counts"),
+            sweeps=1,
+            kept=1,
+            held=0,
+            flat=False,
+            rao_blackwell=False,
+            threads=1,
+        )
+        n = len(arrays["theta"])
+        documents.keep(
+            Documents(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
+        )
+        documents.restore(arrays)
+        return documents
+
+    def visit(self, i, t, x, documents):
+        """Counts of copy i, its documents (D, V)."""
         parts = {dlda.name_of(j): self.rows[j][i] for j in range(len(self.layers))}
-        parts["r"] = shapes.rows(self.r[i], None, self.shapes, 1)
+        parts["r"] = self.r[i].rows()
         batch = Minibatch(
-            **compressed(x), words=np.arange(V, dtype=np.int32), doc_ids=np.arange(len(x)),
+            **compressed(x),
+            words=np.arange(V, dtype=np.int32),
+            doc_ids=np.arange(len(x)),
             scale=1.0,
-        )  # fmt: skip
-        return dlda.local_step(Key(1, i, t), parts, batch, self.local._replace(state=state))
+        )
+        return documents.visit(Key(1, i, t), parts, batch)
 
     def prepare(self):
         """Topics of every copy and layer as the kernel reads them, (R, K_{j-1}, 16)."""
@@ -95,9 +122,9 @@ class Copies:
 
     def theta(self, i, t, x):
         """Theta with which the visit will begin."""
-        state = {name: array.copy() for name, array in self.documents[i].items()}
-        self.visit(i, t, x, state)
-        return unpacked(state["theta"], self.layers)
+        rehearsal = self.sampler(self.documents[i].arrays())
+        self.visit(i, t, x, rehearsal)
+        return unpacked(rehearsal.arrays()["theta"], self.layers)
 
     def move(self, i, t, x):
         """The visit: counts of every layer and r's statistics; draws gamma0, c0 and r."""
@@ -105,7 +132,7 @@ class Copies:
         counts = [
             found[dlda.name_of(j)].counts[:, :k].copy() for j, k in enumerate(self.layers)
         ]  # the first is overwritten by the next visit
-        shapes.draw(Key(1, i, t), self.r[i], found["r"], self.shapes, 1.0, 1)
+        self.r[i].step(Key(1, i, t), found["r"], 1.0)
         return counts
 
     def draw_topics(self, t, counts):
@@ -114,9 +141,9 @@ class Copies:
             v, columns = block.shape
             wide = np.zeros((v, padded(columns)), np.int64)
             wide[:, :columns] = np.concatenate(own, axis=1)
-            found = Statistics(np.arange(v, dtype=np.int32), wide, 1.0)
-            gibbs.step(Key(1, 0, t), self.states[j], found, block, 1.0, 1)
-            drawn = _state.rows(self.states[j], None, block, 1)[:, :columns].astype(float)
+            found = Counts(np.arange(v, dtype=np.int32), wide, 1.0)
+            self.states[j].step(Key(1, 0, t), found, 1.0)
+            drawn = self.states[j].rows()[:, :columns].astype(float)
             self.phi[j] = drawn.reshape(v, self.number, -1).transpose(1, 0, 2)
 
 
@@ -134,10 +161,15 @@ def successive(layers, documents, copies, rounds):
         x = rng.poisson(deep.mixed(chains.phi[0], theta[0]))
         found = of_copies(
             chains.phi,
-            *(np.concatenate([own[name] for own in chains.r]) for name in ("gamma0", "c0")),
-            np.stack([own["r"][: layers[-1]] for own in chains.r]), theta,
-            np.stack([own["rates"][:, :-1] for own in chains.documents]), x,
-        )  # fmt: skip
+            *(
+                np.concatenate([getattr(own, name) for own in chains.r])
+                for name in ("gamma0", "c0")
+            ),
+            np.stack([own.r[: layers[-1]] for own in chains.r]),
+            theta,
+            np.stack([own.arrays()["rates"][:, :-1] for own in chains.documents]),
+            x,
+        )
         for name, value in found.items():
             total[name] = total.get(name, 0) + value / rounds
         moved = [chains.move(i, t, x[i]) for i in range(copies)]

@@ -19,17 +19,29 @@ VAGUE, PRIOR = deep.Prior(0.01, 0.01, 1.0, 1.0), deep.Prior()
 
 def tables(n, shape, draws, step=0):
     return core.tables(
-        n=np.full(draws, n), shape=np.full(draws, float(shape)), seed=1, chain=0, step=step,
+        n=np.full(draws, n),
+        shape=np.full(draws, float(shape)),
+        seed=1,
+        chain=0,
+        step=step,
         purpose=core.Purpose.test,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
     ("n", "shape", "draws"),
-    [(2, 1e-3, 100_000), (5, 0.7, 100_000), (17, 0.2, 100_000), (64, 2.5, 100_000),
-     (600, 0.3, 100_000), (513, 40.0, 50_000), (2000, 1.7, 100_000), (2000, 300.0, 1000),
-     (100_000, 0.05, 50_000)],
-)  # fmt: skip
+    [
+        (2, 1e-3, 100_000),
+        (5, 0.7, 100_000),
+        (17, 0.2, 100_000),
+        (64, 2.5, 100_000),
+        (600, 0.3, 100_000),
+        (513, 40.0, 50_000),
+        (2000, 1.7, 100_000),
+        (2000, 300.0, 1000),
+        (100_000, 0.05, 50_000),
+    ],
+)
 def test_tables_have_the_law_of_a_chinese_restaurant(n, shape, draws):
     """Below 512 customers one by one, from there on from table to table.
 
@@ -41,7 +53,7 @@ def test_tables_have_the_law_of_a_chinese_restaurant(n, shape, draws):
 
 
 def test_tables_of_five_customers_have_the_probabilities_of_the_fixture():
-    """B.4."""
+    """docs/mathematics.md, "Tables"."""
     exact = deep.crt_pmf(5, 0.7)[1:]
     assert exact == pytest.approx([0.300676, 0.438486, 0.214858, 0.042972, 0.003008], abs=6e-7)
 
@@ -61,7 +73,9 @@ def test_nobody_has_no_table_and_anybody_has_one_however_small_the_shape():
 
 
 def test_negative_binomial_counts_and_their_tables_are_poisson_tables_and_their_counts():
-    """H.4, r = 1.3, p = .6: E x = Cov(x, tables) = 1.95, E tables = 1.3 ln 2.5.
+    """r = 1.3, p = .6: E x = Cov(x, tables) = 1.95, E tables = 1.3 ln 2.5.
+
+    docs/mathematics.md, "Counts without theta".
 
     Red with: the shape 1.1 times; one table whatever the customers.
     """
@@ -94,9 +108,12 @@ def test_tokens_are_split_in_proportion_to_their_weights(k, small):
     phi = np.full((1, k), small)
     theta = np.repeat(packed([w[None] * (1e-10 if small < 1 else 1.0)]), documents, axis=0)
     words, *_ = visit(
-        fixed([phi], np.ones(k), PRIOR), np.full((documents, 1), 20_000), 0,
-        theta=theta, rates=np.ones((documents, 2)),
-    )  # fmt: skip
+        fixed([phi], np.ones(k), PRIOR),
+        np.full((documents, 1), 20_000),
+        0,
+        theta=theta,
+        rates=np.ones((documents, 2)),
+    )
     found = np.repeat(np.arange(k), words[0, :k])
     assert len(found) == 20_000 * documents
     assert not words[0][:k][w == 0].any()
@@ -115,9 +132,12 @@ def test_tables_are_split_in_proportion_to_their_weights(k, small):
     theta = np.repeat(packed([[[1.0, 0.0]], w[None] * 1e10]), documents, axis=0)
     theta2 = theta if small == 1 else theta * np.where(np.arange(theta.shape[1]) < 16, 1, 1e-20)
     _, (words,), *_ = visit(
-        fixed([np.ones((1, 2)), phi2], np.ones(k), PRIOR), np.full((documents, 1), 400), 0,
-        theta=theta2.astype(np.float32), rates=np.ones((documents, 3)),
-    )  # fmt: skip
+        fixed([np.ones((1, 2)), phi2], np.ones(k), PRIOR),
+        np.full((documents, 1), 400),
+        0,
+        theta=theta2.astype(np.float32),
+        rates=np.ones((documents, 3)),
+    )
     found = np.repeat(np.arange(k), words[0, :k])
     assert len(found) == (400 * documents if small == 1 else documents)
     assert not words[0][:k][w == 0].any()
@@ -217,7 +237,7 @@ def test_held_rates_stay_to_the_bit(layers):
     assert (state["rates"][:, :-1] != before[:, :-1]).all()
 
 
-#: H.3: one document, its posterior by enumeration.
+#: One document, its posterior by enumeration: docs/mathematics.md, "One document".
 X = np.array([[3, 1, 2]])
 PHI = [np.array([[0.7, 0.2], [0.1, 0.5], [0.2, 0.3]]), np.array([[0.6, 0.3], [0.4, 0.7]])]
 R = np.array([0.8, 0.5])
@@ -229,9 +249,10 @@ def test_one_document_has_the_posterior_of_the_enumeration():
     """
     n = 100_000
     state = {
-        "theta": packed([np.ones((n, 2))] * 2), "rates": np.tile([0.4 / 0.6, 1.5, 1.0], (n, 1)),
+        "theta": packed([np.ones((n, 2))] * 2),
+        "rates": np.tile([0.4 / 0.6, 1.5, 1.0], (n, 1)),
         "totals": packed([np.ones((n, 2))] * 2),
-    }  # fmt: skip
+    }
     x = np.repeat(X, n, axis=0)
     words, (above,), *_ = visit(fixed(PHI, R, PRIOR, sweeps=30, held=30), x, 0, **state)
     theta, counts = unpacked(state["theta"], (2, 2)), unpacked(state["totals"], (2, 2))
@@ -297,9 +318,13 @@ def test_expected_counts_and_proportions_are_shares_where_weights_are_lifted(sma
     w = np.random.default_rng(k).gamma(0.5, size=k) + 1e-3
     arguments = fixed([np.full((1, k), small)], np.ones(k), PRIOR, rao_blackwell=True)
     words, *_, mean = visit(
-        arguments, np.array([[50]]), 0, want_mean=True,
-        theta=packed([small * w[None]]), rates=np.ones((1, 2)),
-    )  # fmt: skip
+        arguments,
+        np.array([[50]]),
+        0,
+        want_mean=True,
+        theta=packed([small * w[None]]),
+        rates=np.ones((1, 2)),
+    )
     np.testing.assert_allclose(words[0, :k] / UNIT, 50 * w / w.sum(), rtol=3e-6, atol=1e-6)
     np.testing.assert_allclose(mean[0, :k], (1 + 50 * w / w.sum()) / (k + 50), rtol=3e-6)
 

@@ -1,4 +1,6 @@
-"""H.2: variables given data alternating with data given variables keep the joint law of the model.
+"""Variables given data alternating with data given variables keep the joint law of the model.
+
+docs/mathematics.md, "Joint laws".
 
 Every copy starts in the joint law, so nothing must be burnt in and copies are independent. Statistics
 are averages over rounds; vague priors have no moments, so those here are not.
@@ -27,9 +29,14 @@ def topics(rng, layers, copies=1):
 def functions(x, theta, c, r):
     """Statistics of documents' variables, (n,) each: none of them dominated by its tail."""
     p = 1 / (1 + c[..., 0])
-    found = {"p2": p, "p2^2": p**2, "no tokens": x.sum(axis=-1) == 0,
-             "min(x, 50)": np.minimum(x.sum(axis=-1), 50),
-             "share of zeros": (x == 0).mean(axis=-1), "ln(1 + x1)": np.log1p(x[..., 0])}  # fmt: skip
+    found = {
+        "p2": p,
+        "p2^2": p**2,
+        "no tokens": x.sum(axis=-1) == 0,
+        "min(x, 50)": np.minimum(x.sum(axis=-1), 50),
+        "share of zeros": (x == 0).mean(axis=-1),
+        "ln(1 + x1)": np.log1p(x[..., 0]),
+    }
     for j, own in enumerate(theta, 1):
         found[f"min(th{j}, 20)"] = np.minimum(own.sum(axis=-1), 20)
         found[f"ln(th{j} + .01)"] = np.log(own[..., 0] + 0.01)

@@ -1,13 +1,15 @@
-"""I.11: a run is a function of its seed; threads, pauses and instruction sets cannot matter."""
+"""A run is a function of its seed; threads, pauses and instruction sets cannot matter."""
 
 import numpy as np
 import pytest
 
 from pysgrld.core import core
-from pysgrld.models import lda
-from pysgrld.samplers import SAMPLERS, _lazy, _state
-from pysgrld.stream import Stream
-from pysgrld.types import Block, Documents, Key, Statistics
+from pysgrld.minibatches import Epochs
+from pysgrld.models.lda.documents import GibbsDocuments
+from pysgrld.samplers import SAMPLERS
+from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.simplex import lazy as _lazy
+from pysgrld.types import Block, Documents, Key
 
 V, K = 150, 20
 
@@ -39,49 +41,69 @@ def run(name, form="rows", *, threads=1, seed=1, chain=0, stop=None):
     """Bytes of the state after five iterations; ``stop`` ends, copies the state, and goes on."""
     sampler = SAMPLERS[name]
     log = form.endswith("log")
-    block = Block("phi", "simplex", (V, K), 0.001 if log else 0.05, 0, 2000.0,
-                  natural=form.startswith("natural"))  # fmt: skip
-    init = _state.start_log if log else _state.start_rows
-    state = init(Key(seed, chain, 0), block, threads)
-    if form == "lazy":
-        state = _lazy.start(state)
-    if sampler.begin:
-        state = sampler.begin(state, block)
-    local = lda.Local(K, 0.1, 4, 2, True, threads, core.Workspace())
-    stream = Stream(Corpus(), np.arange(40), 7, seed, chain)
+    block = Block(
+        "phi",
+        "simplex",
+        (V, K),
+        0.001 if log else 0.05,
+        0,
+        2000.0,
+        natural=form.startswith("natural"),
+    )
+    state = sampler.start(Key(seed, chain, 0), block, threads, lazy=form == "lazy").settle()
+    documents = documents_of(threads)
+    stream = Epochs(Corpus(), np.arange(40), 7, seed, chain)
     step = 0.3 if sampler.relative else 0.003
     for t in range(5):
         if t == stop:
-            state = {k: v.copy() for k, v in state.items()}
-            local = lda.Local(K, 0.1, 4, 2, True, threads, core.Workspace())
-            stream = Stream(Corpus(), np.arange(40), 7, seed, chain)
+            kept = {name: array.copy() for name, array in state.arrays().items()}
+            state = sampler.restored(block, kept, threads, lazy=form == "lazy")
+            documents = documents_of(threads)
+            stream = Epochs(Corpus(), np.arange(40), 7, seed, chain)
         key, batch = Key(seed, chain, t), stream.minibatch(t)
-        if form == "lazy":
-            state = sampler.catch_up(key, state, batch.words, block, threads, warm=False)
-        phi = sampler.rows(state, batch.words, block, threads)
-        statistics = lda.local_step(key, {"phi": phi}, batch, local)["phi"]
-        state = sampler.step(key, state, statistics, block, step / (1 + t), threads)
-    return b"".join(state[k].tobytes() for k in sorted(state))
+        state.catch_up(key, batch.words)
+        found = documents.visit(key, {"phi": state.rows(batch.words)}, batch)["phi"]
+        state.step(key, found, step / (1 + t))
+    return bytes_of(state)
+
+
+def documents_of(threads):
+    return GibbsDocuments(
+        topics=K, alpha=0.1, sweeps=4, kept=2, rao_blackwell=True, threads=threads
+    )
+
+
+def bytes_of(state):
+    return b"".join(a.tobytes() for _, a in sorted(state.arrays().items()))
 
 
 @pytest.mark.parametrize("form", ["rows", "log"])
 def test_gibbs_draw_does_not_depend_on_where_it_starts(form):
     """Red with: a transition of length 1 in place of a fresh draw."""
-    block = Block("phi", "simplex", (V, K), 0.05, 0, 2000.0)
-    init = _state.start_rows if form == "rows" else _state.start_log
+    block = Block("phi", "simplex", (V, K), 0.05 if form == "rows" else 0.001, 0, 2000.0)
     counts = np.random.default_rng(2).poisson(3, (V, 32))
-    statistics = Statistics(np.arange(V, dtype=np.int32), counts, 1.0)
+    found = Counts(np.arange(V, dtype=np.int32), counts, 1.0)
     drawn = []
     for seed in (1, 2):
-        state = init(Key(seed, 0, 0), block, 1)
-        state = SAMPLERS["gibbs"].step(Key(5, 0, 3), state, statistics, block, 0.1, 1)
-        drawn.append(b"".join(state[k].tobytes() for k in sorted(state)))
+        state = SAMPLERS["gibbs"].start(Key(seed, 0, 0), block, 1).settle()
+        state.step(Key(5, 0, 3), found, 0.1)
+        drawn.append(bytes_of(state))
     assert drawn[0] == drawn[1]
 
 
-CASES = [("scir", "rows"), ("scir", "lazy"), ("scir", "log"), ("sgrld", "rows"), ("gibbs", "rows"),
-         ("tlasgr", "rows"), ("tlfsgr", "rows"), ("smld", "rows"), ("smld-approx", "rows"),
-         ("scir", "natural"), ("scir", "natural-log")]  # fmt: skip
+CASES = [
+    ("scir", "rows"),
+    ("scir", "lazy"),
+    ("scir", "log"),
+    ("sgrld", "rows"),
+    ("gibbs", "rows"),
+    ("tlasgr", "rows"),
+    ("tlfsgr", "rows"),
+    ("smld", "rows"),
+    ("smld-approx", "rows"),
+    ("scir", "natural"),
+    ("scir", "natural-log"),
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids="-".join)

@@ -1,4 +1,7 @@
-"""The Dirichlet-process mixture (I.10): its posterior by enumeration, and what stochastic steps keep."""
+"""The Dirichlet-process mixture: its posterior by enumeration, and what stochastic steps keep.
+
+docs/mathematics.md, "Four observations" and "Slices".
+"""
 
 import itertools
 
@@ -8,16 +11,20 @@ from oracles import tiny_dp
 from scipy.special import gammaln
 
 from pysgrld.core import core
-from pysgrld.models import dpmm
-from pysgrld.models.dpmm import Mixture, Settings
+from pysgrld.models.dpmm import slice_sampling as dpmm
+from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
 from pysgrld.types import Documents
 
 pytestmark = pytest.mark.statistical
 
 FIXTURE = {
-    "z1 = z2": 0.46672, "z1 = z3": 0.17170, "z3 = z4": 0.57061, "z2 = z4": 0.25557,
-    "clusters": 2.57747, "c": 1.22861,
-}  # fmt: skip
+    "z1 = z2": 0.46672,
+    "z1 = z3": 0.17170,
+    "z3 = z4": 0.57061,
+    "z2 = z4": 0.25557,
+    "clusters": 2.57747,
+    "c": 1.22861,
+}
 EXACT = tiny_dp.posterior()
 
 
@@ -93,10 +100,13 @@ def test_weights_twice_are_seen(monkeypatch):
         rows = [np.append(indices[a:b], len(log_phi)) for a, b in itertools.pairwise(indptr)]
         times = [np.append(counts[a:b], 1) for a, b in itertools.pairwise(indptr)]
         return plain(
-            log_phi=wider, log_weight=log_weight, indptr=indptr + np.arange(n + 1),
+            log_phi=wider,
+            log_weight=log_weight,
+            indptr=indptr + np.arange(n + 1),
             indices=np.concatenate(rows).astype(np.int32),
-            counts=np.concatenate(times).astype(np.int32), **more,
-        )  # fmt: skip
+            counts=np.concatenate(times).astype(np.int32),
+            **more,
+        )
 
     monkeypatch.setattr(dpmm.core, "documents_mixture", twice)
     assert max(map(abs, errors(run(tiny(), 6_000)).values())) > 6
@@ -133,9 +143,12 @@ def test_escobar_and_west_keep_the_prior_of_the_concentration():
     n, draws = 30, 4000
     prior = rng.gamma(2.0, 0.5, draws)
     chain = Held(
-        documents(np.ones((n, 2), int)), 2,
-        Settings(shape=2.0, rate=2.0, concentration="escobar-west"), lambda t: np.arange(n), 1,
-    )  # fmt: skip
+        documents(np.ones((n, 2), int)),
+        2,
+        Settings(shape=2.0, rate=2.0, concentration="escobar-west"),
+        lambda t: np.arange(n),
+        1,
+    )
     after = np.empty(draws)
     for i, c in enumerate(prior):
         k = 1 + int((rng.random(n - 1) < c / (c + np.arange(1, n))).sum())
@@ -160,10 +173,19 @@ def test_allocations_follow_likelihoods_within_the_slice(isa):
     weights[:k] = np.log(rng.dirichlet(np.ones(k)))
     slice_ = np.float32(np.sort(weights[:k])[8])  # twelve are in it
     z = core.documents_mixture(
-        log_phi=log_phi, log_weight=weights, components=k, indptr=np.arange(0, 2 * n + 1, 2),
-        indices=np.tile([0, 2], n).astype(np.int32), counts=np.tile([3, 1], n).astype(np.int32),
-        doc_ids=np.arange(n), slice=np.full(n, slice_), seed=1, chain=0, step=0, threads=2,
-    )  # fmt: skip
+        log_phi=log_phi,
+        log_weight=weights,
+        components=k,
+        indptr=np.arange(0, 2 * n + 1, 2),
+        indices=np.tile([0, 2], n).astype(np.int32),
+        counts=np.tile([3, 1], n).astype(np.int32),
+        doc_ids=np.arange(n),
+        slice=np.full(n, slice_),
+        seed=1,
+        chain=0,
+        step=0,
+        threads=2,
+    )
     inside = weights[:k] >= slice_
     p = np.exp(3.0 * log_phi[0, :k] + log_phi[2, :k]) * inside
     expected = n * p / p.sum()
@@ -220,10 +242,12 @@ def test_scores_are_mixtures_of_likelihoods_and_what_is_left_is_the_prior():
         chain.log_predictive(documents(x), leftover=False), np.log(likelihood @ (w / w.sum()))
     )
     b, total = tiny_dp.BASE, 3 * tiny_dp.BASE
-    prior = np.exp([
-        gammaln(total) - gammaln(total + row.sum()) + (gammaln(b + row) - gammaln(b)).sum()
-        for row in x
-    ])  # fmt: skip
+    prior = np.exp(
+        [
+            gammaln(total) - gammaln(total + row.sum()) + (gammaln(b + row) - gammaln(b)).sum()
+            for row in x
+        ]
+    )
     np.testing.assert_allclose(
         chain.log_predictive(documents(x)), np.log(likelihood @ w + np.exp(left) * prior)
     )
@@ -236,8 +260,9 @@ def planted(seed=3, n=400):
     """Documents from three components over disjoint words."""
     rng = np.random.default_rng(seed)
     which = rng.integers(3, size=n)
-    x = np.array([rng.multinomial(12, np.repeat(np.eye(3)[j], 4) * 0.24 + 0.04 / 12) for j in
-                  which])  # fmt: skip
+    x = np.array(
+        [rng.multinomial(12, np.repeat(np.eye(3)[j], 4) * 0.24 + 0.04 / 12) for j in which]
+    )
     return x, which
 
 

@@ -1,4 +1,4 @@
-"""Experiments on known posteriors: their estimators, and the numbers of the specification's tables."""
+"""Experiments on known posteriors: their estimators, and the tables of docs/mathematics.md."""
 
 import math
 
@@ -8,7 +8,7 @@ from oracles.judge import Z, z_mean
 from scipy import special, stats
 
 from pysgrld.experiments import mld_tv, scir_synthetic, sgrld_fig1
-from pysgrld.samplers._state import start_rows
+from pysgrld.samplers.simplex.rows import drawn
 from pysgrld.types import Block, Key
 
 pytestmark = pytest.mark.statistical
@@ -46,7 +46,10 @@ def test_effective_size_is_one_to_the_number_of_different_draws():
 
 
 def test_the_exact_line_is_the_posterior_s():
-    """.00693 and .4186 (B.7). Red with: one category's mean for seven; x^a / B(a, b)."""
+    """.00693 and .4186 (docs/mathematics.md, "What reflection costs").
+
+    Red with: one category's mean for seven; x^a / B(a, b).
+    """
     exact = sgrld_fig1.exact()
     assert exact.zeros == pytest.approx(0.7 / 101, rel=1e-12)
     assert exact.rare == pytest.approx(special.betainc(0.1, 100.9, 1e-6), rel=1e-6)
@@ -56,8 +59,10 @@ def test_the_exact_line_is_the_posterior_s():
 # ---- scir-synthetic
 
 
-def test_exact_draws_have_the_distance_of_the_specification():
-    """.0274 on average (E.8); on uniforms nine Kolmogorov-Smirnov statistics by scipy are the same.
+def test_exact_draws_have_the_distance_that_is_known():
+    """.0274 on average; on uniforms nine Kolmogorov-Smirnov statistics by scipy are the same.
+
+    docs/mathematics.md, "A thousand observations".
 
     Red with: the largest gap of one side; the first shape for all.
     """
@@ -91,11 +96,11 @@ def test_draws_that_are_not_finite_are_as_far_as_can_be():
     ],
 )
 def test_distances_are_those_of_an_independent_implementation(target, method, minibatch, step):
-    """E.8, means of five chains within .03.
+    """Means of five chains within .03 (docs/mathematics.md, "A thousand observations").
 
     Red with: the released drift without its factor g, or with .1 for its 1; h for epsilon / 2.
     """
-    task = scir_synthetic.Task(target, method, minibatch, step, 1000, 0)
+    task = scir_synthetic.DirichletTask(target, method, minibatch, step, 1000, 0)
     at = scir_synthetic.MINIBATCHES.index(minibatch)
     reference = scir_synthetic.REFERENCE[target, method][at]
     assert abs(np.mean(scir_synthetic.work(task, ignore).distances) - reference) < 0.03
@@ -106,7 +111,7 @@ def test_distances_are_those_of_an_independent_implementation(target, method, mi
 
 def dirichlet_rows(trials, seed=1):
     """Rows whose columns are exact draws of the posterior, far tails cut at float32's least."""
-    state = start_rows(Key(0, 0, 0), Block("omega", "simplex", (11, trials), 0.1, 0, 0.0), 1)
+    state = drawn(Key(0, 0, 0), Block("omega", "simplex", (11, trials), 0.1, 0, 0.0), 1)
     rng, a = np.random.default_rng(seed), (np.array(mld_tv.COUNTS) + 0.1)[:, None]
     log_g = np.log(rng.gamma(a + 1, size=(11, trials))) + np.log(rng.random((11, trials))) / a
     state["g"][:, :trials] = np.maximum(np.exp(log_g), 1e-37)
@@ -125,12 +130,12 @@ def test_bins_have_the_posterior_s_masses():
 
 
 def test_exact_draws_are_at_the_floor_and_mirrored_langevin_stays_there():
-    """F.6 at stationarity, 400 steps of 1e-4.
+    """400 steps of 1e-4 in the stationary law (docs/mathematics.md, "Eleven categories").
 
     Red with: noise variance h, or 3h; bins of probabilities by those of the next category.
     """
     trials = 20_000
-    task = mld_tv.Task("smld", 1e-4, 1, trials, 400)
+    task = mld_tv.TrialsTask("smld", 1e-4, 1, trials, 400)
     found = mld_tv.variation(mld_tv.histograms(task, dirichlet_rows(trials), ignore))
     for i, mass in enumerate(mld_tv.masses()):
         assert found[0, i] == pytest.approx(mld_tv.floor(mass, trials), rel=0.2)
@@ -140,7 +145,7 @@ def test_exact_draws_are_at_the_floor_and_mirrored_langevin_stays_there():
 def test_sgrld_leaves_the_sparse_law_at_once():
     """One reflected step is enough, of the category without counts. Red with: SMLD in its place."""
     trials = 5_000
-    task = mld_tv.Task("sgrld", 1e-3, 1, trials, 20)
+    task = mld_tv.TrialsTask("sgrld", 1e-3, 1, trials, 20)
     found = mld_tv.variation(mld_tv.histograms(task, dirichlet_rows(trials), ignore))
     assert found[:, 0].max() < 0.1
     assert found[:, 1].min() > 0.3
@@ -148,7 +153,7 @@ def test_sgrld_leaves_the_sparse_law_at_once():
 
 def test_trials_start_at_equal_probabilities():
     """Red with: random starts."""
-    task = mld_tv.Task("smld", 1e-12, 1, 500, 1)
+    task = mld_tv.TrialsTask("smld", 1e-12, 1, 500, 1)
     counted = mld_tv.work(task, ignore)
     sparse = int(np.searchsorted(mld_tv.bins()[1], math.log(1 / 11)))
     assert counted[0, 0, 0] == 500

@@ -1,11 +1,15 @@
-"""I.3: parameters given data alternating with data given parameters keep the prior."""
+"""Parameters given data alternating with data given parameters keep the prior.
+
+Geweke (2004): docs/mathematics.md, "Joint laws".
+"""
 
 import numpy as np
 import pytest
 from oracles.judge import Z, z_two
-from statistical.chains import Corpora, full_batch
+from statistical.chains import Corpora, full_batch, state_of
 
-from pysgrld.samplers import _state, gibbs, scir
+from pysgrld.samplers.simplex.gibbs import Conjugate
+from pysgrld.samplers.simplex.scir import Cir
 from pysgrld.types import Key
 
 pytestmark = pytest.mark.statistical
@@ -41,25 +45,24 @@ def functions(phi, z, x):
     }
 
 
-def successive(form, sampler_step, h, refresh):
+def successive(form, kind, h, refresh):
     """Means over each of 500 chains that start in the prior, so that nothing must be burnt in."""
     rng = np.random.default_rng(11)
     phi, z, x = forward(rng, COPIES)
     corpora = Corpora(x, LENGTHS, V, ALPHA)
     corpora.z[:] = z.ravel()
-    block = corpora.block(ETA)
-    state = _state.start_rows(Key(1, 0, 0), block, 1)
+    state = state_of(form, kind, Key(1, 0, 0), corpora.block(ETA))
     g = phi * rng.gamma(V * ETA + 6, size=(COPIES, 2, 1))
     g = np.ascontiguousarray(g.transpose(2, 0, 1).reshape(V, 2 * COPIES))
     if form == "rows":
-        state["g"][:, : 2 * COPIES] = g
-        state["sums"][:] = state["g"].sum(axis=0, dtype=np.float64)
+        state.g[:, : 2 * COPIES] = g
+        state.sums[:] = state.g.sum(axis=0, dtype=np.float64)
     else:
-        state = {"log_g": np.log(g)}
+        state.log_g[:] = np.log(g)
     total: dict[str, np.ndarray] = {}
     for t in range(ITERATIONS):
-        state = full_batch(corpora, sampler_step, state, block, h, Key(1, 0, t), refresh=refresh)
-        phi = corpora.per_copy(_state.rows(state, None, block, 1))
+        full_batch(corpora, state, h, Key(1, 0, t), refresh=refresh)
+        phi = corpora.per_copy(state.rows())
         corpora.words = words(rng, phi, corpora.topics())
         for name, f in functions(phi, corpora.topics(), corpora.words).items():
             total[name] = total.get(name, 0) + f
@@ -77,7 +80,7 @@ def test_blocked_gibbs_keeps_the_joint_distribution(form):
     """Red with: alpha doubled; eta 0.6 for 0.7; topics of tokens not kept; theta from the prior
     2 alpha.
     """
-    judge(successive(form, gibbs.step, 1.0, False))
+    judge(successive(form, Conjugate, 1.0, False))
 
 
 @pytest.mark.parametrize("h", [0.1, 0.5])
@@ -85,4 +88,4 @@ def test_scir_with_refreshed_scale_keeps_the_joint_distribution(h):
     """Red with: alpha doubled; eta 0.6 for 0.7; topics of tokens not kept; theta from the prior
     2 alpha.
     """
-    judge(successive("log", scir.step, h, True))
+    judge(successive("log", Cir, h, True))

@@ -1,4 +1,7 @@
-"""I.6: Langevin dynamics in four coordinate systems. A chain is a replicate."""
+"""Langevin dynamics in four coordinate systems. A chain is a replicate.
+
+Patterson and Teh (2013), section 3; docs/mathematics.md, "Dirichlet posteriors".
+"""
 
 from __future__ import annotations
 
@@ -149,10 +152,18 @@ def test_a_metropolis_step_makes_every_system_exact(coordinates, riemannian):
     Red with: everything accepted; density of the proposal not mirrored; h for 2h in the noise.
     """
     draws = simplex.langevin(
-        [3, 1, 0], coordinates=coordinates, riemannian=riemannian, alpha=2.0, chains=400,
-        step_size=EASY[coordinates][riemannian], samples=300, thin=5, burn_in=300, start=[3, 2, 1],
+        [3, 1, 0],
+        coordinates=coordinates,
+        riemannian=riemannian,
+        alpha=2.0,
+        chains=400,
+        step_size=EASY[coordinates][riemannian],
+        samples=300,
+        thin=5,
+        burn_in=300,
+        start=[3, 2, 1],
         seed=1,
-    )  # fmt: skip
+    )
     means = draws.omega.mean(axis=0)
     for category, exact in enumerate((0.5, 0.3, 0.2)):
         assert abs(z_mean(means[:, category], exact)) < Z
@@ -163,18 +174,29 @@ def test_a_metropolis_step_makes_every_system_exact(coordinates, riemannian):
 
 @pytest.mark.parametrize(
     ("coordinates", "riemannian", "h"),
-    [("expanded-mean", True, 0.025), ("reduced-natural", False, 0.2),
-     ("expanded-natural", False, 0.2)],
-)  # fmt: skip
+    [
+        ("expanded-mean", True, 0.025),
+        ("reduced-natural", False, 0.2),
+        ("expanded-natural", False, 0.2),
+    ],
+)
 def test_where_a_count_is_zero_the_usable_systems_are_exact(coordinates, riemannian, h):
     """alpha = .5, n = (3, 1, 0): P(phi_3 < .03) = .4097, E phi_3 = 1/11.
 
     Red with: density of the proposal not mirrored (E phi_3 = .063).
     """
     draws = simplex.langevin(
-        [3, 1, 0], coordinates=coordinates, riemannian=riemannian, alpha=0.5, chains=1000,
-        step_size=h, samples=300, thin=5, burn_in=1500, seed=2,
-    )  # fmt: skip
+        [3, 1, 0],
+        coordinates=coordinates,
+        riemannian=riemannian,
+        alpha=0.5,
+        chains=1000,
+        step_size=h,
+        samples=300,
+        thin=5,
+        burn_in=1500,
+        seed=2,
+    )
     rare = draws.omega[..., 2]
     assert abs(z_mean(rare.mean(axis=0), 1 / 11)) < Z
     below = (rare < 0.03).mean(axis=0)
@@ -185,12 +207,22 @@ def test_where_a_count_is_zero_the_usable_systems_are_exact(coordinates, riemann
     ("eps", "total", "rare"), [(0.01, 3.3, 0.0303), (0.1, 6.8, 0.0591), (1.0, 36.0, 0.243)]
 )
 def test_without_it_the_expanded_mean_chain_has_the_bias_of_the_table(eps, total, rare):
-    """B.7 within 5 % (exact: 1 and .0069); .243 is ours. Red with: noise variance h; drift 2h."""
+    """Within 5 % of docs/mathematics.md, "What reflection costs" (exact: 1 and .0069).
+
+    Red with: noise variance h; drift 2h.
+    """
     h = eps / 2
     draws = simplex.langevin(
-        FIG1, adjusted=False, step_size=h, chains=400, samples=60, burn_in=int(8 / h) + 100,
-        thin=max(1, int(0.1 / h)), start=FIG1 / 50 + 0.02, seed=1,
-    )  # fmt: skip
+        FIG1,
+        adjusted=False,
+        step_size=h,
+        chains=400,
+        samples=60,
+        burn_in=int(8 / h) + 100,
+        thin=max(1, int(0.1 / h)),
+        start=FIG1 / 50 + 0.02,
+        seed=1,
+    )
     assert np.exp(draws.log_mass).mean() == pytest.approx(total, rel=0.05)
     assert draws.omega[..., 3:].sum(axis=-1).mean() == pytest.approx(rare, rel=0.05)
     assert (draws.accepted == 1).all()
@@ -201,9 +233,17 @@ def test_reduced_natural_steps_are_exact_whichever_category_is_the_reference(ord
     """Red with: the reference's exponent a - 1."""
     n, alpha = np.array([6, 2, 1, 0])[list(order)], np.array([0.5, 1.5, 1.0, 0.7])[list(order)]
     draws = simplex.langevin(
-        n, coordinates="reduced-natural", riemannian=False, alpha=alpha, step_size=0.1,
-        chains=500, samples=300, thin=5, burn_in=1500, seed=3,
-    )  # fmt: skip
+        n,
+        coordinates="reduced-natural",
+        riemannian=False,
+        alpha=alpha,
+        step_size=0.1,
+        chains=500,
+        samples=300,
+        thin=5,
+        burn_in=1500,
+        seed=3,
+    )
     exact = (alpha + n) / (alpha + n).sum()
     for category in range(4):
         assert abs(z_mean(draws.omega[..., category].mean(axis=0), exact[category])) < Z
@@ -211,7 +251,10 @@ def test_reduced_natural_steps_are_exact_whichever_category_is_the_reference(ord
 
 @pytest.mark.parametrize("y", [[0.7, 0.4, -0.7, 2.0], [800.0, 1.0, 790.0, -3.0], [-40.0] * 4])
 def test_plain_steps_in_reduced_natural_coordinates_are_mirrored_langevin(y):
-    """F.1: the gradient is minus that of the dual potential, also where exp(y) has no double."""
+    """The gradient is minus that of the dual potential, also where exp(y) has no double.
+
+    Hsieh et al. (2018), eq. 3.7.
+    """
     system = COORDINATES["reduced-natural"]
     found = system.gradient(system.look(np.array(y)), TARGET)
     np.testing.assert_allclose(found, -gradient(np.array(y), ALPHA + N), rtol=1e-12)
@@ -225,9 +268,18 @@ def test_minibatches_leave_the_mean_of_the_drift_as_it_is_and_are_scaled():
     """
     start, h, n = np.array([3.0, 2.0, 1.0]), 0.05, np.array([6, 3, 1])
     draws = simplex.langevin(
-        n, coordinates="reduced-natural", riemannian=False, adjusted=False, alpha=0.5, step_size=h,
-        minibatch=4, samples=1, chains=40_000, start=start, seed=4,
-    )  # fmt: skip
+        n,
+        coordinates="reduced-natural",
+        riemannian=False,
+        adjusted=False,
+        alpha=0.5,
+        step_size=h,
+        minibatch=4,
+        samples=1,
+        chains=40_000,
+        start=start,
+        seed=4,
+    )
     u = draws.log_omega[0, :, :2] - draws.log_omega[0, :, 2:]
     y = np.log(start[:2] / start[2])
     mean = y - h * gradient(y, n + 0.5)
@@ -266,8 +318,9 @@ def test_noise_is_normal_and_its_pieces_do_not_show(monkeypatch):
 
 def test_proposals_that_cannot_be_are_counted():
     """Red with: refused ones not counted; one that left the simplex taken."""
-    draws = simplex.langevin(FIG1, coordinates="reduced-mean", adjusted=False, step_size=0.3, samples=200,
-                             chains=20)  # fmt: skip
+    draws = simplex.langevin(
+        FIG1, coordinates="reduced-mean", adjusted=False, step_size=0.3, samples=200, chains=20
+    )
     np.testing.assert_allclose(draws.accepted, 1 - draws.refused / 200)
     assert draws.refused.min() > 100
     assert np.isfinite(draws.log_omega).all()

@@ -1,5 +1,7 @@
-"""I.8: lazy rows against dense ones. A topic is a replicate; counts are prescribed, so that topics
-are independent and only what rows hold when they are read can differ.
+"""Lazy rows against dense ones (docs/mathematics.md, "Lazy rows"). A topic is a replicate.
+
+Counts are prescribed, so that topics are independent and only what rows hold when they are read can
+differ.
 """
 
 import gzip
@@ -10,20 +12,33 @@ import pytest
 from oracles.judge import KS, Z, ks_two, z_mean, z_two
 
 from pysgrld import LDA
-from pysgrld.chain import Chain
 from pysgrld.core import padded
-from pysgrld.samplers import _lazy
-from pysgrld.stream import Stream
-from pysgrld.types import Documents, Minibatch, Statistics
+from pysgrld.minibatches import Epochs
+from pysgrld.models.lda.resolved import LDAOptions
+from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.table import model
+from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.simplex import lazy as _lazy
+from pysgrld.types import Documents, Minibatch
 
 pytestmark = pytest.mark.statistical
 
 V, K, ETA = 6, 20_000, 0.3
 #: Words and their counts in each iteration: word 4 comes twice with a gap of nine, word 5 never.
 SCRIPT = [
-    {0: 3, 4: 12}, {0: 1, 1: 2}, {1: 5}, {0: 2, 2: 1}, {1: 1}, {0: 4, 2: 30},
-    {1: 3}, {0: 1}, {0: 2, 1: 1}, {3: 2}, {0: 3, 4: 9}, {0: 1, 2: 2},
-]  # fmt: skip
+    {0: 3, 4: 12},
+    {0: 1, 1: 2},
+    {1: 5},
+    {0: 2, 2: 1},
+    {1: 1},
+    {0: 4, 2: 30},
+    {1: 3},
+    {0: 1},
+    {0: 2, 1: 1},
+    {3: 2},
+    {0: 3, 4: 9},
+    {0: 1, 2: 2},
+]
 FACTOR = 0.7
 
 
@@ -35,24 +50,38 @@ def batch_of(words):
 
 def chain_of(lazy, *, seed=1, warm_up=0, k=K, threads=1):
     """A chain whose documents say what `SCRIPT` does, and which notes the rows that they read."""
-    options = {"algo": "scir", "model": "lda", "seed": seed, "warm-up": warm_up, "topics": k,
-               "step-size": (0.25, 5.0, 0.5), "minibatch": 1, "alpha": 0.1, "eta": ETA,
-               "sweeps": 1, "kept-sweeps": 1, "counts": "sampled", "lazy": lazy,
-               "scale-weight": (0.5, 21.0, 0.7)}  # fmt: skip
+    settings = {
+        "algo": "scir",
+        "model": "lda",
+        "seed": seed,
+        "warm-up": warm_up,
+        "topics": k,
+        "step-size": (0.25, 5.0, 0.5),
+        "minibatch": 1,
+        "alpha": 0.1,
+        "eta": ETA,
+        "sweeps": 1,
+        "kept-sweeps": 1,
+        "counts": "sampled",
+        "lazy": lazy,
+        "scale-weight": (0.5, 21.0, 0.7),
+    }
     nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
-    chain = Chain(options, Stream.of(options, nobody, np.arange(1)), V, V * k, threads)
+    options = LDAOptions.of(settings)
+    stream = Epochs.of(options, nobody, np.arange(1))
+    chain = model("lda").chain(options, stream, CorpusFacts(V, V * k), RunOn(threads))
     chain.read, chain.dense = {}, []
 
-    def documents(key, phis, batch, local):
-        chain.read[key.step] = chain.states["phi"]["g"][batch.words, :k].astype(np.float64)
-        if lazy == "on" and (chain.states["phi"]["sums"][:k] < _lazy.DENSE).any():
+    def visit(key, phis, batch):
+        chain.read[key.step] = chain.states["phi"].g[batch.words, :k].astype(np.float64)
+        if lazy == "on" and (chain.states["phi"].sums[:k] < _lazy.DENSE).any():
             chain.dense.append(key.step)
         counts = np.zeros((len(batch.words), padded(k)), np.int64)
         said = SCRIPT[key.step % len(SCRIPT)]
         counts[:, :k] = np.array([said[w] for w in batch.words])[:, None]
-        return {"phi": Statistics(batch.words, counts, FACTOR)}
+        return {"phi": Counts(batch.words, counts, FACTOR)}
 
-    chain.documents = chain.documents._replace(step=documents)
+    chain.documents.visit = visit
     return chain
 
 
@@ -64,10 +93,13 @@ def advance(chain, steps):
 
 def now(chain):
     """All rows as of now, (V, K): a copy where they are lazy."""
-    state, key = chain.states["phi"], chain._key(chain.step)
-    if "last" in state:
-        state = _lazy.look(key, state, None, chain.blocks[0], 1, warm=chain._warm)
-    return state["g"][:, : chain.topics.shape[1]].astype(np.float64)
+    state = chain.states["phi"]
+    g = state.current(chain._key(chain.step))[0] if lazy(chain) else state.g
+    return g[:, : chain.topics.shape[1]].astype(np.float64)
+
+
+def lazy(chain):
+    return isinstance(chain.states["phi"], _lazy.LazyRows)
 
 
 @pytest.fixture
@@ -100,16 +132,16 @@ def test_the_warm_up_is_the_same_lazily(never_dense):
     for t, rows in lazy.read.items():
         np.testing.assert_allclose(rows, dense.read[t], rtol=1e-5)
     np.testing.assert_allclose(now(lazy), now(dense), rtol=1e-5)
-    sums = lazy.states["phi"]["sums"][:K]
-    np.testing.assert_allclose(sums, dense.states["phi"]["sums"][:K], rtol=1e-5)
+    sums = lazy.states["phi"].sums[:K]
+    np.testing.assert_allclose(sums, dense.states["phi"].sums[:K], rtol=1e-5)
 
 
 def test_no_row_takes_noise_free_steps_into_sampling(never_dense):
     """Red with: rows not brought up to date at the end of the warm-up."""
     chain = advance(chain_of("on", warm_up=5, k=16), 5)
-    warmed = float(chain.states["phi"]["now"][0])
+    warmed = float(chain.states["phi"].now[0])
     advance(chain, 1)
-    assert (chain.states["phi"]["last"] >= warmed).all()
+    assert (chain.states["phi"].last >= warmed).all()
 
 
 def test_sums_are_the_conditional_mean_of_the_topics_sums_with_the_variance_of_e6(never_dense):
@@ -120,13 +152,13 @@ def test_sums_are_the_conditional_mean_of_the_topics_sums_with_the_variance_of_e
     """
     chain = advance(chain_of("on"), len(SCRIPT))
     state = chain.states["phi"]
-    error = now(chain).sum(axis=0) - state["sums"][:K]
-    e = np.exp(-(state["now"] - state["last"]))[:, None]
-    variance = (2 * state["g"][:, :K] * (e - e * e) + ETA * (1 - e) ** 2).sum(axis=0)
+    error = now(chain).sum(axis=0) - state.sums[:K]
+    e = np.exp(-(state.now - state.last))[:, None]
+    variance = (2 * state.g[:, :K] * (e - e * e) + ETA * (1 - e) ** 2).sum(axis=0)
     assert abs(z_mean(error, 0.0)) < Z
     assert abs(z_mean(error**2 - variance, 0.0)) < Z
     dense = advance(chain_of("off", seed=2), len(SCRIPT))
-    assert abs(z_two(state["sums"][:K], dense.states["phi"]["sums"][:K])) < Z
+    assert abs(z_two(state.sums[:K], dense.states["phi"].sums[:K])) < Z
 
 
 def test_recursion_is_the_closed_form_after_500_iterations(never_dense, monkeypatch):
@@ -137,25 +169,25 @@ def test_recursion_is_the_closed_form_after_500_iterations(never_dense, monkeypa
     monkeypatch.setattr(_lazy, "RENEW", 10**9)
     chain = advance(chain_of("on", k=40), 500)
     state, eta = chain.states["phi"], float(np.float32(ETA))
-    e = np.exp(-(state["now"] - state["last"]))[:, None]
-    closed = (state["g"].astype(np.float64) * e + eta * (1 - e)).sum(axis=0)
-    np.testing.assert_allclose(state["sums"][:40], closed[:40], rtol=1e-10)
+    e = np.exp(-(state.now - state.last))[:, None]
+    closed = (state.g.astype(np.float64) * e + eta * (1 - e)).sum(axis=0)
+    np.testing.assert_allclose(state.sums[:40], closed[:40], rtol=1e-10)
 
 
 def test_sums_are_those_of_all_rows_every_so_many_iterations(never_dense, monkeypatch):
     """Red with: renewal left out; counted by the process."""
     monkeypatch.setattr(_lazy, "RENEW", 7)
     chain = chain_of("on", k=16)
-    documents, seen = chain.documents.step, []
+    visit, seen = chain.documents.visit, []
 
-    def look(key, phis, batch, local):
+    def look(key, phis, batch):
         state = chain.states["phi"]
-        if (state["last"] == state["now"]).all():
+        if (state.last == state.now).all():
             seen.append(key.step)
-            np.testing.assert_allclose(state["sums"], state["g"].sum(axis=0, dtype=float), 1e-6)
-        return documents(key, phis, batch, local)
+            np.testing.assert_allclose(state.sums, state.g.sum(axis=0, dtype=float), 1e-6)
+        return visit(key, phis, batch)
 
-    chain.documents = chain.documents._replace(step=look)
+    chain.documents.visit = look
     advance(chain, 22)
     assert seen == [0, 7, 14, 21]
 
@@ -164,23 +196,23 @@ def test_small_topics_make_all_rows_dense_bit_for_bit(monkeypatch):
     """Red with: the lazy step there too; rows not current after the dense step."""
     monkeypatch.setattr(_lazy, "DENSE", np.inf)
     lazy, dense = (advance(chain_of(how, k=40), 12).states["phi"] for how in ("on", "off"))
-    assert lazy["g"].tobytes() == dense["g"].tobytes()
-    assert lazy["sums"].tobytes() == dense["sums"].tobytes()
+    assert lazy.g.tobytes() == dense.g.tobytes()
+    assert lazy.sums.tobytes() == dense.sums.tobytes()
 
 
 def test_a_look_at_some_rows_is_what_a_look_at_all_gives_them(never_dense):
     """Red with: draws keyed by the place in the list."""
     chain = advance(chain_of("on", k=40), 9)
     some = np.array([1, 3, 5], np.int32)
-    state, key, block = chain.states["phi"], chain._key(9), chain.blocks[0]
-    few = _lazy.look(key, state, some, block, 1, warm=False)["g"]
-    assert few.tobytes() == _lazy.look(key, state, None, block, 1, warm=False)["g"][some].tobytes()
+    state, key = chain.states["phi"], chain._key(9)
+    few, _ = state.current(key, some)
+    assert few.tobytes() == state.current(key)[0][some].tobytes()
 
 
 def test_all_topics_as_of_now_are_normalised_by_their_own_sums(never_dense):
     """Red with: sums of the copy not corrected."""
     chain = advance(chain_of("on", k=40), 9)
-    np.testing.assert_allclose(chain.parts()["phi"][:, :40].sum(axis=0), 1.0, rtol=1e-6)
+    np.testing.assert_allclose(chain.draw()["phi"][:, :40].sum(axis=0), 1.0, rtol=1e-6)
 
 
 def test_the_mean_adds_what_is_expected_of_each_row(never_dense):
@@ -190,8 +222,8 @@ def test_the_mean_adds_what_is_expected_of_each_row(never_dense):
     """
     chain = advance(chain_of("on"), 9)
     total = np.zeros((V, padded(K)))
-    chain.add_parts({"phi": total})
-    drawn = now(chain) / chain.states["phi"]["sums"][:K]
+    chain.add_to({"phi": total})
+    drawn = now(chain) / chain.states["phi"].sums[:K]
     for w in range(V):
         assert abs(z_mean(total[w, :K] - drawn[w], 0.0)) < Z
 
@@ -200,7 +232,7 @@ def test_the_mean_adds_what_is_expected_of_each_row(never_dense):
 
 
 def state_bytes(chain):
-    if chain.step == 12 and chain.catch_up:
+    if chain.step == 12 and lazy(chain):
         assert 0 < len(chain.dense) < 12
     return b"".join(a.tobytes() for _, a in sorted(chain.arrays().items()))
 
@@ -228,10 +260,9 @@ def test_looking_often_or_never_leaves_the_same_state(busy):
     often, never = chain_of("on", k=40, warm_up=3), chain_of("on", k=40, warm_up=3)
     for _ in range(12):
         advance(often, 1)
-        often.parts()
-        often.parts(np.array([0, 4], np.int32))
-        often.add_parts({"phi": np.zeros((V, padded(40)))})
-        often.check()
+        often.draw()
+        often.draw(np.array([0, 4], np.int32))
+        often.add_to({"phi": np.zeros((V, padded(40)))})
     assert state_bytes(often) == state_bytes(advance(never, 12))
 
 
@@ -257,7 +288,7 @@ def test_held_out_perplexity_is_the_dense_one_within_half_a_per_cent():
         for how in ("off", "on"):
             lda = LDA(10, minibatch=50, sweeps=5, max_iter=250, lazy=how, random_state=seed)
             scores.append(lda.fit(counts).perplexity_)
-        sums = lda._posterior.chain.states["phi"]["sums"][:10]
+        sums = lda._posterior.chain.states["phi"].sums[:10]
         assert sums.min() > _lazy.DENSE  # rows were lazy indeed
         ratios.append(np.log(scores[1] / scores[0]))
     assert abs(np.mean(ratios)) < 0.005, ratios

@@ -1,4 +1,7 @@
-"""E.1 and E.2: latent counts behind binary and real data, and deep LDA's chains on such data."""
+"""Latent counts behind binary and real data, and deep LDA's chains on such data.
+
+docs/mathematics.md, "Links".
+"""
 
 import numpy as np
 import pytest
@@ -14,9 +17,12 @@ pytestmark = pytest.mark.statistical
 
 #: alpha: mean and variance of a Bessel_{-1} variate.
 BESSEL = {
-    0.01: (1.0000125, 1.25e-5), 0.5: (1.0309295, 0.0306139), 3.0: (1.8518855, 0.6724057),
-    60.0: (30.2531783, 14.998384), 2000.0: (1000.2500938, 499.99996),
-}  # fmt: skip
+    0.01: (1.0000125, 1.25e-5),
+    0.5: (1.0309295, 0.0306139),
+    3.0: (1.8518855, 0.6724057),
+    60.0: (30.2531783, 14.998384),
+    2000.0: (1000.2500938, 499.99996),
+}
 
 
 def counts(link, parameter, n=200_000):
@@ -71,9 +77,12 @@ def test_a_word_that_no_topic_explains_has_one_count(link):
     """A rate of 1e-28, for which weights are lifted. Red with: the lift not undone."""
     arguments = fixed([np.full((1, 2), 1e-14)], np.ones(2), deep.Prior(), link=link)
     words, *_ = visit(
-        arguments, np.ones((100, 1), np.int64), 0,
-        theta=packed([np.full((100, 2), 1e-14)]), rates=np.ones((100, 2)),
-    )  # fmt: skip
+        arguments,
+        np.ones((100, 1), np.int64),
+        0,
+        theta=packed([np.full((100, 2), 1e-14)]),
+        rates=np.ones((100, 2)),
+    )
     assert words.sum() == 100
 
 
@@ -116,9 +125,14 @@ def reals(rng, x, a):
 
 def of_reals(y, a):
     total = y.sum(axis=1) * UNIT
-    return {"a": a, "a^2": a**2, "ln(y + .1)": np.log(total + 0.1),
-            "min(y, 20)": np.minimum(total, 20), "a ln(y + .1)": a * np.log(total + 0.1),
-            "y0 > 1": y[:, 0] * UNIT > 1}  # fmt: skip
+    return {
+        "a": a,
+        "a^2": a**2,
+        "ln(y + .1)": np.log(total + 0.1),
+        "min(y, 20)": np.minimum(total, 20),
+        "a ln(y + .1)": a * np.log(total + 0.1),
+        "y0 > 1": y[:, 0] * UNIT > 1,
+    }
 
 
 def test_real_data_keep_the_joint_law():

@@ -1,4 +1,7 @@
-"""E.2 and E.9: SCIR for one positive number, gamma and lognormal. A chain is a replicate."""
+"""SCIR for one positive number, gamma and lognormal. A chain is a replicate.
+
+Baker et al. (2018), section 2.3; docs/mathematics.md, "One positive number".
+"""
 
 import numpy as np
 import pytest
@@ -17,8 +20,15 @@ CHAINS = 50_000
 def test_any_gamma_target_is_met_by_every_step(shape):
     """Red with: the rate left out; shape 1.02 times."""
     for h in (0.3, 30.0):
-        x = simplex.gamma(shape=shape, rate=5.0, step_size=h, samples=1, burn_in=int(30 / h) + 20,
-                          chains=20_000, seed=1)[0]  # fmt: skip
+        x = simplex.gamma(
+            shape=shape,
+            rate=5.0,
+            step_size=h,
+            samples=1,
+            burn_in=int(30 / h) + 20,
+            chains=20_000,
+            seed=1,
+        )[0]
         assert abs(z_mean(x, special.digamma(shape) - np.log(5.0))) < Z
         assert abs(z_variance(x, special.polygamma(1, shape), x.mean())) < Z
 
@@ -33,20 +43,44 @@ def test_all_counts_give_the_posterior_of_their_mean():
 
 @pytest.mark.parametrize("h", [0.05, 1.0])
 def test_minibatches_of_counts_widen_the_gamma_by_tanh_of_half_the_step(h):
-    """E.2. Red with: the scale N/n left out; minibatches of twice the size."""
+    """Baker et al. (2018), corollary 3.2.
+
+    Red with: the scale N/n left out; minibatches of twice the size.
+    """
     n = len(COUNTS)
-    x = np.exp(simplex.gamma(COUNTS, shape=0.5, rate=2.0, step_size=h, minibatch=3, samples=1,
-                             burn_in=int(12 / h), chains=CHAINS, seed=2)[0]) * (2 + n)  # fmt: skip
+    x = np.exp(
+        simplex.gamma(
+            COUNTS,
+            shape=0.5,
+            rate=2.0,
+            step_size=h,
+            minibatch=3,
+            samples=1,
+            burn_in=int(12 / h),
+            chains=CHAINS,
+            seed=2,
+        )[0]
+    ) * (2 + n)
     a, spread = 0.5 + COUNTS.sum(), (n / 3) ** 2 * 3 * COUNTS.var()
     assert abs(z_mean(x, a)) < Z
     assert abs(z_variance(x, a + np.tanh(h / 2) * spread, a)) < Z
 
 
 def test_the_mean_and_variance_on_the_way_are_those_of_the_corollary():
-    """E.2 after 4 steps of .3. Red with: e^-h of the variance's first term in place of e^-h - e^-2h."""
+    """4 steps of .3. Red with: e^-h of the variance's first term in place of e^-h - e^-2h."""
     h, steps, g0 = 0.3, 4, 40.0
-    log_x = simplex.gamma(COUNTS, shape=0.5, rate=2.0, step_size=h, minibatch=3, samples=1,
-                          burn_in=steps - 1, chains=CHAINS, start=g0 / 10, seed=3)  # fmt: skip
+    log_x = simplex.gamma(
+        COUNTS,
+        shape=0.5,
+        rate=2.0,
+        step_size=h,
+        minibatch=3,
+        samples=1,
+        burn_in=steps - 1,
+        chains=CHAINS,
+        start=g0 / 10,
+        seed=3,
+    )
     x = np.exp(log_x[0]) * 10
     a, spread = 0.5 + COUNTS.sum(), (8 / 3) ** 2 * 3 * COUNTS.var()
     e = np.exp(-h * steps)
@@ -64,8 +98,17 @@ def test_lognormal_targets_are_met_by_every_step():
     v = 1 / (1 / 0.5 + 5 / 2.0)
     m = v * (1.5 / 0.5 + LOGS.sum() / 2.0)
     for h in (0.1, 3.0):
-        x = simplex.lognormal(np.exp(LOGS), noise=2.0, mean=1.5, variance=0.5, step_size=h, samples=1,
-                              burn_in=int(20 / h), chains=CHAINS, seed=1)[0]  # fmt: skip
+        x = simplex.lognormal(
+            np.exp(LOGS),
+            noise=2.0,
+            mean=1.5,
+            variance=0.5,
+            step_size=h,
+            samples=1,
+            burn_in=int(20 / h),
+            chains=CHAINS,
+            seed=1,
+        )[0]
         assert ks(x, stats.norm(m, np.sqrt(v)).cdf, above=-np.inf) < KS
 
 
@@ -74,8 +117,18 @@ def test_minibatches_widen_the_lognormal_by_tanh_of_half_the_step(h):
     """Red with: the scale N/n left out; tanh(h) for tanh(h/2)."""
     v = 1 / (1 / 0.5 + 5 / 2.0)
     m = v * (1.5 / 0.5 + LOGS.sum() / 2.0)
-    x = simplex.lognormal(np.exp(LOGS), noise=2.0, mean=1.5, variance=0.5, step_size=h, minibatch=2,
-                          samples=1, burn_in=int(12 / h), chains=CHAINS, seed=2)[0]  # fmt: skip
+    x = simplex.lognormal(
+        np.exp(LOGS),
+        noise=2.0,
+        mean=1.5,
+        variance=0.5,
+        step_size=h,
+        minibatch=2,
+        samples=1,
+        burn_in=int(12 / h),
+        chains=CHAINS,
+        seed=2,
+    )[0]
     spread = (v / 2.0 * 5 / 2) ** 2 * 2 * LOGS.var()
     assert abs(z_mean(x, m)) < Z
     assert abs(z_variance(x, v + np.tanh(h / 2) * spread, m)) < Z

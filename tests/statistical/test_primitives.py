@@ -1,4 +1,4 @@
-"""I.1: every random variate has its law."""
+"""Every random variate has its law (docs/mathematics.md, "Random variates")."""
 
 import numpy as np
 import pytest
@@ -71,8 +71,9 @@ def test_gamma_fills_64_equally_likely_bins_evenly_in_eight_million_draws(a):
 def test_log_gamma_has_its_law_far_into_the_sparse_tail(a):
     """Red with: log(U)/a left out; logarithms cut at -87, as float32 would."""
     x = np.zeros((6250, 16))
-    core.simplex_scir_log(log_g=x, shape=np.full(x.shape, a), h=np.inf, seed=1, chain=0, step=0,
-                          stream=0, threads=1)  # fmt: skip
+    core.simplex_scir_log(
+        log_g=x, shape=np.full(x.shape, a), h=np.inf, seed=1, chain=0, step=0, stream=0, threads=1
+    )
     x = x.ravel()
 
     def cdf(log_x):
@@ -119,7 +120,7 @@ def test_poisson_zeros_just_above_rate_10_are_as_frequent_as_they_should_be():
 
 
 def test_categorical_never_takes_a_topic_without_weight_and_others_in_proportion():
-    """Weights (1e-300, 1, 0, 3) of I.1: the first is 0 in float32.
+    """Weights (1e-300, 1, 0, 3): the first is 0 in float32.
 
     Red with: the lane after the chosen one.
     """
@@ -127,11 +128,23 @@ def test_categorical_never_takes_a_topic_without_weight_and_others_in_proportion
     phi = core.zeros(1, 16, "float32")
     phi[0, :4] = [1e-300, 1, 0, 3]
     counts, _ = core.documents_gibbs(
-        phi=phi, topics=4, indptr=np.arange(n + 1), indices=np.zeros(n, np.int32),
-        counts=np.ones(n, np.int32), doc_ids=np.arange(n), alpha=0.5, sweeps=1, kept=1,
-        rao_blackwell=False, seed=1, chain=0, step=0, purpose=core.Purpose.test,
-        work=core.Workspace(), threads=1,
-    )  # fmt: skip
+        phi=phi,
+        topics=4,
+        indptr=np.arange(n + 1),
+        indices=np.zeros(n, np.int32),
+        counts=np.ones(n, np.int32),
+        doc_ids=np.arange(n),
+        alpha=0.5,
+        sweeps=1,
+        kept=1,
+        rao_blackwell=False,
+        seed=1,
+        chain=0,
+        step=0,
+        purpose=core.Purpose.test,
+        work=core.Workspace(),
+        threads=1,
+    )
     assert counts[0, 0] == counts[0, 2] == 0
     assert abs(counts[0, 3] - 0.75 * n) < Z * np.sqrt(n * 0.75 * 0.25)
 
@@ -144,10 +157,22 @@ def test_categorical_follows_its_weights(topics):
     phi = core.zeros(1, -(-topics // 16) * 16, "float32")
     phi[0, :topics] = weights
     counts, _ = core.documents_gibbs(
-        phi=phi, topics=topics, indptr=np.arange(n + 1), indices=np.zeros(n, np.int32),
-        counts=np.ones(n, np.int32), doc_ids=np.arange(n), alpha=0.5, sweeps=1, kept=1,
-        rao_blackwell=False, seed=2, chain=0, step=0, purpose=core.Purpose.test,
-        work=core.Workspace(), threads=1,
-    )  # fmt: skip
+        phi=phi,
+        topics=topics,
+        indptr=np.arange(n + 1),
+        indices=np.zeros(n, np.int32),
+        counts=np.ones(n, np.int32),
+        doc_ids=np.arange(n),
+        alpha=0.5,
+        sweeps=1,
+        kept=1,
+        rao_blackwell=False,
+        seed=2,
+        chain=0,
+        step=0,
+        purpose=core.Purpose.test,
+        work=core.Workspace(),
+        threads=1,
+    )
     expected = weights / weights.sum() * n
     assert stats.chisquare(counts[0, :topics], expected).pvalue > P

@@ -1,4 +1,7 @@
-"""I.6, as far as SGRLD goes: one step, the fold at zero, and the bias that it is known to have."""
+"""SGRLD: one step, the fold at zero, and the bias that it is known to have.
+
+Patterson and Teh (2013), eq. 10; docs/mathematics.md, "SGRLD".
+"""
 
 import numpy as np
 import pytest
@@ -17,10 +20,21 @@ def step(g, counts, eta, h, t):
     """One step of 2000 replicates (topics) from g (d, K), in place."""
     sums = g.sum(axis=0, dtype=np.float64)
     core.simplex_sgrld(
-        g=g, sums=sums, topics=K, eta=eta, rows=np.arange(len(g), dtype=np.int32),
-        counts=np.tile(np.array(counts)[:, None], K), factor=1.0, h=h, seed=1, chain=0, step=t,
-        stream=0, work=WORK, threads=1,
-    )  # fmt: skip
+        g=g,
+        sums=sums,
+        topics=K,
+        eta=eta,
+        rows=np.arange(len(g), dtype=np.int32),
+        counts=np.tile(np.array(counts)[:, None], K),
+        factor=1.0,
+        h=h,
+        seed=1,
+        chain=0,
+        step=t,
+        stream=0,
+        work=WORK,
+        threads=1,
+    )
 
 
 def one_step(start, counts, eta, h, repeats=50):
@@ -67,7 +81,9 @@ def test_one_step_near_zero_has_the_folded_normal_s_mean_and_variance(small):
     ("h", "iterations", "total", "rare"), [(0.005, 2000, 3.3, 0.0303), (0.05, 400, 6.8, 0.0591)]
 )
 def test_unadjusted_bias_is_that_of_the_table(h, iterations, total, rare):
-    """B.7: ten categories, n = (90, 5, 5, 0, ...), eta = .1; within 5% (exact: 1 and .0069).
+    """Ten categories, n = (90, 5, 5, 0, ...), eta = .1; within 5% (exact: 1 and .0069).
+
+    docs/mathematics.md, "What reflection costs".
 
     Red with: noise variance h g; drift 2h; no -phi N_k; eta - 1; clipped in place of reflected.
     """
@@ -94,10 +110,21 @@ def test_noise_of_neighbouring_cells_is_uncorrelated_and_so_are_its_squares(lag)
     v, k, h = 4000, 112, 0.01
     g = np.ones((v, k), np.float32)
     core.simplex_sgrld(
-        g=g, sums=np.full(k, float(v)), topics=k, eta=1.0, rows=np.zeros(0, np.int32),
-        counts=np.zeros((0, k), np.int64), factor=1.0, h=h, seed=1, chain=0, step=0, stream=0,
-        work=WORK, threads=1,
-    )  # fmt: skip
+        g=g,
+        sums=np.full(k, float(v)),
+        topics=k,
+        eta=1.0,
+        rows=np.zeros(0, np.int32),
+        counts=np.zeros((0, k), np.int64),
+        factor=1.0,
+        h=h,
+        seed=1,
+        chain=0,
+        step=0,
+        stream=0,
+        work=WORK,
+        threads=1,
+    )
     z = (g.reshape(-1).astype(np.float64) - 1) / np.sqrt(2 * h)
     assert abs(z_mean(z[lag:] * z[:-lag], 0.0)) < Z
     assert abs(z_mean((z[lag:] ** 2 - 1) * (z[:-lag] ** 2 - 1), 0.0)) < Z

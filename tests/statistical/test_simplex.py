@@ -28,9 +28,17 @@ def mean_distance(log_omega, counts=SPARSE):
 
 def chains(algo, h, minibatch):
     draws = simplex.sample(
-        SPARSE, alpha=ALPHA, algo=algo, step_size=h, minibatch=minibatch, samples=1000,
-        burn_in=1000, chains=5, start=np.full(10, 100.1), seed=5,
-    )  # fmt: skip
+        SPARSE,
+        alpha=ALPHA,
+        algo=algo,
+        step_size=h,
+        minibatch=minibatch,
+        samples=1000,
+        burn_in=1000,
+        chains=5,
+        start=np.full(10, 100.1),
+        seed=5,
+    )
     return [mean_distance(draws.log_omega[:, c]) for c in range(5)]
 
 
@@ -48,7 +56,10 @@ def chains(algo, h, minibatch):
 def test_distance_to_the_sparse_posterior_is_that_of_an_independent_implementation(
     algo, h, minibatch, reference
 ):
-    """Reference: specification, section E.8, mean of five seeds. Red with: the scale N/n left out."""
+    """Mean of five seeds (docs/mathematics.md, "A thousand observations").
+
+    Red with: the scale N/n left out.
+    """
     assert abs(np.mean(chains(algo, h, minibatch)) - reference) < 0.03
 
 
@@ -71,8 +82,18 @@ def test_a_prior_may_differ_between_categories():
 def test_mirrored_langevin_meets_the_dirichlet_law_for_small_steps():
     """h A / 2 is .02: mean within 1 %, variance within 5 %. Red with: h for 2h; log_mass of y kept."""
     n, h = np.array([30, 25, 25, 20]), 4e-4
-    draws = simplex.sample(n, alpha=0.5, algo="smld", step_size=h, samples=50, thin=20, burn_in=3000,
-                           chains=10_000, start=n + 0.5, seed=1)  # fmt: skip
+    draws = simplex.sample(
+        n,
+        alpha=0.5,
+        algo="smld",
+        step_size=h,
+        samples=50,
+        thin=20,
+        burn_in=3000,
+        chains=10_000,
+        start=n + 0.5,
+        seed=1,
+    )
     exact = (n + 0.5) / 102
     assert draws.omega.mean(axis=(0, 1)) == pytest.approx(exact, rel=0.01)
     assert draws.omega.var(axis=(0, 1)) == pytest.approx(exact * (1 - exact) / 103, rel=0.05)
@@ -82,8 +103,17 @@ def test_mirrored_langevin_meets_the_dirichlet_law_for_small_steps():
 def test_minibatches_widen_mirrored_langevin_s_steps():
     """One step from a point: variance 2h + h^2 Var[N]. Red with: counts not scaled."""
     n, h, start = np.array([60, 25, 15]), 0.02, np.array([60.0, 25.0, 15.0])
-    draws = simplex.sample(n, alpha=0.5, algo="smld", step_size=h, minibatch=5, samples=1,
-                           chains=50_000, start=start, seed=1)  # fmt: skip
+    draws = simplex.sample(
+        n,
+        alpha=0.5,
+        algo="smld",
+        step_size=h,
+        minibatch=5,
+        samples=1,
+        chains=50_000,
+        start=start,
+        seed=1,
+    )
     y = draws.log_omega[0, :, 0] - draws.log_omega[0, :, 2]
     mean = np.log(4.0) + h * (60.5 - 101.5 * 0.6)
     assert abs(z_mean(y, mean)) < Z

@@ -1,4 +1,7 @@
-"""F of the simplex samplers: mirrored Langevin, exact and approximate. A topic is a replicate."""
+"""Mirrored Langevin, exact and approximate. A topic is a replicate.
+
+Hsieh et al. (2018); docs/mathematics.md, "Mirrored Langevin".
+"""
 
 import numpy as np
 import pytest
@@ -8,7 +11,8 @@ from scipy import stats
 
 from pysgrld.core import core, padded
 from pysgrld.samplers import SAMPLERS
-from pysgrld.types import Block, Key, Statistics
+from pysgrld.samplers.protocol import Counts
+from pysgrld.types import Block, Key
 
 pytestmark = pytest.mark.statistical
 
@@ -20,36 +24,36 @@ class Topics:
     """K topics, from unnormalised ``g`` (V,) or (V, K)."""
 
     def __init__(self, g=PHI, *, topics=100_000, algo="smld", eta=ETA):
-        self.k, self.sampler = topics, SAMPLERS[algo]
+        self.k, self.algo = topics, algo
         self.block = Block("phi", "simplex", (len(g), topics), eta, 0, 0.0)
         wide = core.zeros(len(g), padded(topics), "float32")
         wide[:, :topics] = np.reshape(g, (len(g), -1))
-        self.rows_state = {"g": wide, "sums": wide.sum(axis=0, dtype=np.float64)}
-        self.state = self.sampler.begin(self.rows_state, self.block)
+        rows = {"g": wide, "sums": wide.sum(axis=0, dtype=np.float64)}
+        self.warm = SAMPLERS[algo].restored(self.block, rows, 1, settled=False)
+        self.state = self.warm.settle()
 
     def set_y(self, y):
         """Dual coordinates (V,) of all topics, whatever the sums are."""
-        self.state["y"][:, : self.k] = np.asarray(y)[:, None]
+        self.state.y[:, : self.k] = np.asarray(y)[:, None]
         log = np.logaddexp.reduce(y)
-        if self.sampler.name == "smld-approx":
+        if self.algo == "smld-approx":
             log = np.log(np.maximum(1 + np.asarray(y), 1e-8).sum())
-        self.state["log_sums"][: self.k] = log
+        self.state.log_sums[: self.k] = log
 
     def step(self, counts, h, t=0, *, rows=None, factor=1.0):
-        rows = np.arange(len(self.state["y"])) if rows is None else rows
+        rows = np.arange(len(self.state.y)) if rows is None else rows
         wide = np.zeros((len(rows), padded(self.k)), np.int64)
         wide[:, : self.k] = np.asarray(counts)[:, None]
-        found = Statistics(np.asarray(rows, np.int32), wide, factor)
-        self.state = self.sampler.step(Key(1, 0, t), self.state, found, self.block, h, 1)
+        found = Counts(np.asarray(rows, np.int32), wide, factor)
+        self.state.step(Key(1, 0, t), found, h)
 
     @property
     def y(self):
-        return self.state["y"][:, : self.k].astype(np.float64)
+        return self.state.y[:, : self.k].astype(np.float64)
 
     @property
     def phi(self):
-        found = self.sampler.rows(self.state, None, self.block, 1)[:, : self.k]
-        return found.astype(np.float64)
+        return self.state.rows()[:, : self.k].astype(np.float64)
 
 
 def test_the_gradient_is_that_of_the_potential():
@@ -114,12 +118,12 @@ def test_beginning_leaves_phi_as_it_is(algo):
     """Rows of the warm-up and the dual coordinates made of them are the same topics."""
     g = np.random.default_rng(1).gamma(0.5, size=(50, 20)) + 1e-4
     topics = Topics(g, topics=20, algo=algo)
-    before = topics.sampler.rows(topics.rows_state, None, topics.block, 1)
-    after = topics.sampler.rows(topics.state, None, topics.block, 1)
+    before = topics.warm.rows()
+    after = topics.state.rows()
     # 1 + y has seven decimals
     atol = 1e-7 if algo == "smld-approx" else 1e-12
     np.testing.assert_allclose(after, before, rtol=2e-5, atol=atol)
-    some = topics.sampler.rows(topics.state, np.array([49, 3], np.int32), topics.block, 1)
+    some = topics.state.rows(np.array([49, 3], np.int32))
     assert some.tolist() == after[[49, 3]].tolist()
 
 
@@ -130,8 +134,8 @@ def test_phi_sums_to_one_after_steps_and_pads_stay_zero(algo):
     for t in range(10):
         topics.step(np.arange(130) % 7, 1e-3, t)
     np.testing.assert_allclose(topics.phi.sum(axis=0), 1.0, rtol=1e-5)
-    assert not topics.state["y"][:, 20:].any()
-    assert not topics.state["y"][-1].any()
+    assert not topics.state.y[:, 20:].any()
+    assert not topics.state.y[-1].any()
 
 
 @pytest.mark.parametrize("far", [800.0, 1600.0, -800.0, -1600.0])
@@ -143,8 +147,8 @@ def test_dual_coordinates_beyond_the_exponent_s_range_stay_finite(far):
     start = topics.y[:, 0]
     np.testing.assert_allclose(topics.phi[:, 0], primal(y[:3]), rtol=1e-5, atol=1e-29)
     topics.step(COUNTS, h)
-    assert np.isfinite(topics.state["y"]).all()
-    assert np.isfinite(topics.state["log_sums"]).all()
+    assert np.isfinite(topics.state.y).all()
+    assert np.isfinite(topics.state.log_sums).all()
     np.testing.assert_allclose(topics.phi.sum(axis=0), 1.0, rtol=1e-5)
     mean = start[:3] - h * gradient(start[:3], A)
     for i in range(3):
@@ -152,8 +156,9 @@ def test_dual_coordinates_beyond_the_exponent_s_range_stay_finite(far):
 
 
 def test_approximate_step_has_the_formula_s_mean_and_variance():
-    """F.5: max(1e-8, 1 + y) for exp(y); y itself is not clipped. Red with: .9 for 1; 1e-3 for 1e-8;
-    noise variance 2.1 h.
+    """Read max(1e-8, 1 + y) for exp(y); y itself is not clipped (Hsieh et al., section 5.2.2).
+
+    Red with: .9 for 1; 1e-3 for 1e-8; noise variance 2.1 h.
     """
     h, topics = 0.01, Topics(algo="smld-approx")
     y = np.array([1.5, -0.2, -3.0, 0.0])

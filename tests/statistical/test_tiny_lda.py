@@ -1,13 +1,18 @@
-"""I.2: every exact sampler reproduces a posterior that is summed over all 512 assignments."""
+"""Every exact sampler reproduces a posterior that is summed over all 512 assignments.
+
+docs/mathematics.md, "Nine tokens".
+"""
 
 import numpy as np
 import pytest
 from oracles import tiny_lda
 from oracles.judge import Z, z_mean
 from oracles.tiny_lda import ALPHA, DOCUMENTS, ETA, HELD_OUT, WORD
-from statistical.chains import Corpora, full_batch
+from statistical.chains import Corpora, full_batch, state_of
 
-from pysgrld.samplers import SAMPLERS, _state, gibbs, scir
+from pysgrld.samplers.simplex.gibbs import Conjugate
+from pysgrld.samplers.simplex.scir import Cir
+from pysgrld.samplers.simplex.sgrld import Langevin
 from pysgrld.types import Key
 
 pytestmark = pytest.mark.statistical
@@ -46,22 +51,17 @@ def test_enumeration_gives_the_fixtures_of_words():
     np.testing.assert_allclose(EXACT["predictive"], PREDICTIVE, atol=1e-8)
 
 
-def run(
-    form, sampler_step, h, iterations, burn_in, *, refresh, alpha=ALPHA, eta=ETA, seed=1, **how
-):
+def run(form, kind, h, iterations, burn_in, *, refresh, alpha=ALPHA, eta=ETA, seed=1, **how):
     """Means over each of 400 chains: {function: (copies, ...)}."""
     corpora = Corpora(np.tile(WORD, (COPIES, 1)), [len(d) for d in DOCUMENTS], 4, alpha)
-    block = corpora.block(eta)
-    start = _state.start_log if form == "log" else _state.start_rows
-    state = start(Key(seed, 0, 0), block, 1)
+    state = state_of(form, kind, Key(seed, 0, 0), corpora.block(eta))
     total: dict[str, np.ndarray] = {}
     for t in range(iterations):
-        state = full_batch(corpora, sampler_step, state, block, h, Key(seed, 0, t), refresh=refresh,
-                           **how)  # fmt: skip
+        full_batch(corpora, state, h, Key(seed, 0, t), refresh=refresh, **how)
         if t < burn_in:
             continue
         z = corpora.topics()
-        phi = corpora.per_copy(_state.rows(state, None, block, 1))
+        phi = corpora.per_copy(state.rows())
         found = {name: f.astype(float) for name, f in tiny_lda.coassigned(z).items()}
         found["sum phi_k0^2"] = (phi[:, :, 0] ** 2).sum(axis=1)
         found["sum phi_k2^2"] = (phi[:, :, 2] ** 2).sum(axis=1)
@@ -115,7 +115,7 @@ def test_blocked_gibbs_has_the_exact_posterior(form):
     """Red with: alpha doubled; a token not removed before it is drawn; topics of tokens not
     kept; alpha and eta exchanged; eta/2 (rows), 1.2 eta (log).
     """
-    judge(run(form, gibbs.step, 1.0, 1250, 50, refresh=False))
+    judge(run(form, Conjugate, 1.0, 1250, 50, refresh=False))
 
 
 @pytest.mark.parametrize("h", [0.1, 0.5, 2.0])
@@ -123,14 +123,14 @@ def test_scir_with_refreshed_scale_has_the_exact_posterior(h):
     """Red with: no refresh; alpha doubled; a token not removed; topics of tokens not kept; 1.2
     eta; counts times 0.9.
     """
-    judge(run("log", scir.step, h, 700 if h < 0.2 else 600, 100, refresh=True))
+    judge(run("log", Cir, h, 700 if h < 0.2 else 600, 100, refresh=True))
 
 
 @pytest.mark.parametrize("h", [0.1, 0.5])
 @pytest.mark.parametrize("form", ["rows", "log"])
 def test_scir_as_published_differs_by_no_more_than_a_hundredth(form, h):
     """Red with: alpha doubled; a token not removed; topics of tokens not kept; eta/2 (rows)."""
-    found = run(form, scir.step, h, 700, 100, refresh=False)
+    found = run(form, Cir, h, 700, 100, refresh=False)
     assert max(differences(found).values()) < 0.01
 
 
@@ -138,6 +138,5 @@ def test_sgrld_with_small_steps_is_within_two_hundredths():
     """Red with: noise variance h g for 2 h g; drift 2h; eta - 1; alpha doubled; a token not
     removed.
     """
-    found = run("rows", SAMPLERS["sgrld"].step, 0.005, 2400, 800, refresh=False, sweeps=3,
-                rao_blackwell=True)  # fmt: skip
+    found = run("rows", Langevin, 0.005, 2400, 800, refresh=False, sweeps=3, rao_blackwell=True)
     assert max(differences(found).values()) < 0.02, differences(found)

@@ -1,4 +1,7 @@
-"""C.2 to C.4: TLASGR and TLFSGR. A topic (column) is a replicate; a call moves all of them."""
+"""TLASGR and TLFSGR. A topic (column) is a replicate; a call moves all of them.
+
+Cong et al. (2017), eq. 13 to 15 and 18; docs/mathematics.md, "TLASGR and TLFSGR".
+"""
 
 import numpy as np
 import pytest
@@ -7,8 +10,9 @@ from oracles.judge import KS, Z, ks_two, z_mean, z_variance
 
 from pysgrld.core import core, padded
 from pysgrld.samplers import SAMPLERS
+from pysgrld.samplers.protocol import Counts
 from pysgrld.schedule import RUNNING
-from pysgrld.types import Block, Key, Statistics
+from pysgrld.types import Block, Key
 
 pytestmark = pytest.mark.statistical
 
@@ -21,25 +25,24 @@ class Topics:
     """K topics that all start at ``phi``, with counts of their own or the same ones."""
 
     def __init__(self, phi=PHI, *, topics=50_000, algo="tlasgr", eta=ETA):
-        self.k, self.sampler = topics, SAMPLERS[algo]
+        self.k = topics
         self.block = Block("phi", "simplex", (len(phi), topics), eta, 0, 0.0)
         g = core.zeros(len(phi), padded(topics), "float32")
         g[:, :topics] = np.reshape(phi, (len(phi), -1))
-        state = {"g": g, "sums": g.sum(axis=0, dtype=np.float64)}
-        self.state = self.sampler.begin(state, self.block)
+        rows = {"g": g, "sums": g.sum(axis=0, dtype=np.float64)}
+        self.state = SAMPLERS[algo].restored(self.block, rows, 1, settled=False).settle()
 
     def step(self, counts, h, t=0, *, rows=None, factor=1.0, level=0.0):
         """Counts (V,) of all topics, or (V, K)."""
-        rows = np.arange(len(self.state["g"])) if rows is None else rows
+        rows = np.arange(len(self.state.g)) if rows is None else rows
         wide = np.zeros((len(rows), padded(self.k)), np.int64)
         wide[:, : self.k] = counts if np.ndim(counts) != 1 else np.asarray(counts)[:, None]
-        found = Statistics(np.asarray(rows, np.int32), wide, factor, level)
-        self.state = self.sampler.step(Key(1, 0, t), self.state, found, self.block, h, 1)
+        found = Counts(np.asarray(rows, np.int32), wide, factor, level)
+        self.state.step(Key(1, 0, t), found, h)
 
     @property
     def phi(self):
-        found = self.sampler.rows(self.state, None, self.block, 1)[:, : self.k]
-        return found.astype(np.float64)
+        return self.state.rows()[:, : self.k].astype(np.float64)
 
 
 def drawn(h, steps=4):
@@ -53,7 +56,7 @@ def drawn(h, steps=4):
 
 
 def test_one_step_has_the_mean_and_covariance_of_the_formula():
-    """H.4: phi + eps/M (a - A phi) and 2 eps/M (diag phi - phi phi'); 8 is the first estimate.
+    """Eq. 14: phi + eps/M (a - A phi) and 2 eps/M (diag phi - phi phi'); 8 is the first estimate.
 
     Red with: noise variance eps, or 2.1 eps; eta left out; |x| for |u| (no projection).
     """
@@ -71,9 +74,11 @@ def test_one_step_has_the_mean_and_covariance_of_the_formula():
 
 @pytest.mark.parametrize(
     ("eps", "z", "after"),
-    [(0.02, (1, -1, 2, 0.5), (0.42216165, 0.24016288, 0.13651893, 0.20115653)),
-     (0.5, (1, -1, -2, 0.5), (0.59202378, 0.08601853, 0.11591499, 0.20604270))],
-)  # fmt: skip
+    [
+        (0.02, (1, -1, 2, 0.5), (0.42216165, 0.24016288, 0.13651893, 0.20115653)),
+        (0.5, (1, -1, -2, 0.5), (0.59202378, 0.08601853, 0.11591499, 0.20604270)),
+    ],
+)
 def test_the_oracle_s_step_is_the_fixture_s(eps, z, after):
     found = deep.tlasgr(PHI[:, None], A[:, None], eps / 8, np.array(z)[:, None])
     assert found[:, 0] == pytest.approx(after, abs=5e-9)
@@ -101,9 +106,9 @@ def test_topics_sum_to_one_and_the_kernel_keeps_their_sums(h):
     for t in range(20):
         topics.step(COUNTS, h, t)
     state = topics.state
-    assert (state["g"][:, :1000] >= 0).all()
+    assert (state.g[:, :1000] >= 0).all()
     np.testing.assert_allclose(topics.phi.sum(axis=0), 1.0, rtol=1e-6)
-    np.testing.assert_allclose(state["sums"], state["g"].sum(axis=0, dtype=float), rtol=1e-6)
+    np.testing.assert_allclose(state.sums, state.g.sum(axis=0, dtype=float), rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +116,7 @@ def test_topics_sum_to_one_and_the_kernel_keeps_their_sums(h):
     [(0.1, 200, 0.0537, -3.67), (0.02, 600, 0.0436, -4.14), (0.005, 3000, 0.0395, -4.47)],
 )
 def test_stationary_bias_is_that_of_the_table(eps, steps, mean, log):
-    """C.2: full batch, M = 8; the word without counts has mean .0326 and E log = -5.67 exactly.
+    """Full batch, M = 8; the word without counts has mean .0326 and E log = -5.67 exactly.
 
     Where there are counts the mean is within 3%, at .1, and the variance within 3%.
 
@@ -146,11 +151,11 @@ def test_running_m_is_the_first_estimate_then_a_weighted_mean_of_each_topic():
         counts[0], counts[1] = 2 * n, 2 * n
         topics.step(counts, 0.01, t, rows=[1, 3], factor=0.25)
         if t == 0:
-            assert topics.state["m"] == pytest.approx(first)
+            assert topics.state.m == pytest.approx(first)
     w1, w2 = 0.5 * (22 / 21) ** -0.7, 0.5 * (23 / 21) ** -0.7
     assert (RUNNING(1), RUNNING(2)) == pytest.approx((w1, w2))
     after = (1 - w2) * ((1 - w1) * first + w1 * second) + w2 * third
-    assert topics.state["m"] == pytest.approx(after)
+    assert topics.state.m == pytest.approx(after)
 
 
 def test_m_is_updated_before_it_is_used():
@@ -192,7 +197,7 @@ def test_tlfsgr_moves_all_topics_by_one_scale():
     topics.step(np.array([1, 1, 1, 1]), 1e-12, level=20.0)
     topics.step(COUNTS, 0.1, 1, level=50.0)
     w = 0.5 * (22 / 21) ** -0.7
-    assert topics.state["m"] == pytest.approx([(1 - w) * 20 + w * 50])
+    assert topics.state.m == pytest.approx([(1 - w) * 20 + w * 50])
     like_the_oracle(topics.phi, PHI, A, 0.1 / ((1 - w) * 20 + w * 50))
 
 
@@ -201,7 +206,7 @@ def test_noise_of_neighbouring_cells_is_uncorrelated_and_so_are_its_squares(lag)
     """Topics share a vector or a radius; 112 apart are words, 64 of them a block."""
     v, k, pace = 4000, 112, 1e-6
     topics = Topics(np.full(v, 1 / v), topics=k, eta=1.0)
-    topics.state["m"][:], topics.state["updates"][:] = v, 1  # h / max(m, v eta) is the pace
+    topics.state.m[:], topics.state.updates[:] = v, 1  # h / max(m, v eta) is the pace
     topics.step(0, pace * v, rows=[])
     z = (topics.phi.reshape(-1) * v - 1) / np.sqrt(2 * pace * v)
     assert abs(z_mean(z[lag:] * z[:-lag], 0.0)) < Z

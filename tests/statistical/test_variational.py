@@ -1,4 +1,7 @@
-"""Variational baselines (I.9): against double precision, the bound, scikit-learn, and Gibbs."""
+"""Variational baselines: against double precision, the bound, scikit-learn, and Gibbs.
+
+docs/mathematics.md, "Variational Bayes".
+"""
 
 import numpy as np
 import pytest
@@ -8,9 +11,14 @@ from scipy.special import digamma
 from sklearn.decomposition import LatentDirichletAllocation
 
 from pysgrld.core import core, padded
-from pysgrld.models import lda, lda_mean_field
-from pysgrld.samplers import SAMPLERS, dirichlet
-from pysgrld.types import UNIT, WEIGHTS, Block, Documents, Key, Minibatch, Scored
+from pysgrld.draws import WEIGHTS
+from pysgrld.evaluate import Visiting
+from pysgrld.models.lda import mean_field
+from pysgrld.models.lda.mean_field import MeanFieldDocuments
+from pysgrld.models.lda.reader import GibbsReader, MeanFieldReader
+from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.simplex.variational import Dirichlets
+from pysgrld.types import UNIT, Block, Documents, Key, Minibatch, Scored
 
 V, K, D, ALPHA, ETA = 60, 7, 40, 0.15, 0.05
 NO_KEY = Key(1, 0, 0)
@@ -21,8 +29,12 @@ def table(seed=1, documents=D):
     rng = np.random.default_rng(seed)
     topics = rng.dirichlet(np.full(V, 0.1), K)
     theta = rng.dirichlet(np.full(K, 0.2), documents)
-    return np.array([rng.multinomial(n, t @ topics) for n, t in
-                     zip(rng.integers(5, 200, documents), theta, strict=True)])  # fmt: skip
+    return np.array(
+        [
+            rng.multinomial(n, t @ topics)
+            for n, t in zip(rng.integers(5, 200, documents), theta, strict=True)
+        ]
+    )
 
 
 def minibatch(counts, scale=1.0):
@@ -42,18 +54,16 @@ def state_of(lam):
     k, v = lam.shape
     g = core.zeros(v, padded(k), "float32")
     g[:, :k] = lam.T
-    return {"g": g, "sums": g.sum(axis=0, dtype=np.float64)}
+    block = Block("phi", "simplex", (v, k), ETA, 0, 0.0)
+    return Dirichlets(block, 1, g=g, sums=g.sum(axis=0, dtype=np.float64))
 
 
 def lam_of(state, k=K):
-    return state["g"][:, :k].T.astype(np.float64)
+    return state.g[:, :k].T.astype(np.float64)
 
 
-def local(passes, alpha=ALPHA, k=K):
-    return lda_mean_field.Local(k, alpha, passes, 1, core.Workspace())
-
-
-BLOCK = Block("phi", "simplex", (V, K), ETA, 0, 0.0)
+def fitted(passes, alpha=ALPHA, k=K, threads=1):
+    return MeanFieldDocuments(topics=k, alpha=alpha, sweeps=passes, threads=threads)
 
 
 def start(seed=2):
@@ -62,13 +72,13 @@ def start(seed=2):
 
 def test_start_is_gamma_100_of_mean_one():
     """Red with: shape 10; not divided by the shape."""
-    state = dirichlet.init(NO_KEY, Block("phi", "simplex", (4000, 20), ETA, 0, 1e9), 1)
-    lam = state["g"][:, :20].astype(np.float64)
+    state = Dirichlets.start(NO_KEY, Block("phi", "simplex", (4000, 20), ETA, 0, 1e9), 1)
+    lam = state.g[:, :20].astype(np.float64)
     assert lam.mean() == pytest.approx(1.0, abs=0.002)
     assert lam.std() == pytest.approx(0.1, abs=0.002)
     assert ((lam - 1) ** 3).mean() / lam.std() ** 3 == pytest.approx(0.2, abs=0.04)
-    np.testing.assert_allclose(state["sums"][:20], lam.sum(axis=0), rtol=1e-9)
-    assert (state["g"][:, 20:] == 0).all()
+    np.testing.assert_allclose(state.sums[:20], lam.sum(axis=0), rtol=1e-9)
+    assert (state.g[:, 20:] == 0).all()
 
 
 @pytest.mark.parametrize("lowest", [1e-3, 0.05, 5.0])
@@ -76,7 +86,7 @@ def test_weights_are_exponentials_of_expected_logarithms(isa, lowest):
     """Up to a factor for each word. Red with: rows normalised over words; psi of the sum left out."""
     rng = np.random.default_rng(3)
     lam = lowest + rng.gamma(0.2, 500.0, (K, V)) * (rng.random((K, V)) < 0.5)
-    found = dirichlet.weights(state_of(lam), None, BLOCK, 1)
+    found = state_of(lam).weights()
     assert (found[:, K:] == 0).all()
     lam = lam.astype(np.float32).astype(np.float64)
     expected = (digamma(lam) - digamma(lam.sum(axis=1, keepdims=True))).T
@@ -93,10 +103,10 @@ def test_documents_are_those_of_double_precision(isa, passes):
     """Red with: exp(psi(gamma)) of the gamma before the last pass in the counts; alpha doubled."""
     counts, lam = table(), start()
     batch = minibatch(counts)
-    weights = dirichlet.weights(state_of(lam), None, BLOCK, 1)
+    weights = state_of(lam).weights()
     documents = Documents(batch.indptr, batch.indices, batch.counts)
-    gamma, found = lda_mean_field.fit(weights, documents, local(passes), want_words=True)
-    wanted, words = variational.fit(lam, counts, ALPHA, passes, lda_mean_field.TOLERANCE)
+    gamma, found = fitted(passes).fit(weights, documents, want_words=True)
+    wanted, words = variational.fit(lam, counts, ALPHA, passes, mean_field.TOLERANCE)
     if passes < 100:  # else one may stop a pass before the other
         np.testing.assert_allclose(gamma[:, :K], wanted, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(gamma[:, :K], wanted, atol=0.5)
@@ -108,19 +118,18 @@ def test_documents_are_those_of_double_precision(isa, passes):
 def test_counts_are_those_of_all_tokens_and_threads_do_not_matter():
     """sum Lamhat = K V eta + (D/B) tokens. Red with: D/B left out."""
     counts, state = table(), state_of(start())
-    weights = dirichlet.weights(state, None, BLOCK, 1)
+    weights = state.weights()
     batch = minibatch(counts, scale=3.0)
     found = [
-        lda_mean_field.step(NO_KEY, {WEIGHTS: weights}, batch, local(20)._replace(threads=n))["phi"]
-        for n in (1, 2, 7)
+        fitted(20, threads=n).visit(NO_KEY, {WEIGHTS: weights}, batch)["phi"] for n in (1, 2, 7)
     ]
     kept = [f.counts.copy() for f in found]
     assert (kept[0] == kept[1]).all()
     assert (kept[0] == kept[2]).all()
-    state = SAMPLERS["ovb"].step(NO_KEY, state, found[0], BLOCK, 1.0, 1)
+    state.step(NO_KEY, found[0], 1.0)
     wanted = K * V * ETA + 3.0 * counts.sum()
     assert lam_of(state).sum() == pytest.approx(wanted, rel=1e-5)
-    assert state["sums"].sum() == pytest.approx(wanted, rel=1e-5)
+    assert state.sums.sum() == pytest.approx(wanted, rel=1e-5)
 
 
 @pytest.mark.parametrize("often", [127, 128, 5000, 3_000_000])
@@ -128,8 +137,8 @@ def test_a_word_that_occurs_often_is_counted_whole(often):
     """Red with: 128 occurrences added as 32-bit integers of 2^-24, which they are too large for."""
     counts = np.zeros((1, V), np.int64)
     counts[0, [3, 7]] = often, 2
-    weights = dirichlet.weights(state_of(start()), None, BLOCK, 1)
-    found = lda_mean_field.step(NO_KEY, {WEIGHTS: weights}, minibatch(counts), local(20))["phi"]
+    weights = state_of(start()).weights()
+    found = fitted(20).visit(NO_KEY, {WEIGHTS: weights}, minibatch(counts))["phi"]
     np.testing.assert_allclose(found.counts[[3, 7]].sum(axis=1) / UNIT, [often, 2], rtol=1e-5)
 
 
@@ -137,9 +146,10 @@ def test_a_word_that_occurs_often_is_counted_whole(often):
 def test_a_step_goes_the_weight_s_share_of_the_way(rho):
     """Red with: rho for -log(1 - rho) in the kernel's exponential."""
     lam, batch = start(), minibatch(table())
-    weights = dirichlet.weights(state_of(lam), None, BLOCK, 1)
-    statistics = lda_mean_field.step(NO_KEY, {WEIGHTS: weights}, batch, local(20))["phi"]
-    state = SAMPLERS["ovb"].step(NO_KEY, state_of(lam), statistics, BLOCK, rho, 1)
+    weights = state_of(lam).weights()
+    statistics = fitted(20).visit(NO_KEY, {WEIGHTS: weights}, batch)["phi"]
+    state = state_of(lam)
+    state.step(NO_KEY, statistics, rho)
     counts = statistics.counts[:, :K].T * statistics.factor
     np.testing.assert_allclose(
         lam_of(state), (1 - rho) * lam + rho * (ETA + counts), rtol=1e-5, atol=1e-6
@@ -157,18 +167,26 @@ def test_the_bound_never_decreases():
     documents = Documents(batch.indptr, batch.indices, batch.counts)
     state, gamma = state_of(lam), core.zeros(D, padded(K), "float32")
     gamma[:, :K] = 1.0
-    bounds, way = [], local(1)
+    bounds, work = [], core.Workspace()
     for _ in range(150):
-        weights = dirichlet.weights(state, None, BLOCK, 1)
+        weights = state.weights()
         found = core.documents_mean_field(
-            weights=weights, topics=K, indptr=documents.indptr, indices=documents.indices,
-            counts=documents.counts, alpha=ALPHA, sweeps=1, tolerance=0.0, gamma=gamma,
-            work=way.work, threads=1,
-        )  # fmt: skip
+            weights=weights,
+            topics=K,
+            indptr=documents.indptr,
+            indices=documents.indices,
+            counts=documents.counts,
+            alpha=ALPHA,
+            sweeps=1,
+            tolerance=0.0,
+            gamma=gamma,
+            work=work,
+            threads=1,
+        )
         wide = gamma[:, :K].astype(np.float64)
         bounds.append(variational.bound(lam_of(state), wide, counts, ALPHA, ETA))
-        statistics = lda_mean_field.Statistics(batch.words, found, 1.0 / UNIT)
-        state = SAMPLERS["ovb"].step(NO_KEY, state, statistics, BLOCK, 1.0, 1)
+        statistics = Counts(batch.words, found, 1.0 / UNIT)
+        state.step(NO_KEY, statistics, 1.0)
         bounds.append(variational.bound(lam_of(state), wide, counts, ALPHA, ETA))
     rise = np.diff(bounds) / np.abs(bounds[1:])
     assert rise.min() > -1e-9, rise.min()
@@ -182,23 +200,26 @@ SMOOTH = 1.0
 def fit_sklearn(counts, way, **how):
     """Scikit-learn's lambda, and what it started from."""
     model = LatentDirichletAllocation(
-        K, doc_topic_prior=SMOOTH, topic_word_prior=ETA, mean_change_tol=1e-6, max_doc_update_iter=1000,
-        random_state=4, **how,
-    )  # fmt: skip
+        K,
+        doc_topic_prior=SMOOTH,
+        topic_word_prior=ETA,
+        mean_change_tol=1e-6,
+        max_doc_update_iter=1000,
+        random_state=4,
+        **how,
+    )
     begin = np.random.RandomState(4).gamma(100.0, 0.01, (K, V))
     way(model, counts)
     return model.components_, begin
 
 
 def own(begin, minibatches, rhos, monkeypatch):
-    monkeypatch.setattr(lda_mean_field, "TOLERANCE", 1e-6)
+    monkeypatch.setattr(mean_field, "TOLERANCE", 1e-6)
     state = state_of(begin)
     for batch, rho in zip(minibatches, rhos, strict=True):
-        weights = dirichlet.weights(state, None, BLOCK, 1)
-        statistics = lda_mean_field.step(NO_KEY, {WEIGHTS: weights}, batch, local(1000, SMOOTH))[
-            "phi"
-        ]
-        state = SAMPLERS["ovb"].step(NO_KEY, state, statistics, BLOCK, rho, 1)
+        weights = state.weights()
+        statistics = fitted(1000, SMOOTH).visit(NO_KEY, {WEIGHTS: weights}, batch)["phi"]
+        state.step(NO_KEY, statistics, rho)
     return lam_of(state)
 
 
@@ -230,24 +251,27 @@ def test_online_variational_bayes_is_scikit_learn_s(monkeypatch):
 
 
 def test_predictions_are_products_of_means():
-    """(D.5). Red with: gamma fitted by phi for the weights; weights for phi in the product."""
+    """Patterson and Teh (2013), eq. 16.
+
+    Red with: gamma fitted by phi for the weights; weights for phi in the product.
+    """
     counts, lam = table(), start()
     batch = minibatch(counts)
     state = state_of(lam)
-    parts = {
-        "phi": SAMPLERS["ovb"].rows(state, None, BLOCK, 1),
-        WEIGHTS: dirichlet.weights(state, None, BLOCK, 1),
-    }
+    parts = {"phi": state.rows(), WEIGHTS: state.weights()}
     documents = Documents(batch.indptr, batch.indices, batch.counts)
-    reader = lda_mean_field.Reader({"topics": K, "alpha": ALPHA}, documents, np.arange(D), 1)
-    scored = Scored(np.arange(0, 3 * D + 1, 3), np.tile([0, 7, 59], D).astype(np.int32),
-                    np.ones(3 * D, np.int32))  # fmt: skip
-    p = reader.predict(NO_KEY, parts, None, 50, 25, scored, go_on=False)
+    reader = MeanFieldReader(K, ALPHA, documents, 1)
+    scored = Scored(
+        np.arange(0, 3 * D + 1, 3),
+        np.tile([0, 7, 59], D).astype(np.int32),
+        np.ones(3 * D, np.int32),
+    )
+    p = reader.predict(NO_KEY, parts, scored, Visiting.AFRESH)
     gamma, _ = variational.fit(lam, counts, ALPHA, 100, 1e-3)
     theta = gamma / gamma.sum(axis=1, keepdims=True)
     wanted = theta @ (lam / lam.sum(axis=1, keepdims=True))[:, [0, 7, 59]]
     np.testing.assert_allclose(p.reshape(D, 3), wanted, rtol=0.02, atol=1e-6)
-    found = reader.theta(NO_KEY, parts, None, 50, 25, 0)
+    found = reader.theta(NO_KEY, parts, Visiting.NEW)
     np.testing.assert_allclose(found, theta, atol=0.01)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
 
@@ -262,14 +286,14 @@ def test_hybrid_documents_with_sure_topics_are_gibbs_documents_of_those_topics()
     batch = minibatch(copies)
     phi = np.random.default_rng(5).dirichlet(np.full(V, 0.3), K) + 1e-4
     phi /= phi.sum(axis=1, keepdims=True)
-    own_weights = dirichlet.weights(state_of(1e6 * phi), None, BLOCK, 1)
+    own_weights = state_of(1e6 * phi).weights()
     plain = core.zeros(V, padded(K), "float32")
     plain[:, :K] = phi.T
     found = []
     for seed, parts in ((1, {WEIGHTS: own_weights}), (2, {"phi": plain})):
         documents = Documents(batch.indptr, batch.indices, batch.counts)
-        reader = lda.Reader({"topics": K, "alpha": ALPHA}, documents, np.arange(3000), 1)
-        found.append(reader.theta(Key(seed, 0, 0), parts, core.Purpose.infer, 20, 1, 0))
+        reader = GibbsReader(K, ALPHA, documents, np.arange(3000), 1)
+        found.append(reader.theta(Key(seed, 0, 0), parts, Visiting.NEW))
     worst = [z_two(a, b) for a, b in zip(found[0].T, found[1].T, strict=True)]
     assert max(map(abs, worst)) < Z, worst
 
@@ -278,7 +302,7 @@ def test_a_topic_of_little_mass_weighs_less_than_its_mean_says():
     """Weights are not normalised over words: an unsure topic's sum is below 1."""
     lam = np.full((K, V), 0.2)
     lam[0] = 2000.0
-    found = dirichlet.weights(state_of(lam), None, BLOCK, 1)[:, :K]
+    found = state_of(lam).weights()[:, :K]
     expected = np.exp(digamma(0.2) - digamma(V * 0.2)) / np.exp(
         digamma(2000.0) - digamma(V * 2000.0)
     )

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from pysgrld.corpus import bzip2 as bzip2_module
-from pysgrld.corpus.bzip2 import Ahead, _with_checksum
-from pysgrld.corpus.decompress import DamagedError, blocks
+from pysgrld.corpus.bzip2 import ParallelBzip2, _with_checksum
+from pysgrld.corpus.decompress import DamagedStreamError, blocks
 
 RANDOM = random.Random(5)
 WORDS = ["".join(RANDOM.choices("etaoinshrdlu", k=RANDOM.randint(2, 9))) for _ in range(3000)]
@@ -40,7 +40,7 @@ def outcome(data: bytes, threads: int, size: int | None = None) -> tuple[bytes, 
         for piece in pieces(data, threads, size):
             assert 0 < len(piece) <= 2**20
             found.append(piece)
-    except DamagedError as error:
+    except DamagedStreamError as error:
         return b"".join(found), str(error)
     return b"".join(found), ""
 
@@ -49,13 +49,13 @@ def outcome(data: bytes, threads: int, size: int | None = None) -> tuple[bytes, 
 def resumed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Bits from which one decompressor went on, in the middle of a member."""
     places: list[int] = []
-    right = Ahead._resumed
+    right = ParallelBzip2._resumed
 
-    def spy(self: Ahead, header: bytes, at: int, checksum: int, given: int) -> object:
+    def spy(self: ParallelBzip2, header: bytes, at: int, checksum: int, given: int) -> object:
         places.append(at)
         return right(self, header, at, checksum, given)
 
-    monkeypatch.setattr(Ahead, "_resumed", spy)
+    monkeypatch.setattr(ParallelBzip2, "_resumed", spy)
     return places
 
 
@@ -128,9 +128,9 @@ def test_marks_that_are_none_and_marks_that_are_missed_change_nothing(
     whole = (SIX + SIX, SIX[:-3], bz2.compress(bytes(10**7) + TEXT, 1))
     right_ones = [outcome(data, 1) for data in whole]
     chance = random.Random(seed)
-    right = Ahead._search
+    right = ParallelBzip2._search
 
-    def wrong(self: Ahead) -> None:
+    def wrong(self: ParallelBzip2) -> None:
         right(self)
         if chance.random() < 0.3 and len(self._marks) > 2:
             self._marks.pop(chance.choice(list(self._marks)[1:]))
@@ -140,7 +140,7 @@ def test_marks_that_are_none_and_marks_that_are_missed_change_nothing(
             self._marks.setdefault(first + chance.randrange(1, 400_000), kind)
             self._marks = dict(sorted(self._marks.items()))
 
-    monkeypatch.setattr(Ahead, "_search", wrong)
+    monkeypatch.setattr(ParallelBzip2, "_search", wrong)
     assert [outcome(data, threads, 50_000) for data in whole] == right_ones
     assert resumed
 

@@ -10,7 +10,8 @@ import pytest
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.formats import Context, mediawiki
 from pysgrld.corpus.formats.wikinames import is_redirect
-from pysgrld.corpus.stream import Bad, Stream
+from pysgrld.corpus.lines import Lines
+from pysgrld.corpus.policy import BadDocuments
 from pysgrld.errors import CorpusError
 
 DATA = Path(__file__).parents[1] / "data"
@@ -31,16 +32,16 @@ class Reading:
 
     def __init__(self, path: Path, *, keep_empty: bool = False, skip: bool = False, **options):
         self.log: list[str] = []
-        self.bad = Bad(skip)
+        self.bad = BadDocuments(skip)
         chosen = CorpusOptions(**options)
         context = Context(chosen, self.bad, keep_empty, lambda _: None, self.log.append)
         self.raw: list[str] = []
         self.prose: list[str] = []
         self.lines: list[int] = []
         self.batches = 0
-        with Stream(path, chosen.max_line) as stream:
-            assert mediawiki.sniff(stream.head, stream.name)
-            for texts in mediawiki.read(stream, context):
+        with Lines(path, chosen.max_line) as source:
+            assert mediawiki.sniff(source.head, source.name)
+            for texts in mediawiki.read(source, context):
                 self.batches += 1
                 self.raw += [text.decode() for text in texts.documents]
                 self.prose += [text.decode() for text in texts.clean(texts.documents)]
@@ -69,10 +70,7 @@ def test_the_oldest_format_has_its_namespaces_from_titles_and_redirects_from_tex
 def test_a_new_format_says_what_a_page_is_and_what_its_namespaces_are_called():
     """Red with: names of namespaces not taken from the dump; models not looked at."""
     found = Reading(DATA / "wiki-0.11.xml")
-    assert found.prose == [
-        "Käse ist ein Milchprodukt.\n\nSiehe Molkereien",
-        "Käse reiben",
-    ]
+    assert found.prose == ["Käse ist ein Milchprodukt.\n\nSiehe Molkereien", "Käse reiben"]
     assert found.log[-1].endswith(
         "5 pages: 2 articles; left out 1 redirects, 2 of other namespaces, 0 empty"
     )

@@ -11,12 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pysgrld.corpus import (
-    CorpusOptions,
-    corpus_name,
-    inputs_record,
-    open_corpus,
-)
+from pysgrld.corpus import CorpusOptions, corpus_name, open_corpus
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
 
 DATA = Path(__file__).parents[1] / "data"
@@ -135,36 +130,6 @@ def test_a_corpus_is_called_after_its_file(path, name):
     assert corpus_name([path]) == name
 
 
-def test_the_record_of_an_input_changes_with_its_content_and_not_with_time(tmp_path):
-    path = tmp_path / "x.txt"
-    path.write_bytes(b"a b" * 10**6)
-    before = inputs_record([str(path)])
-    os.utime(path, (0, 0))
-    assert inputs_record([str(path)]) == before
-    path.write_bytes(b"a b" * (10**6 - 1) + b"a c")
-    assert inputs_record([str(path)]) != before
-
-
-def test_the_record_of_counts_changes_with_the_vocabulary_beside_them(tmp_path):
-    for name in ("docword.tiny.txt", "vocab.tiny.txt"):
-        shutil.copy(DATA / name, tmp_path / name)
-    before = inputs_record([str(tmp_path / "docword.tiny.txt")])
-    (tmp_path / "vocab.tiny.txt").write_text("b\nc\nw\nn\nz\n")
-    assert inputs_record([str(tmp_path / "docword.tiny.txt")]) != before
-
-
-def test_the_record_of_a_folder_holds_every_file(tmp_path):
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "x.txt").write_text("x")
-    (tmp_path / "y.txt").write_text("y")
-    record = inputs_record([str(tmp_path)])
-    assert [file["name"] for file in record[0]["files"]] == ["a/x.txt", "y.txt"]
-
-
-def test_the_record_of_standard_input_is_its_name():
-    assert inputs_record(["-"]) == [{"name": "-"}]
-
-
 def test_a_named_pipe_is_read_once(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -177,7 +142,7 @@ def test_a_named_pipe_is_read_once(tmp_path):
 
 
 def test_options_are_declared_without_importing_numpy():
-    code = "import sys, pysgrld.corpus.options; assert 'numpy' not in sys.modules"
+    code = "import sys, pysgrld.corpus.reading; assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.corpus.ahead import ahead, mapped
-from pysgrld.corpus.matched import matched_documents
-from pysgrld.corpus.once import Once
+from pysgrld.corpus.known_words import matched_documents
 from pysgrld.corpus.open import NOTE_EVERY
-from pysgrld.corpus.reader import read
+from pysgrld.corpus.prefetch import map_in_order, run_ahead
+from pysgrld.corpus.single_pass import Once
+from pysgrld.corpus.steps import read
 from pysgrld.errors import CorpusError, Interrupted
 from pysgrld.types import Documents
 
@@ -40,7 +40,7 @@ def test_items_come_in_order_and_at_most_so_many_are_taken_ahead():
             taken.append(i)
             yield i
 
-    steps = ahead(items(), 3, nothing)
+    steps = run_ahead(items(), 3, nothing)
     assert next(steps) == 0
     deadline = time.monotonic() + 5
     while len(taken) < 5 and time.monotonic() < deadline:
@@ -58,7 +58,7 @@ def test_an_error_comes_after_the_items_before_it():
         yield 2
         raise ValueError("third")
 
-    steps = ahead(items(), 8, nothing)
+    steps = run_ahead(items(), 8, nothing)
     assert [next(steps), next(steps)] == [1, 2]
     with pytest.raises(ValueError, match="third"):
         next(steps)
@@ -80,7 +80,7 @@ def test_whoever_waits_can_stop_and_the_iterator_is_closed():
         raise Interrupted("enough")
 
     with pytest.raises(Interrupted, match="enough"):
-        next(ahead(items(), 1, impatient))
+        next(run_ahead(items(), 1, impatient))
     go.set()
     assert closed.wait(5)
 
@@ -93,7 +93,7 @@ def test_results_come_in_the_order_of_their_items(workers):
         time.sleep(0.002 * (i % 3))
         return i * i
 
-    assert list(mapped(slow, iter(range(40)), workers, nothing)) == [i * i for i in range(40)]
+    assert list(map_in_order(slow, iter(range(40)), workers, nothing)) == [i * i for i in range(40)]
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -103,7 +103,7 @@ def test_an_error_of_a_worker_comes_at_its_item(workers):
             raise CorpusError("seven", "x", 7)
         return i
 
-    results = mapped(fail, iter(range(20)), workers, nothing)
+    results = map_in_order(fail, iter(range(20)), workers, nothing)
     assert [next(results) for _ in range(7)] == list(range(7))
     with pytest.raises(CorpusError, match="x:7: seven"):
         next(results)
@@ -118,7 +118,7 @@ def test_a_result_does_not_wait_for_the_next_item():
         more.wait(10)
         yield 2
 
-    results = mapped(str, items(), 3, nothing)
+    results = map_in_order(str, items(), 3, nothing)
     assert next(results) == "1"
     assert not more.is_set()
     more.set()
@@ -200,9 +200,14 @@ def test_a_reading_that_is_stopped_again_and_again_ends_in_the_same_corpus(
         starts += 1
         try:
             found = open_corpus(
-                large, options, store=tmp_path / "s", threads=1 + starts % 2, resumable=True,
-                notify=Stopper(starts), log=said.append,
-            )  # fmt: skip
+                large,
+                options,
+                store=tmp_path / "s",
+                threads=1 + starts % 2,
+                resumable=True,
+                notify=Stopper(starts),
+                log=said.append,
+            )
             break
         except Interrupted:
             assert not (tmp_path / "s").exists()
@@ -288,9 +293,14 @@ def test_a_corpus_read_once_is_its_head_and_then_the_others(large, tmp_path):
     """Red with: the head's last document taken twice; documents without words handed out."""
     head = open_corpus(large[:1], CorpusOptions(), store=tmp_path / "head")  # 9,000 documents
     once = Once(
-        large, CorpusOptions(), 9000, store=tmp_path / "once", threads=2,
-        notify=lambda p: None, log=lambda line: None,
-    )  # fmt: skip
+        large,
+        CorpusOptions(),
+        9000,
+        store=tmp_path / "once",
+        threads=2,
+        notify=lambda p: None,
+        log=lambda line: None,
+    )
     assert once.corpus.fingerprint == head.fingerprint
     parts = []
     while len(part := once.take(997)):
@@ -298,9 +308,13 @@ def test_a_corpus_read_once_is_its_head_and_then_the_others(large, tmp_path):
     assert [len(part) for part in parts[:-1]] == [997] * (len(parts) - 1)
     once.close()
     blocks = matched_documents(
-        large[1:], CorpusOptions(), head.vocabulary, threads=1, notify=lambda p: None,
+        large[1:],
+        CorpusOptions(),
+        head.vocabulary,
+        threads=1,
+        notify=lambda p: None,
         log=lambda line: None,
-    )  # fmt: skip
+    )
     others = joined(blocks)
     assert same(joined(parts), others.take(np.flatnonzero(np.diff(others.indptr))))
 
@@ -310,9 +324,14 @@ def test_a_head_may_end_in_the_middle_of_a_file_of_counts(tmp_path):
     counts = str(DATA / "docword.tiny.txt")
     whole = open_corpus([counts], CorpusOptions(), store=tmp_path / "whole")
     once = Once(
-        [counts], CorpusOptions(), 2, store=tmp_path / "once", threads=1,
-        notify=lambda p: None, log=lambda line: None,
-    )  # fmt: skip
+        [counts],
+        CorpusOptions(),
+        2,
+        store=tmp_path / "once",
+        threads=1,
+        notify=lambda p: None,
+        log=lambda line: None,
+    )
     assert once.corpus.documents == 2
     rest = once.take(100)
     assert same(rest, whole.take(np.arange(2, whole.documents)))
@@ -320,9 +339,14 @@ def test_a_head_may_end_in_the_middle_of_a_file_of_counts(tmp_path):
 
 def test_the_vocabulary_of_a_stream_is_that_of_its_head(large, tmp_path):
     once = Once(
-        large, CorpusOptions(), 500, store=tmp_path / "once", threads=1,
-        notify=lambda p: None, log=lambda line: None,
-    )  # fmt: skip
+        large,
+        CorpusOptions(),
+        500,
+        store=tmp_path / "once",
+        threads=1,
+        notify=lambda p: None,
+        log=lambda line: None,
+    )
     once.close()
     meta = json.loads((tmp_path / "once" / "meta.json").read_text())
     assert meta["provenance"]["documents_read"] == 500

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysgrld.corpus import Corpus, CorpusOptions, inputs_record, open_corpus
+from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.formats import npz, rows, sorting
 from pysgrld.errors import CorpusError
 
@@ -128,13 +128,6 @@ def test_standard_input_and_a_given_vocabulary_do_as_well(write, standard_input,
     assert found(open_corpus(["-"], options, store=tmp_path / "s")) == ROWS
 
 
-def test_the_identity_of_counts_holds_the_vocabulary_beside_them(write):
-    path = write("x.mtx", SPELLINGS["x.mtx"][0])
-    before = inputs_record([str(path)])
-    (path.parent / "vocab.x.txt").write_text("p\nq\nr\ns\n")
-    assert inputs_record([str(path)]) != before
-
-
 # -- SVMlight: where ids begin ------------------------------------------------------------------
 
 
@@ -191,7 +184,7 @@ def test_a_matrix_by_columns_is_sorted_however_small_the_runs(write, monkeypatch
 
 def test_a_matrix_that_falls_out_of_order_late_says_where(write, monkeypatch):
     monkeypatch.setattr("pysgrld.corpus.formats.matrix_market.RUN", 4)
-    for name in ("decompress.STEP", "stream.HEAD"):
+    for name in ("decompress.STEP", "lines.HEAD"):
         monkeypatch.setattr(f"pysgrld.corpus.{name}", 16)
     text = BANNER + "5 4 6\n1 2 1\n2 1 1\n3 1 1\n4 1 1\n5 1 1\n1 1 1\n"
     with pytest.raises(CorpusError, match=r"x.mtx:8: document 1 after document 5"):

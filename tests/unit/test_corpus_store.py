@@ -246,6 +246,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path):
 
 def test_what_a_killed_process_left_is_removed(tmp_path):
     (tmp_path / ".s.tmp" / "read").mkdir(parents=True)
+    (tmp_path / ".s.tmp" / write_module.MARKER).touch()
     (tmp_path / ".s.tmp" / "read" / "indptr.npy").write_bytes(b"half")
     open_corpus([str(DATA / "tiny.txt")], CorpusOptions(), store=tmp_path / "s")
     assert [path.name for path in tmp_path.iterdir()] == ["s"]

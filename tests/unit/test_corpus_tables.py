@@ -170,7 +170,7 @@ def test_a_quote_that_is_never_closed_takes_no_more_than_the_limit_in_memory(wri
     from pysgrld.corpus.formats import delimited
 
     seen = 0
-    real = delimited._Lines.__next__
+    real = delimited._RecordLines.__next__
 
     def spy(self):
         nonlocal seen
@@ -178,7 +178,7 @@ def test_a_quote_that_is_never_closed_takes_no_more_than_the_limit_in_memory(wri
         seen = max(seen, self.size + sum(map(len, self.ready)))
         return line
 
-    monkeypatch.setattr(delimited._Lines, "__next__", spy)
+    monkeypatch.setattr(delimited._RecordLines, "__next__", spy)
     monkeypatch.setattr("pysgrld.corpus.decompress.STEP", 4096)
     path = write("x.csv", 'text\n"aa\n' + "bb cc\n" * 200_000)
     corpus = read(path, max_line=10_000, on_bad_document="skip")

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import pysgrld.estimators
-import pysgrld.simplex
+import pysgrld.estimators.deep_lda
+import pysgrld.estimators.lda
+import pysgrld.simplex.categories
+import pysgrld.simplex.dynamics
 from pysgrld import LDA
 from pysgrld.errors import NotFittedError, OutputError
-from pysgrld.matrices import as_documents
+from pysgrld.estimators.matrices import as_documents
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +31,19 @@ def fitted(counts):
     return LDA(n_components=3, max_iter=300, random_state=3).fit(counts)
 
 
-@pytest.mark.parametrize("module", [pysgrld.estimators, pysgrld.simplex])
+@pytest.mark.parametrize(
+    "module",
+    [
+        pysgrld.estimators.lda,
+        pysgrld.estimators.deep_lda,
+        pysgrld.simplex.categories,
+        pysgrld.simplex.dynamics,
+    ],
+)
 def test_examples_in_docstrings_are_true(module):
-    assert doctest.testmod(module).failed == 0
+    found = doctest.testmod(module)
+    assert found.attempted
+    assert found.failed == 0
 
 
 @pytest.mark.parametrize("algo", ["scir", "sgrld", "gibbs", "cgs", "ovb", "hsvg"])
@@ -40,6 +52,19 @@ def test_every_sampler_finds_topics_with_disjoint_words(algo, counts):
     mass = lda.components_.reshape(3, 3, 8).sum(axis=2)
     assert sorted(mass.argmax(axis=1)) == [0, 1, 2]
     assert (mass.max(axis=1) > 0.95).all()
+
+
+def test_partial_fit_goes_on_after_fit(counts):
+    """Red with: the number of documents seen, which only the first `partial_fit` had set."""
+    lda = LDA(n_components=3, max_iter=5, holdout=0).fit(counts)
+    assert lda.partial_fit(counts[:10]).n_iter_ == 6
+
+
+def test_partial_fit_refuses_what_needs_the_whole_corpus_after_fit_too(counts):
+    """Red with: a check before the first iteration only."""
+    lda = LDA(n_components=3, algo="gibbs", max_iter=5, holdout=0).fit(counts)
+    with pytest.raises(ValueError, match="needs the whole corpus"):
+        lda.partial_fit(counts[:10])
 
 
 def test_rows_of_components_and_of_transform_sum_to_one(fitted, counts):

@@ -1,4 +1,7 @@
-"""Document-completion perplexity: the invariants of I.7, and enumeration on tiny documents."""
+"""Document-completion perplexity: what is known exactly, and enumeration on tiny documents.
+
+docs/mathematics.md, "Document completion".
+"""
 
 import math
 
@@ -10,6 +13,7 @@ from oracles.judge import Z
 
 from pysgrld.core import core, padded
 from pysgrld.evaluate import Completion, HeldOut, pair, split
+from pysgrld.models.lda.reader import LdaReaders
 from pysgrld.types import Documents, Key
 
 V, K = 12, 5
@@ -40,8 +44,7 @@ def topics(seed=0, v=V, k=K):
 
 
 def completion(held_out, k=K, alpha=0.2, threads=1):
-    options = {"model": "lda", "topics": k, "alpha": alpha}
-    return Completion(held_out, options, threads)
+    return Completion(held_out, LdaReaders(k, alpha), threads)
 
 
 def key(step=0):
@@ -106,9 +109,9 @@ def test_averaged_perplexity_is_at_most_the_geometric_mean_of_point_perplexities
 def test_point_does_not_touch_the_average(held_out):
     c = completion(held_out)
     c.update(key(), {"phi": topics()[c.words]})
-    before = {name: a.copy() for name, a in c.state().items()}
+    before = {name: a.copy() for name, a in c.arrays().items()}
     c.point(key(1), {"phi": topics(1)[c.words]})
-    assert all(np.array_equal(before[name], a) for name, a in c.state().items())
+    assert all(np.array_equal(before[name], a) for name, a in c.arrays().items())
 
 
 def test_average_before_the_first_sample_is_nan(held_out):
@@ -131,7 +134,7 @@ def test_held_out_tokens_do_not_influence_the_proportions(held_out):
     a, b = completion(held_out), completion(held_out._replace(held_out=only))
     a.update(key(), {"phi": phi[a.words]})
     b.update(key(), {"phi": phi[b.words]})
-    assert a.state()["mean"][scored.indptr[:-1]].tolist() == b.state()["mean"].tolist()
+    assert a.arrays()["mean"][scored.indptr[:-1]].tolist() == b.arrays()["mean"].tolist()
 
 
 def test_permuting_documents_permutes_the_probabilities(held_out):
@@ -153,7 +156,7 @@ def test_permuting_documents_permutes_the_probabilities(held_out):
     a, b = completion(held_out), completion(other)
     phi = topics()[a.words]
     assert b.update(key(), {"phi": phi}) == pytest.approx(a.update(key(), {"phi": phi}), rel=1e-13)
-    assert sorted(a.state()["mean"]) == sorted(b.state()["mean"])
+    assert sorted(a.arrays()["mean"]) == sorted(b.arrays()["mean"])
 
 
 def test_permuting_topics_moves_the_score_by_sampling_noise_only(held_out):
@@ -182,7 +185,7 @@ def test_restored_average_goes_on_exactly(held_out):
         expected = whole.update(key(t), {"phi": topics(t)[whole.words]})
     for t in range(3):
         first.update(key(t), {"phi": topics(t)[first.words]})
-    second.restore({name: a.copy() for name, a in first.state().items()})
+    second.restore({name: a.copy() for name, a in first.arrays().items()})
     for t in range(3, 6):
         got = second.update(key(t), {"phi": topics(t)[second.words]})
     assert got == expected
@@ -214,7 +217,7 @@ def test_word_in_no_topic_scores_the_floor_and_stays_finite(held_out):
 
 @pytest.mark.parametrize("average", ["update", "point"])
 def test_proportions_are_those_of_enumeration_with_burn_in_left_out(average):
-    """20,000 copies of a document of three tokens against K^3 assignments (I.7).
+    """20,000 copies of a document of three tokens against K^3 assignments.
 
     Red with: alpha + 0.05; K alpha left out of the denominator; a token not removed; for the
     average, the first sweeps collected in place of the last; words of the held-out part observed.
@@ -227,13 +230,16 @@ def test_proportions_are_those_of_enumeration_with_burn_in_left_out(average):
         np.tile(np.array([0, 1], np.int32), copies),
         np.tile(np.array([2, 1], np.int32), copies),
     )
-    scored = Documents(4 * np.arange(copies + 1), np.tile(np.arange(4, dtype=np.int32), copies),
-                       np.ones(4 * copies, np.int32))  # fmt: skip
+    scored = Documents(
+        4 * np.arange(copies + 1),
+        np.tile(np.arange(4, dtype=np.int32), copies),
+        np.ones(4 * copies, np.int32),
+    )
     c = completion(pair(observed, scored), k=k, alpha=0.2)
     expected = phi[:, :k].astype(float) @ theta_hat(phi[:, :k].astype(float), [0, 0, 1], 0.2)
     if average == "update":
         c.update(key(), {"phi": phi})
-        p = c.state()["mean"].reshape(copies, 4)
+        p = c.arrays()["mean"].reshape(copies, 4)
         z = (p.mean(axis=0) - expected) / (p.std(axis=0) / math.sqrt(copies))
         assert np.abs(z).max() < Z
     else:

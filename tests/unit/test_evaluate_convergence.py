@@ -36,8 +36,17 @@ def chains(kind, c, n):
     return x
 
 
-KINDS = ("independent", "slow", "alternating", "walks", "ties", "two values", "apart",
-         "other spreads", "trend")  # fmt: skip
+KINDS = (
+    "independent",
+    "slow",
+    "alternating",
+    "walks",
+    "ties",
+    "two values",
+    "apart",
+    "other spreads",
+    "trend",
+)
 
 
 def of_arviz(x):

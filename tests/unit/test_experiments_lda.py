@@ -6,16 +6,10 @@ import numpy as np
 import pytest
 
 from pysgrld.errors import MissingInputError, UsageError
-from pysgrld.experiments import (
-    lda_runs,
-    scir_lda,
-    sgrld_nips,
-    sgrld_wikipedia,
-    smld_lda,
-)
-from pysgrld.experiments.curves import FIRST, Curve, Point, cost, train_row
-from pysgrld.experiments.frame import Setting
-from pysgrld.experiments.lda_runs import Plan, Row
+from pysgrld.experiments import corpora, lda_runs, scir_lda, sgrld_nips, sgrld_wikipedia, smld_lda
+from pysgrld.experiments.curves import FIRST, Curve, CurvePoint, cost, train_row
+from pysgrld.experiments.frame import ExperimentSetting, matching
+from pysgrld.experiments.lda_runs import Length, TrainingRow
 
 
 class Silent:
@@ -41,12 +35,12 @@ def folder(tmp_path):
 
 
 def setting(folder=None, **how):
-    return Setting(folder, folder, **how)
+    return ExperimentSetting(folder, **how)
 
 
 def test_test_documents_are_split_and_never_trained_on(folder):
     """Red with: parts exchanged; a tenth observed."""
-    data = lda_runs.read_parts(folder, 0.9, setting(folder), Silent())
+    data = corpora.read_parts(folder, 0.9, setting(folder), Silent())
     assert (len(data.train), data.words, len(data.held_out.observed)) == (50, 30, 20)
     observed, held = data.held_out.observed.tokens, data.held_out.held_out.tokens
     assert 0.07 < held / (observed + held) < 0.13
@@ -55,7 +49,7 @@ def test_test_documents_are_split_and_never_trained_on(folder):
 def test_documents_that_are_split_themselves_are_trained_on_by_their_first_part(folder):
     """Red with: the whole document trained on."""
     for path in (folder / "docword.x.train.txt", folder):
-        data = lda_runs.read_split(path, 0.8, setting(folder), Silent())
+        data = corpora.read_split(path, 0.8, setting(folder), Silent())
         assert data.train is data.held_out.observed
         held = data.held_out.held_out.tokens
         assert 0.15 < held / (held + data.train.tokens) < 0.25
@@ -66,27 +60,27 @@ def test_documents_that_are_split_themselves_are_trained_on_by_their_first_part(
 
 def test_what_is_missing_is_named(tmp_path):
     with pytest.raises(MissingInputError, match=r"docword\.NAME\.train\.txt"):
-        lda_runs.read_parts(tmp_path, 0.9, setting(tmp_path), Silent())
+        corpora.read_parts(tmp_path, 0.9, setting(tmp_path), Silent())
     with pytest.raises(MissingInputError, match=r"no docword\.NAME\.txt"):
-        lda_runs.read_split(tmp_path, 0.9, setting(tmp_path), Silent())
+        corpora.read_split(tmp_path, 0.9, setting(tmp_path), Silent())
 
 
 def test_rows_that_do_not_exist_are_refused():
-    assert lda_runs.matching(["a", "b1", "b2"], ("b*", "a")) == ["a", "b1", "b2"]
+    assert matching(["a", "b1", "b2"], ("b*", "a")) == ["a", "b1", "b2"]
     with pytest.raises(UsageError, match="--rows c: there is no such row; there are a, b"):
-        lda_runs.matching(["a", "b"], ("c",))
+        matching(["a", "b"], ("c",))
 
 
 @pytest.mark.parametrize("module", [scir_lda, sgrld_nips, sgrld_wikipedia, smld_lda])
 def test_every_row_resolves_to_options_of_its_own_and_runs(folder, module):
     """A second of each would be too long: a few milliseconds."""
-    data = lda_runs.read_parts(folder, 0.9, setting(folder), Silent())
+    data = corpora.read_parts(folder, 0.9, setting(folder), Silent())
     names = [row.name for row in module.ROWS]
     assert len(set(names)) == len(names)
     for row in module.ROWS:
         given = row.given | ({"sweeps": 2} if row.given.get("sweeps", 0) > 10 else {})
-        task = lda_runs.task(row._replace(given=given), 3, data, Plan(seconds=1e-9))
-        assert task.options["seed"] == 3
+        task = lda_runs.task(row._replace(given=given), 3, data, Length(seconds=1e-9))
+        assert task.options.seed == 3
         found = train_row(task, lambda part: None)
         assert found.fault == ""
         assert [p.iteration for p in found.points] == [1]
@@ -95,9 +89,9 @@ def test_every_row_resolves_to_options_of_its_own_and_runs(folder, module):
 
 def test_rows_that_end_by_the_clock_cost_the_same_and_are_looked_at_by_it(folder):
     """Red with: marks of iterations, which come by the thousand."""
-    data = lda_runs.read_parts(folder, 0.9, setting(folder), Silent())
-    row = Row("ovb", {"algo": "ovb", "topics": 3})
-    task = lda_runs.task(row, 0, data, Plan(seconds=0.5))
+    data = corpora.read_parts(folder, 0.9, setting(folder), Silent())
+    row = TrainingRow("ovb", {"algo": "ovb", "topics": 3})
+    task = lda_runs.task(row, 0, data, Length(seconds=0.5))
     assert cost(task) == 0.5
     found = train_row(task, lambda part: None)
     times = [p.seconds for p in found.points]
@@ -109,18 +103,23 @@ def test_rows_that_end_by_the_clock_cost_the_same_and_are_looked_at_by_it(folder
 
 
 def curve(name, seed, perplexity, samples=5, fault=""):
-    return Curve(name, seed, [Point(9, 1.0, 900.0, math.nan, perplexity, samples)], fault)
+    return Curve(name, seed, [CurvePoint(9, 1.0, 900.0, math.nan, perplexity, samples)], fault)
 
 
 def test_rows_without_samples_are_scored_by_their_topics(folder):
     """Red with: nan for a variational row; a diverged one counted in."""
-    data = lda_runs.read_parts(folder, 0.9, setting(folder), Silent())
-    rows = [Row(n, {"algo": "scir", "topics": 3, "minibatch": 10}) for n in ("a", "b", "c", "d")]
-    tasks = [lda_runs.task(row, 0, data, Plan(iterations=9)) for row in rows]
+    data = corpora.read_parts(folder, 0.9, setting(folder), Silent())
+    rows = [
+        TrainingRow(n, {"algo": "scir", "topics": 3, "minibatch": 10}) for n in ("a", "b", "c", "d")
+    ]
+    tasks = [lda_runs.task(row, 0, data, Length(iterations=9)) for row in rows]
     curves = [
-        curve("a", 0, 700.0), curve("a", 1, 710.0), curve("a", 2, 1.0, fault="not finite"),
-        curve("b", 0, math.nan, samples=0), curve("c", 0, 1.0, fault="not finite"),
-    ]  # fmt: skip
+        curve("a", 0, 700.0),
+        curve("a", 1, 710.0),
+        curve("a", 2, 1.0, fault="not finite"),
+        curve("b", 0, math.nan, samples=0),
+        curve("c", 0, 1.0, fault="not finite"),
+    ]
     a, b, c = lda_runs.lines(rows, curves, tasks)
     assert a == ("a", 705.0, 900.0, 5, 9, 90, 1.0, 2, pytest.approx(7.0710678))
     assert b[:2] == ("b", 900.0)
@@ -130,18 +129,20 @@ def test_rows_without_samples_are_scored_by_their_topics(folder):
 
 def test_findings_follow_the_numbers():
     """Red with: an order that is written down and not looked at."""
-    assert "as the paper has it" in sgrld_wikipedia.say(
-        {"sgrld-2013": 900.0, "hsvg-2012": 950.0, "ovb-2010": 990.0}
-    )[0]  # fmt: skip
-    assert "the paper: sgrld, hsvg, ovb" in sgrld_wikipedia.say(
-        {"sgrld-2013": 980.0, "hsvg-2012": 950.0, "ovb-2010": 990.0}
-    )[0]  # fmt: skip
+    assert (
+        "as the paper has it"
+        in sgrld_wikipedia.say({"sgrld-2013": 900.0, "hsvg-2012": 950.0, "ovb-2010": 990.0})[0]
+    )
+    assert (
+        "the paper: sgrld, hsvg, ovb"
+        in sgrld_wikipedia.say({"sgrld-2013": 980.0, "hsvg-2012": 950.0, "ovb-2010": 990.0})[0]
+    )
     assert sgrld_nips.say({"cgs": 9.0, "ovb-1": 12.0, "ovb-5": 11.0}) == [
         "best of each: cgs 9 < ovb-5 11"
     ]
     assert scir_lda.say({"scir": 9.0, "sgrld": 8.0}) == [
         "with one prior SCIR is not lower: 9 against 8 of SGRLD"
     ]
-    assert smld_lda.say({"sgrld": 9.0, "smld": 12.0, "smld-approx 1": 10.0, "smld-approx 0.1": 8.0}) == [
-        "smld-approx 0.1 at 8 is below SGRLD at 9", "exact SMLD ends at 12",
-    ]  # fmt: skip
+    assert smld_lda.say(
+        {"sgrld": 9.0, "smld": 12.0, "smld-approx 1": 10.0, "smld-approx 0.1": 8.0}
+    ) == ["smld-approx 0.1 at 8 is below SGRLD at 9", "exact SMLD ends at 12"]

@@ -29,10 +29,22 @@ def collapsed(topics, /, **changed):
     token_ptr = tokens(given)
     z = np.full(token_ptr[-1], -1, np.int32)
     arguments = {
-        "rows": WORDS, "topics": topics, "doc_ids": np.arange(len(LENGTHS)), "alpha": 0.1,
-        "eta": 0.05, "words": WORDS + 4, "sweeps": 3, "seed": 1, "chain": 0, "step": 0, "z": z,
-        "token_ptr": token_ptr, "work": core.Workspace(), "threads": 2, **given,
-    } | changed  # fmt: skip
+        "rows": WORDS,
+        "topics": topics,
+        "doc_ids": np.arange(len(LENGTHS)),
+        "alpha": 0.1,
+        "eta": 0.05,
+        "words": WORDS + 4,
+        "sweeps": 3,
+        "seed": 1,
+        "chain": 0,
+        "step": 0,
+        "z": z,
+        "token_ptr": token_ptr,
+        "work": core.Workspace(),
+        "threads": 2,
+        **given,
+    } | changed
     return core.documents_collapsed(**arguments), arguments["z"], given
 
 
@@ -49,7 +61,7 @@ def test_collapsed_counts_are_those_of_the_topics(isa, topics):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"alpha": 0.0}, "alpha, eta"),
+        ({"alpha": 0.0}, "alpha"),
         ({"sweeps": 0}, "sweeps"),
         ({"words": WORDS - 1}, "words"),
         ({"rows": 3}, "is not a row"),
@@ -71,9 +83,16 @@ def mean_field(topics, /, **changed):
     gamma = core.zeros(len(LENGTHS), padded(topics), "float32")
     gamma[:, :topics] = 1.0
     arguments = {
-        "weights": weights, "topics": topics, "alpha": 0.2, "sweeps": 5, "tolerance": 1e-3,
-        "gamma": gamma, "work": core.Workspace(), "threads": 2, **given,
-    } | changed  # fmt: skip
+        "weights": weights,
+        "topics": topics,
+        "alpha": 0.2,
+        "sweeps": 5,
+        "tolerance": 1e-3,
+        "gamma": gamma,
+        "work": core.Workspace(),
+        "threads": 2,
+        **given,
+    } | changed
     return core.documents_mean_field(**arguments), arguments["gamma"], given
 
 
@@ -111,10 +130,17 @@ def mixture(components, /, **changed):
     log_weight = np.full(padded(components), -np.inf, np.float32)
     log_weight[:components] = -np.arange(components, dtype=np.float32)
     arguments = {
-        "log_phi": log_phi, "log_weight": log_weight, "components": components,
-        "doc_ids": np.arange(len(LENGTHS)), "slice": np.full(len(LENGTHS), -0.5, np.float32),
-        "seed": 1, "chain": 0, "step": 0, "threads": 2, **given,
-    } | changed  # fmt: skip
+        "log_phi": log_phi,
+        "log_weight": log_weight,
+        "components": components,
+        "doc_ids": np.arange(len(LENGTHS)),
+        "slice": np.full(len(LENGTHS), -0.5, np.float32),
+        "seed": 1,
+        "chain": 0,
+        "step": 0,
+        "threads": 2,
+        **given,
+    } | changed
     return core.documents_mixture(**arguments)
 
 
@@ -145,6 +171,13 @@ def test_weights_and_starts_refuse_other_shapes():
         core.dirichlet_weights(g=g, sums=np.ones(3), topics=3, rows=None, threads=1)
     with pytest.raises(ValueError, match="must be positive"):
         core.dirichlet_start(
-            g=g, sums=sums, topics=3, shape=0.0, seed=1, chain=0, stream=0, work=core.Workspace(),
+            g=g,
+            sums=sums,
+            topics=3,
+            shape=0.0,
+            seed=1,
+            chain=0,
+            stream=0,
+            work=core.Workspace(),
             threads=1,
-        )  # fmt: skip
+        )

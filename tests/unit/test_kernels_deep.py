@@ -24,23 +24,39 @@ def arguments(layers=(40, 17, 3), v=30, documents=25, seed=0, **more):
     start = np.concatenate([np.arange(s) < k for s, k in zip(sizes, layers, strict=True)])
     r = np.where(np.arange(sizes[-1]) < layers[-1], 0.3, 0)
     return {
-        "phi": phi, "topics": list(layers), "r": r.astype(np.float32),
+        "phi": phi,
+        "topics": list(layers),
+        "r": r.astype(np.float32),
         "start": start.astype(np.float32),
         "indptr": np.concatenate(([0], np.cumsum((x > 0).sum(axis=1)))),
-        "indices": np.nonzero(x)[1].astype(np.int32), "counts": x[x > 0].astype(np.int32),
-        "doc_ids": np.arange(documents) + 2**33, "a0": 0.01, "b0": 0.01, "e0": 1.0, "f0": 1.0,
-        "link": "counts", "sweeps": 6, "kept": 4, "held": 1, "rao_blackwell": False, "seed": 3,
-        "chain": 1, "step": 2, "purpose": core.Purpose.test, "work": core.Workspace(),
+        "indices": np.nonzero(x)[1].astype(np.int32),
+        "counts": x[x > 0].astype(np.int32),
+        "doc_ids": np.arange(documents) + 2**33,
+        "a0": 0.01,
+        "b0": 0.01,
+        "e0": 1.0,
+        "f0": 1.0,
+        "link": "counts",
+        "sweeps": 6,
+        "kept": 4,
+        "held": 1,
+        "rao_blackwell": False,
+        "seed": 3,
+        "chain": 1,
+        "step": 2,
+        "purpose": core.Purpose.test,
+        "work": core.Workspace(),
         "threads": 1,
-    } | more  # fmt: skip
+    } | more
 
 
 def state(call):
     n, wide = len(call["doc_ids"]), len(call["start"])
     return {
-        "theta": np.zeros((n, wide), np.float32), "rates": np.zeros((n, len(call["phi"]) + 1)),
+        "theta": np.zeros((n, wide), np.float32),
+        "rates": np.zeros((n, len(call["phi"]) + 1)),
         "totals": np.zeros((n, wide), np.float32),
-    }  # fmt: skip
+    }
 
 
 def run(call, **changes):
@@ -89,9 +105,11 @@ def test_a_document_does_not_depend_on_those_beside_it():
     core.documents_deep(**call, **alone)
     begin, end = call["indptr"][7], call["indptr"][8]
     one = call | {
-        "indptr": np.array([0, end - begin]), "indices": call["indices"][begin:end],
-        "counts": call["counts"][begin:end], "doc_ids": call["doc_ids"][7:8],
-    }  # fmt: skip
+        "indptr": np.array([0, end - begin]),
+        "indices": call["indices"][begin:end],
+        "counts": call["counts"][begin:end],
+        "doc_ids": call["doc_ids"][7:8],
+    }
     kept = {name: np.zeros_like(a[:1]) for name, a in alone.items()}
     core.documents_deep(**one, **kept)
     for name, array in kept.items():
@@ -114,10 +132,15 @@ def test_rows_that_no_document_has_are_zero(rao_blackwell):
     call = arguments(v=31, rao_blackwell=rao_blackwell)
     call["phi"][0] = np.concatenate([call["phi"][0], call["phi"][0][:2]])
     core.documents_deep(**call)  # leaves its counts in the workspace
-    words, *_ = core.documents_deep(**call | {
-        "indptr": np.array([0, 1]), "indices": np.array([4], np.int32),
-        "counts": np.array([2], np.int32), "doc_ids": np.array([1]),
-    })  # fmt: skip
+    words, *_ = core.documents_deep(
+        **call
+        | {
+            "indptr": np.array([0, 1]),
+            "indices": np.array([4], np.int32),
+            "counts": np.array([2], np.int32),
+            "doc_ids": np.array([1]),
+        }
+    )
     assert np.flatnonzero(words.any(axis=1)).tolist() == [4]
 
 
@@ -145,9 +168,11 @@ def test_pads_stay_zero_and_counts_are_conserved():
 
 def test_no_documents_are_no_counts():
     call = arguments() | {
-        "indptr": np.zeros(1, np.int64), "indices": np.zeros(0, np.int32),
-        "counts": np.zeros(0, np.int32), "doc_ids": np.zeros(0, np.int64),
-    }  # fmt: skip
+        "indptr": np.zeros(1, np.int64),
+        "indices": np.zeros(0, np.int32),
+        "counts": np.zeros(0, np.int32),
+        "doc_ids": np.zeros(0, np.int64),
+    }
     words, above, tables, q, _ = core.documents_deep(**call)
     assert not words.any()
     assert not any(a.any() for a in above)
@@ -174,7 +199,7 @@ WRONG = {
     "theta, rates: both or neither": {"theta": np.zeros((25, 96), np.float32)},
     "theta": {"theta": np.zeros((25, 64), np.float32), "rates": np.zeros((25, 4))},
     "rates": {"theta": np.zeros((25, 96), np.float32), "rates": np.zeros((25, 3))},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("message", WRONG)
@@ -206,9 +231,20 @@ def step_of(kernel, v, k, seed=0, **more):
     counts = np.zeros((len(touched), padded(k)), np.int64)
     counts[:, :k] = rng.poisson(3, (len(touched), k))
     totals = counts.sum(axis=0)[:k] * 0.5 + 0.1 * v
-    how = {"topics": k, "eta": 0.1, "rows": touched, "counts": counts, "factor": 0.5,
-           "totals": totals, "seed": 1, "chain": 0, "step": 4, "stream": 8,
-           "work": core.Workspace(), "threads": 1}  # fmt: skip
+    how = {
+        "topics": k,
+        "eta": 0.1,
+        "rows": touched,
+        "counts": counts,
+        "factor": 0.5,
+        "totals": totals,
+        "seed": 1,
+        "chain": 0,
+        "step": 4,
+        "stream": 8,
+        "work": core.Workspace(),
+        "threads": 1,
+    }
     g = rows(rng.gamma(0.3, size=(v, k)) + 1e-6)
     if kernel == "tlasgr":
         found = {"g": g, "sums": g.sum(axis=0, dtype=np.float64)}
@@ -255,8 +291,18 @@ def test_no_two_cells_of_a_step_share_their_noise(kernel):
     """Cells alike before it differ after it, but for pads and the word that is the reference."""
     v, k = 200, 100
     none = {"rows": np.zeros(0, np.int32), "counts": np.zeros((0, padded(k)), np.int64)}
-    how = {"topics": k, "eta": 1.0, "factor": 1.0, "totals": np.full(k, float(v)), "seed": 1,
-           "chain": 0, "step": 0, "stream": 0, "work": core.Workspace(), "threads": 1} | none  # fmt: skip
+    how = {
+        "topics": k,
+        "eta": 1.0,
+        "factor": 1.0,
+        "totals": np.full(k, float(v)),
+        "seed": 1,
+        "chain": 0,
+        "step": 0,
+        "stream": 0,
+        "work": core.Workspace(),
+        "threads": 1,
+    } | none
     if kernel == "tlasgr":
         found = rows(np.full((v, k), 1 / v))
         sums = found.sum(axis=0, dtype=np.float64)
@@ -275,10 +321,13 @@ def test_no_two_cells_of_a_step_share_their_noise(kernel):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize(
     ("message", "changes"),
-    [("totals", {"totals": np.ones(4)}), ("threads", {"threads": 0}),
-     ("rows", {"rows": np.arange(7, dtype=np.int32) + 14})],
+    [
+        ("totals", {"totals": np.ones(4)}),
+        ("threads", {"threads": 0}),
+        ("rows", {"rows": np.arange(7, dtype=np.int32) + 14}),
+    ],
     ids=["totals", "threads", "rows"],
-)  # fmt: skip
+)
 def test_bad_argument_of_a_step_is_named(kernel, message, changes):
     with pytest.raises(ValueError, match=f"^{message}"):
         step_of(kernel, 20, 5, **changes)

@@ -5,7 +5,7 @@ import pytest
 from oracles.documents_gibbs import documents_gibbs as oracle
 
 from pysgrld.core import core, padded
-from pysgrld.models import lda
+from pysgrld.models.lda import documents as lda
 from pysgrld.types import UNIT, Key, Minibatch
 
 
@@ -36,15 +36,30 @@ def make_documents(lengths, rows, seed=0):
 
 
 def sampling(**changes):
-    return {"alpha": 0.3, "sweeps": 3, "kept": 2, "rao_blackwell": False, "seed": 5, "chain": 1,
-            "step": 9} | changes  # fmt: skip
+    return {
+        "alpha": 0.3,
+        "sweeps": 3,
+        "kept": 2,
+        "rao_blackwell": False,
+        "seed": 5,
+        "chain": 1,
+        "step": 9,
+    } | changes
 
 
 def kernel(phi, topics, docs, threads=1, z=None, token_ptr=None, documents=True, **how):
     return core.documents_gibbs(
-        phi=phi, topics=topics, **docs, **sampling(**how), purpose=core.Purpose.documents,
-        z=z, token_ptr=token_ptr, want_documents=documents, work=core.Workspace(), threads=threads,
-    )  # fmt: skip
+        phi=phi,
+        topics=topics,
+        **docs,
+        **sampling(**how),
+        purpose=core.Purpose.documents,
+        z=z,
+        token_ptr=token_ptr,
+        want_documents=documents,
+        work=core.Workspace(),
+        threads=threads,
+    )
 
 
 def token_ptr_of(docs):
@@ -229,9 +244,16 @@ def test_word_and_document_counts_agree_whether_both_are_wanted():
     both = kernel(phi, 6, docs)
     assert kernel(phi, 6, docs, documents=False)[0].tobytes() == both[0].tobytes()
     alone = core.documents_gibbs(
-        phi=phi, topics=6, **docs, **sampling(), purpose=core.Purpose.documents, want_words=False,
-        want_documents=True, work=core.Workspace(), threads=1,
-    )  # fmt: skip
+        phi=phi,
+        topics=6,
+        **docs,
+        **sampling(),
+        purpose=core.Purpose.documents,
+        want_words=False,
+        want_documents=True,
+        work=core.Workspace(),
+        threads=1,
+    )
     assert alone[0] is None
     assert alone[1].tobytes() == both[1].tobytes()
 
@@ -248,11 +270,25 @@ def test_uniform_just_below_one_never_leaves_the_topics_that_exist():
     phi[:, :topics] = rng.random((rows, topics))
     z = np.full(rows, -1, np.int32)
     core.documents_gibbs(
-        phi=phi, topics=topics, indptr=np.arange(rows + 1), indices=np.arange(rows, dtype=np.int32),
-        counts=np.ones(rows, np.int32), doc_ids=np.full(rows, 2790354), alpha=0.5, sweeps=1, kept=1,
-        rao_blackwell=False, seed=1, chain=0, step=8, purpose=core.Purpose.test, z=z,
-        token_ptr=np.arange(rows + 1), work=core.Workspace(), threads=1,
-    )  # fmt: skip
+        phi=phi,
+        topics=topics,
+        indptr=np.arange(rows + 1),
+        indices=np.arange(rows, dtype=np.int32),
+        counts=np.ones(rows, np.int32),
+        doc_ids=np.full(rows, 2790354),
+        alpha=0.5,
+        sweeps=1,
+        kept=1,
+        rao_blackwell=False,
+        seed=1,
+        chain=0,
+        step=8,
+        purpose=core.Purpose.test,
+        z=z,
+        token_ptr=np.arange(rows + 1),
+        work=core.Workspace(),
+        threads=1,
+    )
     assert z.min() >= 0
     assert z.max() < topics
 
@@ -329,8 +365,10 @@ def test_statistics_count_the_minibatch_s_tokens_times_documents_over_its_size(
     """Red with: the factor not divided by the kept sweeps."""
     docs = make_documents([50, 3, 0, 20], 12)
     batch = Minibatch(**docs | {"words": np.arange(12, dtype=np.int32), "scale": 2.5})
-    local = lda.Local(5, 0.1, sweeps, kept, rao_blackwell, 1, core.Workspace())
-    found = lda.local_step(Key(1, 0, 0), {"phi": topics_matrix(12, 5)}, batch, local)["phi"]
+    documents = lda.GibbsDocuments(
+        topics=5, alpha=0.1, sweeps=sweeps, kept=kept, rao_blackwell=rao_blackwell, threads=1
+    )
+    found = documents.visit(Key(1, 0, 0), {"phi": topics_matrix(12, 5)}, batch)["phi"]
     tokens = np.bincount(docs["indices"], docs["counts"], minlength=12)
     np.testing.assert_allclose(found.counts.sum(axis=1) * found.factor, 2.5 * tokens, rtol=3e-6)
     assert found.rows.tolist() == list(range(12))

@@ -67,23 +67,36 @@ def test_bad_argument_is_named(message, changes):
     [
         ("phi: rows must be padded", {"topics": 17}),
         ("phi: rows must be padded", {"topics": 0}),
-        ("phi: rows must be padded", {"phi": np.ones((4, 10), np.float32),
-                                      "doc_counts": np.zeros((1, 10), np.int64)}),
+        (
+            "phi: rows must be padded",
+            {"phi": np.ones((4, 10), np.float32), "doc_counts": np.zeros((1, 10), np.int64)},
+        ),
     ],
-)  # fmt: skip
+)
 def test_topics_that_do_not_fit_phi_are_named(message, changes):
     with pytest.raises(ValueError, match=message):
         core.predictive(**good() | changes)
 
 
 def test_decreasing_indptr_is_named():
-    changes = {"indptr": np.array([0, 3, 2]), "doc_counts": np.zeros((2, 16), np.int64),
-               "tokens": np.ones(2, np.int64)}  # fmt: skip
+    changes = {
+        "indptr": np.array([0, 3, 2]),
+        "doc_counts": np.zeros((2, 16), np.int64),
+        "tokens": np.ones(2, np.int64),
+    }
     with pytest.raises(ValueError, match="indptr: must not decrease"):
         core.predictive(**good() | changes)
 
 
 def good():
-    return {"phi": np.ones((4, 16), np.float32), "topics": 3, "indptr": np.array([0, 2]),
-            "indices": np.array([0, 1], np.int32), "doc_counts": np.zeros((1, 16), np.int64),
-            "tokens": np.ones(1, np.int64), "alpha": 0.1, "factor": 1.0, "threads": 1}  # fmt: skip
+    return {
+        "phi": np.ones((4, 16), np.float32),
+        "topics": 3,
+        "indptr": np.array([0, 2]),
+        "indices": np.array([0, 1], np.int32),
+        "doc_counts": np.zeros((1, 16), np.int64),
+        "tokens": np.ones(1, np.int64),
+        "alpha": 0.1,
+        "factor": 1.0,
+        "threads": 1,
+    }

@@ -29,8 +29,18 @@ def make_state(v, k, seed=0, low=0.0):
 
 
 def settings(k, **changes):
-    return {"topics": k, "eta": 0.1, "factor": 1.5, "h": 0.02, "seed": 5, "chain": 1, "step": 9,
-            "stream": 2, "threads": 1, "work": core.Workspace()} | changes  # fmt: skip
+    return {
+        "topics": k,
+        "eta": 0.1,
+        "factor": 1.5,
+        "h": 0.02,
+        "seed": 5,
+        "chain": 1,
+        "step": 9,
+        "stream": 2,
+        "threads": 1,
+        "work": core.Workspace(),
+    } | changes
 
 
 def dense(state, k, factor=1.5):
@@ -76,8 +86,13 @@ def test_counts_of_every_size_become_floats_of_one_rounding(isa, factor):
     g = core.zeros(6, 16, "float32")
     before = core.isa()
     core.use_isa(isa)
-    core.simplex_relax(g=g, sums=np.zeros(16), rows=np.arange(6, dtype=np.int32), counts=counts,
-                       **settings(16, h=np.inf, eta=1e-30, factor=factor))  # fmt: skip
+    core.simplex_relax(
+        g=g,
+        sums=np.zeros(16),
+        rows=np.arange(6, dtype=np.int32),
+        counts=counts,
+        **settings(16, h=np.inf, eta=1e-30, factor=factor),
+    )
     core.use_isa(before)
     expected = (counts.astype(np.float64) * factor).astype(np.float32)
     assert (g == expected + np.float32(1e-30)).all()
@@ -210,8 +225,13 @@ def test_no_two_cells_share_their_random_numbers(step, eta, g, h, v, k):
 
 def test_scir_moves_zero_cells_to_fresh_gammas():
     g = core.zeros(50, 16, "float32")
-    core.simplex_scir(g=g, sums=np.zeros(16), rows=np.zeros(0, np.int32),
-                      counts=np.zeros((0, 16), np.int64), **settings(16, eta=2.0))  # fmt: skip
+    core.simplex_scir(
+        g=g,
+        sums=np.zeros(16),
+        rows=np.zeros(0, np.int32),
+        counts=np.zeros((0, 16), np.int64),
+        **settings(16, eta=2.0),
+    )
     assert (g > 0).all()
 
 
@@ -237,8 +257,13 @@ def test_scir_is_finite_for_shapes_and_counts_of_every_size(eta):
     g = core.zeros(8, 16, "float32")
     g[:] = sizes[:, None]
     counts = np.tile(np.array([0, 1, 2, 10, 10**3, 10**5, 10**7, 10**9]).repeat(2), (8, 1))
-    core.simplex_scir(g=g, sums=g.sum(axis=0, dtype=float), rows=np.arange(8, dtype=np.int32),
-                      counts=counts, **settings(16, eta=eta, h=0.1))  # fmt: skip
+    core.simplex_scir(
+        g=g,
+        sums=g.sum(axis=0, dtype=float),
+        rows=np.arange(8, dtype=np.int32),
+        counts=counts,
+        **settings(16, eta=eta, h=0.1),
+    )
     assert np.isfinite(g).all()
     assert (g >= 0).all()
 
@@ -284,9 +309,14 @@ def test_bad_argument_is_named(step, message):
 
 @pytest.mark.parametrize("step", STEPS, ids=named)
 @pytest.mark.parametrize(
-    "wrong", [{"g": np.ones((4, 16))}, {"g": np.ones((8, 16), np.float32)[::2]},
-              {"sums": np.full(16, 4.0, np.float32)}], ids=["float64", "strided", "float32 sums"]
-)  # fmt: skip
+    "wrong",
+    [
+        {"g": np.ones((4, 16))},
+        {"g": np.ones((8, 16), np.float32)[::2]},
+        {"sums": np.full(16, 4.0, np.float32)},
+    ],
+    ids=["float64", "strided", "float32 sums"],
+)
 def test_state_that_would_be_copied_is_refused(step, wrong):
     good = {
         "g": np.ones((4, 16), np.float32),
@@ -303,8 +333,13 @@ def test_state_that_would_be_copied_is_refused(step, wrong):
 def test_phi_refuses_rows_outside(message):
     row = 4 if message.endswith(" ") else -1
     with pytest.raises(ValueError, match=message.strip()):
-        core.simplex_phi(g=np.ones((4, 16), np.float32), sums=np.ones(16), topics=3,
-                         rows=np.array([row], np.int32), threads=1)  # fmt: skip
+        core.simplex_phi(
+            g=np.ones((4, 16), np.float32),
+            sums=np.ones(16),
+            topics=3,
+            rows=np.array([row], np.int32),
+            threads=1,
+        )
 
 
 @pytest.mark.parametrize(
@@ -319,7 +354,15 @@ def test_phi_refuses_rows_outside(message):
     ],
 )
 def test_log_step_names_the_bad_argument(message, changes):
-    good = {"log_g": np.zeros((2, 3)), "shape": np.ones((2, 3)), "h": 1.0, "seed": 1, "chain": 0,
-            "step": 0, "stream": 0, "threads": 1}  # fmt: skip
+    good = {
+        "log_g": np.zeros((2, 3)),
+        "shape": np.ones((2, 3)),
+        "h": 1.0,
+        "seed": 1,
+        "chain": 0,
+        "step": 0,
+        "stream": 0,
+        "threads": 1,
+    }
     with pytest.raises(ValueError, match=message):
         core.simplex_scir_log(**good | changes)

@@ -30,11 +30,26 @@ def step_of_rows(kernel, g, rows, lengths, **changes):
     """In place on g; returns what the sums were corrected by."""
     sums = np.zeros(padded(K))
     getattr(core, f"simplex_{kernel}_rows")(
-        **{"g": g, "sums": sums, "topics": K, "eta": ETA, "rows": rows, "lengths": lengths,
-           "counts": None, "factor": 1.5, "packed": False, "purpose": core.Purpose.scir_pass,
-           "seed": 5, "chain": 1, "step": 9, "stream": 2, "work": core.Workspace(), "threads": 1}
+        **{
+            "g": g,
+            "sums": sums,
+            "topics": K,
+            "eta": ETA,
+            "rows": rows,
+            "lengths": lengths,
+            "counts": None,
+            "factor": 1.5,
+            "packed": False,
+            "purpose": core.Purpose.scir_pass,
+            "seed": 5,
+            "chain": 1,
+            "step": 9,
+            "stream": 2,
+            "work": core.Workspace(),
+            "threads": 1,
+        }
         | changes
-    )  # fmt: skip
+    )
     return sums
 
 
@@ -43,9 +58,21 @@ def test_a_list_of_all_rows_of_one_length_moves_as_all_rows_do(kernel):
     rows, _, counts = make_list()
     dense, listed = make_g(), make_g()
     getattr(core, f"simplex_{kernel}")(
-        g=dense, sums=dense.sum(axis=0, dtype=float), topics=K, eta=ETA, rows=rows, counts=counts,
-        factor=1.5, h=0.3, seed=5, chain=1, step=9, stream=2, work=core.Workspace(), threads=1,
-    )  # fmt: skip
+        g=dense,
+        sums=dense.sum(axis=0, dtype=float),
+        topics=K,
+        eta=ETA,
+        rows=rows,
+        counts=counts,
+        factor=1.5,
+        h=0.3,
+        seed=5,
+        chain=1,
+        step=9,
+        stream=2,
+        work=core.Workspace(),
+        threads=1,
+    )
     all_counts = np.zeros((V, padded(K)), np.int64)
     all_counts[rows] = counts
     everything = np.arange(V, dtype=np.int32)
@@ -65,8 +92,9 @@ def test_a_row_moves_alike_whatever_rows_are_listed_beside_it(kernel, with_count
     alone = make_g()
     for i in range(len(rows)):
         one = slice(i, i + 1)
-        step_of_rows(kernel, alone, rows[one], lengths[one],
-                     counts=counts[one] if with_counts else None)  # fmt: skip
+        step_of_rows(
+            kernel, alone, rows[one], lengths[one], counts=counts[one] if with_counts else None
+        )
     assert together.tobytes() == alone.tobytes()
 
 
@@ -160,8 +188,15 @@ def test_bad_argument_is_named(message):
 
 
 def add_phi(total, g, lengths=None, threads=1):
-    core.simplex_add_phi(total=total, g=g, sums=g.sum(axis=0, dtype=float), topics=K, eta=ETA,
-                         lengths=lengths, threads=threads)  # fmt: skip
+    core.simplex_add_phi(
+        total=total,
+        g=g,
+        sums=g.sum(axis=0, dtype=float),
+        topics=K,
+        eta=ETA,
+        lengths=lengths,
+        threads=threads,
+    )
 
 
 @pytest.mark.parametrize("isa", core.available_isas())
@@ -192,9 +227,12 @@ def test_added_phi_of_rows_left_behind_is_what_is_expected_of_them():
 
 @pytest.mark.parametrize(
     ("message", "changes"),
-    [("total has shape", {"total": np.zeros((V, 16))}), ("lengths", {"lengths": np.ones(3)}),
-     ("lengths: must be", {"lengths": np.full(V, -1.0)})],
-)  # fmt: skip
+    [
+        ("total has shape", {"total": np.zeros((V, 16))}),
+        ("lengths", {"lengths": np.ones(3)}),
+        ("lengths: must be", {"lengths": np.full(V, -1.0)}),
+    ],
+)
 def test_bad_argument_of_added_phi_is_named(message, changes):
     with pytest.raises(ValueError, match=message):
         add_phi(**{"total": np.zeros((V, padded(K))), "g": make_g()} | changes)

@@ -18,7 +18,7 @@ from pysgrld.errors import (
     WriteError,
 )
 from pysgrld.run import RunDirectory, _failpoints, list_checkpoints, verify_checkpoint
-from pysgrld.run.checkpoint import checkpoint_folders, read_checkpoint
+from pysgrld.run.checkpoint_read import checkpoint_folders, read_checkpoint
 from pysgrld.run.manifest import read_manifest, seal
 from pysgrld.run.tensors import DamagedError
 
@@ -375,6 +375,7 @@ def test_a_list_whose_checkpoints_were_all_replaced_meanwhile_is_made_again(
     there = checkpoint_folders
     looks = iter([[(1, folder(run, 1))]])
     monkeypatch.setattr(
-        "pysgrld.run.checkpoint.checkpoint_folders", lambda path: next(looks, None) or there(path)
+        "pysgrld.run.checkpoint_read.checkpoint_folders",
+        lambda path: next(looks, None) or there(path),
     )
     assert [report.step for report in list_checkpoints(run.path)] == [2]

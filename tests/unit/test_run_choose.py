@@ -26,6 +26,7 @@ def config(fingerprint: str = "abc", **options: Any) -> dict[str, Any]:
     return {
         "schema": 1,
         "options": {"topics": 2, "threads": 1, "iterations": None, **options},
+        "free": ["iterations", "threads"],
         "corpus": {"name": "toy", "fingerprint": fingerprint},
         "isa": "avx2",
     }
@@ -120,6 +121,37 @@ def test_out_that_holds_nothing_is_a_new_run(empty: bool, tmp_path: Path) -> Non
     decision = choose(tmp_path, out=tmp_path / "run")
     assert decision[:3] == ("new", tmp_path / "run", None)
     RunDirectory.create(decision.path, config(), [])
+
+
+def test_a_run_that_gets_its_name_while_it_is_looked_for_is_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another start may make it at any moment; the looks are counted off one by one."""
+    for moment in range(8):
+        out = tmp_path / f"run-{moment}"
+        out.mkdir()
+        looks = 0
+
+        def look(path: Path, out: Path = out, moment: int = moment) -> None:
+            nonlocal looks
+            if path == out:
+                looks += 1
+                if looks == moment + 1:
+                    make(path)
+
+        for name in ("is_file", "is_dir", "iterdir"):
+            real = getattr(Path, name)
+
+            def seen(path: Path, *rest: Any, real: Any = real) -> Any:
+                found = real(path, *rest)
+                look(path.parent if path.name == "config.json" else path)
+                return found
+
+            monkeypatch.setattr(Path, name, seen)
+        candidate = find_run(out=out, root=tmp_path, name=NAME, resume="auto")
+        monkeypatch.undo()
+        assert candidate.runs in ((), (out,))
+    assert looks < moment
 
 
 def test_out_with_the_same_configuration_goes_on(tmp_path: Path) -> None:
@@ -325,3 +357,15 @@ def test_a_note_that_cannot_be_written_stops_nobody(
     set_latest(tmp_path / "a", tmp_path)
     assert "cannot be written" in caplog.text
     assert latest_run(tmp_path) == tmp_path / "a"
+
+
+def test_what_may_change_is_said_by_the_configuration_alone(tmp_path: Path) -> None:
+    """Red with: a list of free options in `pysgrld.run` beside that of the table of options."""
+    make(tmp_path / "run", threads=1)
+    candidate = find_run(out=tmp_path / "run", root=tmp_path, name=NAME, resume="auto")
+    wanted = config(threads=2) | {"free": ["iterations"]}
+    with pytest.raises(MismatchError, match="--threads: 1 -> 2"):
+        decide(candidate, wanted, resume="auto")
+    del wanted["free"]
+    with pytest.raises(MismatchError, match="--threads: 1 -> 2"):
+        decide(candidate, wanted, resume="auto")

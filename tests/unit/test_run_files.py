@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +17,12 @@ from pysgrld.run.files import (
     read_small,
     remove_folder,
     remove_stale,
-    replace_file,
     step_name,
     write_new,
     writing,
 )
+from pysgrld.run.scratch import scratch_name, sweep
+from pysgrld.run.whole import replace_file
 
 
 @pytest.fixture(autouse=True)
@@ -52,36 +52,13 @@ def test_short_writes_are_continued(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == data
 
 
-@pytest.mark.parametrize("action", ["EIO", "ENOSPC", "EDQUOT", "ESTALE"])
-@pytest.mark.parametrize("point", ["open", "write", "fsync", "close", "rename"])
-def test_a_failed_replacement_leaves_the_old_contents_alone(
-    point: str, action: str, tmp_path: Path
-) -> None:
-    (tmp_path / "a").write_text("old")
-    _failpoints.arm(f"t.{point}:{action}")
-    with pytest.raises(OSError, match="fail point") as caught:
-        replace_file(tmp_path / "a", b"new", "t")
-    assert caught.value.errno == getattr(errno, action)
-    assert (tmp_path / "a").read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["a"]
-
-
-def test_no_descriptor_leaks_when_writing_fails(tmp_path: Path) -> None:
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    for point in ("open", "write", "fsync", "close", "rename", "fsync_folder"):
-        _failpoints.arm(f"t.{point}:EIO")
-        with pytest.raises(OSError, match="fail point"):
-            replace_file(tmp_path / "a", b"new", "t")
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
-
-
 def test_a_failed_call_becomes_one_sentence_with_exit_code_74(tmp_path: Path) -> None:
     _failpoints.arm("t.write:ENOSPC")
     with (
         pytest.raises(WriteError, match=r"a: cannot be written: .*No space left") as caught,
         writing(tmp_path / "a"),
     ):
-        replace_file(tmp_path / "a", b"new", "t")
+        replace_file(tmp_path / "a", [b"new"], "t")
     assert caught.value.exit_code == 74
     assert "\n" not in str(caught.value)
 
@@ -112,14 +89,31 @@ def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
 
 
 def test_stale_files_and_folders_are_removed_and_others_left(tmp_path: Path) -> None:
-    (tmp_path / ".tmp-a").mkdir()
-    (tmp_path / ".tmp-a" / "inner").write_text("x")
-    (tmp_path / ".trash-b").mkdir()
-    (tmp_path / ".trash-b" / "folder").mkdir()
-    (tmp_path / ".tmp-c").write_text("x")
-    (tmp_path / "keep").write_text("x")
-    assert sorted(remove_stale(tmp_path, "t")) == [".tmp-a", ".tmp-c", ".trash-b"]
-    assert [path.name for path in tmp_path.iterdir()] == ["keep"]
+    """Red with: whatever begins as our names do."""
+    a, c, b = ".tmp-a-0123abcd", ".tmp-c-89abcdef", ".trash-b-00000000"
+    (tmp_path / a).mkdir()
+    (tmp_path / a / "inner").write_text("x")
+    (tmp_path / b).mkdir()
+    (tmp_path / b / "folder").mkdir()
+    (tmp_path / c).write_text("x")
+    kept = [".tmp-thesis", ".tmp-a-0123abcd.tex", ".trash-bin", "keep"]
+    for name in kept:
+        (tmp_path / name).write_text("x")
+    assert sorted(remove_stale(tmp_path, "t")) == [a, c, b]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
+
+
+def test_folders_for_work_are_swept_only_by_the_names_they_are_given(tmp_path: Path) -> None:
+    """Red with: whatever begins as they do; a link followed."""
+    left = tmp_path / scratch_name()
+    left.mkdir()
+    own = tmp_path / f"{left.name[:-8]}thesis"
+    own.mkdir()
+    (own / "thesis.tex").write_text("x")
+    (tmp_path / scratch_name()).symlink_to(own)
+    sweep(tmp_path)
+    assert not left.exists()
+    assert (own / "thesis.tex").exists()
 
 
 def test_a_deletion_that_fails_in_the_middle_leaves_no_half_under_the_name(tmp_path: Path) -> None:

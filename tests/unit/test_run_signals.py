@@ -12,14 +12,7 @@ import pytest
 from pysgrld.errors import UsageError
 from pysgrld.run import SecondInterrupt, StopFlag, boot_clock, process_start
 
-ALL = [
-    signal.SIGINT,
-    signal.SIGTERM,
-    signal.SIGUSR1,
-    signal.SIGXCPU,
-    signal.SIGUSR2,
-    signal.SIGHUP,
-]
+ALL = [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGXCPU, signal.SIGUSR2, signal.SIGHUP]
 
 
 @pytest.mark.parametrize("number", ALL[:4])

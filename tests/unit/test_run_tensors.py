@@ -9,7 +9,7 @@ import pytest
 import safetensors.numpy
 
 from pysgrld.run.files import digest_of, write_new
-from pysgrld.run.tensors import encode, first_bad, load, view
+from pysgrld.run.tensors import encode, load, view
 
 ARRAYS = {
     "g": np.arange(96, dtype=np.float32).reshape(6, 16),
@@ -95,16 +95,3 @@ def test_all_arrays_of_a_file_are_mapped(tmp_path: Path) -> None:
     assert set(found) == set(ARRAYS)
     for name, array in ARRAYS.items():
         assert np.array_equal(found[name], array)
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1.0])
-def test_the_first_bad_value_is_found_with_its_index(value: float) -> None:
-    g = np.ones((3, 4))
-    g[1, 2] = value
-    assert first_bad("g", g) == f"array 'g' has {value} at [1, 2]"
-    assert first_bad("layer1.g", g) is not None
-
-
-def test_logarithms_may_be_negative() -> None:
-    assert first_bad("log_g", np.array([-3.0])) is None
-    assert first_bad("counts", np.array([-3])) is None

@@ -3,13 +3,14 @@
 import pytest
 
 from pysgrld.errors import UsageError
-from pysgrld.options import PRESETS
-from pysgrld.settings import LAZY_FROM, Facts, resolve
+from pysgrld.options.facts import Facts
+from pysgrld.settings.options import PRESETS
+from pysgrld.settings.resolve import LAZY_FROM, resolve
 
 
 def lazy(given=None, *, words=10_000, seen=1000, tokens=500_000):
     facts = Facts(5000, words, tokens, 0, lambda size, seed: seen)
-    return resolve(given or {}, facts)[0]["lazy"]
+    return resolve(given or {}, facts).options.lazy
 
 
 def test_auto_is_on_from_so_many_times_the_words_of_a_minibatch():
@@ -40,9 +41,16 @@ def test_what_is_asked_for_is_done_without_counting():
 
 
 @pytest.mark.parametrize(
-    "given", [{"algo": "sgrld"}, {"algo": "gibbs"}, {"eta": 0.009}, {"preset": "scir-2018"},
-              {"preset": "sgrld-2013"}, {"cir-rate": "natural"}],
-)  # fmt: skip
+    "given",
+    [
+        {"algo": "sgrld"},
+        {"algo": "gibbs"},
+        {"eta": 0.009},
+        {"preset": "scir-2018"},
+        {"preset": "sgrld-2013"},
+        {"cir-rate": "natural"},
+    ],
+)
 def test_auto_is_off_where_rows_cannot_be_lazy_and_in_reproductions(given):
     assert lazy(given, seen=1) == "off"
 
@@ -63,7 +71,7 @@ def test_on_wins_over_a_preset():
 def test_the_natural_rate_steps_as_far_in_phi_as_the_papers():
     """Kappa is 1 + 500,000 / (100 * 10,000 * .05) = 11. Red with: the paper's step."""
     facts = Facts(5000, 10_000, 500_000, 0, lambda size, seed: 1)
-    paper, natural = (resolve({"cir-rate": rate}, facts)[0] for rate in ("paper", "natural"))
-    assert natural["step-size"][0] == pytest.approx(paper["step-size"][0] / 11)
-    assert paper == resolve({}, facts)[0]  # a run that is older than the option goes on
-    assert paper["cir-rate"] is None
+    paper, natural = (resolve({"cir-rate": rate}, facts).options for rate in ("paper", "natural"))
+    assert natural.step_size[0] == pytest.approx(paper.step_size[0] / 11)
+    assert paper == resolve({}, facts).options  # a run that is older than the option goes on
+    assert paper.cir_rate is None

@@ -3,21 +3,24 @@
 import pytest
 
 from pysgrld.errors import UsageError
-from pysgrld.options import ALGORITHMS, PRESETS, check_usage
-from pysgrld.settings import Facts, resolve
+from pysgrld.options.facts import Facts
+from pysgrld.samplers import SAMPLERS
+from pysgrld.settings.check import check_usage
+from pysgrld.settings.options import PRESETS
+from pysgrld.settings.resolve import resolve
 
 FACTS = Facts(5000, 2000, 400_000, 10_000, lambda *_: 900)
 
 
 def resolved(preset, algo=None):
-    return resolve({"preset": preset} | ({"algo": algo} if algo else {}), FACTS)[0]
+    return resolve({"preset": preset} | ({"algo": algo} if algo else {}), FACTS).options
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_is_for_its_algorithms_and_begins_without_a_warm_up(preset):
     """Red with: a row of a preset whose options the algorithm has no use for."""
     own = PRESETS[preset].get("algos", {PRESETS[preset]["algo"]: {}})
-    for algo in ALGORITHMS:
+    for algo in SAMPLERS:
         given = {"preset": preset, "algo": algo}
         if algo not in own:
             with pytest.raises(UsageError, match=f"--preset {preset} is for --algo"):
@@ -25,22 +28,22 @@ def test_every_preset_is_for_its_algorithms_and_begins_without_a_warm_up(preset)
             continue
         check_usage(given)
         options = resolved(preset, algo)
-        assert options["algo"] == algo
-        assert options["warm-up"] == 0
-        assert (options["step-size"] is None) == (algo == "gibbs")
-    assert resolved(preset)["algo"] == PRESETS[preset]["algo"]
+        assert options.algo == algo
+        assert options.warm_up == 0
+        assert (options.step_size is None) == (algo == "gibbs")
+    assert resolved(preset).algo == PRESETS[preset]["algo"]
 
 
 def test_mirrored_langevin_has_the_setting_of_sgrld():
     """But for its steps: the approximation's are ours, the exact one's stay within stability."""
     three = {algo: resolved("smld-2018", algo) for algo in ("smld-approx", "smld", "sgrld")}
-    assert resolved("smld-2018")["algo"] == "smld-approx"
-    for name in ("topics", "alpha", "eta", "minibatch", "sweeps", "counts", "burn-in"):
-        assert len({options[name] for options in three.values()}) == 1, name
+    assert resolved("smld-2018").algo == "smld-approx"
+    for name in ("topics", "alpha", "eta", "minibatch", "sweeps", "counts", "burn_in"):
+        assert len({getattr(options, name) for options in three.values()}) == 1, name
     published = resolved("sgrld-2013")
     for name in ("topics", "alpha", "minibatch", "sweeps", "counts"):
-        assert three["sgrld"][name] == published[name], name
-    assert three["sgrld"]["step-size"] == [0.01, 1000.0, 0.55]
-    assert three["smld-approx"]["step-size"] == [0.1, 1000.0, 0.55]
-    h = three["smld"]["step-size"][0]
+        assert getattr(three["sgrld"], name) == getattr(published, name), name
+    assert three["sgrld"].step_size == (0.01, 1000.0, 0.55)
+    assert three["smld-approx"].step_size == (0.1, 1000.0, 0.55)
+    h = three["smld"].step_size[0]
     assert h * (2000 * 0.01 + 400_000 / 50) < 4.0

@@ -11,10 +11,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from oracles.tokens import tokens
-from pysgrld.corpus._tokenize import Dictionary, count_words
 
 from pysgrld.corpus import characters
-from pysgrld.corpus.options import compiled_pattern
+from pysgrld.corpus._tokenize import Dictionary, count_words
+from pysgrld.corpus.reading import compiled_pattern
 
 
 def bags(texts: list[str]) -> list[dict[str, int]]:
@@ -190,7 +190,7 @@ def test_threads_that_count_at_the_same_time_do_not_see_each_other():
 
 INTERRUPTED = """
 from pysgrld.corpus import characters
-from pysgrld.corpus.options import compiled_pattern
+from pysgrld.corpus.reading import compiled_pattern
 from pysgrld.corpus._tokenize import count_words
 
 def stop(*_):

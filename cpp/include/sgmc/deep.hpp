@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "sgmc/address.hpp"
+#include "sgmc/csr.hpp"
 #include "sgmc/purpose.hpp"
 
 namespace sgmc {
@@ -29,8 +30,9 @@ enum class Link : std::int32_t {
 /// State of a document: theta of every layer, the rates c of layers 1 .. layers (c[0] is the
 /// paper's c^(2), with p^(2) = 1 / (1 + c[0])), and with Link::real the rate a. Per sweep: split
 /// and tables upward, rates, theta downward, in the order that leaves the joint law invariant
-/// (docs/deep-lda.md). Randomness: Purpose `purpose`, entity = entity[d]: one generator a visit.
-struct DeepTask {
+/// (docs/deep-lda.md). Documents are over the rows of phi[0]. Randomness: Purpose `purpose`, entity
+/// = entity[d]: one generator a visit.
+struct DeepTask : Csr {
   std::int32_t layers;
   std::int32_t topics[kMaxLayers];
   std::int64_t stride[kMaxLayers];  // topics padded
@@ -41,13 +43,8 @@ struct DeepTask {
   float const* start;      // (sum of strides): shapes of a fresh document's theta, pads 0
   double a0, b0, e0, f0;   // priors of p^(2) and of the rates c, and of a (e0, f0)
   Link link;
-  // documents in CSR over the rows of phi[0]; order[] lists them as they shall be taken
-  std::int64_t const* indptr;
-  std::int32_t const* indices;
-  std::int32_t const* counts;
   std::uint64_t const* entity;
-  std::int64_t const* order;
-  std::int64_t documents;
+  std::int64_t const* order;        // the documents as they shall be taken
   std::int32_t sweeps, kept, held;  // rates stay as they are in the first `held` sweeps
   bool rao_blackwell;               // collect expected counts in units of 2^-24, else those sampled
   bool upward_only;  // a visit begins with the downward pass, from `totals`, and ends before it
@@ -65,6 +62,9 @@ struct DeepTask {
   float* mean;                // (documents, sum of strides): mean proportions in kept sweeps
   double* q;                  // (documents): sum over kept sweeps of the top layer's q
   std::int64_t* next;         // shared cursor into order[], advanced atomically
+  // 0 on entry; 1 where anything turned out to be no number, or too much to be counted: results are
+  // void then, and all threads stop
+  std::uint8_t* not_finite;
 };
 
 /// Scratch and sums of one thread.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "sgmc/limits.hpp"
 #include "sgmc/philox.hpp"
 
 namespace sgmc::SGMC_ISA {
@@ -32,12 +33,13 @@ SGMC_INLINE double normal(CellWords& w) {
   return __builtin_sqrt(-2.0 * __builtin_log(u)) * __builtin_cos(6.283185307179586 * v);
 }
 
-/// log of Gamma(a, 1), any a > 0 (Marsaglia and Tsang; below 1 at a + 1 with log(U)/a added).
+/// log of Gamma(a, 1), any a > 0 (Marsaglia and Tsang; below 1 at a + 1 with log(U)/a added); NaN
+/// where a is no number.
 SGMC_INLINE double log_gamma_variate(double a, CellWords& w) {
   double const shape = a < 1.0 ? a + 1.0 : a;
   double const d = shape - 1.0 / 3.0, c = 1.0 / __builtin_sqrt(9.0 * d);
-  double log_x;
-  for (;;) {
+  double log_x = __builtin_nan("");
+  for (std::uint32_t attempt = 0; attempt < kAttempts; ++attempt) {
     double const z = normal(w), t = 1.0 + c * z;
     if (t <= 0.0) continue;
     double const v = t * t * t;
@@ -61,7 +63,7 @@ SGMC_INLINE double entropy_gap(double x) {
 }
 
 /// Poisson(mu): inversion below 10, transformed rejection (Hörmann 1993) above. Words53 is anything
-/// with `uniform()`, 53 bits.
+/// with `uniform()`, 53 bits. NaN where mu is no number.
 template <class Words53>
 SGMC_INLINE double poisson_variate(double mu, Words53& w) {
   if (mu < 10.0) {
@@ -76,7 +78,7 @@ SGMC_INLINE double poisson_variate(double mu, Words53& w) {
   }
   double const b = 0.931 + 2.53 * __builtin_sqrt(mu), a = 0.02483 * b - 0.059;
   double const inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), vr = 0.9277 - 3.6224 / (b - 2.0);
-  for (;;) {
+  for (std::uint32_t attempt = 0; attempt < kAttempts; ++attempt) {
     double const u = w.uniform() - 0.5, v = w.uniform();
     double const us = 0.5 - __builtin_fabs(u);
     double const k = __builtin_floor((2.0 * a / us + b) * u + mu + 0.43);
@@ -91,6 +93,7 @@ SGMC_INLINE double poisson_variate(double mu, Words53& w) {
     }
     if (__builtin_log(v * inverse_alpha / (a / (us * us) + b)) <= log_pmf) return k;
   }
+  return __builtin_nan("");
 }
 
 }  // namespace sgmc::SGMC_ISA

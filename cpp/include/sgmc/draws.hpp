@@ -4,6 +4,8 @@
 #pragma once
 
 #include "sgmc/distributions.hpp"
+#include "sgmc/lanes.hpp"
+#include "sgmc/limits.hpp"
 #include "sgmc/philox.hpp"
 
 namespace sgmc::SGMC_ISA {
@@ -51,13 +53,15 @@ class Draws {
   int at_ = 16, precise_at_ = 16;
 };
 
-/// log of Gamma(shape, 1) in every lane, any shape > 0; lanes of `wanted` are valid.
+/// log of Gamma(shape, 1) in every lane, any shape > 0; lanes of `wanted` are valid, NaN where the
+/// shape is no number.
 SGMC_INLINE F16 log_gamma_draws(F16 shape, std::uint32_t wanted, Draws& draws) {
   // below 1: Gamma(a) = Gamma(a + 1) U^(1/a)
   M16 const small = shape < f16(1.0f);
   F16 const raised = select(small, shape + f16(1.0f), shape);
   F16 result = f16(0.0f);
-  for (std::uint32_t todo = wanted; todo;) {
+  std::uint32_t todo = wanted;
+  for (std::uint32_t attempt = 0; todo && attempt < kAttempts; ++attempt) {
     M16 ok;
     F16 const z = draws.normal();
     F16 const x = gamma_attempt(raised, z, draws.open(), ok);
@@ -72,6 +76,7 @@ SGMC_INLINE F16 log_gamma_draws(F16 shape, std::uint32_t wanted, Draws& draws) {
     result = load(kept);
     todo &= ~now;
   }
+  if (todo) result = f16(__builtin_nanf(""));
   return select(small, result + log(draws.open()) / shape, result);
 }
 
@@ -86,7 +91,8 @@ inline double log_gamma(double x) {
 }
 
 /// Tables of n customers: the sum over i = 1 .. n of Bernoulli(shape / (shape + i - 1)), a CRT(n,
-/// shape) variate (Zhou and Carin 2015). At least one where there is a customer.
+/// shape) variate (Zhou and Carin 2015). At least one where there is a customer; their number
+/// bounds the time.
 inline std::int64_t tables(std::int64_t n, double shape, Draws& draws) {
   constexpr std::int64_t kPlain = 512;
   if (n <= 1) return n;
@@ -96,8 +102,7 @@ inline std::int64_t tables(std::int64_t n, double shape, Draws& draws) {
   for (std::int64_t i = 1; i < plain; i += 16) {
     std::int64_t const left = plain - i;
     F16 const before = to_float(iota()) + f16(static_cast<float>(i));
-    std::uint32_t const real = left >= 16 ? 0xffffu : (1u << left) - 1u;
-    count += popcount(lanes(draws.open() * (s + before) <= s) & real);
+    count += popcount(lanes(draws.open() * (s + before) <= s) & first_lanes(left));
   }
   // Beyond, from table to table: after customer i the next one to open a table is above j with
   // probability Gamma(j) Gamma(i + s) / (Gamma(j + s) Gamma(i)), found by bisection.

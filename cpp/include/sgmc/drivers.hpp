@@ -1,50 +1,42 @@
-// Threads, scratch memory and ordered sums around the kernels.
+// Threads, scratch memory and ordered sums around the kernels. A call that is given a workspace has
+// its scratch until it returns.
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "sgmc/kernels.hpp"
+#include "sgmc/workspace.hpp"
 
 namespace sgmc {
 
-/// Scratch that outlives a call, so that a minibatch costs no page faults.
-class Workspace {
- public:
-  /// n values of T, not initialised: pages that nobody writes to cost nothing.
-  template <class T>
-  T* get(std::size_t slot, std::size_t n) {
-    if (slot >= pools_.size()) pools_.resize(slot + 1);
-    Pool& pool = pools_[slot];
-    std::size_t const bytes = n * sizeof(T) + 64;
-    if (pool.bytes < bytes) {
-      pool = Pool{};  // the old room first; if there is no new one, the pool is empty
-      pool.data = std::make_unique_for_overwrite<unsigned char[]>(bytes + bytes / 4);
-      pool.bytes = bytes + bytes / 4;
-    }
-    auto const at = reinterpret_cast<std::uintptr_t>(pool.data.get());
-    return reinterpret_cast<T*>((at + 63) / 64 * 64);
-  }
-
- private:
-  struct Pool {
-    std::unique_ptr<unsigned char[]> data;
-    std::size_t bytes = 0;
-  };
-  std::vector<Pool> pools_;
+/// What was handed in, or came of it, is no number: in Python, pysgrld.errors.NumericalError.
+struct NotFinite : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
-/// Room for n word counts that stays as it is until the next call with this workspace.
-std::int64_t* counts_in(Workspace& work, std::int64_t n);
+/// Throws NotFinite unless all sums of topics are finite.
+void check_sums(char const* name, double const* sums, std::int32_t topics);
+
+/// Throws std::invalid_argument unless `items` (tokens, or entries where a sweep visits those)
+/// times sweeps are at most kMaxDraws, and sweeps at most kMaxSweeps.
+void check_draws(std::int64_t items, std::int32_t sweeps);
+
+/// Throws NotFinite unless every row of weights has a sum that is positive and finite, also times
+/// `most`. Returns the sums, (rows), in slot `slot` of the scratch.
+float const* check_rows_of(KernelTable const& k, char const* name, float const* weights,
+                           std::int64_t rows, std::int64_t stride, double most, Scratch& memory,
+                           std::size_t slot, int threads);
 
 /// The extent of some documents, and the order in which threads take them: longest first, so that
 /// no thread is left alone with a long one at the end.
 struct Extent {
   std::vector<std::int64_t> tokens, order;  // by document
   std::int64_t longest = 0, widest = 0;     // tokens, and distinct words
+  std::int64_t all = 0;                     // tokens of all
 };
-Extent extent_of(std::int64_t const* indptr, std::int32_t const* counts, std::int64_t documents);
+Extent extent_of(Csr const& documents);
 
 /// Zeroes the rows of counts that nobody has touched.
 void clear_untouched(std::int64_t* counts, std::uint8_t const* touched, std::int64_t rows,
@@ -74,8 +66,7 @@ void run_collapsed(KernelTable const& k, CollapsedTask task, std::int64_t rows,
                    std::int64_t* word_counts, Workspace& work, int threads);
 
 /// Runs the allocation kernel over all documents.
-void run_mixture(KernelTable const& k, MixtureTask const& task, std::int64_t documents,
-                 int threads);
+void run_mixture(KernelTable const& k, MixtureTask const& task, int threads);
 
 /// What documents read of Dirichlet parameters: weights of `n` words (rows null: words 0..n-1) into
 /// out (n, stride).
@@ -87,14 +78,17 @@ void run_dirichlet_weights(KernelTable const& k, float const* g, double const* s
 std::vector<std::int32_t> renumber(std::int32_t const* ids, std::int64_t n, std::int32_t* out);
 
 /// `scir_natural` is scir whose process has rate 1 + N_k/s_k, frozen for the step; all rows only.
-enum class RowKernel { scir, scir_natural, sgrld, relax, start, dirichlet_start };
+enum class RowKernel { scir, scir_natural, sgrld, relax };
 
 /// Runs a row kernel over the `n` rows of the task's list (all V where it is null), kRowBlock at a
 /// time; `task` has the statistics of all touched rows. `sums` (stride) is read (s_k before
 /// the step) and receives the new topic sums, added block by block; for a list, it is corrected.
-/// `start` is what the kernels that start a chain ask for.
 void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, RowsTask task,
-              double* sums, float start, Workspace& work, int threads);
+              double* sums, Workspace& work, int threads);
+
+/// Starts all `n` rows of g by a kernel that takes one parameter; `sums` (stride) receives theirs.
+void run_start(decltype(SimplexKernels::start) kernel, float* g, std::int64_t n, float parameter,
+               RowsTask const& task, double* sums, Workspace& work, int threads);
 
 /// One TLASGR step of all `n` rows, phi = g / sums; steps and totals (topics) are eps_t / M_k and
 /// V eta + N_k.

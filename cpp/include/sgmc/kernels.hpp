@@ -7,8 +7,12 @@
 #include <cstdint>
 
 #include "sgmc/address.hpp"
-#include "sgmc/baselines.hpp"
+#include "sgmc/collapsed.hpp"
+#include "sgmc/csr.hpp"
 #include "sgmc/deep.hpp"
+#include "sgmc/limits.hpp"
+#include "sgmc/mean_field.hpp"
+#include "sgmc/mixture.hpp"
 #include "sgmc/purpose.hpp"
 
 namespace sgmc {
@@ -17,9 +21,8 @@ namespace sgmc {
 inline constexpr int kPad = 16;
 /// Fixed-point unit of Rao-Blackwellised counts: a probability p adds round(p * 2^24).
 inline constexpr double kUnit = 16777216.0;
-/// Tokens of a document times kept sweeps: a document is counted in float32, which holds every
-/// integer up to here and no other ones beyond.
-inline constexpr std::int64_t kMaxCollected = std::int64_t{1} << 24;
+/// Steps of CIR rows are not shorter: e^-h / (1 - e^-h), times a cell, has to fit float32.
+inline constexpr double kLeastStep = 1e-20;
 /// Rows are updated in blocks of this many: the unit of scheduling, of ordered sums, and of the
 /// generator of Langevin noise. It is part of every result.
 inline constexpr std::int64_t kRowBlock = 64;
@@ -38,22 +41,18 @@ inline constexpr int kDenseTopics = 128;
 ///   p(z_i = k | rest) ~ (alpha + n_dk^{-i}) phi_k,w(i)          Patterson & Teh (2013), eq. (11)
 ///
 /// `sweeps` systematic scans in order of word entries; statistics are collected in the last `kept`.
-/// A document starts from its stored topics where z >= 0; where z < 0 a token enters in the first
-/// sweep conditional on those before it (sequential fold-in).
-/// NumPy: tests/oracles/documents_gibbs.py. Randomness: Purpose `purpose`, entity = entity[d].
-struct DocumentsTask {
+/// Every row of phi has a sum that is positive and finite, also times alpha + tokens (the driver
+/// refuses others). A document starts from its stored topics where z >= 0; where z < 0 a token
+/// enters in the first sweep conditional on those before it (sequential fold-in). NumPy:
+/// tests/oracles/documents_gibbs.py. Randomness: Purpose `purpose`, entity = entity[d].
+struct DocumentsTask : Csr {
   // topics: (R, stride) float, each row one word, K used; rows sum to anything
   float const* phi;
   std::int64_t stride;
   std::int32_t topics;
   float const* mass;  // (R) sum of each row by row_mass, where topics > kDenseTopics; else null
-  // documents in CSR over the R rows; order[] lists them as they shall be taken
-  std::int64_t const* indptr;
-  std::int32_t const* indices;
-  std::int32_t const* counts;
   std::uint64_t const* entity;
-  std::int64_t const* order;
-  std::int64_t documents;
+  std::int64_t const* order;  // the documents as they shall be taken
   float alpha;
   std::int32_t sweeps, kept;
   bool rao_blackwell;  // collect p_k / sum p in units of 2^-24, else sampled topics in units of 1
@@ -105,8 +104,8 @@ struct DocumentsScratch {
 /// counts * factor estimates N_kw. `sums` receives, over [begin, end) in order, the sum of the new
 /// values; for a list, of new value minus what was expected of it without counts,
 /// g e^-h + eta (1 - e^-h): the correction of a conditional mean (docs/design.md, "Lazy rows").
-/// Randomness: Purpose `purpose` and the three that follow it; other kernels have their own. Entity
-/// = word; for simplex_sgrld, the first word of the block.
+/// Randomness: Purpose `purpose`, of the CIR transition also the three that follow it. Entity =
+/// word; of Langevin noise, the first word of the block.
 struct RowsTask {
   std::int64_t begin, end;
   std::int64_t stride;
@@ -173,63 +172,72 @@ struct PredictiveTask {
   double* p;           // one per entry
 };
 
-/// The kernels of one instruction set.
-struct KernelTable {
-  char const* name;
-  void (*documents_gibbs)(DocumentsTask const&, DocumentsScratch const&) noexcept;
-  void (*documents_deep)(DeepTask const&, DeepScratch const&) noexcept;
-  void (*documents_mean_field)(MeanFieldTask const&, MeanFieldScratch const&) noexcept;
-  void (*documents_collapsed)(CollapsedTask const&, CollapsedScratch const&) noexcept;
+// ---- the table ---------------------------------------------------------------------------------
+
+/// Kernels of documents.
+struct DocumentKernels {
+  void (*gibbs)(DocumentsTask const&, DocumentsScratch const&) noexcept;
+  void (*deep)(DeepTask const&, DeepScratch const&) noexcept;
+  void (*mean_field)(MeanFieldTask const&, MeanFieldScratch const&) noexcept;
+  void (*collapsed)(CollapsedTask const&, CollapsedScratch const&) noexcept;
   /// Documents [begin, end); scores is scratch of stride values.
-  void (*documents_mixture)(MixtureTask const&, std::int64_t begin, std::int64_t end,
-                            float* scores) noexcept;
-  /// mass[r] = sum_k phi_rk, r in [begin, end).
+  void (*mixture)(MixtureTask const&, std::int64_t begin, std::int64_t end, float* scores) noexcept;
+  /// mass[r] = sum_k phi_rk, r in [begin, end); NaN where a weight is negative.
   void (*row_mass)(float const* phi, std::int64_t stride, std::int64_t begin, std::int64_t end,
                    float* mass) noexcept;
   /// counts[k] += round(bucket phi_k / mass): one row.
   void (*spread_bucket)(float const* phi, std::int64_t stride, float mass, std::int64_t bucket,
                         std::int64_t* counts) noexcept;
+  /// Documents [begin, end); theta is scratch of stride values.
+  void (*predictive)(PredictiveTask const&, std::int64_t begin, std::int64_t end,
+                     double* theta) noexcept;
+};
+
+/// Kernels of matrices of simplexes: steps, starts, and what is read of them.
+struct SimplexKernels {
   /// CIR transition of its row's length with shape eta + counts * factor; inf draws Gamma(shape).
+  /// A cell whose variate is not found in kAttempts, as its rate or shape is no number, is NaN.
   /// Baker et al. (2018), section 2.2: N ~ Poisson(g e/c), g' = c Gamma(a + N), e = exp(-h), c =
   /// 1-e; of a process of rate kappa, e = exp(-kappa h) and c = (1-e) / kappa.
-  void (*simplex_scir)(float* g, RowsTask const&, RowsScratch const&) noexcept;
-  /// The same on log g in double, shape (V, columns) given per cell.
-  void (*simplex_scir_log)(double* log_g, double const* shape, LogRowsTask const&) noexcept;
+  void (*scir)(float* g, RowsTask const&, RowsScratch const&) noexcept;
+  /// CIR transition of log g in double, shape (V, columns) given per cell; NaN as above.
+  void (*scir_log)(double* log_g, double const* shape, LogRowsTask const&) noexcept;
   /// |g + h (eta + N - g (1 + N_k/s_k)) + sqrt(2 h g) z|, Patterson & Teh (2013), eq. (10) with
   /// epsilon = 2h. ratio[k] = N_k / s_k.
-  void (*simplex_sgrld)(float* g, float const* ratio, RowsTask const&, RowsScratch const&) noexcept;
+  void (*sgrld)(float* g, float const* ratio, RowsTask const&) noexcept;
   /// First half of a TLASGR step: x of all rows from phi = g scale; columns.step is eps_t / M_k.
-  void (*simplex_tlasgr)(float const* g, float* x, RowsTask const&, ColumnsTask const&) noexcept;
+  void (*tlasgr)(float const* g, float* x, RowsTask const&, ColumnsTask const&) noexcept;
   /// Second half: g = |x - (S_k - 1) phi|; columns.step is S_k - 1, S_k the sums of the first.
-  void (*simplex_project)(float* g, float const* x, RowsTask const&, ColumnsTask const&) noexcept;
+  void (*project)(float* g, float const* x, RowsTask const&, ColumnsTask const&) noexcept;
   /// SMLD, exact or approximate; columns.step is a shift near the largest y. sums: of exp(y -
   /// shift).
-  void (*simplex_smld)(float* y, RowsTask const&, ColumnsTask const&, std::int64_t reference,
-                       bool approximate) noexcept;
-  /// out[i] = phi of word rows[i] (all words where rows is null), i in [begin, end).
-  void (*simplex_smld_phi)(float const* y, std::int32_t const* rows, std::int64_t begin,
-                           std::int64_t end, float* out, RowsTask const&, ColumnsTask const&,
-                           bool approximate) noexcept;
+  void (*smld)(float* y, RowsTask const&, ColumnsTask const&, std::int64_t reference,
+               bool approximate) noexcept;
   /// Mean of the CIR transition, no noise: g e + (eta + N)(1 - e).
-  void (*simplex_relax)(float* g, RowsTask const&, RowsScratch const&) noexcept;
+  void (*relax)(float* g, RowsTask const&) noexcept;
   /// g = scale * Gamma(1): the start of a chain.
-  void (*simplex_start)(float* g, float scale, RowsTask const&) noexcept;
-  /// g = Gamma(shape) / shape: the start of Dirichlet parameters.
+  void (*start)(float* g, float scale, RowsTask const&) noexcept;
+  /// g = Gamma(shape) / shape, shape >= 1: the start of Dirichlet parameters.
   void (*dirichlet_start)(float* g, float shape, RowsTask const&) noexcept;
+  /// out[i] = phi of word rows[i] (all words where rows is null), i in [begin, end).
+  void (*phi)(float const* g, std::int32_t const* rows, std::int64_t begin, std::int64_t end,
+              float* out, PhiTask const&) noexcept;
+  /// out[i] = phi of word rows[i] of SMLD's y (all words where rows is null), i in [begin, end).
+  void (*smld_phi)(float const* y, std::int32_t const* rows, std::int64_t begin, std::int64_t end,
+                   float* out, std::int64_t stride, std::int32_t topics, ColumnsTask const&,
+                   bool approximate) noexcept;
   /// out[i] = exp(psi(g_wk) - psi(sum_w g_wk)), over a factor of its own for each word, as
   /// documents read it (Hoffman et al. 2010, eq. 6); inverse_sums[k] = exp(-psi(sum_w g_wk)).
   void (*dirichlet_weights)(float const* g, std::int32_t const* rows, std::int64_t begin,
                             std::int64_t end, float* out, PhiTask const&) noexcept;
-  /// out[i] = phi of word rows[i] (all words where rows is null), i in [begin, end).
-  void (*simplex_phi)(float const* g, std::int32_t const* rows, std::int64_t begin,
-                      std::int64_t end, float* out, PhiTask const&) noexcept;
   /// total[w] += phi of word w, all words, w in [begin, end): of g as it is, or where lengths is
   /// not null, of what is expected of row w after a transition of lengths[w] without counts.
-  void (*simplex_add_phi)(float const* g, double const* lengths, float eta, std::int64_t begin,
-                          std::int64_t end, double* total, PhiTask const&) noexcept;
-  /// Documents [begin, end); theta is scratch of stride values.
-  void (*predictive)(PredictiveTask const&, std::int64_t begin, std::int64_t end,
-                     double* theta) noexcept;
+  void (*add_phi)(float const* g, double const* lengths, float eta, std::int64_t begin,
+                  std::int64_t end, double* total, PhiTask const&) noexcept;
+};
+
+/// Random numbers by address.
+struct RandomKernels {
   /// out[i] = image of position[i] under a keyed bijection of [0, n): a permutation that needs no
   /// memory (Feistel rounds on the next even number of bits, walked until inside).
   void (*permute)(std::int64_t const* position, std::int64_t count, std::int64_t n, Address const&,
@@ -237,20 +245,36 @@ struct KernelTable {
   /// out[i] uniform in (0, 1), 53 bits: block ordinal[i] of entity[i].
   void (*uniforms)(std::int64_t const* entity, std::int64_t const* ordinal, std::int64_t count,
                    Address const&, Purpose, double* out) noexcept;
-  /// Samplers alone, for tests: n draws, draw i from entity i. kind: 0 normal, 1 gamma(a[i]),
-  /// 2 poisson(a[i]), 3 uniform24, 4 uniform_open, 5 log(a[i]), 6 exp(a[i]), 7 1 - exp(-a[i]),
-  /// 8 psi(a[i]).
-  /// out[i] = tables of n[i] customers, CRT(n[i], shape[i]), from entity i.
+  /// out[i] = tables of n[i] customers, CRT(n[i], shape[i]), from entity i; n[i] <= kMaxCollected.
   void (*tables)(std::int64_t const* n, double const* shape, std::int64_t count, Address const&,
                  Purpose, std::int64_t* out) noexcept;
+};
+
+/// What only tests call.
+struct TestingKernels {
+  /// n draws of one sampler, or values of one function; draw i is from entity i, NaN where none is
+  /// accepted. kind: 0 normal,
+  /// 1 gamma(a[i]), 2 poisson(a[i]), 3 uniform24, 4 uniform_open, 5 log(a[i]), 6 exp(a[i]),
+  /// 7 1 - exp(-a[i]), 8 psi(a[i]), 9 sin(pi/4 a[i]), 10 cos(pi/4 a[i]).
+  void (*draw)(int kind, float const* a, std::int64_t n, Address const&, float* out) noexcept;
   /// out[i]: the count behind data of a link, from entity i. Binary: its mean a[i]; real: a y mean.
+  /// -1 where that is no number, or too many to be counted.
   void (*latent_counts)(Link, double const* a, std::int64_t count, Address const&,
                         std::int64_t* out) noexcept;
-  void (*draw)(int kind, float const* a, std::int64_t n, Address const&, float* out) noexcept;
+  /// Philox blocks: counter (n, 4) and key (n, 2) into (n, 4).
   void (*philox)(std::uint32_t const* counter, std::uint32_t const* key, std::int64_t n,
                  std::uint32_t* out) noexcept;
   /// The first n words of each lane of `RowWords` from a state (4, 16), into (n, 16).
   void (*row_words)(std::uint32_t const* state, std::int64_t n, std::uint32_t* out) noexcept;
+};
+
+/// The kernels of one instruction set.
+struct KernelTable {
+  char const* name;
+  DocumentKernels documents;
+  SimplexKernels simplex;
+  RandomKernels random;
+  TestingKernels testing;
 };
 
 namespace baseline {

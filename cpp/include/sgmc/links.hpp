@@ -6,7 +6,10 @@
 
 namespace sgmc::SGMC_ISA {
 
-/// Poisson(mu), in double.
+/// Means from here on are refused: nobody could count, one by one, what they mean.
+inline constexpr auto kMaxMean = static_cast<double>(kMaxCollected);
+
+/// Poisson(mu), in double, mu <= kMaxMean.
 inline std::int64_t poisson(double mu, Draws& draws) {
   struct Uniforms {
     Draws& draws;
@@ -15,16 +18,22 @@ inline std::int64_t poisson(double mu, Draws& draws) {
   return static_cast<std::int64_t>(poisson_variate(mu, words));
 }
 
-/// Poisson(mean) given that it is at least 1 (Zhou 2015): the count behind a 1 of binary data.
+/// Poisson(mean) given that it is at least 1 (Zhou 2015): the count behind a 1 of binary data. -1
+/// where the mean is no number, or above kMaxMean.
 inline std::int64_t positive_poisson(double mean, Draws& draws) {
-  if (mean >= 1.0)
-    for (;;)
+  if (!(mean >= 0.0 && mean <= kMaxMean)) return -1;
+  std::uint32_t left = kAttempts;
+  if (mean >= 1.0) {
+    while (left--)
       if (std::int64_t const n = poisson(mean, draws); n > 0) return n;
+    return -1;
+  }
   // below 1: 1 + Poisson, accepted with 1/n, which is the ratio of the two laws
-  for (;;) {
+  while (left--) {
     std::int64_t const n = 1 + poisson(mean, draws);
     if (n == 1 || draws.precise() * static_cast<double>(n) <= 1.0) return n;
   }
+  return -1;
 }
 
 /// exp(-x) I_1(x), the modified Bessel function: its series, or from 30 on its expansion.
@@ -53,8 +62,10 @@ inline double scaled_bessel_i1(double x) {
 ///
 ///   P(x) = (alpha/2)^(2x-1) / (I_1(alpha) x! (x-1)!),  x = 1, 2, ...,  alpha = 2 sqrt(a y mean)
 ///
-/// `product` is a y mean = alpha^2 / 4. From its mode outwards, by one uniform.
+/// `product` is a y mean = alpha^2 / 4. From its mode outwards, by one uniform. -1 where that is no
+/// number, or where the mode, about its root, is above kMaxMean.
 inline std::int64_t bessel(double product, Draws& draws) {
+  if (!(product >= 0.0 && product <= kMaxMean * kMaxMean)) return -1;
   double const alpha = 2.0 * __builtin_sqrt(product);
   if (!(alpha > 1e-8)) return 1;
   auto mode = static_cast<std::int64_t>(0.5 * (1.0 + __builtin_sqrt(1.0 + alpha * alpha)));

@@ -1,9 +1,6 @@
-// Elementary functions over 16 lanes. Coefficients are our own minimax fits (docs/development.md).
-//
-//   log      x in [1.2e-38, 3.4e38]            relative error < 3e-7 (absolute < 1e-7 near 1)
-//   exp      x in [-87.3, 88]; below: 0        relative error < 3e-7
-//   expm1m   1 - exp(-x), x >= 0               relative error < 4e-7
-//   sincos   of pi/4 * t, |t| <= 1             absolute error < 1e-7
+// Elementary functions over 16 lanes of float32, by minimax polynomials. The same bits on every
+// instruction set. Errors are of the result rounded to float32, in units of its last place, over
+// the valid range; tests/unit/test_kernels_random.py holds every bound.
 #pragma once
 
 #include "sgmc/simd.hpp"
@@ -29,6 +26,8 @@ SGMC_INLINE F16 polynomial(F16 x, float const (&c)[N]) {
   return polynomial<N>(x, static_cast<float const*>(c));
 }
 
+/// log x. Lanes: float32. Valid range: [1.2e-38, 3.4e38], all normal positive numbers.
+/// Maximal error: 1 ulp.
 SGMC_INLINE F16 log(F16 x) {
   // x = 2^e m with m in [sqrt(1/2), sqrt(2)): log x = e ln 2 + log(1 + f), f = m - 1
   U16 const u = bits(x) + u16(0x40000000u - 0x3f3504f3u);
@@ -41,6 +40,8 @@ SGMC_INLINE F16 log(F16 x) {
   return f + (tail - f16(0.5f) * s) + e * f16(0.693359375f);
 }
 
+/// exp(x). Lanes: float32. Valid range: all numbers; below -87.3, where the result is subnormal, it
+/// falls to 0, and above 88 it is exp(88). Maximal error on [-87.3, 88]: 1 ulp.
 SGMC_INLINE F16 exp(F16 x) {
   F16 const y = max(min(x, f16(88.0f)), f16(-104.0f));
   F16 const n = floor(y * f16(1.44269504f) + f16(0.5f));
@@ -52,12 +53,14 @@ SGMC_INLINE F16 exp(F16 x) {
   return select(n < f16(-126.0f), f16(0.0f), scaled);
 }
 
+/// 1 - exp(-x). Lanes: float32. Valid range: [0, inf]. Maximal error: 2.5 ulp.
 SGMC_INLINE F16 expm1m(F16 x) {
   static constexpr float c[] = {0.999999999f,   -0.499999823f,  0.16666248f,
                                 -0.0416304133f, 0.00819039118f, -0.00112402588f};
   return select(x < f16(0.5f), x * polynomial(min(x, f16(0.5f)), c), f16(1.0f) - exp(-x));
 }
 
+/// sin and cos of (pi/4) t. Lanes: float32. Valid range: [-1, 1]. Maximal error: 2 ulp each.
 SGMC_INLINE void sincos_quarter(F16 t, F16& sine, F16& cosine) {
   F16 const x = t * f16(0.785398163f);
   F16 const s = x * x;

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 
+#include "sgmc/address.hpp"
 #include "sgmc/purpose.hpp"
 #include "sgmc/simd.hpp"
 
@@ -42,13 +43,12 @@ SGMC_INLINE Block4 philox(Block4 c, std::uint32_t k0, std::uint32_t k1) {
 struct Stream {
   std::uint32_t key0, key1, chain;
 
-  static SGMC_INLINE Stream make(std::uint64_t seed, std::uint32_t chain, std::uint32_t purpose,
-                                 std::uint64_t iteration) {
+  static SGMC_INLINE Stream at(Address const& a, Purpose purpose) {
     Block4 const b =
-        philox({{purpose, static_cast<std::uint32_t>(iteration),
-                 static_cast<std::uint32_t>(iteration >> 32), 0u}},
-               static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
-    return {b.x[0], b.x[1], chain};
+        philox({{stream_purpose(purpose, a.stream), static_cast<std::uint32_t>(a.step),
+                 static_cast<std::uint32_t>(a.step >> 32), 0u}},
+               static_cast<std::uint32_t>(a.seed), static_cast<std::uint32_t>(a.seed >> 32));
+    return {b.x[0], b.x[1], a.chain};
   }
   SGMC_INLINE Block4 block(std::uint32_t j, std::uint64_t entity) const {
     return philox(
@@ -166,8 +166,7 @@ struct RowWords {
   }
 };
 
-// ---- uniforms
-// ---------------------------------------------------------------------------------------
+// ---- uniforms -----------------------------------------------------------------------------------
 
 /// In [0, 1 - 2^-24]: enough to choose a topic. Never 1, which would select a zero-weight pad.
 SGMC_INLINE F16 uniform24(U16 x) { return to_float(shr(x, 8)) * f16(0x1p-24f); }

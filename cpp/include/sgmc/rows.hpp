@@ -3,24 +3,28 @@
 #pragma once
 
 #include "sgmc/kernels.hpp"
+#include "sgmc/lanes.hpp"
+#include "sgmc/philox.hpp"
 #include "sgmc/simd.hpp"
 
 namespace sgmc::SGMC_ISA {
 
+template <class Float>  // float, or float const where a kernel writes elsewhere
 struct Row {
   std::int64_t word;
-  float* g;
+  Float* g;
   std::int64_t const* counts;  // or null
   double keep, take;           // e^-h and 1 - e^-h of its length; take = 0: it stays
 };
 
 /// The rows of a task, one after the other.
+template <class Float>
 class Rows {
  public:
-  SGMC_INLINE Rows(float* g, RowsTask const& task) : g_(g), task_(task), at_(task.begin) {
+  SGMC_INLINE Rows(Float* g, RowsTask const& task) : g_(g), task_(task), at_(task.begin) {
     set_length(task.h);
   }
-  SGMC_INLINE bool next(Row& row) {
+  SGMC_INLINE bool next(Row<Float>& row) {
     if (at_ == task_.end) return false;
     std::int64_t const i = at_++, w = task_.rows ? task_.rows[i] : i;
     if (task_.rows) set_length(task_.lengths[i]);
@@ -36,7 +40,7 @@ class Rows {
     keep_ = __builtin_exp(-h);
     take_ = -__builtin_expm1(-h);
   }
-  float* g_;
+  Float* g_;
   RowsTask const& task_;
   std::int64_t at_, touched_ = 0;
   double keep_, take_;
@@ -50,7 +54,7 @@ class Finish {
     for (std::int64_t k = 0; k < task.stride; ++k) task.sums[k] = 0.0;
   }
   /// Before a listed row is written: what it is expected to become goes off its sum.
-  SGMC_INLINE void expect(Row const& row) {
+  SGMC_INLINE void expect(Row<float> const& row) {
     if (!task_.rows) return;
     double const arriving = static_cast<double>(task_.eta) * row.take;
     for (std::int64_t k = 0; k < task_.topics; ++k)
@@ -58,7 +62,7 @@ class Finish {
   }
   SGMC_INLINE void written(float* g) {
     for (std::int64_t k = (task_.topics - 1) / 16 * 16; k < task_.stride; k += 16) {
-      M16 const real = iota() < u16(static_cast<std::uint32_t>(task_.topics - k));  // signed
+      M16 const real = real_lanes(task_.topics, k);
       store(g + k, select(real, load(g + k), f16(0.0f)));
     }
     waiting_[n_++] = g;
@@ -80,5 +84,19 @@ class Finish {
   float const* waiting_[kAtOnce];
   int n_ = 0;
 };
+
+/// Writes all rows of a task for the first time: fn(stream, word, k) gives columns k .. k + 15.
+template <class F>
+SGMC_INLINE void start_rows(float* g, RowsTask const& task, F&& fn) {
+  Stream const stream = Stream::at(task.address, task.purpose);
+  Finish finish(task);
+  Rows rows(g, task);
+  for (Row<float> row; rows.next(row);) {
+    for (std::int64_t k = 0; k < task.stride; k += 16)
+      store(row.g + k, fn(stream, static_cast<std::uint64_t>(row.word), k));
+    finish.written(row.g);
+  }
+  finish.flush();
+}
 
 }  // namespace sgmc::SGMC_ISA

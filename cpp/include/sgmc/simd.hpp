@@ -352,8 +352,7 @@ SGMC_INLINE U16 iota() {
   return load_u(k);
 }
 
-// ---- integers and doubles: two registers for one of floats
-// ---------------------------------------
+// ---- integers and doubles: two registers for one of floats -------------------------------------
 
 SGMC_INLINE ND add(ND a, ND b) { return {a.lo + b.lo, a.hi + b.hi}; }
 SGMC_BINARY(operator+, ND, ND, add(a, b))
@@ -418,8 +417,7 @@ SGMC_INLINE F16 load_scaled(std::int64_t const* p, double factor) {
   return r;
 }
 
-// ---- crossing lanes
-// ------------------------------------------------------------------------------
+// ---- crossing lanes ----------------------------------------------------------------------------
 
 /// The lanes of `current` moved up by N, the freed ones filled with the top lanes of `previous`.
 template <int N>

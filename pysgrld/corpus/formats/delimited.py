@@ -10,9 +10,11 @@ import csv
 from collections import deque
 from collections.abc import Iterator
 
-from pysgrld.corpus.formats.kinds import Context, Texts, listed
-from pysgrld.corpus.stream import Stream
+from pysgrld.corpus.formats.protocol import Context, Texts, field_names
+from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
+
+SUFFIXES = (".csv", ".tsv")
 
 #: Documents, and bytes of text, that are handed on together.
 TOGETHER, BYTES = 1024, 2**22
@@ -25,16 +27,18 @@ _REASONS = {
 
 
 def sniff(head: bytes, name: str) -> bool:
-    """Told by name alone: commas are in any text."""
-    return name.lower().endswith((".csv", ".tsv"))
+    """Whether the file is named so; commas are in any text."""
+    return name.lower().endswith(SUFFIXES)
 
 
-def read(stream: Stream, context: Context) -> Iterator[Texts]:
-    """One document a record; blank lines are nothing."""
+def read(source: Lines, context: Context) -> Iterator[Texts]:
+    """Yield one document a record; blank lines are nothing."""
     limit = context.options.max_line
-    csv.field_size_limit(max(csv.field_size_limit(), limit + 1))  # `_Lines` is the stricter one
-    lines = _Lines(stream, context)
-    delimiter, fields, column = _header(lines, context.options.text_field, stream)
+    csv.field_size_limit(
+        max(csv.field_size_limit(), limit + 1)
+    )  # `_RecordLines` is the stricter one
+    lines = _RecordLines(source, context)
+    delimiter, fields, column = _header(lines, context.options.text_field, source)
     documents: list[bytes] = []
     numbers: list[int] = []
     size = 0
@@ -49,29 +53,29 @@ def read(stream: Stream, context: Context) -> Iterator[Texts]:
             text = record[column].encode("utf-8", "surrogateescape")
         else:
             if record.reason:
-                context.bad(record.reason, str(record), stream.label, number)
+                context.bad(record.reason, str(record), source.label, number)
             if not context.keep_empty:
                 continue
         documents.append(text)
         numbers.append(number)
         size += len(text)
         if len(documents) >= TOGETHER or size >= BYTES:
-            yield Texts(documents, stream.label, numbers)
+            yield Texts(documents, source.label, numbers)
             documents, numbers, size = [], [], 0
     if documents:
-        yield Texts(documents, stream.label, numbers)
+        yield Texts(documents, source.label, numbers)
 
 
 class _BadRecordError(Exception):
-    """A record that cannot be understood; without a reason it was told of already."""
+    """A record that cannot be understood; one without a reason was reported already."""
 
     def __init__(self, reason: str = "", message: str = "") -> None:
         super().__init__(message)
         self.reason = reason
 
 
-class _Lines:
-    """Lines for the parser, those of the record under way kept so that they can come again.
+class _RecordLines:
+    """An iterator over lines that keeps those of a record, so that they can come again.
 
     Attributes
     ----------
@@ -79,15 +83,15 @@ class _Lines:
         Of the next line.
     """
 
-    def __init__(self, stream: Stream, context: Context) -> None:
-        self.blocks = stream.lines(context.bad)
+    def __init__(self, source: Lines, context: Context) -> None:
+        self.blocks = source.lines(context.bad)
         self.limit = context.options.max_line
         self.number = 1
         self.ready: deque[str] = deque()
         self.begin()
 
     def begin(self) -> None:
-        """A record begins."""
+        """Forget the lines of the record before: another one begins."""
         self.record: list[str] = []
         self.size = 0
 
@@ -97,7 +101,7 @@ class _Lines:
         self.ready.extendleft(reversed(again))
         self.number -= len(again)
 
-    def __iter__(self) -> _Lines:
+    def __iter__(self) -> _RecordLines:
         return self
 
     def __next__(self) -> str:
@@ -124,8 +128,10 @@ class _Lines:
         return line
 
 
-def _records(lines: _Lines, delimiter: str) -> Iterator[tuple[list[str] | _BadRecordError, int]]:
-    """Records, good and bad, each with the number of its first line."""
+def _records(
+    lines: _RecordLines, delimiter: str
+) -> Iterator[tuple[list[str] | _BadRecordError, int]]:
+    """Yield records, good and bad, each with the number of its first line."""
     parser = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         lines.begin()
@@ -145,14 +151,14 @@ def _records(lines: _Lines, delimiter: str) -> Iterator[tuple[list[str] | _BadRe
                 yield record, first
 
 
-def _header(lines: _Lines, field: str, stream: Stream) -> tuple[str, int, int]:
+def _header(lines: _RecordLines, field: str, source: Lines) -> tuple[str, int, int]:
     """Find the delimiter that gives the field: it, the number of fields, and which is the one."""
-    tabs = stream.name.lower().endswith(".tsv")
+    tabs = source.name.lower().endswith(".tsv")
     most: list[str] = []
     for delimiter in ("\t", ",", ";") if tabs else (",", ";", "\t"):
         record, number = next(_records(lines, delimiter), ([], 1))
         if isinstance(record, _BadRecordError):
-            raise CorpusError(f"no header: {record or 'a line too long'}", stream.label, number)
+            raise CorpusError(f"no header: {record or 'a line too long'}", source.label, number)
         names = [name.strip() for name in record]
         if names.count(field) == 1:
             return delimiter, len(names), names.index(field)
@@ -160,7 +166,8 @@ def _header(lines: _Lines, field: str, stream: Stream) -> tuple[str, int, int]:
         lines.back(0)
     what = "more than one" if field in most else "no"
     raise CorpusError(
-        f"{what} field {field!r} in the header (it has {listed(most)}; choose one with --text-field)",
-        stream.label,
+        f"{what} field {field!r} in the header (it has {field_names(most)}; "
+        "choose one with --text-field)",
+        source.label,
         1,
     )

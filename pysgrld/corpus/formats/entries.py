@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from pysgrld.corpus._sparse import COUNT, PATTERN, parse_entries
 from pysgrld.corpus.formats.rows import LARGEST, REAL_DATA, Entries
-from pysgrld.corpus.formats.words import shown
+from pysgrld.corpus.formats.vocabulary_files import quoted
 from pysgrld.errors import CorpusError
 
 _NAMES = ("documents", "words", "entries")
 
 
-class Header(NamedTuple):
-    """What a file says about itself.
+class MatrixHeader(NamedTuple):
+    """The numbers that a file of entries gives above them, and where it does.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Header(NamedTuple):
 
 def header_of(
     fields: list[bytes], lines: tuple[int, int, int], first: int, label: str, form: str
-) -> Header:
+) -> MatrixHeader:
     """Check the three numbers of a header.
 
     Parameters
@@ -44,7 +44,7 @@ def header_of(
     fields : list of bytes
         Three.
     lines, first
-        See `Header`.
+        See `MatrixHeader`.
     label : str
         The file.
     form : str
@@ -56,17 +56,17 @@ def header_of(
     """
     numbers = []
     for name, field, line in zip(_NAMES, fields, lines, strict=True):
-        what = f"the header's number of {name} is {shown(field)}"
+        what = f"the header's number of {name} is {quoted(field)}"
         if not field.isdigit():
             raise CorpusError(f"{what}, not a whole number; {form}", label, line)
         if len(field.lstrip(b"0")) > 18 or (name == "words" and int(field) > LARGEST):
             raise CorpusError(f"{what}: more than can be", label, line)
         numbers.append(int(field))
-    return Header(numbers[0], numbers[1], numbers[2], lines, first)
+    return MatrixHeader(numbers[0], numbers[1], numbers[2], lines, first)
 
 
-def parsed(
-    label: str, header: Header, form: int, ordered: bool, blocks: Iterator[bytes]
+def read_entries(
+    label: str, header: MatrixHeader, form: int, ordered: bool, blocks: Iterator[bytes]
 ) -> Iterator[Entries]:
     """Parse all entries and hold the header to what it says of them.
 
@@ -74,7 +74,7 @@ def parsed(
     ----------
     label : str
         The file.
-    header : Header
+    header : MatrixHeader
     form : {COUNT, REAL, PATTERN}
         How counts are written (`pysgrld.corpus._sparse`).
     ordered : bool
@@ -125,31 +125,31 @@ def parsed(
         )
 
 
-def _explain(line: bytes, last: int, header: Header, form: int) -> str:
+def _explain(line: bytes, last: int, header: MatrixHeader, form: int) -> str:
     names = ("document", "word", "count")[: 2 if form == PATTERN else 3]
     entry = f"{'two' if form == PATTERN else 'three'} whole numbers, {' '.join(names)}"
     fields = line.split()
     if not fields:
         return "a blank line among the entries; take it out"
     if len(fields) != len(names):
-        return f"{shown(line)} is not an entry: {entry}"
+        return f"{quoted(line)} is not an entry: {entry}"
     limits = (header.documents, header.words)
     for name, field, limit in zip(names[:2], fields, limits, strict=False):
         if not field.isdigit():
-            return f"{name} {shown(field)} is not a whole number of at least 1"
+            return f"{name} {quoted(field)} is not a whole number of at least 1"
         if not field.strip(b"0"):
             return f"{name} 0: they begin at 1"
         if len(field.lstrip(b"0")) > 18 or int(field) > limit:
-            return f"{name} {shown(field)} is above {limit}, as the header says"
+            return f"{name} {quoted(field)} is above {limit}, as the header says"
     if form != PATTERN and (why := wrong_count(fields[2], form == COUNT)):
         return why
     if int(fields[0]) < last:
         return f"document {int(fields[0])} after document {last}; sort the file by document"
-    return f"{shown(line)} is not an entry: {entry}"
+    return f"{quoted(line)} is not an entry: {entry}"
 
 
 def wrong_count(field: bytes, strict: bool) -> str:
-    """Say why a count is none.
+    """Say why a field of a file is no count.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def wrong_count(field: bytes, strict: bool) -> str:
     str
         Empty if it is one.
     """
-    what = f"count {shown(field)}"
+    what = f"count {quoted(field)}"
     if field.isdigit():
         if not field.strip(b"0"):
             return "a count of 0" if strict else ""

@@ -6,41 +6,45 @@ import json
 import re
 from collections.abc import Iterator
 
-from pysgrld.corpus.formats.kinds import Context, Texts, listed
-from pysgrld.corpus.stream import Stream
+from pysgrld.corpus.formats.protocol import Context, Texts, field_names
+from pysgrld.corpus.lines import Lines
+
+SUFFIXES = (".jsonl", ".ndjson", ".json")
+#: Names that are believed whatever the content is: a .json may be one value.
+_SURE = SUFFIXES[:2]
 
 _OBJECT = re.compile(rb'\s*\{\s*"')
 
 
 def sniff(head: bytes, name: str) -> bool:
-    """An object with a key begins the file, or the file is named so."""
-    return bool(_OBJECT.match(head)) or name.lower().endswith((".jsonl", ".ndjson"))
+    """Whether an object with a key begins the file, or the file is named so."""
+    return bool(_OBJECT.match(head)) or name.lower().endswith(_SURE)
 
 
-def read(stream: Stream, context: Context) -> Iterator[Texts]:
-    """One document an object; blank lines are not documents."""
+def read(source: Lines, context: Context) -> Iterator[Texts]:
+    """Yield one document an object; blank lines are not documents."""
     field = context.options.text_field
-    for block in stream.lines(context.bad):
+    for block in source.lines(context.bad):
         if not block:
             if context.keep_empty:
-                yield Texts([b""], stream.label, [stream.line])
+                yield Texts([b""], source.label, [source.line])
             continue
         documents: list[bytes] = []
         lines: list[int] = []
         for offset, line in enumerate(block.split(b"\n")):
             if not line.strip():
                 continue
-            number = stream.line + 1 + offset
+            number = source.line + 1 + offset
             try:
                 text = _text(line, field)
             except _BadLine as bad:
-                context.bad(bad.reason, str(bad), stream.label, number)
+                context.bad(bad.reason, str(bad), source.label, number)
                 if not context.keep_empty:
                     continue
                 text = b""
             documents.append(text)
             lines.append(number)
-        yield Texts(documents, stream.label, lines)
+        yield Texts(documents, source.label, lines)
 
 
 class _BadLine(Exception):
@@ -62,7 +66,7 @@ def _text(line: bytes, field: str) -> bytes:
     if field not in value:
         raise _BadLine(
             "field missing",
-            f"no field {field!r} (it has {listed(value)}; choose one with --text-field)",
+            f"no field {field!r} (it has {field_names(value)}; choose one with --text-field)",
         )
     text = value[field]
     if not isinstance(text, str):

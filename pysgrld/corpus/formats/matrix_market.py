@@ -8,40 +8,44 @@ from itertools import chain
 import numpy as np
 
 from pysgrld.corpus._sparse import PATTERN, REAL
-from pysgrld.corpus.formats.entries import Header, header_of, parsed
-from pysgrld.corpus.formats.kinds import Context, Counts
+from pysgrld.corpus.formats.entries import MatrixHeader, header_of, read_entries
+from pysgrld.corpus.formats.protocol import Context, CountedDocuments
 from pysgrld.corpus.formats.rows import Entries, Grouping
 from pysgrld.corpus.formats.sorting import RUN, in_order
-from pysgrld.corpus.formats.words import find_words, refuse_line, shown
-from pysgrld.corpus.stream import Stream
+from pysgrld.corpus.formats.vocabulary_files import find_words, quoted, refuse_line
+from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
+
+SUFFIXES = (".mtx", ".mm")
 
 _BANNER = b"%%MatrixMarket"
 _FORM = "below its comments a Matrix Market file has a line: documents words entries"
 
 
 def sniff(head: bytes, name: str) -> bool:
-    """The banner begins the file, or the file is named so."""
-    return head.startswith(_BANNER) or name.lower().endswith((".mtx", ".mm"))
+    """Whether the banner begins the file, or the file is named so."""
+    return head.startswith(_BANNER) or name.lower().endswith(SUFFIXES)
 
 
-def read(stream: Stream, context: Context) -> Counts:
+def read(source: Lines, context: Context) -> CountedDocuments:
     """Read the header, find the words, and leave the entries to be iterated.
 
     Documents are rows. Where they come in order they are streamed; else (a matrix that was written
     by columns) the entries are sorted first, on disk if they are many.
     """
-    lines = stream.lines(refuse_line)
-    form, header, rest = _header(stream, lines)
+    lines = source.lines(refuse_line)
+    form, header, rest = _header(source, lines)
     vocabulary, origin = find_words(
-        stream, context, header.words, header.documents, header.lines[1]
+        source, context, header.words, header.documents, header.lines[1]
     )
-    entries = parsed(stream.label, header, form, False, chain([rest] if rest else [], lines))
-    grouping = Grouping(stream.label, context, header.documents, header.words, header.lines[0])
-    return Counts(vocabulary, origin, grouping.blocks(_in_order(entries, stream, context)))
+    entries = read_entries(source.label, header, form, False, chain([rest] if rest else [], lines))
+    grouping = Grouping(source.label, context, header.documents, header.words, header.lines[0])
+    return CountedDocuments(
+        vocabulary, origin, grouping.blocks(_in_order(entries, source, context))
+    )
 
 
-def _header(stream: Stream, lines: Iterator[bytes]) -> tuple[int, Header, bytes]:
+def _header(source: Lines, lines: Iterator[bytes]) -> tuple[int, MatrixHeader, bytes]:
     number, rest = 0, b""
 
     def line() -> bytes | None:
@@ -53,16 +57,16 @@ def _header(stream: Stream, lines: Iterator[bytes]) -> tuple[int, Header, bytes]
         number += 1
         return first
 
-    form = _banner(line() or b"", stream.label)
+    form = _banner(line() or b"", source.label)
     size = line()
     while size is not None and (not size.strip() or size.startswith(b"%")):
         size = line()
     fields = (size or b"").split()
     if len(fields) != 3:
         raise CorpusError(
-            f"{shown(size or b'')} where the size should be; {_FORM}", stream.label, number
+            f"{quoted(size or b'')} where the size should be; {_FORM}", source.label, number
         )
-    header = header_of(fields, (number,) * 3, number + 1, stream.label, _FORM)
+    header = header_of(fields, (number,) * 3, number + 1, source.label, _FORM)
     return form, header, rest
 
 
@@ -70,7 +74,7 @@ def _banner(line: bytes, label: str) -> int:
     words = line.lower().split()
     if len(words) != 5 or words[0] != _BANNER.lower() or words[1] != b"matrix":
         raise CorpusError(
-            f"{shown(line)} is no banner; a Matrix Market file begins with "
+            f"{quoted(line)} is no banner; a Matrix Market file begins with "
             "%%MatrixMarket matrix coordinate integer general",
             label,
             1,
@@ -84,7 +88,7 @@ def _banner(line: bytes, label: str) -> int:
         )
     if words[4] != b"general":
         raise CorpusError(
-            f"a matrix said to be {shown(words[4])}; one of documents x words is general", label, 1
+            f"a matrix said to be {quoted(words[4])}; one of documents x words is general", label, 1
         )
     forms: dict[bytes, int] = {
         b"integer": REAL,
@@ -94,12 +98,12 @@ def _banner(line: bytes, label: str) -> int:
         b"pattern": PATTERN,
     }
     if words[3] not in forms:
-        raise CorpusError(f"numbers are {shown(words[3])}; counts are integer", label, 1)
+        raise CorpusError(f"numbers are {quoted(words[3])}; counts are integer", label, 1)
     return forms[words[3]]
 
 
-def _in_order(parts: Iterator[Entries], stream: Stream, context: Context) -> Iterator[Entries]:
-    """Entries in order of their documents, by what the first of them show.
+def _in_order(parts: Iterator[Entries], source: Lines, context: Context) -> Iterator[Entries]:
+    """Bring entries into the order of their documents, if the first of them are not in it.
 
     In a file that was written row by row the words fall from one row to the next; by columns, the
     documents do. Whatever is small enough to be held may come in any order.
@@ -118,7 +122,7 @@ def _in_order(parts: Iterator[Entries], stream: Stream, context: Context) -> Ite
     every = chain(start, parts)
     if not by_rows:
         return in_order(every, context.scratch)
-    return _checked(every, stream.label)
+    return _checked(every, source.label)
 
 
 def _checked(parts: Iterator[Entries], label: str) -> Iterator[Entries]:

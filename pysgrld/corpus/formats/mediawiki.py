@@ -11,10 +11,12 @@ import re
 from collections.abc import Iterator
 from xml.parsers import expat
 
-from pysgrld.corpus.formats.kinds import Context, Texts
+from pysgrld.corpus.formats.protocol import Context, Texts
 from pysgrld.corpus.formats.wikinames import is_redirect, namespaces, plain, stripper
-from pysgrld.corpus.stream import Stream
+from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
+
+SUFFIXES = (".xml",)
 
 #: Wikitext of a batch, and what is given to expat at once, in bytes.
 BATCH = PIECE = 2**20
@@ -32,30 +34,30 @@ _FIELDS = {(4, "namespace"), (3, "title"), (3, "ns"), (4, "model"), (4, "text")}
 
 
 def sniff(head: bytes, name: str) -> bool:
-    """XML by its first characters; what is not a dump is refused when its root is seen."""
+    """Whether the file begins as XML; what is no dump is refused when its root is seen."""
     utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))
     return bool(_XML.match(head[:4096].decode("utf-16" if utf16 else "utf-8", "ignore")))
 
 
-def read(stream: Stream, context: Context) -> Iterator[Texts]:
-    """One document an article, still in wikitext, with what takes that out.
+def read(source: Lines, context: Context) -> Iterator[Texts]:
+    """Yield one document an article, still in wikitext, with the function that takes markup out.
 
     Raises
     ------
     CorpusError
         If it is no dump, or is cut off or damaged; says the line, and how many articles came before.
     """
-    dump = _Dump(stream, context)
+    dump = _Dump(source, context)
     fed = 0
     try:
-        for block in stream.blocks():
+        for block in source.blocks():
             while block:
                 size = PIECE if dump.begun else PROLOG_PIECE
                 piece, block = block[:size], block[size:]
                 dump.feed(piece)
                 fed += len(piece)
                 dump.bound(fed)
-                stream.line = dump.line - 1
+                source.line = dump.line - 1
                 if dump.size >= BATCH:
                     yield dump.batch()
         dump.feed(b"")
@@ -65,13 +67,13 @@ def read(stream: Stream, context: Context) -> Iterator[Texts]:
     if dump.documents:
         yield dump.batch()
     context.log(
-        f"{stream.label}: {dump.pages} pages: {dump.articles} articles; left out "
+        f"{source.label}: {dump.pages} pages: {dump.articles} articles; left out "
         f"{dump.redirects} redirects, {dump.others} of other namespaces, {dump.empty} empty"
     )
 
 
 class _Dump:
-    """The parser, where it is in the dump, and the articles that wait to be handed on.
+    """A dump under way: the parser, its place, and the articles that wait to be handed on.
 
     Attributes
     ----------
@@ -83,8 +85,8 @@ class _Dump:
         Pages so far, and what they were.
     """
 
-    def __init__(self, stream: Stream, context: Context) -> None:
-        self.context, self.label = context, stream.label
+    def __init__(self, source: Lines, context: Context) -> None:
+        self.context, self.label = context, source.label
         self.begun = self.local = False
         self.documents: list[bytes] = []
         self.lines: list[int] = []
@@ -106,11 +108,11 @@ class _Dump:
 
     @property
     def line(self) -> int:
-        """Where the parser is, from 1."""
+        """Line that the parser is in, counted from 1."""
         return self.parser.CurrentLineNumber
 
     def feed(self, piece: bytes) -> None:
-        """Parse some more; nothing is the end.
+        """Parse the next bytes of the dump; no bytes are its end.
 
         Raises
         ------
@@ -257,7 +259,7 @@ class _Dump:
 
 
 def _whole(value: bytes) -> int:
-    """Read a number of a namespace; what is none is no namespace of articles either."""
+    """Read the number of a namespace; -1 for what is no number."""
     try:
         return int(value)
     except ValueError:

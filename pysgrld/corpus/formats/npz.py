@@ -16,14 +16,16 @@ from typing import IO, TypeVar
 
 import numpy as np
 
-from pysgrld.corpus.formats.kinds import Context, Counts
+from pysgrld.corpus.formats.protocol import Context, CountedDocuments
 from pysgrld.corpus.formats.rows import LARGEST, REAL_DATA, Entries, Grouping
 from pysgrld.corpus.formats.sorting import in_order
-from pysgrld.corpus.formats.words import find_words
-from pysgrld.corpus.inputs import missing
-from pysgrld.corpus.stream import Stream
+from pysgrld.corpus.formats.vocabulary_files import find_words
+from pysgrld.corpus.lines import Lines
+from pysgrld.corpus.names import missing
 from pysgrld.errors import CorpusError
 from pysgrld.types import Array, Int64s
+
+SUFFIXES = (".npz",)
 
 _MAGIC = b"PK\x03\x04"
 _ADVICE = "write it with scipy.sparse.save_npz, documents in rows"
@@ -40,16 +42,16 @@ PORTION = 2**18
 
 
 def sniff(head: bytes, name: str) -> bool:
-    """Named so, or a zip archive whose first member is an array."""
+    """Whether the file is named so, or is a zip archive whose first member is an array."""
     member, array, _ = head[30:60].partition(b".npy")
-    return name.lower().endswith(".npz") or (
+    return name.lower().endswith(SUFFIXES) or (
         head.startswith(_MAGIC) and bool(array) and member.replace(b"_", b"").isalpha()
     )
 
 
-def read(stream: Stream, context: Context) -> Counts:
+def read(source: Lines, context: Context) -> CountedDocuments:
     """Check what the file says of itself, find the words, and leave the entries to be iterated."""
-    with _opened(stream) as archive:
+    with _opened(source) as archive:
         form, documents, words = _form(archive)
         size, limit = (
             sum(member.file_size for member in archive.infolist()),
@@ -59,38 +61,38 @@ def read(stream: Stream, context: Context) -> Counts:
             raise _WrongError(
                 f"it unpacks to {size} bytes, more than --max-input {limit}; allow more if it is no bomb"
             )
-    vocabulary, origin = find_words(stream, context, words, documents)
-    entries = _entries(stream, form, documents, words)
+    vocabulary, origin = find_words(source, context, words, documents)
+    entries = _entries(source, form, documents, words)
     if form == "csr":
-        grouping = Grouping(stream.label, context, documents, words, sure=True, add_up=True)
+        grouping = Grouping(source.label, context, documents, words, sure=True, add_up=True)
     else:
         entries = in_order(entries, context.scratch)
-        grouping = Grouping(stream.label, context, documents, words, add_up=True)
-    return Counts(vocabulary, origin, grouping.blocks(entries))
+        grouping = Grouping(source.label, context, documents, words, add_up=True)
+    return CountedDocuments(vocabulary, origin, grouping.blocks(entries))
 
 
 @contextmanager
-def _opened(stream: Stream) -> Iterator[zipfile.ZipFile]:
-    """The archive; whatever is found damaged in it while it is open is said of the file."""
-    if stream.path is None or not stream.path.is_file():
+def _opened(source: Lines) -> Iterator[zipfile.ZipFile]:
+    """Open the archive; whatever is found damaged in it meanwhile is said of the file."""
+    if source.path is None or not source.path.is_file():
         raise CorpusError(
-            "an .npz is read here and there, which a pipe cannot do; name the file", stream.label
+            "an .npz is read here and there, which a pipe cannot do; name the file", source.label
         )
     try:
-        with stream.path.open("rb") as file:
+        with source.path.open("rb") as file:
             if file.read(4) != _MAGIC:
                 raise CorpusError(
                     f"no .npz (or a compressed one: unpack it, it is compressed already); {_ADVICE}",
-                    stream.label,
+                    source.label,
                 )
             with _tried(zipfile.ZipFile, file) as archive:
                 yield archive
     except _WrongError as error:
-        raise CorpusError(str(error), stream.label) from None
+        raise CorpusError(str(error), source.label) from None
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise CorpusError(_damaged(error), stream.label) from None
+        raise CorpusError(_damaged(error), source.label) from None
     except OSError as error:
-        raise missing(stream.label, error) from None
+        raise missing(source.label, error) from None
 
 
 def _tried(open_it: Callable[[T], U], what: T) -> U:
@@ -107,7 +109,7 @@ def _damaged(error: Exception) -> str:
 
 
 class _WrongError(Exception):
-    """What is wrong with the file, for a message."""
+    """The archive is not what it should be; the message says why."""
 
 
 class _Member:
@@ -141,7 +143,7 @@ class _Member:
         return self.shape[0]
 
     def take(self, n: int) -> Array:
-        """Read on; with the last values the checksum is compared."""
+        """Read the next values; with the last ones the checksum is compared."""
         data = self.file.read(n * self.dtype.itemsize)
         if len(data) != n * self.dtype.itemsize:
             raise _WrongError(f"{self.name} ends early; it is damaged")
@@ -149,7 +151,7 @@ class _Member:
 
 
 def _form(archive: zipfile.ZipFile) -> tuple[str, int, int]:
-    """How the matrix is stored, and its numbers of documents and words."""
+    """Return how the matrix is stored, and its numbers of documents and words."""
     member = _Member(archive, "format", "SU")
     if member.shape != () or member.dtype.itemsize > 64:
         raise _WrongError(f"format.npy is not the name of a format; {_ADVICE}")
@@ -168,11 +170,11 @@ def _form(archive: zipfile.ZipFile) -> tuple[str, int, int]:
     return form, shape[0], shape[1]
 
 
-def _entries(stream: Stream, form: str, documents: int, words: int) -> Iterator[Entries]:
-    """All entries as they are stored."""
-    size = stream.path.stat().st_size if stream.path is not None else 0
-    told = stream.file.tell()
-    with _opened(stream) as archive:
+def _entries(source: Lines, form: str, documents: int, words: int) -> Iterator[Entries]:
+    """Yield all entries in the order in which they are stored."""
+    size = source.path.stat().st_size if source.path is not None else 0
+    reported = source.file.tell()
+    with _opened(source) as archive:
         data = _Member(archive, "data", "biuf")
         pieces = _coordinates if form == "coo" else _compressed
         major = words if form == "csc" else documents
@@ -181,18 +183,18 @@ def _entries(stream: Stream, form: str, documents: int, words: int) -> Iterator[
             rows, columns = (second, first) if form == "csc" else (first, second)
             yield _checked(rows, columns, data.take(len(rows)), documents, words)
             done += len(rows)
-            if stream.on_read is not None:  # as if the file were read from end to end
-                now = max(told, size * done // data.length())
-                stream.on_read(now - told)
-                told = now
-    if stream.on_read is not None:
-        stream.on_read(size - told)
+            if source.on_read is not None:  # as if the file were read from end to end
+                now = max(reported, size * done // data.length())
+                source.on_read(now - reported)
+                reported = now
+    if source.on_read is not None:
+        source.on_read(size - reported)
 
 
 def _compressed(
     archive: zipfile.ZipFile, entries: int, major: int
 ) -> Iterator[tuple[Int64s, Int64s]]:
-    """Compressed rows or columns: the ids of these, and the others."""
+    """Yield the row and column ids of a matrix stored by compressed rows or columns."""
     indptr, indices = _Member(archive, "indptr", "iu"), _Member(archive, "indices", "iu")
     if indptr.length() != major + 1 or indices.length() != entries:
         raise _WrongError(
@@ -221,7 +223,7 @@ def _compressed(
 def _coordinates(
     archive: zipfile.ZipFile, entries: int, major: int
 ) -> Iterator[tuple[Int64s, Int64s]]:
-    """Rows and columns, entry by entry."""
+    """Yield the row and column ids of a matrix stored entry by entry."""
     row, col = _Member(archive, "row", "iu"), _Member(archive, "col", "iu")
     if row.length() != entries or col.length() != entries:
         raise _WrongError(
@@ -233,7 +235,7 @@ def _coordinates(
 
 
 def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words: int) -> Entries:
-    """Check ids and counts."""
+    """Check ids and counts, and turn them into entries."""
     for name, ids, size in (("document", rows, documents), ("word", columns, words)):
         if len(ids) and (ids.min() < 0 or ids.max() >= size):
             at = int(np.argmax((ids < 0) | (ids >= size)))

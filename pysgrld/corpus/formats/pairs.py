@@ -9,8 +9,8 @@ import numpy as np
 
 from pysgrld.corpus._sparse import parse_pairs
 from pysgrld.corpus.formats.rows import LARGEST, canonical
-from pysgrld.corpus.formats.words import refuse_line, shown
-from pysgrld.corpus.stream import Stream
+from pysgrld.corpus.formats.vocabulary_files import quoted, refuse_line
+from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
 from pysgrld.types import Documents
 
@@ -28,7 +28,7 @@ def looks_like_pairs(head: bytes) -> bool:
     return bool(_FIRST.match(head))
 
 
-def counted_pairs(head: bytes) -> bool:
+def begins_with_number_of_pairs(head: bytes) -> bool:
     """Whether the first number of a line is that of its pairs, in most lines of the head.
 
     Most, because one that differs is more likely a fault than a label; and a label is hardly ever
@@ -51,7 +51,7 @@ def counted_pairs(head: bytes) -> bool:
 
 
 def documents(
-    stream: Stream,
+    source: Lines,
     first: int,
     words: int | None,
     labelled: bool,
@@ -61,7 +61,7 @@ def documents(
 
     Parameters
     ----------
-    stream : Stream
+    source : Lines
     first : int
         What the file calls the first word, 0 or 1.
     words : int or None
@@ -77,13 +77,13 @@ def documents(
     """
     last = (LARGEST if words is None else words) + first - 1
     done = 0
-    for block in stream.lines(refuse_line):
+    for block in source.lines(refuse_line):
         lengths, lines, indices, counts, wrong = parse_pairs(block, first, last, labelled)
         rows = np.repeat(np.arange(len(lengths)), lengths)
-        line = stream.line + 1
+        line = source.line + 1
 
         def error(message: str, position: int) -> CorpusError:
-            return CorpusError(message, stream.label, line + int(lines[rows[position]]))  # noqa: B023
+            return CorpusError(message, source.label, line + int(lines[rows[position]]))  # noqa: B023
 
         _, indices, counts = canonical(rows + done + 1, indices, counts, error, first=first)
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
@@ -94,16 +94,16 @@ def documents(
             if (
                 labelled
                 or b"".join(left).strip()
-                or any(map(bytes.strip, stream.lines(refuse_line)))
+                or any(map(bytes.strip, source.lines(refuse_line)))
             ):
-                raise CorpusError(explain(left[0], first, last), stream.label, line + wrong)
+                raise CorpusError(explain(left[0], first, last), source.label, line + wrong)
             return
 
 
 def wrong_id(field: bytes, first: int, last: int) -> str:
-    """Say why the id of a word is none; empty if it is one."""
+    """Say why a field is no id of a word; empty if it is one."""
     if not field.isdigit():
-        return f"word {shown(field)} is not a whole number of at least {first}"
+        return f"word {quoted(field)} is not a whole number of at least {first}"
     if len(field.lstrip(b"0")) > 18 or int(field) > last:
-        return f"word {shown(field)} is above {last}, the last one of the vocabulary"
-    return f"word {shown(field)}: they begin at {first}" if int(field) < first else ""
+        return f"word {quoted(field)} is above {last}, the last one of the vocabulary"
+    return f"word {quoted(field)}: they begin at {first}" if int(field) < first else ""

@@ -5,41 +5,46 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from pysgrld.corpus.formats.kinds import Context, Texts
-from pysgrld.corpus.stream import Stream
+from pysgrld.corpus.formats.protocol import Context, Texts
+from pysgrld.corpus.lines import Lines
+
+SUFFIXES = (".txt", ".text")
 
 #: Documents of a folder that are handed on together.
 TOGETHER = 256
 
 
 def sniff(head: bytes, name: str) -> bool:
-    """Whatever nothing else recognised is text, or is found not to be when it is read."""
+    """Take whatever no other format recognised for text; reading may find that it is none."""
     return True
 
 
-def read(stream: Stream, context: Context) -> Iterator[Texts]:
-    """One document a line; an empty line is a document without words."""
-    for block in stream.lines(context.bad):
+def read(source: Lines, context: Context) -> Iterator[Texts]:
+    """Yield one document a line; an empty line is a document without words."""
+    for block in source.lines(context.bad):
         if not block:
             if context.keep_empty:
-                yield Texts([b""], stream.label, range(stream.line, stream.line + 1))
+                yield Texts([b""], source.label, range(source.line, source.line + 1))
             continue
         documents = block.split(b"\n")
         if block.endswith(b"\n"):
             documents.pop()
-        first = stream.line + 1
-        yield Texts(documents, stream.label, range(first, first + len(documents)))
+        first = source.line + 1
+        yield Texts(documents, source.label, range(first, first + len(documents)))
 
 
 def read_folder(
-    files: Sequence[Path], context: Context, on_read: Callable[[int], None]
+    files: Sequence[Path],
+    context: Context,
+    on_read: Callable[[int], None],
+    on_digest: Callable[[str], None],
 ) -> Iterator[Texts]:
-    """One document a file."""
+    """Yield one document a file; ``on_digest`` is told what each of them holds, as SHA-256."""
     documents: list[bytes] = []
     labels: list[str] = []
     size, limit = 0, context.options.max_line
     for path in files:
-        text = _whole(path, limit, on_read)
+        text = _whole(path, limit, on_read, on_digest)
         if text is not None:
             documents.append(text)
             labels.append(str(path))
@@ -56,13 +61,18 @@ def read_folder(
         yield Texts(documents, labels, None)
 
 
-def _whole(path: Path, limit: int, on_read: Callable[[int], None]) -> bytes | None:
-    """All of a file; None if it is larger than the limit."""
+def _whole(
+    path: Path, limit: int, on_read: Callable[[int], None], on_digest: Callable[[str], None]
+) -> bytes | None:
+    """Return all of a file; None if it is larger than the limit."""
     parts, size = [], 0
-    with Stream(path, limit, on_read) as stream:
-        for block in stream.blocks():
+    with Lines(path, limit, on_read) as source:
+        for block in source.blocks():
             parts.append(block)
             size += len(block)
             if size > limit:
-                return None
+                break
+        on_digest(source.digest())
+    if size > limit:
+        return None
     return b"".join(parts)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pysgrld.corpus.formats.kinds import Context, Texts
-from pysgrld.corpus.stream import Stream
+from pysgrld.corpus.formats.protocol import Context, Texts
+from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
 
 _TAR = 257  # where a tar archive says that it is one
@@ -45,17 +45,17 @@ def _what(head: bytes) -> tuple[str, str] | None:
 
 
 def sniff(head: bytes, name: str) -> bool:
-    """Whether the file looks like one of these."""
+    """Whether the file looks like one of those that are known and not read."""
     return _what(head) is not None
 
 
-def read(stream: Stream, context: Context) -> Iterator[Texts]:
-    """Refuse.
+def read(source: Lines, context: Context) -> Iterator[Texts]:
+    """Refuse the file, saying what it is and what to do.
 
     Raises
     ------
     CorpusError
         Always.
     """
-    what, advice = _what(stream.head) or ("something else", "convert it to plain text")
-    raise CorpusError(f"this is {what}, which is not read; {advice}", stream.label)
+    what, advice = _what(source.head) or ("something else", "convert it to plain text")
+    raise CorpusError(f"this is {what}, which is not read; {advice}", source.label)

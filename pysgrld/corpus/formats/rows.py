@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.corpus.formats.kinds import Context
+from pysgrld.corpus.formats.protocol import Context
 from pysgrld.errors import CorpusError
 from pysgrld.types import Documents, Int32s, Int64s
 
@@ -95,7 +95,7 @@ def canonical(
 
 
 class Grouping:
-    """The documents of entries that come in order, and those of the one not complete yet.
+    """Groups entries that come in the order of their documents into blocks of documents.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class Grouping:
         self.held = Entries(np.empty(0, np.int64), none, none, None)
 
     def blocks(self, parts: Iterable[Entries]) -> Iterator[Documents]:
-        """All documents; absent ones are empty rows if documents keep their place."""
+        """Yield all documents; absent ones are empty rows if documents keep their place."""
         for part in parts:
             if not len(part.rows):
                 continue
@@ -157,7 +157,7 @@ class Grouping:
         return CorpusError(message, self.label, None if line is None else line + position)
 
     def _compact(self, ready: int) -> None:
-        """Look at the last document before it is complete: it has more entries than words."""
+        """Add up the last document before it is complete: it has more entries than words."""
         rows, words, counts, line = self.held
 
         def wrong(message: str, position: int) -> CorpusError:
@@ -173,7 +173,7 @@ class Grouping:
             )
 
     def _give(self, n: int) -> Iterator[Documents]:
-        """Let go of the first n entries, whole documents."""
+        """Return the first n entries, whole documents, as a block, and forget them."""
         rows, words, counts, line = self.held
         some = np.flatnonzero(counts[:n])
 

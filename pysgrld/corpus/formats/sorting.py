@@ -80,14 +80,14 @@ def _entries(records: Array) -> Entries:
 
 
 class _Run:
-    """A sorted run: what is left of it in the file, and the next of its records."""
+    """One sorted run: its part of the file that is still to be read, and its next records."""
 
     def __init__(self, file: BinaryIO, start: int, left: int, ready: Array | None = None) -> None:
         self.file, self.start, self.left = file, start, left
         self.ready = np.empty(0, _RECORD) if ready is None else ready
 
     def fill(self, portion: int) -> None:
-        """Read on where all of the records in memory were used."""
+        """Read more records from the file where those in memory were used up."""
         if len(self.ready) or not self.left:
             return
         size = min(portion, self.left)
@@ -98,7 +98,7 @@ class _Run:
         self.left -= size
 
     def take(self, limit: int) -> Array:
-        """Let go of the records of documents up to `limit`."""
+        """Return the records of documents up to `limit`, and forget them."""
         n = int(np.searchsorted(self.ready["row"], limit, "right"))
         taken, self.ready = self.ready[:n], self.ready[n:]
         return taken

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 
 from pysgrld.corpus.formats.entries import wrong_count
-from pysgrld.corpus.formats.kinds import Context, Counts
 from pysgrld.corpus.formats.pairs import documents, looks_like_pairs, wrong_id
-from pysgrld.corpus.formats.words import find_words, refuse_line, shown
-from pysgrld.corpus.stream import Stream
+from pysgrld.corpus.formats.protocol import Context, CountedDocuments
+from pysgrld.corpus.formats.vocabulary_files import find_words, quoted, refuse_line
+from pysgrld.corpus.lines import Lines
 
 SUFFIXES = (".svmlight", ".libsvm", ".svm")
 
@@ -25,28 +25,28 @@ _COMMENT = "# Column indices are zero-based"
 
 
 def sniff(head: bytes, name: str) -> bool:
-    """Named so; or lines of pairs that are not LDA-C, which is asked first."""
+    """Whether the file is named so, or has lines of pairs; LDA-C is asked first."""
     return name.lower().endswith(SUFFIXES) or looks_like_pairs(head)
 
 
-def read(stream: Stream, context: Context) -> Counts:
-    """Find the words and what the first is called, and leave the documents to be iterated."""
-    vocabulary, origin = find_words(stream, context)
-    first = _first(stream, context.options.max_input)
-    context.log(f"{stream.label}: word ids are read as counted from {first}")
+def read(source: Lines, context: Context) -> CountedDocuments:
+    """Find the words and the id of the first, and leave the documents to be iterated."""
+    vocabulary, origin = find_words(source, context)
+    first = _first(source, context.options.max_input)
+    context.log(f"{source.label}: word ids are read as counted from {first}")
     words = None if vocabulary is None else len(vocabulary)
-    return Counts(vocabulary, origin, documents(stream, first, words, True, _explain))
+    return CountedDocuments(vocabulary, origin, documents(source, first, words, True, _explain))
 
 
-def _first(stream: Stream, max_input: int | None) -> int:
-    said = _SAID.match(stream.head)
+def _first(source: Lines, max_input: int | None) -> int:
+    said = _SAID.match(source.head)
     if said:
         return int(said[1].lower() == b"one")
-    if _has_zero(stream.head):
+    if _has_zero(source.head):
         return 0
-    if stream.path is None or not stream.path.is_file():
+    if source.path is None or not source.path.is_file():
         return 1  # it cannot be read twice; an id 0 further down ends it with what to do
-    with Stream(stream.path, stream.max_line, max_input=max_input) as ahead:
+    with Lines(source.path, source.max_line, max_input=max_input) as ahead:
         return int(not any(map(_has_zero, ahead.lines(refuse_line))))
 
 
@@ -60,18 +60,18 @@ def _explain(line: bytes, first: int, last: int) -> str:
     fields = line.partition(b"#")[0].split()
     if fields and b":" not in fields[0]:
         if not re.fullmatch(rb"[-+0-9.,eE]+", fields[0]):
-            return f"{shown(fields[0])} is no label; a line of SVMlight is: label id:count ..."
+            return f"{quoted(fields[0])} is no label; a line of SVMlight is: label id:count ..."
         fields = fields[1:]
     for pair in fields:
         word, colon, count = pair.partition(b":")
         if not colon:
-            return f"{shown(pair)} is not a pair id:count"
+            return f"{quoted(pair)} is not a pair id:count"
         if word == b"qid":
             if not count.isdigit():
-                return f"{shown(pair)}: a query is a whole number"
+                return f"{quoted(pair)}: a query is a whole number"
             continue
         if first and word.isdigit() and not word.strip(b"0"):
             return f"word 0, but words were counted from 1; begin the file with a line {_COMMENT!r}"
         if why := wrong_id(word, first, last) or wrong_count(count, False):
             return why
-    return f"{shown(line)} is not a line of SVMlight: label id:count ..."
+    return f"{quoted(line)} is not a line of SVMlight: label id:count ..."

@@ -1,4 +1,4 @@
-"""What MediaWiki calls things: namespaces in its many languages, redirects, entities."""
+"""Names that MediaWiki has for things: namespaces in its many languages, redirects, entities."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ def plain(name: str) -> str:
 
 
 def namespaces(named: dict[int, str]) -> dict[str, int]:
-    """Keys of namespaces by name: those of the dump, and the English ones."""
+    """Return the keys of namespaces by name: those of the dump, and the English ones."""
     known = {plain(name): key for key, name in ENGLISH.items()}
     return known | {plain(name): key for key, name in named.items() if name}
 
 
 def stripper(named: dict[int, str]) -> Stripper:
-    """Make what takes the markup out of a wiki's texts.
+    """Make the object that takes the markup out of a wiki's texts.
 
     Parameters
     ----------

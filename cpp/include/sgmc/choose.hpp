@@ -1,0 +1,65 @@
+// The inverse CDF over lanes: a choice in proportion to weights.
+//
+// Weights are summed lane by lane over blocks of sixteen, and the running sums are kept. The CDF is
+// inverted first over the sixteen lane totals, then over the blocks inside the chosen lane: any
+// fixed order of the choices is a valid one, and this one needs a single prefix sum.
+#pragma once
+
+#include "sgmc/simd.hpp"
+
+namespace sgmc::SGMC_ISA {
+
+/// Where the inverse CDF ends among the lanes: which one, and what is left of the target inside it,
+/// in all lanes.
+struct LaneChoice {
+  int lane;
+  F16 inside;
+};
+
+/// The lane that holds `target`, uniform below the sum of all weights; `before` and `cumulative`
+/// are the sums of the lanes before each one, without it and with it.
+SGMC_INLINE LaneChoice choose_lane(F16 before, F16 cumulative, F16 target) {
+  int const passed = popcount(lanes(cumulative <= target));
+  int const chosen = passed < 15 ? passed : 15;
+  return {chosen, splat(target - before, chosen)};
+}
+
+/// The position in that lane, from the running sums of the blocks: 16 block + lane, at most `last`,
+/// which rounding may pass. There are `Blocks` blocks, or `blocks` where it is 0.
+template <int Blocks>
+SGMC_INLINE int choose_block(LaneChoice at, int blocks, float const* sums, int last) {
+  U16 below = u16(0);
+  int const n = Blocks > 0 ? Blocks : blocks;
+#pragma GCC unroll 8
+  for (int b = 0; b < n; ++b) below = add_where(load(sums + 16 * b) <= at.inside, below, u16(1));
+  int const position = 16 * lane(below, at.lane) + at.lane;
+  return position < last ? position : last;
+}
+
+/// Weights phi_k theta_k of a word, for many choices by `choose`: the running sums of the blocks
+/// are left in `sums`, those of the lanes (`before`, `cumulative`) in `totals`. Returns their sum.
+template <int Blocks>
+SGMC_INLINE float weigh(float const* phi, float const* theta, int blocks, float* sums,
+                        float* totals) {
+  F16 running = f16(0.0f);
+  int const n = Blocks > 0 ? Blocks : blocks;
+#pragma GCC unroll 8
+  for (int b = 0; b < n; ++b) {
+    running = running + load(phi + 16 * b) * load(theta + 16 * b);
+    store(sums + 16 * b, running);
+  }
+  F16 const cumulative = prefix(running);
+  store(totals, cumulative - running);
+  store(totals + 16, cumulative);
+  return lane(cumulative, 15);
+}
+
+/// A topic, at most `last`, in proportion to weights as `weigh` left them; u is uniform in [0, 1).
+template <int Blocks>
+SGMC_INLINE int choose(float u, int blocks, float const* sums, float const* totals, int last) {
+  F16 const cumulative = load(totals + 16);
+  F16 const target = f16(u) * splat(cumulative, 15);
+  return choose_block<Blocks>(choose_lane(load(totals), cumulative, target), blocks, sums, last);
+}
+
+}  // namespace sgmc::SGMC_ISA

@@ -1,0 +1,43 @@
+// Collapsed Gibbs sampling: what its kernel is given.
+#pragma once
+
+#include <cstdint>
+
+#include "sgmc/address.hpp"
+#include "sgmc/csr.hpp"
+#include "sgmc/purpose.hpp"
+
+namespace sgmc {
+
+/// Collapsed Gibbs sampling: topics over words are integrated out too.
+///
+///   p(z_i = k | rest) ~ (alpha + n_dk^-i) (eta + n_kw^-i) / (V eta + n_k^-i)
+///                                                    Griffiths and Steyvers (2004), eq. (5)
+///
+/// One chain over all tokens in their order: it cannot be shared between threads. A token whose z
+/// is -1 enters conditional on those that have a topic. Randomness: Purpose `purpose`, entity =
+/// entity[d].
+struct CollapsedTask : Csr {
+  std::int64_t stride;
+  std::int32_t topics;
+  std::uint64_t const* entity;
+  float alpha, eta;
+  double mass;  // V eta
+  std::int32_t sweeps;
+  Address address;
+  Purpose purpose;
+  std::int32_t* z;  // document d owns z[token_ptr[d] .. token_ptr[d + 1])
+  std::int64_t const* token_ptr;
+  std::int32_t* table;   // (R, stride): n_kw of all z >= 0
+  std::int64_t* totals;  // (stride): n_k
+};
+
+/// Scratch: `stride` values each, `uniforms` kUniforms.
+struct CollapsedScratch {
+  float* counts;   // alpha + n_dk
+  float* inverse;  // 1 / (V eta + n_k)
+  float* sums;
+  float* uniforms;
+};
+
+}  // namespace sgmc

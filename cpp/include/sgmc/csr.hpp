@@ -1,0 +1,17 @@
+// Documents as every kernel reads them: compressed sparse rows.
+#pragma once
+
+#include <cstdint>
+
+namespace sgmc {
+
+/// Documents over R rows of a matrix: document d has the entries indptr[d] .. indptr[d + 1), and
+/// entry i is counts[i] >= 1 tokens of row indices[i], in [0, R).
+struct Csr {
+  std::int64_t const* indptr;
+  std::int32_t const* indices;
+  std::int32_t const* counts;
+  std::int64_t documents;
+};
+
+}  // namespace sgmc

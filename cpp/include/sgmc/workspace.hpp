@@ -1,0 +1,90 @@
+// Memory that outlives a call, so that a minibatch costs no page faults.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace sgmc {
+
+/// Memory that begins on a cache line, not initialised: pages that nobody writes to cost nothing.
+class Room {
+ public:
+  /// Makes room for n values of T; what was there is lost where it was too small.
+  template <class T>
+  T* hold(std::size_t n) {
+    std::size_t const bytes = n * sizeof(T) + 64;
+    if (bytes_ < bytes) {
+      *this = Room{};  // the old memory first; if there is no new one, there is none
+      data_ = std::make_unique_for_overwrite<unsigned char[]>(bytes + bytes / 4);
+      bytes_ = bytes + bytes / 4;
+    }
+    auto const at = reinterpret_cast<std::uintptr_t>(data_.get());
+    return reinterpret_cast<T*>((at + 63) / 64 * 64);
+  }
+  std::size_t bytes() const { return bytes_; }
+  friend void swap(Room& a, Room& b) noexcept {
+    std::swap(a.data_, b.data_);
+    std::swap(a.bytes_, b.bytes_);
+  }
+
+ private:
+  std::unique_ptr<unsigned char[]> data_;
+  std::size_t bytes_ = 0;
+};
+
+/// The memory of one caller: scratch for the call that runs, of which there is one at a time, and
+/// room for word counts.
+class Workspace {
+ private:
+  friend class Scratch;
+  friend class Counts;
+  struct Shelf {
+    std::mutex mutex;
+    Room room;
+  };
+  std::atomic_flag busy_;
+  std::vector<Room> rooms_;
+  std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();
+};
+
+/// The scratch of a workspace while one call runs.
+class Scratch {
+ public:
+  /// Throws std::runtime_error where another call has it.
+  explicit Scratch(Workspace& work);
+  ~Scratch();
+  Scratch(Scratch const&) = delete;
+  Scratch& operator=(Scratch const&) = delete;
+
+  /// n values of T, not initialised; each slot has memory of its own.
+  template <class T>
+  T* get(std::size_t slot, std::size_t n) {
+    if (slot >= work_.rooms_.size()) work_.rooms_.resize(slot + 1);
+    return work_.rooms_[slot].hold<T>(n);
+  }
+
+ private:
+  Workspace& work_;
+};
+
+/// Word counts, not initialised, that belong to whoever holds this. Their memory goes back to the
+/// workspace in the end, for the counts of a later call.
+class Counts {
+ public:
+  Counts(Workspace& work, std::int64_t n);
+  ~Counts();
+  Counts(Counts const&) = delete;
+  Counts& operator=(Counts const&) = delete;
+  std::int64_t* data() const { return data_; }
+
+ private:
+  std::shared_ptr<Workspace::Shelf> shelf_;
+  Room room_;
+  std::int64_t* data_;
+};
+
+}  // namespace sgmc

@@ -1,0 +1,202 @@
+"""Kernels alone: documents given topics, topics given documents, random numbers.
+
+Data are made here, from fixed seeds, in the sparse shape that topics have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from pysgrld.bench.timing import Timing, nanoseconds
+from pysgrld.core import core, padded
+from pysgrld.minibatches import compact
+from pysgrld.models.dlda import documents as dlda
+from pysgrld.models.lda.documents import GibbsDocuments
+from pysgrld.samplers import SAMPLERS
+from pysgrld.samplers.protocol import Counts
+from pysgrld.types import UNIT, Block, Documents, Floats, Key, Minibatch
+
+
+def timings(quick: bool) -> Iterator[Timing]:
+    """Give the figures of all kernels."""
+    yield from _documents(quick)
+    yield from _rows(quick)
+    yield from _draws()
+
+
+# ---- documents, given topics
+
+
+def _documents(quick: bool) -> Iterator[Timing]:
+    for k in (100,) if quick else (50, 100, 128, 256, 500, 1000):
+        for length in (50, 150):
+            for sweeps in (10, 20):
+                for rao_blackwell in (False, True):
+                    how = "Rao-Blackwell" if rao_blackwell else "plain"
+                    yield Timing(
+                        "documents",
+                        f"K={k}, {length} tokens, {sweeps} sweeps, {how}",
+                        "ns/token-sweep",
+                        _gibbs(k, length, sweeps, rao_blackwell, 100 if quick else 500),
+                    )
+
+    for layers in ((128,), (128, 64), (128, 64, 32)):
+        yield Timing(
+            "documents",
+            f"deep, K={'-'.join(map(str, layers))}, 50 tokens, 30 sweeps",
+            "ns/token-sweep",
+            _deep(layers, 50, 30, 50 if quick else 200),
+        )
+
+
+def _deep(
+    layers: tuple[int, ...], length: int, sweeps: int, documents: int
+) -> Callable[[int], list[float]]:
+    def run(repeats: int) -> list[float]:
+        phi, batch = _minibatch(layers[0], length, documents)
+        rng = np.random.default_rng(1)
+        parts = {"phi": phi, "r": np.zeros(padded(layers[-1]), np.float32)}
+        for i in range(1, len(layers)):
+            upper = core.zeros(layers[i - 1], padded(layers[i]), "float32")
+            upper[:, : layers[i]] = rng.dirichlet(np.full(layers[i - 1], 0.1), layers[i]).T + 1e-6
+            parts[dlda.name_of(i)] = upper
+        parts["r"][: layers[-1]] = 2.0 / layers[-1]
+        local = dlda.DeepDocuments(
+            layers=layers,
+            hyper=dlda.Hyper(0.01, 0.01, 1.0, 1.0, "counts"),
+            sweeps=sweeps,
+            kept=sweeps // 3,
+            held=0,
+            flat=False,
+            rao_blackwell=True,
+            threads=1,
+        )
+        return nanoseconds(
+            lambda step: local.visit(Key(1, 0, step), parts, batch),
+            documents * length * sweeps,
+            repeats,
+        )
+
+    return run
+
+
+def _gibbs(
+    k: int, length: int, sweeps: int, rao_blackwell: bool, documents: int
+) -> Callable[[int], list[float]]:
+    def run(repeats: int) -> list[float]:
+        phi, batch = _minibatch(k, length, documents)
+        local = GibbsDocuments(
+            topics=k,
+            alpha=min(0.1, 5.0 / k),
+            sweeps=sweeps,
+            kept=sweeps - sweeps // 2,
+            rao_blackwell=rao_blackwell,
+            threads=1,
+        )
+        return nanoseconds(
+            lambda step: local.visit(Key(1, 0, step), {"phi": phi}, batch),
+            documents * length * sweeps,
+            repeats,
+        )
+
+    return run
+
+
+@lru_cache(maxsize=1)  # the rows of one K and length follow each other
+def _minibatch(k: int, length: int, documents: int, v: int = 8000) -> tuple[Floats, Minibatch]:
+    """Make topics of which a few percent carry the mass, and documents of at most twenty topics."""
+    rng = np.random.default_rng(0)
+    topics = rng.gamma(0.05, size=(k, v)) + 1e-6
+    topics /= topics.sum(axis=1, keepdims=True)
+    indptr, indices, counts = [0], [], []
+    for _ in range(documents):
+        chosen = rng.choice(k, min(k, 20), replace=False)
+        words = rng.choice(v, length, p=rng.dirichlet(np.full(len(chosen), 0.3)) @ topics[chosen])
+        distinct, often = np.unique(words, return_counts=True)
+        indices.append(distinct)
+        counts.append(often)
+        indptr.append(indptr[-1] + len(distinct))
+    batch = compact(
+        Documents(
+            np.array(indptr),
+            np.concatenate(indices).astype(np.int32),
+            np.concatenate(counts).astype(np.int32),
+        ),
+        np.arange(documents),
+        1.0,
+    )
+    phi = core.zeros(len(batch.words), padded(k), "float32")
+    phi[:, :k] = topics.T[batch.words]
+    return phi, batch
+
+
+# ---- topics, given documents
+
+
+def _rows(quick: bool) -> Iterator[Timing]:
+    steps = [
+        ("SCIR", "scir", 0.1),
+        ("SCIR", "scir", 1.0),
+        ("SGRLD", "sgrld", 0.002),
+        ("TLASGR", "tlasgr", 0.1),
+        ("SMLD", "smld", 1e-6),
+        ("relax", None, 0.1),
+    ]
+    # of a minibatch's words: all where V is small, one in twenty where it is large
+    sizes = [("in cache", 2000, 2000)]
+    if not quick:
+        sizes.append(("from memory", 100_000, 5000))
+    for where, v, touched in sizes:
+        for name, algo, h in steps:
+            yield Timing(
+                "rows",
+                f"{name}, h={h:g}, K=100, V={v:,} {where}",
+                "ns/element",
+                _steps(algo, h, 100, v, touched),
+            )
+
+
+def _steps(
+    algo: str | None, h: float, k: int, v: int, touched: int
+) -> Callable[[int], list[float]]:
+    def run(repeats: int) -> list[float]:
+        rng = np.random.default_rng(0)
+        counts = np.zeros((touched, padded(k)), np.int64)
+        # one cell in ten has counts, as the topics of words have
+        some = (rng.random((touched, k)) < 0.1) * rng.gamma(0.5, 40.0, (touched, k))
+        counts[:, :k] = some * UNIT
+        rows = np.sort(rng.choice(v, touched, replace=False)).astype(np.int32)
+        found = Counts(rows, counts, 1.0 / UNIT)
+        block = Block("phi", "simplex", (v, k), 0.05, 0, float(some.sum()))
+        # a transition of infinite length: the state that a chain with these counts comes to
+        start = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).settle()
+        start.step(Key(1, 0, 0), found, np.inf)
+        state = SAMPLERS[algo or "scir"].restored(block, start.arrays(), 1, settled=False)
+        if algo:
+            state = state.settle()
+        return nanoseconds(lambda t: state.step(Key(1, 0, t + 1), found, h), v * k, repeats)
+
+    return run
+
+
+# ---- random numbers
+
+
+def _draws() -> Iterator[Timing]:
+    for kind, name, values in (
+        ("normal", "a Philox block and a normal", (0.0,)),
+        ("gamma", "a Philox block and a gamma, shape {}", (0.05, 1.5, 40.0)),
+        ("poisson", "a Philox block and a Poisson, mean {}", (0.05, 1.5, 40.0)),
+    ):
+        for value in values:
+            yield Timing("draws", name.format(f"{value:g}"), "ns/draw", _draw(kind, value))
+
+
+def _draw(kind: str, value: float) -> Callable[[int], list[float]]:
+    parameter = np.full(1 << 16, value, np.float32)
+    return lambda repeats: nanoseconds(
+        lambda step: core.draw(kind, parameter, 1, step), len(parameter), repeats
+    )

@@ -1,0 +1,1 @@
+"""One Markov chain, and the averages over its posterior samples."""

@@ -1,0 +1,275 @@
+"""A chain of blocks: topics that move, a minibatch at a time. The river of the design page.
+
+Knows nothing of files, clocks, models or evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from pysgrld.chain.protocol import DocumentSampler, Visit
+from pysgrld.core import core
+from pysgrld.draws import WEIGHTS, Draw, by_topic
+from pysgrld.errors import NumericalError
+from pysgrld.minibatches import Ahead, Minibatches
+from pysgrld.options.resolved import Resolved
+from pysgrld.samplers import SAMPLERS, sampler_of
+from pysgrld.samplers.protocol import BlockState, Counts
+from pysgrld.schedule import WARM_UP, Schedule, noise_inflation
+from pysgrld.types import Array, Block, Documents, Doubles, Floats, Int32s, Key, Minibatch
+
+
+class BlockChain:
+    """The blocks of a model under one sampler, and documents given them.
+
+    Parameters
+    ----------
+    options : Resolved
+    blocks : tuple of Block
+        The topics over words first.
+    documents : DocumentSampler
+    stream : Minibatches
+        Has the number of the chain, which is part of every random key.
+    tokens : int
+        Training tokens.
+    threads : int
+    waiting : callable, optional
+        Called now and then while there is no minibatch yet; may raise, to stop.
+
+    Attributes
+    ----------
+    step : int
+        Iterations done.
+    states : dict of BlockState
+        The blocks by name.
+    """
+
+    def __init__(
+        self,
+        options: Resolved,
+        blocks: tuple[Block, ...],
+        documents: DocumentSampler,
+        stream: Minibatches,
+        tokens: int,
+        threads: int,
+        waiting: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.sampler = SAMPLERS[options.algo]
+        self.draws = self.sampler.draws
+        self.blocks, self.documents = blocks, documents
+        self.stream, self.tokens = stream, tokens
+        self.seed, self.chain = stream.seed, stream.chain
+        self.warm_up: int = options.warm_up
+        step_size = options.step_size
+        self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
+        self.step = 0
+        self.topics, self.upper = blocks[0], blocks[1:]
+        lazy = self.sampler.composes and options.lazy == "on"
+        self.states: dict[str, BlockState[Counts]] = {
+            b.name: sampler_of(options.algo, b).start(
+                self._key(0), b, threads, lazy=lazy and b is self.topics
+            )
+            for b in blocks
+        }
+        self.share = 1.0 if options.preset else stream.size / stream.documents
+        self._batches = Ahead(stream, waiting)
+        self._whole: Minibatch | None = None
+        if self.sampler.whole_corpus and (batch := stream.minibatch(0)):
+            self._whole = batch
+            documents.keep(Documents(batch.indptr, batch.indices, batch.counts))
+
+    def close(self) -> None:
+        """End the thread that prepares minibatches ahead; there are no more iterations."""
+        self._batches.close()
+
+    def _key(self, step: int) -> Key:
+        return Key(self.seed, self.chain, step)
+
+    def warnings(self) -> Iterator[str]:
+        """Say by how much minibatches widen the posterior, and whether steps are too long."""
+        if self.sampler.inflates:
+            yield (f"minibatch noise inflates posterior variances {self.noise_inflation:.3g} times")
+        if (stiff := self.stiffness) > 4.0:
+            yield (
+                f"warning: h (V eta + N_k) is about {stiff:.3g}, steps of {self.sampler.name} are "
+                "stable below 4: use a smaller --step-size"
+            )
+
+    @property
+    def noise_inflation(self) -> float:
+        """Variance of the sampled topics over the posterior's, by minibatch noise alone.
+
+        At the first sampling step; exact for ``scir``, the right order for ``sgrld``; 1 with the
+        whole corpus. The natural rate is that of an average topic.
+        """
+        if self.sampler.whole_corpus:
+            return 1.0
+        h = self.schedule(0) * self.topics.average_rate(self.tokens)
+        return noise_inflation(h, self.stream.documents, self.stream.size)
+
+    @property
+    def stiffness(self) -> float:
+        """Step h (V eta + N_k) of an average topic, for samplers whose step is not relative; else 0.
+
+        Euler steps of mirrored Langevin are stable below 4: its dual potential curves by at most
+        half of V eta + N_k (Hsieh et al. 2018, section 3).
+        """
+        if self.sampler.relative:
+            return 0.0
+        v, k = self.topics.shape
+        return self.schedule(0) * (v * self.topics.prior + self.tokens / k)
+
+    @property
+    def step_size(self) -> float:
+        """Step size of the next iteration."""
+        t = self.step
+        return WARM_UP(t) if t < self.warm_up else self.schedule(t - self.warm_up)
+
+    def next_batch(self) -> Minibatch | None:
+        """Give the documents of the next iteration; None where the stream has no more."""
+        return self._whole or self._batches.minibatch(self.step)
+
+    def advance(self, batch: Minibatch | None = None) -> Visit:
+        """Do one iteration: documents given topics, then topics given documents.
+
+        Parameters
+        ----------
+        batch : Minibatch, optional
+            `next_batch`, unless somebody brings their own.
+
+        Raises
+        ------
+        EOFError
+            If the stream has no more.
+        NumericalError
+            If the state is not finite any more.
+        """
+        t, h = self.step, self.step_size
+        key = self._key(t)
+        batch = batch or self.next_batch()
+        if batch is None:
+            raise EOFError(f"no documents are left for iteration {t}")
+        if t == self.warm_up:
+            self._settle()
+        # ranks will each sample their share of the batch, and sum these integers
+        try:
+            evidence = self.documents.visit(key, self._read(key, batch.words), batch)
+            for b in self.blocks:
+                found = evidence[b.name]
+                self.states[b.name].step(key, found, self._pace(b, found, h, warm=t < self.warm_up))
+        except NumericalError as error:  # of a kernel, which knows no iterations
+            other = "larger" if h < core.LEAST_STEP else "smaller"
+            raise NumericalError(
+                f"iteration {t} (step size {h:g}): {error}; use a {other} --step-size"
+            ) from error
+        self.step = t + 1
+        self._check()
+        return Visit(len(batch.doc_ids), int(batch.counts.sum(dtype=np.int64)), h)
+
+    def _settle(self) -> None:
+        """End the warm-up."""
+        self.states = {name: state.settle() for name, state in self.states.items()}
+
+    def _read(self, key: Key, words: Int32s) -> Draw:
+        """Bring the topics of some words up to date, and give the draw of all blocks."""
+        topics = self.states[self.topics.name]
+        topics.catch_up(key, words)
+        weights = topics.weights(words)
+        draw = {self.topics.name: topics.rows(words)} if weights is None else {WEIGHTS: weights}
+        return draw | self._above()
+
+    def _above(self) -> Draw:
+        return {b.name: self.states[b.name].rows() for b in self.upper}
+
+    def _pace(self, b: Block, found: Counts, h: float, *, warm: bool) -> float:
+        """Give the step size of a block: h for topics; for shapes min(1, h * level) * B/D.
+
+        What moves beside the topics is one vector for the whole corpus: it goes as far as topics do
+        in proportion to the share of the corpus that was seen, so that minibatches do not shake it.
+        The level is left out where steps are relative, and in the warm-up; published settings leave
+        out B/D.
+        """
+        if b.geometry == self.sampler.geometry:
+            return h
+        if not (warm or self.sampler.relative):
+            h = min(1.0, h * found.level)
+        return h * self.share
+
+    def _check(self) -> None:
+        """Refuse to go on from a state that is not finite.
+
+        Raises
+        ------
+        NumericalError
+        """
+        for name, state in self.states.items():
+            bad = state.not_finite()
+            if bad is not None:
+                raise NumericalError(
+                    f"topic {bad} of {name} is not finite after iteration {self.step} "
+                    f"(step size {self.step_size:g}): use a smaller --step-size"
+                )
+
+    def draw(self, words: Int32s | None = None) -> Draw:
+        """Give the current draw: phi of some words, of all where None, and the other blocks."""
+        topics = self.states[self.topics.name]
+        draw = {self.topics.name: topics.look(self._key(self.step), words)}
+        weights = topics.weights(words)
+        if weights is not None:
+            draw[WEIGHTS] = weights
+        return draw | self._above()
+
+    def sample(self) -> dict[str, Floats]:
+        """Give the arrays of a kept sample: a row for each topic."""
+        return by_topic(self.draw(), self.blocks)
+
+    def figures(self) -> dict[str, float]:
+        """Give nothing: the score says it all."""
+        return {}
+
+    def totals(self) -> dict[str, Doubles]:
+        """Give zeros that `add_to` adds to; none where states are no draws to be averaged."""
+        if not self.draws:
+            return {}
+        shapes = {name: part.shape for name, part in self.draw(np.zeros(0, np.int32)).items()}
+        shapes[self.topics.name] = (self.topics.shape[0], *shapes[self.topics.name][1:])
+        return {name: np.zeros(shape) for name, shape in shapes.items()}
+
+    def add_to(self, totals: dict[str, Doubles]) -> None:
+        """Add the current draw of all words to ``totals``, in place.
+
+        Of rows that were left behind it adds what is expected of them given the values last drawn:
+        the same mean as `draw` has, for less work and with less noise.
+        """
+        for name, state in self.states.items():
+            state.add_to(totals[name])
+
+    def arrays(self) -> dict[str, Array]:
+        """Give the arrays that the next iteration needs, by name."""
+        arrays = {
+            f"{name}.{part}": a for name, s in self.states.items() for part, a in s.arrays().items()
+        }
+        return arrays | self.documents.arrays()
+
+    def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
+        """Go on from `arrays` as they were after ``step`` iterations.
+
+        Raises
+        ------
+        CheckpointError
+            If they are no state of this chain.
+        """
+        if step > self.warm_up:
+            self._settle()
+        for name, state in self.states.items():
+            state.restore(arrays_of(name, arrays))
+        self.documents.restore(arrays)
+        self.step = step
+
+
+def arrays_of(block: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Give the arrays that a checkpoint has of a block's state, by the names that the state has."""
+    prefix = f"{block}."
+    return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}

@@ -1,0 +1,140 @@
+"""Corpora made to be kept: built from any input, or cut from another one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from pysgrld.corpus.choice import choose_documents
+from pysgrld.corpus.listener import Listener, ReadingProgress
+from pysgrld.corpus.open import open_corpus
+from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.store import PARTS, Corpus
+from pysgrld.corpus.write import Workshop
+from pysgrld.errors import Interrupted, UsageError
+from pysgrld.run.files import PIECE, fsync_folder, write_new
+from pysgrld.run.signals import StopFlag
+from pysgrld.run.whole import refuse_full_folder
+from pysgrld.types import Key
+
+#: What is done where something is already.
+OTHER_FOLDER = "name another folder with -o"
+
+#: Documents that are copied together.
+TOGETHER = 4096
+
+
+def build(
+    inputs: Sequence[str], options: CorpusOptions, place: Path, threads: int, listener: Listener
+) -> Corpus:
+    """Build a stored corpus; a signal ends it so that the same call goes on from there.
+
+    Raises
+    ------
+    OutputError
+        If there is something at ``place`` already.
+    Interrupted
+        After a signal.
+    SgmcError
+        As `open_corpus` does.
+    """
+    refuse_full_folder(place, OTHER_FOLDER)
+    with StopFlag() as stop:
+        try:
+            made = open_corpus(
+                inputs,
+                options,
+                store=place,
+                threads=threads,
+                resumable=True,
+                notify=_until(stop, listener.reading),
+                log=listener.note,
+            )
+        except Interrupted:
+            kept = "run the same command again to go on"
+            if "-" in inputs:
+                kept = "nothing is kept of standard input"
+            raise Interrupted(f"{stop.reason}: stopped while reading; {kept}") from None
+    if made.path.resolve() != place.resolve():  # a stored corpus, opened where it lies
+        _copy(made.path, place)
+    return made
+
+
+def _until(
+    stop: StopFlag, notify: Callable[[ReadingProgress], None]
+) -> Callable[[ReadingProgress], None]:
+    def show(progress: ReadingProgress) -> None:
+        notify(progress)
+        if stop.should_stop(0.0):
+            raise Interrupted(str(stop.reason))
+
+    return show
+
+
+def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
+    """Cut a random sample of the documents out of a corpus; they keep their order and word ids.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    size : int or float
+        Documents, or (a float) their share.
+    seed : int
+    place : Path
+
+    Raises
+    ------
+    UsageError
+        If the corpus has fewer documents.
+    OutputError, WriteError
+        If the folder cannot be made, or the disk is full.
+    """
+    wanted = max(1, round(size * corpus.documents)) if isinstance(size, float) else size
+    if not 1 <= wanted <= corpus.documents:
+        raise UsageError(f"a sample of {size}: the corpus has {corpus.documents} documents")
+    refuse_full_folder(place, OTHER_FOLDER)
+    ids = choose_documents(corpus.documents, wanted, Key(seed, 0, 0))
+    with Workshop(place) as workshop:
+        writer = workshop.writer("sample")
+        for begin in range(0, wanted, TOGETHER):
+            writer.append(corpus.take(ids[begin : begin + TOGETHER]))
+        origin = {"sample_of": corpus.fingerprint, "seed": seed, "of": corpus.provenance}
+        writer.finish_corpus(corpus.vocabulary, origin)
+        workshop.commit(writer.folder)
+    return Corpus.open(place)
+
+
+def _copy(source: Path, place: Path) -> None:
+    with Workshop(place) as workshop:
+        folder = workshop.folder / "copy"
+        copy_parts(source, folder)
+        workshop.commit(folder)
+
+
+def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
+    """Copy the files of a stored corpus into a new folder, durably, and with their times.
+
+    Parameters
+    ----------
+    source, folder : Path
+    link : bool
+        Make hard links where the file system lets us: both folders then hold the same files.
+
+    Raises
+    ------
+    OSError
+    """
+    folder.mkdir()
+    for name in PARTS:
+        if link:
+            with contextlib.suppress(OSError):  # another file system, or one without links
+                (folder / name).hardlink_to(source / name)
+                continue
+        with (source / name).open("rb") as file:
+            write_new(folder / name, iter(partial(file.read, PIECE), b""), "corpus-copy")
+            status = os.fstat(file.fileno())
+        os.utime(folder / name, ns=(status.st_atime_ns, status.st_mtime_ns))
+    fsync_folder(folder, "corpus-copy")

@@ -1,0 +1,97 @@
+"""Values that readers give and get: documents as text or as counts, and the policy on bad ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from pysgrld.corpus.policy import BadDocuments
+from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.types import Documents
+
+
+class Texts(NamedTuple):
+    """Some documents as text.
+
+    Attributes
+    ----------
+    documents : list of bytes
+        UTF-8, not yet checked.
+    label : str
+        The file, or one file for each document where `lines` is None.
+    lines : sequence of int or None
+        Line of each document in the file.
+    clean : callable (list of bytes) -> list of bytes, optional
+        What has to be done to the documents before words are looked for: it takes markup out. Any
+        thread may call it.
+    """
+
+    documents: list[bytes]
+    labels: list[str] | str
+    lines: range | list[int] | None
+    clean: Callable[[list[bytes]], list[bytes]] | None = None
+
+    def where(self, position: int) -> tuple[str, int | None]:
+        """Return file and line of a document, for messages."""
+        label = self.labels if isinstance(self.labels, str) else self.labels[position]
+        return label, None if self.lines is None else self.lines[position]
+
+    def part(self, start: int, stop: int) -> Texts:
+        """Return some consecutive documents."""
+        labels = self.labels if isinstance(self.labels, str) else self.labels[start:stop]
+        lines = None if self.lines is None else self.lines[start:stop]
+        return Texts(self.documents[start:stop], labels, lines, self.clean)
+
+
+class CountedDocuments(NamedTuple):
+    """Documents as counts, over the vocabulary of one file.
+
+    Attributes
+    ----------
+    vocabulary : tuple of str or None
+        The word of each id; None: words are called by their number.
+    origin : str
+        Where the vocabulary was found, for the record.
+    blocks : iterator of Documents
+        Ids strictly increasing within each document.
+    """
+
+    vocabulary: tuple[str, ...] | None
+    origin: str
+    blocks: Iterator[Documents]
+
+
+class Context(NamedTuple):
+    """Options, policies and places that the reader of a format works with.
+
+    Attributes
+    ----------
+    options : CorpusOptions
+    bad : BadDocuments
+        To be called for every document that cannot be read.
+    keep_empty : bool
+        Whether documents without words keep their place (they are counted by `absent` if not).
+    absent : callable (int) -> None
+        Told of documents that a file counts but has no words of.
+    log : callable (str) -> None
+    scratch : Path, optional
+        Folder where much may be written for a while; by default that of temporary files.
+    beside : Path, optional
+        The vocabulary that lies beside a file of counts.
+    """
+
+    options: CorpusOptions
+    bad: BadDocuments
+    keep_empty: bool
+    absent: Callable[[int], None]
+    log: Callable[[str], None]
+    scratch: Path | None = None
+    beside: Path | None = None
+
+
+def field_names(names: Iterable[str]) -> str:
+    """Name the fields of a record in a message: the first eight, none longer than a line."""
+    first = [repr(name[:40] + "..." if len(name) > 40 else name) for name in islice(names, 8)]
+    return ", ".join(first) or "none"

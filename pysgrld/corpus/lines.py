@@ -1,0 +1,238 @@
+"""One input as whole lines, with the number of each."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import stat
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from pathlib import Path
+
+from pysgrld.corpus import decompress
+from pysgrld.corpus.decompress import DamagedStreamError, blocks
+from pysgrld.corpus.names import STDIN, missing, plain_name
+from pysgrld.errors import CorpusError
+
+_BOM = b"\xef\xbb\xbf"
+#: What a format is told by: so many bytes, or lines of a pipe.
+HEAD, HEAD_LINES = 2**16, 4
+
+
+class Lines:
+    """A decompressed file, or standard input, read in blocks or in whole lines.
+
+    Parameters
+    ----------
+    path : str or Path
+        "-" is standard input.
+    max_line : int
+        Longest line in bytes.
+    on_read : callable, optional
+        Told how many bytes were taken from the file, each time.
+    threads : int
+        That may decompress.
+    max_input : int, optional
+        Most bytes that may come out.
+
+    Attributes
+    ----------
+    label : str
+        What messages call it.
+    name : str
+        File name without the suffix of its compression; empty for standard input.
+    path : Path or None
+    head : bytes
+        The first 64 KiB or so, of a pipe the first few lines; a byte-order mark left out.
+    line : int
+        Lines that were read completely.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        max_line: int,
+        on_read: Callable[[int], None] | None = None,
+        threads: int = 1,
+        max_input: int | None = None,
+    ) -> None:
+        self.max_line, self.on_read, self.line = max_line, on_read, 0
+        self.file: io.FileIO
+        self._digest = hashlib.sha256()
+        if str(path) == "-":
+            self.label, self.name, self.path = STDIN, "", None
+            # not sys.stdin, whose lock a thread that waits for input would hold at our end
+            self.file = io.FileIO(0, closefd=False)
+        else:
+            self.label, self.name, self.path = str(path), plain_name(path), Path(path)
+            try:
+                self.file = io.FileIO(path)
+            except OSError as error:
+                raise missing(path, error) from None
+        try:
+            self._blocks = blocks(self._raw, threads, max_input)
+            if regular := size_of(str(path)) is not None:
+                self._blocks = _even(self._blocks)
+            self.head, self._begun = self._begin(regular)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file (never standard input)."""
+        self._blocks.close()
+        self.file.close()
+
+    def _raw(self, size: int) -> bytes:
+        try:
+            data: bytes = self.file.read(size) or b""
+        except OSError as error:
+            raise missing(self.label, error) from None
+        self._digest.update(data)
+        if self.on_read is not None:
+            self.on_read(len(data))
+        return data
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the file as it lies on the disk; what was not read is read for it."""
+        self.on_read = None  # it is no progress
+        while self._raw(decompress.STEP):
+            pass
+        return self._digest.hexdigest()
+
+    def _next(self) -> bytes:
+        try:
+            return next(self._blocks, b"")
+        except DamagedStreamError as error:
+            raise CorpusError(f"{error}; {error.advice}", self.label, self.line + 1) from None
+
+    def _begin(self, regular: bool) -> tuple[bytes, bytes]:
+        """Read as much as the head needs; gives the head, and what was read.
+
+        A pipe gives what it has, so its head is a number of lines: what is made of it must not
+        depend on when it came, and whoever writes line by line is not kept waiting for long.
+        """
+        begun = b""
+        while len(begun) < HEAD and (regular or begun.count(b"\n") < HEAD_LINES):
+            if not (block := self._next()):
+                break
+            begun += block
+        begun = begun.removeprefix(_BOM)
+        if regular:
+            return begun, begun
+        return b"".join(begun[:HEAD].splitlines(keepends=True)[:HEAD_LINES]), begun
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield all of the content from the beginning, in blocks that are never empty."""
+        block, self._begun = self._begun, b""
+        while block:
+            yield block
+            block = self._next()
+
+    def lines(self, bad: Callable[[str, str, str, int | None], None]) -> Iterator[bytes]:
+        """Yield whole lines, many at a time; `line` counts those of the blocks given before.
+
+        Parameters
+        ----------
+        bad : callable
+            Told of a line above the limit, which is left out if it returns.
+
+        Yields
+        ------
+        bytes
+            One line or more, each with its newline, which the last of the file may lack; or none
+            of it, where a line was left out that `line` counts already.
+        """
+        parts: list[bytes] = []
+        size = 0
+        lost = False  # the line under way is above the limit
+        for block in self.blocks():
+            cut = block.find(b"\n") + 1
+            if not lost and size + (cut - 1 if cut else len(block)) > self.max_line:
+                self._too_long(bad)
+                parts, size, lost = [], 0, True
+            if lost:
+                if not cut:
+                    continue
+                lost, block = False, block[cut:]
+                self.line += 1
+                yield b""
+            end = block.rfind(b"\n") + 1
+            if end:
+                parts.append(block[:end])
+                whole = b"".join(parts)
+                parts, size = [], 0
+                yield from self._without_long(whole, bad)
+            if end < len(block):
+                parts.append(block[end:])
+                size += len(block) - end
+        if parts:
+            yield from self._without_long(b"".join(parts), bad)
+        if lost:
+            self.line += 1
+            yield b""
+
+    def _too_long(self, bad: Callable[[str, str, str, int | None], None]) -> None:
+        message = f"a line of more than {self.max_line} bytes (--max-line)"
+        bad("line too long", message, self.label, self.line + 1)
+
+    def _without_long(
+        self, whole: bytes, bad: Callable[[str, str, str, int | None], None]
+    ) -> Iterator[bytes]:
+        # A block is hardly ever longer than the limit, and then no line in it can be.
+        if len(whole) <= self.max_line:
+            yield whole
+            self.line += whole.count(b"\n")
+            return
+        for line in _cut(whole):
+            if len(line.removesuffix(b"\n")) > self.max_line:
+                self._too_long(bad)
+                self.line += 1
+                yield b""
+            else:
+                yield line
+                self.line += 1
+
+
+def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
+    """Cut blocks anew into blocks of `STEP` bytes, so that those of a file are always equal."""
+    rest = b""
+    with closing(blocks):
+        try:
+            for block in blocks:
+                rest = rest + block if rest else block
+                while len(rest) >= decompress.STEP:
+                    yield rest[: decompress.STEP]
+                    rest = rest[decompress.STEP :]
+        except DamagedStreamError:
+            if rest:
+                yield rest  # what was good comes before the fault
+            raise
+    if rest:
+        yield rest
+
+
+def _cut(whole: bytes) -> Iterator[bytes]:
+    start = 0
+    while start < len(whole):
+        end = whole.find(b"\n", start) + 1 or len(whole)
+        yield whole[start:end]
+        start = end
+
+
+def size_of(path: str) -> int | None:
+    """Return the bytes of a regular file; None for what has no size."""
+    if path == "-":
+        return None
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None

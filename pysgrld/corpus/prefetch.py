@@ -1,0 +1,138 @@
+"""Work that runs ahead of whoever needs it: in order, in bounded queues, on threads.
+
+Only when a result is ready changes, never what it is: whatever the number of threads, results come
+in the order of their items, and an error comes after all results before it.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing, suppress
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+#: Seconds after which one who waits looks whether to go on waiting.
+PATIENCE = 0.1
+
+
+def run_ahead(
+    items: Iterator[Item], depth: int, waiting: Callable[[], None]
+) -> Generator[Item, None, None]:
+    """Take items from an iterator that runs on a thread of its own, at most ``depth`` ahead.
+
+    Parameters
+    ----------
+    items : iterator
+        Closed, if it can be, on its own thread when it is at its end or no longer wanted.
+    depth : int
+        Items that may lie ready.
+    waiting : callable
+        Called now and then while there is nothing to take; may raise, to stop.
+
+    Raises
+    ------
+    BaseException
+        What the iterator raised, after the items before it.
+    """
+    ready: queue.Queue[tuple[str, Any]] = queue.Queue(depth)
+    unwanted = threading.Event()
+
+    def put(kind: str, value: Any) -> bool:
+        while not unwanted.is_set():
+            with suppress(queue.Full):
+                ready.put((kind, value), timeout=PATIENCE)
+                return True
+        return False
+
+    def work() -> None:
+        try:
+            for item in items:
+                if not put("item", item):
+                    break
+            else:
+                put("end", None)
+        except BaseException as error:
+            put("error", error)
+        finally:
+            if close := getattr(items, "close", None):
+                close()
+
+    # A daemon, because it may wait for ever in a read of a pipe that nobody writes to.
+    thread = threading.Thread(target=work, name="reading", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:  # this process may have no more of them
+        yield from items
+        return
+    try:
+        while True:
+            try:
+                kind, value = ready.get(timeout=PATIENCE)
+            except queue.Empty:
+                waiting()
+                continue
+            if kind == "item":
+                yield value
+            elif kind == "error":
+                raise value
+            else:
+                return
+    finally:
+        unwanted.set()
+        thread.join(timeout=2 * PATIENCE)  # files are closed then, unless it waits for a pipe
+
+
+def map_in_order(
+    function: Callable[[Item], Result],
+    items: Iterator[Item],
+    workers: int,
+    waiting: Callable[[], None],
+) -> Generator[Result, None, None]:
+    """Apply a function to items on several threads; results come in the order of the items.
+
+    Parameters
+    ----------
+    function : callable
+        Must let go of the interpreter's lock to gain from threads.
+    items : iterator
+        Runs on a thread of its own, as in `run_ahead`, at most ``workers + 2`` ahead.
+    workers : int
+    waiting : callable
+        As for `run_ahead`.
+    """
+    with ThreadPoolExecutor(workers, "reading") as pool:
+
+        def under_way() -> Generator[Future[Result], None, None]:
+            try:
+                for item in items:
+                    yield _submitted(pool, function, item)
+            finally:
+                if close := getattr(items, "close", None):
+                    close()
+
+        with closing(run_ahead(under_way(), workers + 2, waiting)) as futures:
+            for future in futures:
+                while not future.done():
+                    wait([future], timeout=PATIENCE)
+                    waiting()
+                yield future.result()
+
+
+def _submitted(
+    pool: ThreadPoolExecutor, function: Callable[[Item], Result], item: Item
+) -> Future[Result]:
+    """Submit a call, or make it here where this process may have no more threads."""
+    try:
+        return pool.submit(function, item)
+    except RuntimeError:
+        done: Future[Result] = Future()
+        try:
+            done.set_result(function(item))
+        except Exception as error:
+            done.set_exception(error)
+        return done

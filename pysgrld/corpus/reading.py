@@ -1,0 +1,107 @@
+"""Choices of a person about reading a corpus. Plain values; no NumPy here."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pysgrld.errors import UsageError
+
+#: What is done to words of a vocabulary that is built, where nothing else is asked for.
+BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
+
+
+@dataclass(frozen=True)
+class CorpusOptions:
+    r"""Options of reading; None is "the default of the situation".
+
+    Attributes
+    ----------
+    vocab : str, optional
+        File with one word a line: the vocabulary of text, the names of the ids of counts.
+    max_vocab : int, optional
+        Keep the most frequent words only (100,000 where a vocabulary is built).
+    min_df, max_df : int or float, optional
+        Documents that a word must, and may, occur in: an int counts them, a float in (0, 1] is
+        their share (2 and 0.5 where a vocabulary is built).
+    stop_words : str, optional
+        "english", "none", or a file with one word a line ("english" where a vocabulary is built).
+    token_pattern : str, optional
+        Regular expression of a token (``\w\w+``).
+    text_field : str
+        Field of a JSON line that holds the text.
+    on_bad_document : {"stop", "skip"}
+        Whether a document that cannot be read ends the reading or is skipped and counted.
+    max_line : int
+        Longest line, longest file of a folder of texts and longest page, in bytes.
+
+    max_input : int, optional
+        Most bytes that an input may have, decompressed.
+
+    Raises
+    ------
+    UsageError
+        If a value is out of range.
+    """
+
+    vocab: str | None = None
+    max_vocab: int | None = None
+    min_df: int | float | None = None
+    max_df: int | float | None = None
+    stop_words: str | None = None
+    token_pattern: str | None = None
+    text_field: str = "text"
+    on_bad_document: str = "stop"
+    max_line: int = 64 * 2**20
+    max_input: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_vocab is not None and self.max_vocab < 1:
+            raise UsageError(f"--max-vocab {self.max_vocab}: give at least 1")
+        for name, value in (("--min-df", self.min_df), ("--max-df", self.max_df)):
+            if value is None:
+                continue
+            if isinstance(value, float) and not 0.0 < value <= 1.0:
+                raise UsageError(
+                    f"{name} {value}: give a share in (0, 1], or a number of documents"
+                )
+            if isinstance(value, int) and value < (0 if name == "--min-df" else 1):
+                raise UsageError(
+                    f"{name} {value}: give a number of documents, or a share in (0, 1]"
+                )
+        if self.on_bad_document not in ("stop", "skip"):
+            raise UsageError(f"--on-bad-document {self.on_bad_document}: give stop or skip")
+        if not 16 <= self.max_line < 2**31:
+            raise UsageError(f"--max-line {self.max_line}: give 16 bytes to 2 GiB")
+        if self.token_pattern is not None:
+            compiled_pattern(self.token_pattern)
+
+    @property
+    def prunes(self) -> bool:
+        """Whether an option was given that takes words out of any vocabulary."""
+        asked = self.max_vocab, self.min_df or None, self.max_df, self.stop_words
+        return any(value is not None for value in asked) and asked != (None, None, None, "none")
+
+
+def compiled_pattern(pattern: str | None) -> re.Pattern[str] | None:
+    """Compile a token pattern; None stands for the default, which is built in.
+
+    Raises
+    ------
+    UsageError
+        If it is not a regular expression, or has more than one group.
+    """
+    if pattern is None:
+        return None
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise UsageError(
+            f"--token-pattern {pattern!r} is not a regular expression: {error}"
+        ) from None
+    if compiled.groups > 1:
+        raise UsageError(
+            f"--token-pattern {pattern!r} has {compiled.groups} groups: "
+            "use (?:...) for all but the one that is the token"
+        )
+    return compiled

@@ -1,0 +1,166 @@
+"""A corpus that is read once, as a stream: its first documents are stored, the others are taken."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pysgrld.corpus.intake import Intake, say_left_out
+from pysgrld.corpus.lexicon import Lexicon
+from pysgrld.corpus.listener import ReadingProgress
+from pysgrld.corpus.open import Meter, check_inputs
+from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.sources import look, recipe
+from pysgrld.corpus.steps import Heading, Step, read
+from pysgrld.corpus.store import Corpus
+from pysgrld.corpus.write import Workshop
+from pysgrld.errors import Interrupted
+from pysgrld.types import Documents
+
+
+class Once:
+    """A corpus that is read once: its head is stored, its other documents are handed out.
+
+    The first ``head`` documents become a stored corpus, which has the vocabulary; of all others only
+    the words of this vocabulary are looked at. Documents without any are left out, as there.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        Files, or "-": nothing is read twice.
+    options : CorpusOptions
+    head : int
+        Documents that are stored, those without words and bad ones that are skipped included.
+    store : Path
+        Folder to be made of them.
+    threads : int
+    notify, log : callable
+        As for `open_corpus`; the former is told of the head only.
+
+    Attributes
+    ----------
+    corpus : Corpus
+        The head.
+
+    Raises
+    ------
+    SgmcError
+        As `open_corpus` does.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[str],
+        options: CorpusOptions,
+        head: int,
+        *,
+        store: Path,
+        threads: int,
+        notify: Callable[[ReadingProgress], None],
+        log: Callable[[str], None],
+    ) -> None:
+        check_inputs(inputs)
+        looked_at = [look(path) for path in inputs]
+        self.log = log
+        self._closed = False
+        self._meter: Meter | None = Meter(inputs, notify)
+        self._lexicon = Lexicon(options, None, False, log)
+        self._lexicon.label = inputs[0]
+        self._block: Documents | None = None
+        self._at = 0
+        self._steps = read(
+            inputs, options, keep_empty=False, threads=threads, waiting=self._waiting, head=head
+        )
+        try:
+            heading = self._store_head(
+                head, store, {"inputs": looked_at, "head": head} | recipe(options)
+            )
+        except BaseException:
+            self.close()
+            raise
+        self.corpus = Corpus.open(store)
+        self._meter = None
+        others = replace(
+            options, vocab=None, max_vocab=None, min_df=None, max_df=None, stop_words=None
+        )
+        self._lexicon = Lexicon(others, self.corpus.vocabulary, False, log)
+        self._lexicon.take(heading)
+
+    def _store_head(self, head: int, store: Path, provenance: dict[str, Any]) -> Step:
+        """Store the first documents, and return the heading under which the others come."""
+        heading, left = Step("", 0, 0), head
+        with Workshop(store) as workshop:
+            intake = Intake(self._lexicon, workshop)
+            for step in self._steps:
+                intake.add(step)
+                if isinstance(step.content, Heading):
+                    heading = Step(step.label, step.input, step.number, step.content)
+                if self._meter:
+                    self._meter.read += step.size
+                    self._meter.show(self._lexicon)
+                left -= step.documents
+                if left <= 0:
+                    break
+            intake.finish(provenance)
+        return heading
+
+    def _waiting(self) -> None:
+        if self._closed:
+            raise Interrupted("the stream is no longer wanted")
+        if self._meter:
+            self._meter.show(self._lexicon)
+
+    def take(self, n: int) -> Documents:
+        """Return the next ``n`` documents, or fewer at the end of the inputs.
+
+        Waits for them, on whatever thread calls.
+
+        Raises
+        ------
+        CorpusError
+            If a document is bad.
+        """
+        parts: list[Documents] = []
+        while n > 0:
+            if self._block is None or self._at == len(self._block):
+                step = next(self._steps, None)
+                if step is None:
+                    break
+                self._block, self._at = self._lexicon.take(step), 0
+                continue
+            stop = min(self._at + n, len(self._block))
+            rows = self._block.indptr[self._at : stop + 1]
+            entries = slice(int(rows[0]), int(rows[-1]))
+            parts.append(
+                Documents(rows - rows[0], self._block.indices[entries], self._block.counts[entries])
+            )
+            n -= stop - self._at
+            self._at = stop
+        return _joined(parts)
+
+    def say_left_out(self, tokens: int) -> None:
+        """Say which documents and tokens were left out beside so many tokens."""
+        say_left_out(self._lexicon, tokens)
+
+    def close(self) -> None:
+        """Close the inputs; whatever waits for them stops."""
+        self._closed = True
+        with contextlib.suppress(ValueError):  # they run on another thread, and will see it
+            self._steps.close()
+
+
+def _joined(parts: list[Documents]) -> Documents:
+    if len(parts) == 1:
+        return parts[0]
+    lengths = [np.diff(part.indptr) for part in parts]
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate([*lengths, []]))])
+    return Documents(
+        indptr.astype(np.int64),
+        np.concatenate([part.indices for part in parts] or [np.zeros(0, np.int32)]),
+        np.concatenate([part.counts for part in parts] or [np.zeros(0, np.int32)]),
+    )

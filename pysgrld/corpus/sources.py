@@ -1,0 +1,195 @@
+"""The record of what a corpus was made of, by which a stored one can still stand for its inputs.
+
+Of every file the record has all that it held (SHA-256 of the bytes as they were read) and a stamp: when
+it was changed last. A file with the same stamp and size is taken for the same; any other is hashed.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pysgrld.corpus.beside import vocabulary_beside
+from pysgrld.corpus.digests import digest
+from pysgrld.corpus.formats import named_as_counts
+from pysgrld.corpus.inputs import texts_of_folder
+from pysgrld.corpus.listener import ReadingProgress
+from pysgrld.corpus.names import missing, plain_name
+from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.store import PARTS, is_stored
+
+
+def look(path: str) -> dict[str, Any]:
+    """Record an input by names, sizes and stamps, without reading it.
+
+    Parameters
+    ----------
+    path : str
+        A file or a folder; "-" is standard input.
+
+    Returns
+    -------
+    dict
+        Of a file its ``name``, ``size`` in bytes and ``stamp`` (time of modification, time of change
+        and inode); the same of a ``vocabulary`` that belongs to a file of counts, with its ``sha256``;
+        of a folder its ``name`` and the same of the ``files`` in it that are read. Of what gives
+        something else each time, a pipe or standard input, the name alone.
+
+    Raises
+    ------
+    MissingInputError
+        If it is missing or cannot be read.
+    """
+    if path == "-":
+        return {"name": "-"}
+    if Path(path).is_dir():
+        root = Path(path)
+        files = [_stamped(file, file.relative_to(root).as_posix()) for file in files_of(root)]
+        return {"name": root.resolve().name, "files": files}
+    record = _stamped(Path(path), Path(path).name)
+    if named_as_counts(plain_name(path)):
+        add_vocabulary(record, vocabulary_beside(Path(path)))
+    return record
+
+
+def add_vocabulary(record: dict[str, Any], beside: Path | None) -> None:
+    """Add the vocabulary that lies beside a file of counts to the record of that file."""
+    if beside is not None:
+        record["vocabulary"] = _stamped(beside, beside.name) | {"sha256": digest(beside)}
+
+
+def files_of(folder: Path) -> list[Path]:
+    """List the files of a folder that are read: texts, or the parts of a stored corpus.
+
+    Raises
+    ------
+    MissingInputError
+        If there are none, or the folder cannot be read.
+    """
+    if is_stored(folder):
+        return [folder / name for name in PARTS if (folder / name).is_file()]
+    return texts_of_folder(folder)
+
+
+def recipe(options: CorpusOptions) -> dict[str, Any]:
+    """Record how inputs are read: the options, and what the lists of words that they name hold.
+
+    Returns
+    -------
+    dict
+        ``options``; ``lists``: SHA-256 of the files of ``vocab`` and ``stop_words``, where given, and
+        None of one that is no regular file, or is missing.
+
+    Raises
+    ------
+    MissingInputError
+        If a list cannot be read.
+    """
+    lists: dict[str, str | None] = {}
+    if options.vocab is not None:
+        lists["vocab"] = _digest_of_list(options.vocab)
+    if options.stop_words not in (None, "none", "english"):
+        lists["stop_words"] = _digest_of_list(options.stop_words)
+    return {"options": asdict(options), "lists": lists}
+
+
+def _digest_of_list(path: str) -> str | None:
+    return digest(Path(path)) if Path(path).is_file() else None
+
+
+def stands_for(
+    provenance: Mapping[str, Any],
+    inputs: Sequence[str],
+    options: CorpusOptions,
+    notify: Callable[[ReadingProgress], None],
+) -> bool:
+    """Whether a stored corpus is what reading these inputs by these options would give.
+
+    Parameters
+    ----------
+    provenance : mapping
+        Of the stored corpus.
+    inputs : sequence of str
+    options : CorpusOptions
+    notify : callable
+        Told how far the hashing of files with another stamp is; may raise, to stop.
+
+    Raises
+    ------
+    MissingInputError
+        If an input or a list of words is missing or cannot be read.
+    """
+    wanted = recipe(options)
+    lists: dict[str, str | None] = wanted["lists"]
+    had = provenance.get("inputs")
+    if provenance.get("options") != wanted["options"] or None in lists.values():
+        return False
+    if provenance.get("lists", {}) != lists or not isinstance(had, list):
+        return False
+    if len(had) != len(inputs):
+        return False
+    pairs: list[tuple[dict[str, Any], dict[str, Any], Path]] = []
+    for path, old in zip(inputs, had, strict=True):
+        found = list(_paired(path, old))
+        if not all(_may_be_same(before, now) for before, now, _ in found):
+            return False
+        pairs += found
+    other = [(b, n, path) for b, n, path in pairs if b.get("stamp") != n["stamp"]]
+    total, done = sum(now["size"] for _, now, _ in other), 0
+
+    def hashed(size: int) -> None:
+        nonlocal done
+        done += size
+        notify(ReadingProgress(done, total, 0))
+
+    return all(digest(path, hashed) == before["sha256"] for before, _, path in other)
+
+
+def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any], Path]]:
+    """Give the record of each file of an input, the one that it would have now, and where it is.
+
+    What cannot be compared is given as records that are empty.
+    """
+    now = look(path)
+    nothing: tuple[dict[str, Any], dict[str, Any], Path] = {}, {}, Path(path)
+    if not isinstance(old, dict) or old.get("name") != now["name"] or path == "-":
+        yield nothing
+    elif "files" in now:
+        files = files_of(Path(path))
+        had = old.get("files")
+        if not isinstance(had, list) or not len(had) == len(files) == len(now["files"]):
+            yield nothing
+            return
+        yield from zip(had, now["files"], files, strict=True)
+    else:
+        yield old, now, Path(path)
+        if "vocabulary" in old or "vocabulary" in now:
+            beside = vocabulary_beside(Path(path))
+            if beside is None:
+                yield nothing
+                return
+            yield old.get("vocabulary", {}), _stamped(beside, beside.name), beside
+
+
+def _may_be_same(old: Any, now: dict[str, Any]) -> bool:
+    """Whether two records agree in all that can be told without reading."""
+    return (
+        isinstance(old, dict)
+        and "size" in now
+        and "sha256" in old
+        and all(old.get(name) == now[name] for name in ("name", "size"))
+    )
+
+
+def _stamped(path: Path, name: str) -> dict[str, Any]:
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise missing(path, error) from None
+    if not stat.S_ISREG(status.st_mode):  # a pipe: looking would take from it
+        return {"name": name}
+    stamp = [status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+    return {"name": name, "size": status.st_size, "stamp": stamp}

@@ -1,0 +1,292 @@
+"""Inputs of any kind as one sequence of steps, read ahead of whoever takes them.
+
+One thread decompresses and parses, several clean and count words, and the caller gets the results in
+order. A step holds all that its part of an input gave, messages and counts of bad documents too, so
+what is done with the steps up to one of them does not depend on how far ahead the reading was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pysgrld.corpus._tokenize import WordCounts, count_words
+from pysgrld.corpus.beside import vocabulary_beside
+from pysgrld.corpus.digests import digest
+from pysgrld.corpus.formats import Context, CountedDocuments, Texts, named_as_counts, recognise
+from pysgrld.corpus.formats.plain import read_folder
+from pysgrld.corpus.inputs import texts_of_folder
+from pysgrld.corpus.lines import Lines
+from pysgrld.corpus.names import plain_name
+from pysgrld.corpus.policy import BadDocuments
+from pysgrld.corpus.prefetch import map_in_order
+from pysgrld.corpus.reading import CorpusOptions, compiled_pattern
+from pysgrld.corpus.sources import add_vocabulary, files_of, look
+from pysgrld.corpus.store import Corpus, is_stored
+from pysgrld.errors import CorpusError
+from pysgrld.types import Documents
+
+
+@dataclass(slots=True)
+class Heading:
+    """The beginning of an input: text or counts, and the words of its ids.
+
+    Attributes
+    ----------
+    kind : {"text", "counts"}
+    vocabulary : tuple of str or None
+        Of counts: the word of each id; None: words are called by their number.
+    origin : str
+        Where the vocabulary was found, for the record.
+    """
+
+    kind: str
+    vocabulary: tuple[str, ...] | None = None
+    origin: str = ""
+
+
+@dataclass(slots=True)
+class Step:
+    """A part of an input that was read: documents, messages, and counts of bad documents.
+
+    Attributes
+    ----------
+    label : str
+        What messages call the input.
+    input, number : int
+        Which input, and which step of it, both from 0.
+    content : Heading, Texts, Documents or None
+        None: nothing but what follows.
+    words : WordCounts or None
+        Of a `Texts`, when it has been counted.
+    absent : int
+        Documents that the input counts but has no words of.
+    skipped : Counter
+        Bad documents that were left out, by reason.
+    notes : list of str
+        To be said to a person.
+    size : int
+        Bytes taken from files since the step before.
+    source : dict or None
+        Of the last step of an input: the record of all that was read of it.
+    """
+
+    label: str
+    input: int
+    number: int
+    content: Heading | Texts | Documents | None = None
+    words: WordCounts | None = None
+    absent: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    size: int = 0
+    source: dict[str, Any] | None = None
+
+    @property
+    def documents(self) -> int:
+        """Number of documents in the step, good or bad."""
+        if isinstance(self.content, Texts):
+            return len(self.content.documents)
+        return len(self.content) if isinstance(self.content, Documents) else 0
+
+
+def read(
+    inputs: Sequence[str],
+    options: CorpusOptions,
+    *,
+    keep_empty: bool,
+    threads: int,
+    waiting: Callable[[], None],
+    done: tuple[int, int] = (0, 0),
+    head: int | None = None,
+    scratch: Path | None = None,
+) -> Generator[Step, None, None]:
+    """Read inputs, one after the other.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        Files or folders; "-" is standard input.
+    options : CorpusOptions
+    keep_empty : bool
+        Whether documents without words keep their place.
+    threads : int
+        That clean and count words.
+    waiting : callable
+        Called now and then while nothing is ready; may raise, to stop.
+    done : (int, int)
+        Begin after this step: input and number. Steps of a file are always the same, whatever the
+        number of threads; those of a pipe are not.
+    head : int, optional
+        Cut the steps so that one of them ends with this document.
+    scratch : Path, optional
+        Folder with room for entries that have to be sorted; by default that of temporary files.
+
+    Raises
+    ------
+    MissingInputError, CorpusError
+        After the steps before the fault.
+    """
+    files = (
+        _Input(path, number, options, keep_empty, threads, scratch)
+        for number, path in enumerate(inputs)
+        if number >= done[0]
+    )
+    steps = _steps(files, done, head)
+    pattern = compiled_pattern(options.token_pattern)
+
+    def count(step: Step) -> Step:
+        texts = step.content
+        if isinstance(texts, Texts):
+            documents = texts.clean(texts.documents) if texts.clean else texts.documents
+            step.words = count_words(documents, pattern)
+        return step
+
+    with closing(map_in_order(count, steps, threads, waiting)) as counted:
+        yield from counted
+
+
+def _steps(
+    files: Iterable[_Input], done: tuple[int, int], head: int | None
+) -> Generator[Step, None, None]:
+    """Yield the steps of all inputs, words of texts not yet counted."""
+    for file in files:
+        with closing(file.steps()) as steps:
+            for step in steps:
+                if (step.input, step.number) < done and not isinstance(step.content, Heading):
+                    continue
+                if head is not None and 0 < head < step.documents:
+                    yield from _cut(step, head)
+                else:
+                    yield step
+                if head is not None:
+                    head -= step.documents
+
+
+class _Input:
+    """One input that is being read."""
+
+    def __init__(
+        self,
+        path: str,
+        number: int,
+        options: CorpusOptions,
+        keep_empty: bool,
+        threads: int,
+        scratch: Path | None,
+    ) -> None:
+        self.path, self.number, self.options, self.threads = path, number, options, threads
+        self.bad = BadDocuments(options.on_bad_document == "skip")
+        self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
+        self.notes: list[str] = []
+        self.source: dict[str, Any] = {}
+        self.context = Context(
+            options, self.bad, keep_empty, self._absent, self.notes.append, scratch
+        )
+
+    def _absent(self, documents: int) -> None:
+        self.absent += documents
+
+    def _read(self, size: int) -> None:
+        self.size += size
+
+    def _step(self, content: Heading | Texts | Documents | None) -> Step:
+        step = Step(
+            self.label,
+            self.number,
+            self.steps_given,
+            content,
+            None,
+            self.absent,
+            Counter(self.bad.skipped),
+            list(self.notes),
+            self.size,
+        )
+        self.steps_given += 1
+        self.absent = self.size = 0
+        self.bad.skipped.clear()
+        self.notes.clear()
+        return step
+
+    def steps(self) -> Generator[Step, None, None]:
+        self.source = look(self.path)
+        if self.path != "-" and Path(self.path).is_dir():
+            yield from self._folder(Path(self.path))
+        else:
+            yield from self._file()
+        last = self._step(None)  # what was noticed after the last document
+        last.source = self.source
+        yield last
+
+    def _folder(self, path: Path) -> Iterator[Step]:
+        if is_stored(path):
+            stored = Corpus.open(path)
+            yield from self._counts(
+                CountedDocuments(stored.vocabulary, "stored corpus", stored.blocks())
+            )
+            self._sealed([digest(file) for file in files_of(path)])
+            return
+        files = texts_of_folder(path)
+        if any(named_as_counts(plain_name(file)) for file in files):
+            raise CorpusError("a folder with files of counts (docword.*); name the files", path)
+        yield self._step(Heading("text"))
+        digests: list[str] = []
+        for texts in read_folder(files, self.context, self._read, digests.append):
+            yield self._step(texts)
+        self._sealed(digests)
+
+    def _sealed(self, digests: Sequence[str]) -> None:
+        """Add what the files of a folder held to their records."""
+        for record, found in zip(self.source["files"], digests, strict=True):
+            record["sha256"] = found
+
+    def _file(self) -> Iterator[Step]:
+        options = self.options
+        with Lines(
+            self.path, options.max_line, self._read, self.threads, options.max_input
+        ) as source:
+            self.label = source.label
+            if not source.head:
+                raise CorpusError("an empty file; there is nothing to read", source.label)
+            format = recognise(source.head, source.name)
+            context = self.context
+            if format.kind == "counts" and source.path is not None:
+                context = context._replace(beside=vocabulary_beside(source.path))
+            found = format.read(source, context)
+            if isinstance(found, CountedDocuments):
+                yield from self._counts(found)
+                add_vocabulary(self.source, context.beside)
+            else:
+                yield self._step(Heading("text"))
+                for texts in found:
+                    yield self._step(texts)
+            if "size" in self.source:
+                self.source["sha256"] = source.digest()
+
+    def _counts(self, counts: CountedDocuments) -> Iterator[Step]:
+        yield self._step(Heading("counts", counts.vocabulary, counts.origin))
+        for block in counts.blocks:
+            yield self._step(block)
+
+
+def _cut(step: Step, at: int) -> Iterator[Step]:
+    """Cut a step in two after its first ``at`` documents."""
+    content, size = step.content, step.documents
+    for begin, end in ((0, at), (at, size)):
+        part: Texts | Documents
+        if isinstance(content, Texts):
+            part = content.part(begin, end)
+        else:
+            assert isinstance(content, Documents)
+            part = content.take(np.arange(begin, end))
+        yield (
+            replace(step, content=part)
+            if end == size
+            else Step(step.label, step.input, step.number, part)
+        )

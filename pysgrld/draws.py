@@ -1,0 +1,57 @@
+"""A draw of a model's topics, in the two memory layouts that it has.
+
+*By word* (`Draw`): what documents and kernels read. A block of K topics over V words is a matrix (V, Kp)
+float32, row w the probabilities of word w in every topic, Kp being K padded with zeros to a multiple of
+16; columns sum to 1. A vector of K shapes is (Kp,) float32. The matrix may hold some words only.
+
+*By topic*: what samples, exports and people have. A block is a matrix (K, V) float32 without padding,
+whose rows sum to 1; a vector of shapes is (1, K).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from pysgrld.core import core, padded
+from pysgrld.types import Array, Block, Floats, Int32s
+
+#: A draw by word: every block of the model by its name, "phi", "phi2", ..., "r"; and `WEIGHTS`.
+Draw = dict[str, Floats]
+
+#: Name of the rows that tokens are given topics by, where those are not the rows of phi.
+WEIGHTS = "weights"
+
+
+def by_topic(draw: Draw, blocks: tuple[Block, ...]) -> dict[str, Floats]:
+    """Copy a draw into matrices of a row for each topic: ``phi`` (K, V), ..., ``r`` (1, K)."""
+    matrices = {}
+    for b in blocks:
+        part, k = draw[b.name], b.shape[1]
+        matrices[b.name] = part[None, :k].copy() if part.ndim == 1 else part[:, :k].T.copy()
+    return matrices
+
+
+def by_word(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Draw:
+    """Copy matrices of a row for each topic into a draw, padded with zeros: the inverse of `by_topic`."""
+    draw: Draw = {}
+    for b in blocks:
+        matrix, k = matrices[b.name], b.shape[1]
+        if b.geometry == "positive":  # a vector
+            draw[b.name] = np.zeros(padded(k), np.float32)
+            draw[b.name][:k] = matrix[0, :k]
+            continue
+        draw[b.name] = core.zeros(matrix.shape[1], padded(k), "float32")
+        draw[b.name][:, :k] = matrix.T
+    return draw
+
+
+def weights_of(draw: Draw) -> Floats:
+    """Give the rows that tokens are given topics by: those of phi, unless the sampler has others."""
+    return draw[WEIGHTS] if WEIGHTS in draw else draw["phi"]
+
+
+def at_words(draw: Draw, words: Int32s) -> Draw:
+    """Copy a draw whose rows over the vocabulary are those of some words only."""
+    return draw | {name: draw[name][words] for name in ("phi", WEIGHTS) if name in draw}

@@ -1,0 +1,174 @@
+"""Parameters of estimators, in scikit-learn's conventions, and the rules that they must keep."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from pysgrld.errors import UsageError
+from pysgrld.options.parse import SMALLEST
+
+#: Most of anything that is counted in 32 bits.
+MOST = 2**31 - 1
+#: What a positive parameter must be between, as a person reads it.
+BOUNDS = f"{SMALLEST:.2g} and 1e6"
+
+
+class Rule(NamedTuple):
+    """A rule that the value of a parameter must keep.
+
+    Attributes
+    ----------
+    option : str
+        Option of training that the parameter is.
+    value : object
+        The value that was given; None: left to us, and good.
+    good : bool
+        Whether the value keeps the rule.
+    wanted : str
+        The rule in words, for messages.
+    name : str
+        The parameter, where it has another name than the option with ``-`` as ``_``.
+    """
+
+    option: str
+    value: Any
+    good: bool
+    wanted: str
+    name: str = ""
+
+
+class Estimator(ABC):
+    """Base of estimators: parameters of the constructor are attributes of their names."""
+
+    @classmethod
+    def _parameters(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Give the parameters of the constructor, by name.
+
+        Parameters
+        ----------
+        deep : bool
+            Ignored; there for scikit-learn. No parameter is an estimator.
+
+        Returns
+        -------
+        dict of str to object
+            In the order of the constructor, as they were given: None where one was left out.
+        """
+        del deep
+        return {name: getattr(self, name) for name in self._parameters()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters of the constructor; a model that is fitted already stays as it is.
+
+        Parameters
+        ----------
+        **params : object
+            New values by the names of parameters; they are checked when the model is fitted.
+
+        Returns
+        -------
+        Self
+            This estimator.
+
+        Raises
+        ------
+        UsageError
+            A `ValueError`, if there is no such parameter.
+        """
+        for name, value in params.items():
+            if name not in self._parameters():
+                raise UsageError(
+                    f"invalid parameter {name!r} for {type(self).__name__}: there are "
+                    f"{', '.join(self._parameters())}"
+                )
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = {
+            name: p.default for name, p in inspect.signature(type(self).__init__).parameters.items()
+        }
+        changed = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if value != defaults[name]
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    @abstractmethod
+    def _rules(self) -> list[Rule]:
+        """Give the rules of all parameters that are options of training."""
+
+    def _given(self) -> dict[str, Any]:
+        """Check all parameters, and give those that are not None by the names of options.
+
+        Raises
+        ------
+        UsageError
+            A `ValueError`, if one is out of range.
+        """
+        rules = self._rules()
+        for rule in rules:
+            if rule.value is not None and not rule.good:
+                name = rule.name or rule.option.replace("-", "_")
+                raise UsageError(f"{name}: wanted {rule.wanted}, found {rule.value!r}")
+        return {rule.option: rule.value for rule in rules if rule.value is not None}
+
+
+def number(option: str, name: str, value: Any, low: int, high: int = MOST) -> Rule:
+    """Make the rule of a parameter that is a whole number in [low, high].
+
+    Parameters
+    ----------
+    option, name : str
+        The option of training, and the parameter.
+    value : object
+    low, high : int
+    """
+    return Rule(option, value, is_whole(value, low, high), f"{name} >= {low} and <= {high}", name)
+
+
+def is_whole(value: Any, low: int, high: int = MOST) -> bool:
+    """Say whether a value is a whole number from ``low`` to ``high``.
+
+    Parameters
+    ----------
+    value : object
+        A bool is no number here.
+    low, high : int
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        return False
+    return low <= int(value) <= high
+
+
+def is_positive(value: Any) -> bool:
+    """Say whether a value is a number in (2^-126, 10^6): above 0 in single precision, too.
+
+    Parameters
+    ----------
+    value : object
+    """
+    return isinstance(value, (int, float, np.number)) and bool(SMALLEST < float(value) < 1e6)
+
+
+def is_schedule(value: Any) -> bool:
+    """Say whether a value is A, B, C of a step A (1 + t/B)^(-C) that does not grow.
+
+    Parameters
+    ----------
+    value : object
+        Three numbers: A in (0, 10^6], B > 0, C in [0, 1].
+    """
+    try:
+        a, b, c = (float(v) for v in value)
+    except (TypeError, ValueError):
+        return False
+    return 0 < a <= 1e6 and b > 0 and 0 <= c <= 1

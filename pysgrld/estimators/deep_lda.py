@@ -1,0 +1,228 @@
+"""Deep LDA as an estimator."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pysgrld.errors import UsageError
+from pysgrld.estimators.base import BOUNDS, Rule, is_positive, is_whole
+from pysgrld.estimators.matrices import as_documents, in_units
+from pysgrld.estimators.topic_model import TopicModel, normalised
+from pysgrld.models.dlda.declared import LINKS
+from pysgrld.models.dlda.documents import name_of
+from pysgrld.options.parse import MAX_LAYERS
+from pysgrld.types import Documents, Doubles
+
+__all__ = ["DeepLDA"]
+
+
+class DeepLDA(TopicModel):
+    """Deep LDA, the Poisson gamma belief network, learned jointly in all layers.
+
+    Documents are sampled by upward-downward Gibbs, topics of every layer by any of the samplers.
+    docs/deep-lda.md has the model, its priors and what was measured.
+
+    Parameters
+    ----------
+    layers : sequence of int
+        Topics K_1, ..., K_L of each layer, the lowest first, each at least 1 and none above the one
+        before; at most 8 layers.
+    algo : {"scir", "sgrld", "tlasgr", "tlfsgr", "smld", "smld-approx", "gibbs"}
+        Sampler of the topics; docs/choosing-a-sampler.md says what each is.
+    link : {"counts", "binary", "real"}
+        Meaning of X: counts; presence, where any count is 1; or non-negative reals, which are rounded up
+        to multiples of 2^-20 of the greatest.
+    eta : float or sequence of float
+        Dirichlet prior per word of a topic, in (0, 10^6): for all layers, or one for each.
+    minibatch : int, optional
+        Documents an iteration, at least 1; by default 200, or fewer where that is a quarter of the corpus
+        or they are long. Not asked by `partial_fit`, which takes what it is given.
+    sweeps : int, optional
+        Gibbs sweeps of a document an iteration, at least 1, the second half of which is counted; by
+        default 30, and 1 with ``gibbs``.
+    step_size : (float, float, float), optional
+        A, B, C of the step A (1 + t/B)^(-C): A in (0, 10^6], B > 0, C in [0, 1]. By default the rule of
+        the sampler for this corpus.
+    warm_up : int, optional
+        Noise-free iterations at the start, at least 0; by default one epoch, within 50 to 500, and none
+        with ``gibbs``.
+    burn_in : int, optional
+        Iterations before the first posterior sample, at least 0; by default the warm-up, or 200.
+    max_iter : int, optional
+        Iterations of `fit`, at least 1; by default until held-out perplexity has settled.
+    holdout : int or float, optional
+        Documents, or their share below 1, that `fit` sets apart to see when it has settled; by default
+        min(1000, 10 %). 0 needs ``max_iter``.
+    total_samples : float
+        Documents of the corpus that `partial_fit` sees minibatches of.
+    random_state : int
+        Seed, at least 0; the result depends on nothing else, not on ``n_jobs`` either.
+    n_jobs : int, optional
+        Threads, -1 for all processors; by default as many as the process may use.
+
+    Attributes
+    ----------
+    components_ : (K_1, V) float32
+        Posterior mean of the topics of the first layer; rows sum to 1.
+    weights_ : list of (K_l, K_{l-1}) float32
+        Posterior means of all layers: topics over words, then topics over the topics below.
+    r_ : (K_L,) float32
+        Posterior mean of the shapes of the top layer: how much each of its topics is used.
+    n_features_in_ : int
+        V.
+    n_iter_ : int
+        Iterations done.
+    n_samples_ : int
+        Posterior samples in the means; 0: they are of the current state.
+    perplexity_ : float
+        Posterior-averaged perplexity of the documents that `fit` set apart; only there if it did.
+
+    Notes
+    -----
+    Cong, Chen, Liu and Zhou (2017), section 2 and eq. (4), (5) for documents, eq. (14) to (18) for
+    ``tlasgr``. Binary data: Zhou (2015).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pysgrld import DeepLDA
+    >>> counts = np.kron(np.eye(2, dtype=int), np.ones((50, 6), dtype=int))
+    >>> deep = DeepLDA((4, 2), max_iter=60, holdout=0).fit(counts)
+    >>> deep.transform(counts, layer=2).shape
+    (100, 2)
+    """
+
+    model = "dlda"
+    options_of: ClassVar = {
+        "layers": "layers",
+        "algo": "algo",
+        "link": "link",
+        "eta": "eta",
+        "minibatch": "minibatch",
+        "sweeps": "sweeps",
+        "random_state": "seed",
+    }
+
+    def __init__(
+        self,
+        layers: Any = (128, 64, 32),
+        *,
+        algo: str = "scir",
+        link: str = "counts",
+        eta: Any = 0.05,
+        minibatch: int | None = None,
+        sweeps: int | None = None,
+        step_size: tuple[float, float, float] | None = None,
+        warm_up: int | None = None,
+        burn_in: int | None = None,
+        max_iter: int | None = None,
+        holdout: int | float | None = None,
+        total_samples: float = 1e6,
+        random_state: int | None = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.layers = layers
+        self.algo = algo
+        self.link = link
+        self.eta = eta
+        self.minibatch = minibatch
+        self.sweeps = sweeps
+        self.step_size = step_size
+        self.warm_up = warm_up
+        self.burn_in = burn_in
+        self.max_iter = max_iter
+        self.holdout = holdout
+        self.total_samples = total_samples
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _rules(self) -> list[Rule]:
+        layers = tuple(self.layers) if np.iterable(self.layers) else (self.layers,)
+        good = all(is_whole(k, 1) for k in layers) and 1 <= len(layers) <= MAX_LAYERS
+        good = good and list(layers) == sorted(layers, reverse=True)
+        eta = tuple(self.eta) if np.iterable(self.eta) else (self.eta,)
+        return [
+            Rule(
+                "layers", layers, good, f"1 to {MAX_LAYERS} layers, none wider than the one below"
+            ),
+            Rule("link", self.link, self.link in LINKS, f"link in {', '.join(LINKS)}"),
+            Rule("eta", eta, all(is_positive(e) for e in eta), f"eta > 0, between {BOUNDS}"),
+            Rule("model", "dlda", True, ""),
+            *self._shared_rules(),
+        ]
+
+    def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
+        if self.link == "real":
+            X, self._unit = in_units(X, getattr(self, "_unit", None))
+        documents, words = as_documents(X, words, type(self).__name__)
+        if self.link == "binary":
+            there = np.ones_like(documents.counts)
+            documents = Documents(documents.indptr, documents.indices, there)
+        return documents, words
+
+    def _finish(self) -> None:
+        super()._finish()
+        layers, draw = self._fitted().layers, self._draw
+        self.weights_ = [normalised(draw[name_of(i)][:, :k].T) for i, k in enumerate(layers)]
+        self.r_ = draw["r"][: layers[-1]].copy()
+
+    def _check_layer(self, layer: int) -> int:
+        self._check_fitted()
+        depth = self._options.depth
+        if not is_whole(layer, 1) or layer > depth:
+            raise UsageError(f"layer: wanted 1 to {depth}, found {layer!r}")
+        return layer - 1
+
+    def transform(self, X: Any, layer: int = 1) -> Doubles:
+        """Infer the proportions of a layer's topics in documents, given the posterior means.
+
+        A document's result depends on its counts, its row and the seed, not on its neighbours.
+
+        Parameters
+        ----------
+        X : sparse matrix, sparse array or array-like of shape (n, V)
+            Data as in `fit`, with as many columns; reals are in the unit of the first ones.
+        layer : int
+            The layer, counted from 1, which is the lowest.
+
+        Returns
+        -------
+        (n, K_l) float64
+            Mean over the second half of Gibbs sweeps of theta_l over its sum; rows sum to 1.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit` or `partial_fit`.
+        UsageError
+            A `ValueError`: no such layer, a bad entry, or another number of columns.
+        """
+        return self._proportions(X, self._check_layer(layer))
+
+    def topics_over_words(self, layer: int = 1) -> np.ndarray:
+        """Give the topics of a layer as distributions over words, through the layers below.
+
+        Those of layer l are the columns of Phi_1 ... Phi_l: Cong, Chen, Liu and Zhou (2017), section 2.
+
+        Parameters
+        ----------
+        layer : int
+            The layer, counted from 1, which is the lowest: ``components_``.
+
+        Returns
+        -------
+        (K_l, V) float32
+            Rows sum to 1.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit` or `partial_fit`.
+        UsageError
+            A `ValueError`, if there is no such layer.
+        """
+        at = self._check_layer(layer)
+        fitted = self._fitted()
+        return normalised(fitted.over_words(self._draw, at)[:, : fitted.layers[at]].T)

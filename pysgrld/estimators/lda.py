@@ -1,0 +1,166 @@
+"""Latent Dirichlet allocation as an estimator."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pysgrld.errors import UsageError
+from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number
+from pysgrld.estimators.topic_model import TopicModel
+from pysgrld.options.common import CIR_RATES, LAZY
+
+__all__ = ["LDA"]
+
+
+class LDA(TopicModel):
+    """Latent Dirichlet allocation by stochastic-gradient MCMC.
+
+    Topics are moved by a sampler, given counts that Gibbs sweeps of a minibatch's documents estimate; the
+    mean over posterior samples is kept. docs/python.md has examples, docs/choosing-a-sampler.md all
+    defaults and why, docs/mathematics.md the equations.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of topics K, at least 1.
+    algo : {"scir", "sgrld", "smld", "smld-approx", "tlasgr", "tlfsgr", "gibbs", "cgs", "ovb", "hsvg"}
+        Sampler of the topics; docs/choosing-a-sampler.md says what each is.
+    alpha : float, optional
+        Dirichlet prior per topic of a document, in (0, 10^6); by default min(0.1, 5/K).
+    eta : float
+        Dirichlet prior per word of a topic, in (0, 10^6).
+    minibatch : int, optional
+        Documents an iteration, at least 1; by default 400, or fewer where that is a quarter of the corpus
+        or they are long. Not asked by `partial_fit`, which takes what it is given.
+    sweeps : int, optional
+        Gibbs sweeps of a document an iteration, at least 1, the second half of which is counted; by
+        default 10. ``gibbs``, ``cgs``: 1. ``ovb``: passes at most, 100.
+    step_size : (float, float, float), optional
+        A, B, C of the step A (1 + t/B)^(-C): A in (0, 10^6], B > 0, C in [0, 1]. By default the rule of
+        the sampler for this corpus.
+    lazy : {"auto", "on", "off"}
+        Whether ``scir`` brings a word's row up to date only when it is next read; ``auto``: where a
+        minibatch holds few of the words.
+    cir_rate : {"paper", "natural"}, optional
+        Rate of a topic's process with ``scir``: the paper's 1, which is the default, or 1 + N_k/s_k.
+    warm_up : int, optional
+        Noise-free iterations at the start, at least 0; by default one epoch, within 50 to 500, and none
+        with ``gibbs``, ``cgs``, ``ovb`` and ``hsvg``.
+    burn_in : int, optional
+        Iterations before the first posterior sample, at least 0; by default the warm-up, or 200.
+    max_iter : int, optional
+        Iterations of `fit`, at least 1; by default until held-out perplexity has settled.
+    holdout : int or float, optional
+        Documents, or their share below 1, that `fit` sets apart to see when it has settled; by default
+        min(1000, 10 %). 0 needs ``max_iter``.
+    total_samples : float
+        Documents of the corpus that `partial_fit` sees minibatches of.
+    random_state : int
+        Seed, at least 0; the result depends on nothing else, not on ``n_jobs`` either.
+    n_jobs : int, optional
+        Threads, -1 for all processors; by default as many as the process may use.
+
+    Attributes
+    ----------
+    components_ : (K, V) float32
+        Posterior mean of the topics; rows sum to 1.
+    n_features_in_ : int
+        V.
+    n_iter_ : int
+        Iterations done.
+    n_samples_ : int
+        Posterior samples in ``components_``; 0: the current topics.
+    perplexity_ : float
+        Posterior-averaged perplexity of the documents that `fit` set apart; only there if it did.
+
+    Notes
+    -----
+    Model: Blei, Ng and Jordan (2003). Samplers: ``sgrld``, Patterson and Teh (2013), eq. (10); ``scir``,
+    Baker, Fearnhead, Fox and Nemeth (2018), eq. (2.2); ``smld``, Hsieh, Kavis, Rolland and Cevher (2018),
+    algorithm 1; ``tlasgr``, Cong, Chen, Liu and Zhou (2017), eq. (14); ``cgs``, Griffiths and Steyvers
+    (2004), eq. (5). Approximations: ``ovb``, Hoffman, Blei and Bach (2010), algorithm 2; ``hsvg``, Mimno,
+    Hoffman and Blei (2012).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pysgrld import LDA
+    >>> counts = np.kron(np.eye(2, dtype=int), np.ones((50, 6), dtype=int))
+    >>> lda = LDA(n_components=2, max_iter=400, holdout=0).fit(counts)
+    >>> lda.transform(counts).shape
+    (100, 2)
+    >>> bool((lda.components_.max(axis=1) < 0.2).all())
+    True
+    """
+
+    model = "lda"
+    options_of: ClassVar = {
+        "n_components": "topics",
+        "algo": "algo",
+        "alpha": "alpha",
+        "eta": "eta",
+        "minibatch": "minibatch",
+        "sweeps": "sweeps",
+        "lazy": "lazy",
+        "cir_rate": "cir-rate",
+        "random_state": "seed",
+    }
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        algo: str = "scir",
+        alpha: float | None = None,
+        eta: float = 0.05,
+        minibatch: int | None = None,
+        sweeps: int | None = None,
+        step_size: tuple[float, float, float] | None = None,
+        lazy: str = "auto",
+        cir_rate: str | None = None,
+        warm_up: int | None = None,
+        burn_in: int | None = None,
+        max_iter: int | None = None,
+        holdout: int | float | None = None,
+        total_samples: float = 1e6,
+        random_state: int | None = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.algo = algo
+        self.alpha = alpha
+        self.eta = eta
+        self.minibatch = minibatch
+        self.sweeps = sweeps
+        self.step_size = step_size
+        self.lazy = lazy
+        self.cir_rate = cir_rate
+        self.warm_up = warm_up
+        self.burn_in = burn_in
+        self.max_iter = max_iter
+        self.holdout = holdout
+        self.total_samples = total_samples
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _rules(self) -> list[Rule]:
+        if self.n_components is None:
+            raise UsageError("n_components: wanted a number of topics, found None")
+        return [
+            number("topics", "n_components", self.n_components, 1, 1 << 18),
+            Rule("alpha", self.alpha, is_positive(self.alpha), f"alpha > 0, between {BOUNDS}"),
+            Rule(
+                "eta",
+                self.eta,
+                self.eta is not None and is_positive(self.eta),
+                f"eta > 0, between {BOUNDS}",
+            ),
+            Rule("lazy", self.lazy, self.lazy in LAZY, f"lazy in {', '.join(LAZY)}"),
+            Rule(
+                "cir-rate",
+                self.cir_rate,
+                self.cir_rate in CIR_RATES,
+                f"cir_rate in {', '.join(CIR_RATES)}",
+            ),
+            *self._shared_rules(),
+        ]

@@ -1,0 +1,136 @@
+"""Count matrices that people bring: SciPy's sparse ones, without importing it, and dense arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pysgrld.errors import UsageError
+from pysgrld.types import Array, Documents
+
+#: Words are numbered in 32 bits.
+MOST_WORDS = 2**31 - 1
+#: Real data are stored in multiples of this share of the greatest value.
+RESOLUTION = 2.0**-20
+
+
+def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
+    """Round non-negative reals up to whole multiples of a unit.
+
+    Parameters
+    ----------
+    x : sparse matrix, sparse array or array-like of shape (n, V)
+        Finite numbers >= 0.
+    unit : float or None
+        The unit, > 0; by default `RESOLUTION` of the greatest value.
+
+    Returns
+    -------
+    multiples : sparse matrix, sparse array or array of shape (n, V), float64
+        Whole numbers; a copy.
+    unit : float
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: nothing positive in it, or no finite number.
+    """
+    sparse = hasattr(x, "tocsr")
+    x = x.tocsr(copy=True).astype(np.float64) if sparse else np.array(x, dtype=np.float64)
+    data = x.data if sparse else x
+    if not np.isfinite(data).all() or (data < 0).any():
+        raise UsageError("X must be finite and not negative")
+    if unit is None:
+        unit = float(data.max(initial=0.0)) * RESOLUTION
+        if unit == 0.0:
+            raise UsageError("X has no positive value: every document is empty")
+    data[...] = np.ceil(data / unit)
+    return x, unit
+
+
+def as_documents(x: Any, words: int | None = None, who: str = "LDA") -> tuple[Documents, int]:
+    """Turn a documents x words matrix of counts into `Documents`.
+
+    Parameters
+    ----------
+    x : sparse matrix or array, sparse array, or array-like of shape (n, V)
+        Whole numbers >= 0, of any dtype. Sparse input needs ``tocsr`` (SciPy and its kin).
+    words : int, optional
+        Number of columns that is wanted.
+    who : str
+        Class of the estimator that wants it, for messages.
+
+    Returns
+    -------
+    documents : Documents
+        Explicit zeros dropped, repeated entries added, word ids sorted.
+    words : int
+        V.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: says which entry is wrong, or which shape was found and wanted.
+    """
+    if isinstance(x, Documents):
+        words = words if words is not None else int(x.indices.max(initial=-1)) + 1
+        _check_words(x.indptr, x.indices, words)
+        return x, words
+    if hasattr(x, "tocsr"):
+        _check_dimensions(len(x.shape))
+        if getattr(x, "format", "") == "csr":  # before anything makes 32 bits of 64
+            _check_words(x.indptr, x.indices, x.shape[1])
+        csr = x.tocsr(copy=True)
+        csr.sum_duplicates()
+        shape, indptr, indices, data = csr.shape, csr.indptr, csr.indices, np.asarray(csr.data)
+    else:
+        dense = np.asarray(x)
+        _check_dimensions(dense.ndim)
+        if dense.dtype.kind not in "biuf":
+            raise UsageError(f"X has dtype {dense.dtype}, wanted counts")
+        shape = dense.shape
+        if not np.isfinite(dense).all():
+            raise UsageError("X contains NaN or infinity")
+        rows, indices = np.nonzero(dense)
+        data = dense[rows, indices]
+        indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=shape[0]))))
+    if words is not None and shape[1] != words:
+        raise UsageError(
+            f"X has {shape[1]} features, but {who} is expecting {words} features as input"
+        )
+    if shape[0] == 0 or shape[1] == 0:
+        raise UsageError(f"X has shape {tuple(shape)}: wanted at least one document and one word")
+    if shape[1] > MOST_WORDS:
+        raise UsageError(f"X has {shape[1]} features, and {MOST_WORDS} are the most")
+    if data.dtype.kind not in "biuf":
+        raise UsageError(f"X has dtype {data.dtype}, wanted counts")
+    bad = np.flatnonzero(~((data >= 0) & (data < 2**31) & (data == np.floor(data))))
+    if len(bad):
+        row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
+        raise UsageError(
+            f"X[{row}, {indices[bad[0]]}] is {data[bad[0]]}: counts must be whole numbers from 0 "
+            "to 2147483647"
+        )
+    keep = data > 0
+    kept = np.concatenate(([0], np.cumsum(keep)))
+    starts = kept[indptr].astype(np.int64)
+    counts = data[keep].astype(np.int32)
+    return Documents(starts, indices[keep].astype(np.int32), counts), int(shape[1])
+
+
+def _check_dimensions(found: int) -> None:
+    if found != 2:
+        raise UsageError(
+            f"X has {found} dimensions, wanted 2: documents x words. Reshape your data."
+        )
+
+
+def _check_words(indptr: Array, indices: Array, words: int) -> None:
+    """Refuse a row that has a word beyond the columns."""
+    bad = np.flatnonzero((indices < 0) | (indices >= words))
+    if len(bad):
+        row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
+        raise UsageError(
+            f"X[{row}] has a count of word {indices[bad[0]]}: words are numbered from 0 to {words - 1}"
+        )

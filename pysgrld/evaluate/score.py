@@ -1,0 +1,46 @@
+"""The figure that held-out documents are scored by; each family of models declares its own."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Score(NamedTuple):
+    """A figure of held-out documents; lower is better.
+
+    Attributes
+    ----------
+    name : str
+        Key of ``metrics.jsonl`` and of JSON; ``point_...`` and ``unigram_...`` go with it.
+    title : str
+        What a person reads.
+    decimals : int
+        Those that are shown.
+    whole : bool
+        Whether documents are scored whole; else the rest of a document given a part of it.
+    unit : str
+        What it is in, where the title does not say.
+    beside : tuple of str
+        Whole numbers of a line of ``metrics.jsonl`` that are shown beside it, by name.
+    """
+
+    name: str
+    title: str
+    decimals: int
+    whole: bool
+    unit: str = ""
+    beside: tuple[str, ...] = ()
+
+    @property
+    def point(self) -> str:
+        """Key of the figure of the current topics."""
+        return f"point_{self.name}"
+
+    @property
+    def unigram(self) -> str:
+        """Key of the figure of the word frequencies of training."""
+        return f"unigram_{self.name}"
+
+    def show(self, value: float) -> str:
+        """Format a value for a person."""
+        return f"{value:,.{self.decimals}f}"

@@ -1,0 +1,63 @@
+"""The number of sweeps that documents get at a visit given topics, and which of them count."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pysgrld.core import core
+from pysgrld.evaluate.protocol import Visiting
+
+#: Sweeps that a document's chain gets when it starts, the second half of them kept.
+FRESH_SWEEPS = 50
+#: Sweeps when it goes on from the previous posterior sample (its topics barely moved), one kept.
+FURTHER_SWEEPS = 2
+
+
+class Sweeps(NamedTuple):
+    """Gibbs sweeps of one visit.
+
+    Attributes
+    ----------
+    purpose : Purpose
+        Separates their randomness from that of other visits.
+    number, kept : int
+        How many there are, and how many of them, the last, are averaged.
+    go_on : bool
+        Whether the documents' kept chains are what moves.
+    """
+
+    purpose: core.Purpose
+    number: int
+    kept: int
+    go_on: bool
+
+
+def sweeps_of(how: Visiting, *, fresh: bool, new: int, longest: int) -> Sweeps:
+    """Give the sweeps of a visit.
+
+    Parameters
+    ----------
+    how : Visiting
+    fresh : bool
+        Whether the documents' kept chains have not begun yet.
+    new : int
+        Sweeps that a new document gets, the second half of them kept.
+    longest : int
+        Tokens of the longest document: of one that is too long for all of a new document's kept
+        sweeps to be counted, the last sweep alone is kept.
+    """
+    if how is Visiting.NEW:
+        kept = new // 2 if longest <= longest_counted(new) else 1
+        return Sweeps(core.Purpose.infer, new, kept, go_on=False)
+    half = FRESH_SWEEPS // 2
+    if how is Visiting.AFRESH:
+        return Sweeps(core.Purpose.point_evaluation, FRESH_SWEEPS, half, go_on=False)
+    if not fresh:
+        return Sweeps(core.Purpose.evaluation, FURTHER_SWEEPS, 1, go_on=True)
+    kept = half if how is Visiting.CONTINUE else 1
+    return Sweeps(core.Purpose.evaluation, FRESH_SWEEPS, kept, go_on=True)
+
+
+def longest_counted(sweeps: int) -> int:
+    """Give the most tokens of a document that can be counted over the second half of some sweeps."""
+    return core.MAX_COLLECTED // (sweeps // 2)

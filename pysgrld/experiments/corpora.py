@@ -1,0 +1,169 @@
+"""Corpora of experiments, read into memory: documents to train on, and documents to score."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.corpus import CorpusOptions, open_corpus
+from pysgrld.corpus.known_words import matched_documents
+from pysgrld.errors import MissingInputError
+from pysgrld.evaluate import HeldOut, split, visits
+from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting
+from pysgrld.minibatches import minibatch_words
+from pysgrld.options.facts import Facts
+from pysgrld.types import Documents
+
+#: Documents to train on and to score, where a person wants to see it work.
+QUICK_TRAIN, QUICK_SCORED = 300, 60
+
+
+class SplitCorpus(NamedTuple):
+    """Documents to train on over so many words, and documents to score in two parts."""
+
+    train: Documents
+    words: int
+    held_out: HeldOut
+
+    def facts(self) -> Facts:
+        """Count what default options depend on."""
+        train = self.train
+        return Facts(
+            len(train),
+            self.words,
+            train.tokens,
+            visits(self.held_out),
+            minibatch_words(train, np.arange(len(train))),
+        )
+
+
+def read_parts(
+    folder: Path, observed: float, setting: ExperimentSetting, listener: ExperimentListener
+) -> SplitCorpus:
+    """Read training documents and test documents of a folder; split the test documents.
+
+    Parameters
+    ----------
+    folder : Path
+        With docword.NAME.train.txt, docword.NAME.test.txt and vocab.NAME.txt.
+    observed : float
+        Share of the tokens of a test document that is observed, in (0, 1).
+
+    Raises
+    ------
+    MissingInputError
+        If the files are not there.
+    """
+    train, test, words = read_unsplit_parts(folder, setting, listener)
+    if setting.quick:
+        train, test = first(train, QUICK_TRAIN), first(test, QUICK_SCORED)
+    held_out = split(test, np.arange(len(test)), observed, setting.seed)
+    return SplitCorpus(train, words, held_out)
+
+
+def read_unsplit_parts(
+    folder: Path, setting: ExperimentSetting, listener: ExperimentListener
+) -> tuple[Documents, Documents, int]:
+    """Read training documents, test documents and the number of words of a folder.
+
+    The folder is that of `read_parts`; documents without a word are left out.
+
+    Raises
+    ------
+    MissingInputError
+        If the files are not there.
+    """
+    found = sorted(folder.glob("docword.*.train.txt*")) if folder.is_dir() else []
+    tests = [p.with_name(p.name.replace(".train.", ".test.")) for p in found]
+    if not found or not tests[0].exists():
+        raise MissingInputError(
+            f"{folder}: no folder with docword.NAME.train.txt(.gz), docword.NAME.test.txt(.gz) and "
+            "vocab.NAME.txt"
+        )
+    train, words = read_counts(found[0], setting, listener)
+    test = read_known_words(tests[0], words, setting, listener)
+    return train, test.take(np.flatnonzero(test.lengths > 0)), len(words)
+
+
+def read_split(
+    path: Path, observed: float, setting: ExperimentSetting, listener: ExperimentListener
+) -> SplitCorpus:
+    """Read documents that are split each: the first part is trained on, the other scored.
+
+    Parameters
+    ----------
+    path : Path
+        A docword file, or a folder with one.
+    observed : float
+        Share of the tokens of a document in its first part, in (0, 1).
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such file.
+    """
+    found = [path] if path.is_file() else sorted(path.glob("docword.*.txt*"))
+    if not found:
+        raise MissingInputError(f"{path}: no docword.NAME.txt(.gz), nor a folder with one")
+    documents, words = read_counts(found[0], setting, listener)
+    if setting.quick:
+        documents = first(documents, QUICK_TRAIN // 3)
+    held_out = split(documents, np.arange(len(documents)), observed, setting.seed)
+    return SplitCorpus(held_out.observed, len(words), held_out)
+
+
+def read_counts(
+    path: Path, setting: ExperimentSetting, listener: ExperimentListener
+) -> tuple[Documents, tuple[str, ...]]:
+    """Read all documents of a docword file, and its vocabulary with words of any frequency."""
+    with tempfile.TemporaryDirectory(prefix="sgmc-") as scratch:
+        corpus = open_corpus(
+            [str(path)],
+            CorpusOptions(min_df=0),
+            store=Path(scratch) / "corpus",
+            threads=setting.threads,
+            log=listener.note,
+        )
+        return corpus.take(np.arange(corpus.documents)), corpus.vocabulary
+
+
+def read_known_words(
+    path: Path,
+    vocabulary: tuple[str, ...],
+    setting: ExperimentSetting,
+    listener: ExperimentListener,
+) -> Documents:
+    """Read all documents of a docword file over another's vocabulary; empty ones keep their row."""
+    return join(
+        matched_documents(
+            [str(path)],
+            CorpusOptions(),
+            vocabulary,
+            threads=setting.threads,
+            notify=lambda progress: None,
+            log=listener.note,
+        )
+    )
+
+
+def join(blocks: Iterable[Documents]) -> Documents:
+    """Make one of consecutive blocks of documents."""
+    listed = list(blocks)
+    ends = np.cumsum([0, *(b.indptr[-1] for b in listed)])
+    indptr = np.concatenate(
+        [np.zeros(1, np.int64), *(b.indptr[1:] + e for b, e in zip(listed, ends, strict=False))]
+    )
+    return Documents(
+        indptr.astype(np.int64),
+        np.concatenate([b.indices for b in listed] or [np.zeros(0, np.int32)]).astype(np.int32),
+        np.concatenate([b.counts for b in listed] or [np.zeros(0, np.int32)]).astype(np.int32),
+    )
+
+
+def first(documents: Documents, n: int) -> Documents:
+    """Take the first ``n`` documents, or all where there are fewer."""
+    return documents.take(np.arange(min(n, len(documents))))

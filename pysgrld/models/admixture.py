@@ -1,0 +1,66 @@
+"""A trained admixture, read: a model in which every document has proportions of the topics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pysgrld.draws import Draw
+from pysgrld.evaluate import PERPLEXITY, Completion, HeldOut, Readers, Scorer
+from pysgrld.evaluate.proportions import BLOCK, proportions
+from pysgrld.models.fitted import BlockFitted, Record, SomeDocuments
+from pysgrld.types import Block, Documents, Doubles, Int64s
+
+
+class AdmixtureFitted(BlockFitted):
+    """A trained run whose documents have proportions of topics, which are scored by completion.
+
+    Parameters
+    ----------
+    record : Record
+    threads : int
+    blocks : tuple of Block
+        The model's global parts; the first are the topics over words.
+    readers : Readers
+    """
+
+    score = PERPLEXITY
+
+    def __init__(
+        self, record: Record, threads: int, blocks: tuple[Block, ...], readers: Readers
+    ) -> None:
+        super().__init__(record, threads, blocks)
+        self.readers = readers
+
+    def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
+        """Give the topic proportions of documents, (n, K), each keyed by its id; rows sum to 1."""
+        seed = self.record.options.seed
+        return proportions(self.readers, draw, documents, ids, seed, self.threads, at)
+
+    def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
+        """Weigh each topic by the expected share of some documents' tokens that it makes, (K,).
+
+        Under the mean topics, without the prior's share; None without documents.
+        """
+        given = documents()
+        if given is None:
+            return None
+        some, ids = given
+        draw, k, prior = self.mean or self.current, self.layers[at], self._prior
+        total = np.zeros(k)
+        for begin in range(0, len(ids), BLOCK):
+            rows = np.arange(begin, min(begin + BLOCK, len(ids)))
+            part = some.take(rows)
+            theta = self.proportions(draw, part, ids[rows], at)
+            total += (theta * (k * prior + part.lengths[:, None]) - prior).sum(axis=0)
+        share: Doubles = np.maximum(total, 0.0)
+        return share / share.sum() if share.sum() else None
+
+    @property
+    def _prior(self) -> float:
+        """Dirichlet parameter of the proportions, where it is the same for all topics; else 0."""
+        alpha: float = self.record.options.alpha
+        return alpha
+
+    def scorer(self, held_out: HeldOut) -> Scorer:
+        """Make a scorer of this run's draws on documents."""
+        return Completion(held_out, self.readers, self.threads)

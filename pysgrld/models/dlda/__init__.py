@@ -1,0 +1,1 @@
+"""Deep LDA, the Poisson gamma belief network."""

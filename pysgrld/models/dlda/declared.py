@@ -1,0 +1,212 @@
+"""Deep LDA as a family: its options, defaults, and where its parts are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pysgrld.errors import UsageError
+from pysgrld.models.dlda.resolved import DeepLDAOptions
+from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
+from pysgrld.options.facts import Facts
+from pysgrld.options.option import Option
+from pysgrld.options.parse import choice, reals, widths
+from pysgrld.samplers import SAMPLERS
+
+if TYPE_CHECKING:
+    from pysgrld.chain.protocol import Chain
+    from pysgrld.evaluate.protocol import Scorer
+    from pysgrld.evaluate.score import Score
+    from pysgrld.evaluate.split import HeldOut
+    from pysgrld.minibatches import Minibatches
+    from pysgrld.models.fitted import Fitted, Record
+    from pysgrld.types import Documents, Int64s
+
+#: Topics of the one layer where nothing is asked for.
+TOPICS = 100
+#: Gibbs sweeps of a document at a visit.
+SWEEPS = 30
+#: Sweeps that the authors have for each layer, and those that they count.
+PUBLISHED_SWEEPS, PUBLISHED_KEPT = 30, 10
+LINKS = ("counts", "binary", "real")
+
+_GROUP = "Deep LDA (--model dlda)"
+
+
+def _pair(names: str, shown: str, meaning: str, default: tuple[float, float]) -> Option:
+    """Give the option of a prior's two numbers."""
+    return Option(
+        reals(0.0, 2, f"{names}, two numbers"),
+        shown,
+        meaning,
+        _GROUP,
+        metavar=names,
+        default=default,
+    )
+
+
+class DeepLDAFamily(Model[DeepLDAOptions]):
+    """Deep LDA, the Poisson gamma belief network."""
+
+    name = "dlda"
+    summary = "deep LDA: layers of topics of topics"
+    # documents of several layers are sampled given topics: these are never integrated out or fitted
+    algorithms = tuple(
+        s.name for s in SAMPLERS.values() if s.geometry == "simplex" and s.draws and s.name != "cgs"
+    )
+    implied_by = frozenset({"layers", "tlasgr", "tlfsgr"})
+    options: ClassVar[Mapping[str, Option]] = {
+        "layers": Option(
+            widths,
+            "none",
+            "topics of each layer, bottom first",
+            _GROUP,
+            metavar="K1,K2,...",
+            first=True,
+        ),
+        "link": Option(
+            choice(*LINKS),
+            "counts",
+            "what the data are: counts, binary (present or not), real (non-negative)",
+            _GROUP,
+            metavar="KIND",
+            default="counts",
+        ),
+        "p-prior": _pair("A0,B0", "0.01,0.01", "Beta prior of a document's p", (0.01, 0.01)),
+        "c-prior": _pair(
+            "E0,F0", "1,1", "Gamma prior (shape, rate) of a document's rates c", (1.0, 1.0)
+        ),
+        "r-prior": _pair(
+            "GAMMA0,C0",
+            "1,1",
+            "r of the top layer is Gamma(GAMMA0/K, rate C0); gibbs: where they start",
+            (1.0, 1.0),
+        ),
+        "r-shape-prior": _pair("E1,F1", "1,1", "gibbs: Gamma prior of GAMMA0", (1.0, 1.0)),
+        "r-rate-prior": _pair("E2,F2", "1,1", "gibbs: Gamma prior of C0", (1.0, 1.0)),
+    }
+    uses = frozenset({"scale-weight"})  # gamma shapes move by steps of that scale
+    shows: ClassVar[Mapping[str, str]] = {"minibatch": "200", "sweeps": "30", "sample-every": "2"}
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "dlda-2017": {
+            "algo": "tlasgr",
+            "model": "dlda",
+            "layers": (128, 64, 32),
+            "eta": (0.05,),
+            "minibatch": 200,
+            "warm-up": 0,
+            "burn-in": 2000,
+            "sample-every": 1,
+            "counts": "sampled",
+            "step-size": (1.0, 21.0, 0.7),
+            "algos": {
+                "tlasgr": {},
+                "tlfsgr": {},
+                "sgrld": {"step-size": (0.1, 21.0, 0.9)},
+                "gibbs": {"minibatch": None, "burn-in": 1000, "step-size": None},
+            },
+        }
+    }
+    resolved = DeepLDAOptions
+    minibatch = 200
+    spacing = 2
+
+    @property
+    def score(self) -> Score:
+        """Perplexity by document completion."""
+        from pysgrld.evaluate.completion import PERPLEXITY
+
+        return PERPLEXITY
+
+    def check(self, given: Mapping[str, Any], algo: str) -> None:
+        """Refuse widths given twice, priors of other layers, and shapes' priors but with gibbs."""
+        for name in ("r-shape-prior", "r-rate-prior"):
+            if name in given and not SAMPLERS[algo].whole_corpus:
+                raise UsageError(f"--{name} has no meaning for --algo {algo}: leave it out")
+        if "layers" in given and "topics" in given:
+            raise UsageError("--layers and --topics both give the topics of layer 1: give one")
+        preset = self.presets.get(given.get("preset", ""), {})
+        one = (1,) if "topics" in given else preset.get("layers", (1,))
+        eta = given.get("eta", ())
+        if isinstance(eta, Sequence) and len(eta) not in (0, 1, len(given.get("layers", one))):
+            raise UsageError(f"--eta has {len(eta)} numbers: give one, or one for each layer")
+
+    def settle(self, value: dict[str, Any], said: frozenset[str], *, whole_corpus: bool) -> None:
+        """Settle layers, a prior for each, and sweeps."""
+        if "topics" in said and value["topics"]:
+            value["layers"] = (value["topics"],)
+        value["layers"] = tuple(value["layers"] or (TOPICS,))
+        value["topics"], depth = value["layers"][0], len(value["layers"])
+        eta = value["eta"] if isinstance(value["eta"], tuple | list) else (value["eta"],)
+        value["eta"] = tuple(eta) if len(eta) == depth else tuple(eta[:1]) * depth
+        if value["preset"] and not whole_corpus and value["sweeps"] is None:
+            value["sweeps"] = PUBLISHED_SWEEPS * depth
+            if value["kept-sweeps"] is None:
+                value["kept-sweeps"] = PUBLISHED_KEPT * depth
+        if value["sweeps"] is None:
+            value["sweeps"] = 1 if whole_corpus else SWEEPS
+
+    def expected_topics(self, value: Mapping[str, Any]) -> int:
+        """Give K1, the topics of layer 1."""
+        return int(value["topics"])
+
+    def remarks(self, options: DeepLDAOptions, facts: Facts) -> Iterator[str]:
+        """Warn of a first layer that is wider than the corpus can fill."""
+        if options.topics > min(facts.words, facts.documents):
+            yield (
+                f"warning: layer 1 has {options.topics} topics for {facts.words:,} words and "
+                f"{facts.documents:,} documents: most of them will stay empty"
+            )
+
+    def memory(self, options: DeepLDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
+        """Count topics, minibatches, documents in hand, and documents that are kept between visits."""
+        from pysgrld.core import padded
+        from pysgrld.models.memory import of_topics
+
+        need = of_topics(options, facts, extent, (options.topics, *options.layers))
+        if SAMPLERS[options.algo].whole_corpus:
+            across = sum(padded(width) for width in options.layers)
+            need["documents between visits"] = 8 * facts.documents * across
+        return need
+
+    def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
+        """Split the tokens of every document at random, by seed, into two parts."""
+        from pysgrld.evaluate.split import split
+
+        return split(documents, ids, observed, seed)
+
+    def chain(
+        self, options: DeepLDAOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
+    ) -> Chain:
+        """Start the chain of the topics of all layers and the shapes of the top one."""
+        from pysgrld.chain.blocks import BlockChain
+        from pysgrld.models.dlda.documents import blocks, documents
+
+        # published settings start where the papers do, at Gamma(1), not at the corpus's scale
+        mass = 0 if options.preset else corpus.tokens
+        return BlockChain(
+            options,
+            blocks(options, corpus.words, mass),
+            documents(options, corpus.words, run_on.threads),
+            stream,
+            corpus.tokens,
+            run_on.threads,
+            run_on.waiting,
+        )
+
+    def scorer(
+        self, options: DeepLDAOptions, held_out: HeldOut, words: int, threads: int
+    ) -> Scorer:
+        """Score by document completion."""
+        from pysgrld.models.dlda.fitted import scorer
+
+        return scorer(options, held_out, words, threads)
+
+    def fitted(self, record: Record, threads: int) -> Fitted:
+        """Read topics of layers."""
+        from pysgrld.models.dlda.fitted import fitted
+
+        return fitted(record, threads)
+
+
+MODEL = DeepLDAFamily()

@@ -1,0 +1,205 @@
+"""Deep LDA, the Poisson gamma belief network: documents by upward-downward Gibbs, given topics.
+
+Cong, Chen, Liu and Zhou (2017), section 2; the equations are in docs/deep-lda.md. Kernel:
+cpp/kernels/documents_deep.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.core import core, padded
+from pysgrld.draws import Draw
+from pysgrld.models.dlda.resolved import DeepLDAOptions
+from pysgrld.restore import put_back
+from pysgrld.samplers.protocol import Counts
+from pysgrld.schedule import Schedule
+from pysgrld.types import UNIT, Array, Block, Documents, Doubles, Floats, Key, Minibatch
+
+#: Sweeps in which published settings leave p and c as they start.
+HELD = 9
+
+
+def name_of(layer: int) -> str:
+    """Give the name of the topics of a layer, counted from 0: phi, phi2, phi3, ..."""
+    return "phi" if layer == 0 else f"phi{layer + 1}"
+
+
+class Hyper(NamedTuple):
+    """Constants of the documents' variables: priors of p^(2), Beta, and of the rates c, Gamma."""
+
+    a0: float
+    b0: float
+    e0: float
+    f0: float
+    link: str
+
+
+def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
+    """Give the blocks of a deep model: topics of every layer, and the shapes of the top one."""
+    layers, weight = options.layers, Schedule(*options.scale_weight)
+    natural = options.cir_rate == "natural"  # runs older than the option lack it
+    topics = tuple(
+        Block(name_of(i), "simplex", (below, k), eta, 4 * i, float(tokens), weight, natural=natural)
+        for i, (below, k, eta) in enumerate(zip((v, *layers), layers, options.eta, strict=False))
+    )
+    gamma0, c0 = options.r_prior
+    hyper = (c0, *options.r_shape_prior, *options.r_rate_prior)
+    k = layers[-1]
+    return (*topics, Block("r", "positive", (1, k), gamma0, 4 * len(layers), tokens, weight, hyper))
+
+
+def hyper_of(options: DeepLDAOptions) -> Hyper:
+    """Take the constants of the documents' variables out of resolved options."""
+    (a0, b0), (e0, f0) = options.p_prior, options.c_prior
+    return Hyper(a0, b0, e0, f0, options.link)
+
+
+class DeepDocuments:
+    """Documents of a deep model by upward-downward Gibbs sampling.
+
+    Parameters
+    ----------
+    layers : tuple of int
+        K_1, ..., K_L.
+    hyper : Hyper
+    sweeps, kept, held : int
+        Sweeps at a visit, how many (the last) are collected, and in how many (the first) p and c
+        stay as they start.
+    flat : bool
+        Whether theta of a document starts at 1/K rather than at its prior's mean.
+    rao_blackwell : bool
+        Collect expected counts instead of sampled ones.
+    threads : int
+    """
+
+    def __init__(
+        self,
+        *,
+        layers: tuple[int, ...],
+        hyper: Hyper,
+        sweeps: int,
+        kept: int,
+        held: int,
+        flat: bool,
+        rao_blackwell: bool,
+        threads: int,
+    ) -> None:
+        self.layers, self.hyper = layers, hyper
+        self.sweeps, self.kept, self.held = sweeps, kept, held
+        self.flat, self.rao_blackwell = flat, rao_blackwell
+        self._kept: dict[str, Array] = {}
+        self._visited = np.zeros(1, np.int64)
+        self._work, self._threads = core.Workspace(), threads
+
+    def keep(self, documents: Documents) -> None:
+        """Keep theta, rates and totals of all documents between visits, and how many there were."""
+        n, wide = len(documents), sum(padded(k) for k in self.layers)
+        self._kept = {
+            "theta": np.zeros((n, wide), np.float32),
+            "rates": np.zeros((n, len(self.layers) + 1)),
+            "totals": np.zeros((n, wide), np.float32),
+        }
+
+    def visit(self, key: Key, draw: Draw, batch: Minibatch) -> dict[str, Counts]:
+        """Sample the local variables of the minibatch's documents; count words and topics by topic.
+
+        Cong et al. (2017), eq. 4 and 5. Randomness: purpose ``documents``, entity = document.
+        """
+        kept: dict[str, Any] = {}
+        if self._kept:
+            kept = self._kept | {"fresh": not self._visited[0]}
+        self._visited += 1
+        words, above, tables, q, _ = core.documents_deep(
+            **topic_arguments(draw, self.layers, flat=self.flat),
+            **self.hyper._asdict(),
+            **kept,
+            indptr=batch.indptr,
+            indices=batch.indices,
+            counts=batch.counts,
+            doc_ids=batch.doc_ids,
+            sweeps=self.sweeps,
+            kept=self.kept,
+            held=self.held,
+            rao_blackwell=self.rao_blackwell,
+            **key.address(),
+            purpose=core.Purpose.documents,
+            work=self._work,
+            threads=self._threads,
+        )
+        assert words is not None
+        assert tables is not None
+        assert q is not None
+        each = batch.scale / self.kept
+        factor = each / (UNIT if self.rao_blackwell else 1)
+        level = float(words.sum()) * factor / self.layers[0]
+        found = {"phi": Counts(batch.words, words, factor, level)}
+        for i, counts in enumerate(above, 1):
+            everyone = np.arange(len(counts), dtype=np.int32)
+            found[name_of(i)] = Counts(everyone, counts, factor, level)
+        found["r"] = Counts(np.zeros(1, np.int32), tables, each, level, float(q.sum()) * each)
+        return found
+
+    def arrays(self) -> dict[str, Array]:
+        """Give theta, rates and totals of all documents, where they are kept between visits."""
+        return self._kept | {"visited": self._visited} if self._kept else {}
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Copy theta, rates and totals of all documents out of a checkpoint, where they are kept.
+
+        Raises
+        ------
+        CheckpointError
+            If it lacks some of it.
+        """
+        put_back(self.arrays(), arrays)
+
+
+def documents(options: DeepLDAOptions, words: int, threads: int) -> DeepDocuments:
+    """Make the sampler of documents that resolved options ask for."""
+    del words
+    published = bool(options.preset)
+    return DeepDocuments(
+        layers=tuple(options.layers),
+        hyper=hyper_of(options),
+        sweeps=options.sweeps,
+        kept=options.kept_sweeps,
+        held=min(HELD, options.sweeps - 1) if published else 0,
+        flat=published,
+        rao_blackwell=options.counts == "rao-blackwell",
+        threads=threads,
+    )
+
+
+def topic_arguments(parts: Draw, layers: tuple[int, ...], *, flat: bool) -> dict[str, Any]:
+    """Give the arguments of the kernel that describe the topics."""
+    phi = [parts[name_of(i)] for i in range(len(layers))]
+    means = [np.zeros(padded(k), np.float32) for k in layers]
+    if flat:
+        for mean, k in zip(means, layers, strict=True):
+            mean[:k] = 1.0 / k
+    else:
+        means[-1][:] = parts["r"]
+        for i in range(len(layers) - 1, 0, -1):
+            means[i - 1][: layers[i - 1]] = phi[i] @ means[i]
+    return {"phi": phi, "topics": list(layers), "r": parts["r"], "start": np.concatenate(means)}
+
+
+def projection(parts: Draw, layers: tuple[int, ...], at: int) -> Floats:
+    """Compute layer ``at``'s topics, from 0, over the words: Phi1 Phi2 ... Phi_l, (V, Kp) float32."""
+    phi = parts["phi"]
+    for i in range(1, at + 1):
+        phi = phi[:, : layers[i - 1]] @ parts[name_of(i)]
+    return phi
+
+
+def prior_mean(parts: Draw, layers: tuple[int, ...], at: int) -> Doubles:
+    """Compute the expected proportions of layer ``at`` in a document of which nothing is known."""
+    mean = parts["r"][: layers[-1]].astype(np.float64)
+    for i in range(len(layers) - 1, at, -1):
+        mean = parts[name_of(i)][:, : layers[i]].astype(np.float64) @ mean
+    expected: Doubles = mean / mean.sum()
+    return expected

@@ -1,0 +1,185 @@
+"""Documents of deep LDA given topics: their proportions of each layer, and predictions from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from pysgrld.core import core, padded
+from pysgrld.draws import Draw
+from pysgrld.evaluate.protocol import Reader, Visiting
+from pysgrld.evaluate.sweeps import longest_counted, sweeps_of
+from pysgrld.models.dlda.documents import hyper_of, prior_mean, topic_arguments
+from pysgrld.models.dlda.resolved import DeepLDAOptions
+from pysgrld.restore import put_back
+from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key, Scored
+
+
+class DeepReaders(NamedTuple):
+    """Makes readers of documents for deep LDA with these options. A `Readers`.
+
+    Attributes
+    ----------
+    options : DeepLDAOptions
+        Resolved.
+    """
+
+    options: DeepLDAOptions
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Numbers of topics of each layer."""
+        return tuple(self.options.layers)
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest document of which a whole visit can be counted."""
+        return longest_counted(DeepReader.NEW)
+
+    def __call__(self, documents: Documents, doc_ids: Int64s, threads: int) -> Reader:
+        """Make a reader of documents over the rows of phi that are given later."""
+        return DeepReader(self.options, documents, doc_ids, threads)
+
+
+class DeepReader:
+    """Documents read by upward-downward Gibbs of their local variables, topics fixed. A `Reader`.
+
+    Parameters
+    ----------
+    options : DeepLDAOptions
+        Resolved.
+    documents : Documents
+        Observed tokens, over the rows of phi that are given later.
+    doc_ids : (n,) int64
+    threads : int
+    """
+
+    #: Sweeps for the proportions of a new document, the second half kept.
+    NEW: ClassVar[int] = 200
+
+    def __init__(
+        self, options: DeepLDAOptions, documents: Documents, doc_ids: Array, threads: int
+    ) -> None:
+        self.documents, self.doc_ids, self.threads = documents, doc_ids, threads
+        self.layers, self.hyper = tuple(options.layers), hyper_of(options)
+        self._wide = [padded(k) for k in self.layers]
+        self._theta = np.zeros((len(documents), sum(self._wide)), np.float32)
+        self._rates = np.zeros((len(documents), len(self.layers) + 1))
+        self._rate: Doubles = np.zeros(0)  # by scored entry, of all samples
+        self._total: Doubles = np.zeros(len(documents))
+        self._work = core.Workspace()
+
+    @property
+    def _fresh(self) -> bool:
+        """Whether the documents' kept chains have not begun yet."""
+        return len(self._rate) == 0
+
+    def proportions(self, key: Key, parts: Draw, how: Visiting) -> list[Floats]:
+        """Give the mean proportions of the topics of every layer, each (n, Kp) float32.
+
+        Given shapes s and counts n, theta over its sum is Dirichlet(s + n): what is averaged is
+        that mean, with n expected over the split, in the kept sweeps.
+        """
+        longest = int(self.documents.lengths.max(initial=0))
+        sweeps = sweeps_of(how, fresh=self._fresh, new=self.NEW, longest=longest)
+        state: dict[str, Any] = {}
+        if sweeps.go_on:
+            state = {"theta": self._theta, "rates": self._rates, "fresh": self._fresh}
+        *_, mean = core.documents_deep(
+            **topic_arguments(parts, self.layers, flat=False),
+            **self.hyper._asdict(),
+            **state,
+            indptr=self.documents.indptr,
+            indices=self.documents.indices,
+            counts=self.documents.counts,
+            doc_ids=self.doc_ids,
+            sweeps=sweeps.number,
+            kept=sweeps.kept,
+            held=0,
+            rao_blackwell=True,
+            seed=key.seed,
+            chain=key.chain,
+            step=key.step,
+            purpose=sweeps.purpose,
+            want_words=False,
+            want_mean=True,
+            work=self._work,
+            threads=self.threads,
+        )
+        assert mean is not None
+        ends = np.cumsum(self._wide)[:-1]
+        return [np.ascontiguousarray(part) for part in np.split(mean, ends, axis=1)]
+
+    def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
+        """Give the probability of every scored entry, sum_k of the mean proportion times phi."""
+        first = self.proportions(key, parts, how)[0]
+        if how in (Visiting.CONTINUE, Visiting.DRAW):
+            self._add_rates(parts, scored)
+        return self._mixture(parts, scored, first)
+
+    def theta(self, key: Key, parts: Draw, how: Visiting, at: int) -> Doubles:
+        """Give the proportions of layer ``at``'s topics, (n, K_l); without words the prior's mean."""
+        found = self.proportions(key, parts, how)[at][:, : self.layers[at]]
+        theta: Doubles = found.astype(np.float64)
+        theta[self.documents.lengths == 0] = prior_mean(parts, self.layers, at)
+        theta /= theta.sum(axis=1, keepdims=True)
+        return theta
+
+    def shares(self, at: int) -> Doubles:
+        """Give the expected share of the tokens of layer ``at``'s topics as chains stand, (K_l,)."""
+        begin = int(sum(self._wide[:at]))
+        theta = self._theta[:, begin : begin + self.layers[at]].astype(np.float64)
+        lengths = self.documents.lengths[:, None]
+        total = theta.sum(axis=1, keepdims=True)
+        share = np.divide(theta * lengths, total, out=np.zeros_like(theta), where=total > 0)
+        found: Doubles = share.sum(axis=0) / max(1, int(lengths.sum()))
+        return found
+
+    def _mixture(self, parts: Draw, scored: Scored, theta: Floats) -> Doubles:
+        return core.predictive_given_theta(
+            phi=parts["phi"],
+            topics=self.layers[0],
+            indptr=scored.indptr,
+            indices=scored.indices,
+            theta=theta,
+            threads=self.threads,
+        )
+
+    def _add_rates(self, parts: Draw, scored: Scored) -> None:
+        """Add Poisson rates of the scored entries, and their sums over the vocabulary."""
+        if self._fresh:
+            self._rate = np.zeros(len(scored.indices))
+        theta = np.ascontiguousarray(self._theta[:, : self._wide[0]])
+        self._rate += self._mixture(parts, scored, theta)
+        self._total += theta.sum(axis=1, dtype=np.float64)
+
+    def figures(self, scored: Scored) -> dict[str, float]:
+        """Give the perplexity of samples weighted by their total rate (Cong et al. 2017, section 5)."""
+        if len(self._rate) != len(scored.indices):
+            return {}
+        totals = np.repeat(self._total, np.diff(scored.indptr))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_p = float(np.dot(scored.counts, np.log(self._rate / totals)))
+        return {"rate_weighted_perplexity": float(np.exp(-log_p / scored.counts.sum()))}
+
+    def arrays(self) -> dict[str, Array]:
+        """Give the state of the documents' chains, from which they go on exactly."""
+        return {
+            "theta": self._theta,
+            "rates": self._rates,
+            "rate": self._rate,
+            "total": self._total,
+        }
+
+    def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
+        """Go on from `arrays`.
+
+        Raises
+        ------
+        CheckpointError
+            If they are not those of these documents.
+        """
+        self._rate = np.zeros(len(arrays.get("rate", ())))
+        put_back(self.arrays(), arrays, prefix)

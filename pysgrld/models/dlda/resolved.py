@@ -1,0 +1,34 @@
+"""Resolved options of deep LDA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pysgrld.options.resolved import Resolved, Steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeepLDAOptions(Resolved):
+    """Resolved options of deep LDA; ``topics`` are those of layer 1, and ``eta`` is one a layer."""
+
+    topics: int
+    scale_weight: Steps
+    eta: tuple[float, ...]
+    layers: tuple[int, ...]
+    link: Literal["counts", "binary", "real"]
+    p_prior: tuple[float, float]
+    c_prior: tuple[float, float]
+    r_prior: tuple[float, float]
+    r_shape_prior: tuple[float, float]
+    r_rate_prior: tuple[float, float]
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Topics of each layer, the lowest first."""
+        return self.layers
+
+    @property
+    def lowest_eta(self) -> float:
+        """Dirichlet prior per word of a topic of layer 1."""
+        return self.eta[0]

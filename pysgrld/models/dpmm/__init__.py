@@ -1,0 +1,1 @@
+"""The Dirichlet-process mixture of multinomials."""

@@ -1,0 +1,214 @@
+"""The Dirichlet-process mixture as a family: its options, defaults, and where its parts are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pysgrld.errors import UsageError
+from pysgrld.models.dpmm.resolved import MixtureOptions
+from pysgrld.models.eta import check_one_eta, lowest_eta
+from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
+from pysgrld.options.facts import Facts
+from pysgrld.options.option import Option
+from pysgrld.options.parse import choice, integer, real, reals
+
+if TYPE_CHECKING:
+    from pysgrld.chain.protocol import Chain
+    from pysgrld.evaluate.protocol import Scorer
+    from pysgrld.evaluate.score import Score
+    from pysgrld.evaluate.split import HeldOut
+    from pysgrld.minibatches import Minibatches
+    from pysgrld.models.fitted import Fitted, Record
+    from pysgrld.types import Documents, Int64s
+
+#: Dirichlet prior of components, per word.
+ETA = 0.5
+#: Components that are expected where memory is planned.
+EXPECTED = 64
+#: First steps of components and of sticks, for samplers that have any.
+STEPS = {"scir": (0.1, 0.1), "sgrld": (0.001, 0.005)}
+#: What the concentration is drawn given: its sticks; after Escobar and West (1995), the number of
+#: occupied components.
+CONCENTRATIONS = ("sticks", "ew")
+
+_GROUP = "Mixtures (--model dpmm)"
+_ONE_COMPONENT = "an iteration gives a document one component"
+_STORED = "every document's component is kept, so the corpus is stored first"
+_WHOLE = "held-out documents are scored whole"
+
+
+class MixtureFamily(Model[MixtureOptions]):
+    """The Dirichlet-process mixture of multinomials."""
+
+    name = "dpmm"
+    summary = "Dirichlet-process mixture: one component a document, of any number"
+    algorithms = ("scir", "sgrld", "gibbs")
+    options: ClassVar[Mapping[str, Option]] = {
+        "dp-prior": Option(
+            reals(0.0, 2, "SHAPE,RATE, two numbers"),
+            "1,1",
+            "Gamma prior of the concentration",
+            _GROUP,
+            metavar="A,B",
+            default=(1.0, 1.0),
+        ),
+        "dp-conc": Option(
+            choice(*CONCENTRATIONS),
+            "sticks",
+            "what the concentration is drawn given: sticks, ew (the number of occupied components; "
+            "with minibatches an approximation)",
+            _GROUP,
+            metavar="sticks|ew",
+            default="sticks",
+        ),
+        "dp-stick-step": Option(
+            real(0.0, 1e6),
+            "0.1; sgrld: 0.005",
+            "scir, sgrld: first step of the sticks; it decays as --step-size does",
+            _GROUP,
+            metavar="A",
+        ),
+        "dp-start": Option(
+            integer(1, 1 << 18),
+            "20",
+            "components that documents are spread over at first",
+            _GROUP,
+            metavar="J",
+            default=20,
+        ),
+        "dp-reuse": Option(
+            choice("on", "off"),
+            "off",
+            "keep components beyond the last occupied one, which come back: on, off",
+            _GROUP,
+            metavar="on|off",
+            default="off",
+        ),
+    }
+    refuses: ClassVar[Mapping[str, str]] = {
+        "topics": "it has any number of components, and begins with --dp-start",
+        "sweeps": _ONE_COMPONENT,
+        "kept-sweeps": _ONE_COMPONENT,
+        "counts": _ONE_COMPONENT,
+        "warm-up": "it begins with documents spread over --dp-start components",
+        "scale-weight": "its steps have no such scale",
+        "lazy": "all rows are stepped",
+        "cir-rate": "its process has the paper's rate",
+        "corpus-size": _STORED,
+        "shuffle-buffer": _STORED,
+        "observed": _WHOLE,
+        "observed-corpus": f"{_WHOLE}; give --holdout-corpus",
+        "held-out-corpus": f"{_WHOLE}; give --holdout-corpus",
+    }
+    shows: ClassVar[Mapping[str, str]] = {"minibatch": "1000", "eta": "0.5"}
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "dpmm-2018": {
+            "algo": "scir",
+            "model": "dpmm",
+            "eta": (0.5,),
+            "minibatch": 1000,
+            "dp-start": 20,
+            "step-size": (0.1, 1.0, 0.0),
+            "dp-stick-step": 0.1,
+            "dp-reuse": "on",
+            "algos": {
+                "scir": {},
+                "sgrld": {
+                    "eta": (0.001,),
+                    "dp-start": 30,
+                    "step-size": (0.001, 1.0, 0.0),
+                    "dp-stick-step": 0.005,
+                },
+            },
+        }
+    }
+    resolved = MixtureOptions
+    minibatch = 1000
+
+    @property
+    def score(self) -> Score:
+        """Minus the log predictive density of a document."""
+        from pysgrld.models.dpmm.score import LOG_PREDICTIVE
+
+        return LOG_PREDICTIVE
+
+    def check(self, given: Mapping[str, Any], algo: str) -> None:
+        """Refuse more than one prior of words, and steps of sticks that are drawn afresh."""
+        if "dp-stick-step" in given and algo not in STEPS:
+            raise UsageError(f"--dp-stick-step has no meaning for --algo {algo}: leave it out")
+        check_one_eta(given)
+
+    def settle(self, value: dict[str, Any], said: frozenset[str], *, whole_corpus: bool) -> None:
+        """Settle the prior and the steps; switch off what mixtures have no use for."""
+        eta = value["eta"] if "eta" in said else ETA
+        value["eta"] = lowest_eta(eta)
+        value |= {
+            "topics": None,
+            "sweeps": 1,
+            "kept-sweeps": 1,
+            "counts": "sampled",
+            "warm-up": 0,
+            "lazy": "off",
+            "scale-weight": None,
+            "observed": None,
+        }
+        if steps := STEPS.get(value["algo"]):
+            value["step-size"] = value["step-size"] or (steps[0], 1.0, 0.0)
+            value["dp-stick-step"] = value["dp-stick-step"] or steps[1]
+
+    def expected_topics(self, value: Mapping[str, Any]) -> int:
+        """Give the number of components that is expected, as it is not known."""
+        return EXPECTED
+
+    def remarks(self, options: MixtureOptions, facts: Facts) -> Iterator[str]:
+        """Say nothing: the number of components follows from the data."""
+        return iter(())
+
+    def memory(self, options: MixtureOptions, facts: Facts, extent: Extent) -> dict[str, int]:
+        """Count the components, if there are no more than are expected, and the documents."""
+        from pysgrld.core import padded
+        from pysgrld.models.dpmm.likelihood import CELLS
+
+        held_out = extent.held_out
+        k = padded(max(EXPECTED, options.dp_start))
+        share = options.minibatch / facts.documents
+        return {
+            f"{k} components": 8 * 8 * facts.words * k,  # in double, and copies of them
+            "a minibatch": int(8 * share * facts.tokens * 4),
+            "components of documents": 4 * facts.documents,
+            "held-out documents": 8 * (CELLS + k * len(held_out.held_out)) if held_out else 0,
+        }
+
+    def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
+        """Hold documents out whole: nothing of them is observed."""
+        from pysgrld.evaluate.split import whole
+
+        return whole(documents, ids)
+
+    def chain(
+        self, options: MixtureOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
+    ) -> Chain:
+        """Start the chain of components and of documents' allocations to them."""
+        from pysgrld.models.dpmm.chain import MixtureChain
+
+        return MixtureChain(
+            options, stream, corpus.words, corpus.tokens, run_on.threads, run_on.waiting
+        )
+
+    def scorer(
+        self, options: MixtureOptions, held_out: HeldOut, words: int, threads: int
+    ) -> Scorer:
+        """Score whole documents by their log predictive density."""
+        from pysgrld.models.dpmm.fitted import scorer
+
+        return scorer(options, held_out, words, threads)
+
+    def fitted(self, record: Record, threads: int) -> Fitted:
+        """Read components."""
+        from pysgrld.models.dpmm.fitted import fitted
+
+        return fitted(record, threads)
+
+
+MODEL = MixtureFamily()

@@ -1,0 +1,93 @@
+"""Log densities of count vectors, without the multinomial coefficient, which no model changes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pysgrld.types import Documents, Doubles, Floats
+
+#: Products that are held at a time: 32 MB.
+CELLS = 1 << 22
+
+
+def logsumexp(logs: Doubles) -> Doubles:
+    """Give the logarithm of the sums of exponentials along rows."""
+    top = logs.max(axis=1)
+    summed: Doubles = top + np.log(np.exp(logs - top[:, None]).sum(axis=1))
+    return summed
+
+
+def log_likelihoods(documents: Documents, log_phi: Doubles | Floats) -> Doubles:
+    """Compute sum_w n_dw log phi_jw, (n, J); no document may be empty."""
+    n, components = len(documents), log_phi.shape[1]
+    found = np.empty((n, components))
+    room = max(1, CELLS // max(1, components))
+    begin = 0
+    while begin < n:  # as many documents as have room, at least one
+        first = documents.indptr[begin]
+        end = int(np.searchsorted(documents.indptr, first + room, side="right")) - 1
+        end = min(n, max(begin + 1, end))
+        cells = slice(first, documents.indptr[end])
+        terms = documents.counts[cells, None] * log_phi[documents.indices[cells]].astype(np.float64)
+        np.add.reduceat(terms, documents.indptr[begin:end] - first, axis=0, out=found[begin:end])
+        begin = end
+    return found
+
+
+def log_mixture(
+    documents: Documents,
+    log_phi: Doubles | Floats,
+    log_weights: Doubles,
+    log_left: Doubles | None = None,
+) -> Doubles:
+    """Give the log density of documents under a mixture, (n,).
+
+    Parameters
+    ----------
+    documents : Documents
+        None of them empty.
+    log_phi : (V, J)
+    log_weights : (J,)
+    log_left : (n,), optional
+        Log density that all else adds to each document's.
+    """
+    terms = log_likelihoods(documents, log_phi) + log_weights
+    if log_left is not None:
+        terms = np.column_stack((terms, log_left))
+    return logsumexp(terms)
+
+
+def responsibilities(
+    documents: Documents, log_phi: Doubles | Floats, log_weights: Doubles
+) -> Doubles:
+    """Give the probability of each component of a document, (n, J) float64; rows sum to 1.
+
+    Bayes' theorem: w_j prod_w phi_jw^n_w over its sum. A document without words gets the weights, and
+    so does one with words that no component explains at the precision of ``log_phi``: they are minus
+    infinity there, and say nothing.
+
+    Parameters
+    ----------
+    documents : Documents
+    log_phi : (V, J)
+    log_weights : (J,)
+        Some of them finite.
+    """
+    logs = np.tile(log_weights, (len(documents), 1))
+    there = np.flatnonzero(documents.lengths > 0)
+    logs[there] += log_likelihoods(documents.take(there), log_phi)
+    logs[~np.isfinite(logs.max(axis=1))] = log_weights
+    found: Doubles = np.exp(logs - logsumexp(logs)[:, None])
+    return found
+
+
+def prior_predictive(documents: Documents, words: int, base: float) -> Doubles:
+    """Give the log density of documents under a component that is not known at all, (n,)."""
+    lgamma = np.vectorize(math.lgamma, otypes=[float])
+    terms = lgamma(base + documents.counts) - math.lgamma(base)
+    inside = np.add.reduceat(terms, documents.indptr[:-1])
+    total = words * base
+    found: Doubles = inside + math.lgamma(total) - lgamma(total + documents.lengths)
+    return found

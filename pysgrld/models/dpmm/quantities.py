@@ -1,0 +1,50 @@
+"""Quantities of a draw of a mixture that do not depend on the names of its components.
+
+Components of one draw are not those of the next, so none can be followed. What can be compared is how
+large they are, and which documents a draw puts together; docs/diagnose.md says what the figures mean.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pysgrld.types import Doubles
+
+#: Names of the quantities, and what a person reads.
+TITLES = {
+    "components": "components of a document or more",
+    "effective": "effective components",
+    "first": "largest weight",
+    "second": "second weight",
+    "third": "third weight",
+    "together": "a document and the next together",
+}
+#: Held-out documents, at most, of which each is asked whether it is with the next.
+NEIGHBOURS = 2000
+
+
+def quantities(w: Doubles, documents: int, p: Doubles | None) -> dict[str, float]:
+    """Measure one draw, by names of `TITLES`.
+
+    Parameters
+    ----------
+    w : (J,) float64
+        Weights of the components.
+    documents : int
+        Training documents.
+    p : (n, J) float64 or None
+        Probability of each component of some documents; without them nothing is known of which
+        documents are together.
+    """
+    found = {"components": float((w * documents >= 1.0).sum()), "effective": effective(w)}
+    largest = np.sort(np.append(w, np.zeros(3)))[::-1][:3]
+    found |= zip(("first", "second", "third"), largest.tolist(), strict=True)
+    if p is not None:
+        found["together"] = float((p[:-1] * p[1:]).sum(axis=1).mean())
+    return found
+
+
+def effective(w: Doubles) -> float:
+    """Give the exponential of the entropy of weights: as many equal components would have it."""
+    p = w[w > 0] / w.sum()
+    return float(np.exp(-(p * np.log(p)).sum()))

@@ -1,0 +1,26 @@
+"""Resolved options of a Dirichlet-process mixture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pysgrld.options.resolved import Resolved
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixtureOptions(Resolved):
+    """Resolved options of a mixture."""
+
+    topics: None = None
+    eta: float
+    dp_prior: tuple[float, float]
+    dp_conc: Literal["sticks", "ew"]
+    dp_stick_step: float | None
+    dp_start: int
+    dp_reuse: Literal["on", "off"]
+
+    @property
+    def lowest_eta(self) -> float:
+        """Dirichlet prior per word of a component."""
+        return self.eta

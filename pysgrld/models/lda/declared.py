@@ -1,0 +1,174 @@
+"""Latent Dirichlet allocation as a family: its options, defaults, and where its parts are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pysgrld.models.eta import check_one_eta, lowest_eta
+from pysgrld.models.lda.resolved import LDAOptions
+from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
+from pysgrld.options.facts import Facts
+from pysgrld.options.option import Option
+from pysgrld.options.parse import SMALLEST, real
+from pysgrld.samplers import SAMPLERS
+
+if TYPE_CHECKING:
+    from pysgrld.chain.protocol import Chain
+    from pysgrld.evaluate.protocol import Scorer
+    from pysgrld.evaluate.score import Score
+    from pysgrld.evaluate.split import HeldOut
+    from pysgrld.minibatches import Minibatches
+    from pysgrld.models.fitted import Fitted, Record
+    from pysgrld.types import Documents, Int64s
+
+#: Topics where none are asked for.
+TOPICS = 100
+#: Gibbs sweeps of a document at a visit.
+SWEEPS = 10
+#: Passes over a document at most, of variational Bayes; it converges before as a rule.
+PASSES = 100
+
+
+class LDAFamily(Model[LDAOptions]):
+    """Latent Dirichlet allocation."""
+
+    name = "lda"
+    summary = "latent Dirichlet allocation"
+    algorithms = tuple(s.name for s in SAMPLERS.values() if s.geometry == "simplex")
+    options: ClassVar[Mapping[str, Option]] = {
+        "alpha": Option(
+            real(SMALLEST, 1e6),
+            "min(0.1, 5/K)",
+            "Dirichlet prior per topic of a document",
+            "Model",
+            metavar="A",
+            first=True,
+        )
+    }
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "sgrld-2013": {
+            "algo": "sgrld",
+            "topics": 50,
+            "alpha": 0.01,
+            "eta": 0.0001,
+            "minibatch": 50,
+            "sweeps": 50,
+            "warm-up": 0,
+            "counts": "sampled",
+            "step-size": (0.01, 1000.0, 0.55),
+        },
+        "scir-2018": {
+            "algo": "scir",
+            "topics": 100,
+            "alpha": 0.005,
+            "eta": 1.0,
+            "minibatch": 50,
+            "sweeps": 200,
+            "warm-up": 0,
+            "counts": "sampled",
+            "step-size": (0.5, 10.0, 0.33),
+            "lazy": "off",
+        },
+        # "the same setting" as SGRLD's; no step is named: ours, of smld by the corpus
+        "smld-2018": {
+            "algo": "smld-approx",
+            "topics": 50,
+            "alpha": 0.01,
+            "eta": (0.01,),
+            "minibatch": 50,
+            "sweeps": 50,
+            "warm-up": 0,
+            "counts": "sampled",
+            "algos": {
+                "smld-approx": {"step-size": (0.1, 1000.0, 0.55)},
+                "smld": {},
+                "sgrld": {"step-size": (0.01, 1000.0, 0.55)},
+            },
+        },
+    }
+    resolved = LDAOptions
+    minibatch = 400
+
+    @property
+    def score(self) -> Score:
+        """Perplexity by document completion."""
+        from pysgrld.evaluate.completion import PERPLEXITY
+
+        return PERPLEXITY
+
+    def check(self, given: Mapping[str, Any], algo: str) -> None:
+        """Refuse more than one prior of words."""
+        check_one_eta(given)
+
+    def settle(self, value: dict[str, Any], said: frozenset[str], *, whole_corpus: bool) -> None:
+        """Settle topics, priors, and sweeps or passes over a document."""
+        value["topics"] = value["topics"] or TOPICS
+        value["eta"] = lowest_eta(value["eta"])
+        if value["alpha"] is None:
+            value["alpha"] = min(0.1, 5.0 / value["topics"])
+        if value["sweeps"] is None:
+            visited = PASSES if value["algo"] == "ovb" else SWEEPS
+            value["sweeps"] = 1 if whole_corpus else visited
+
+    def expected_topics(self, value: Mapping[str, Any]) -> int:
+        """Give K."""
+        return int(value["topics"])
+
+    def remarks(self, options: LDAOptions, facts: Facts) -> Iterator[str]:
+        """Say nothing: every K is fine."""
+        return iter(())
+
+    def memory(self, options: LDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
+        """Count topics, minibatches, documents in hand and, of whole-corpus samplers, all tokens."""
+        from pysgrld.models.memory import of_topics
+
+        need = of_topics(options, facts, extent, (options.topics,))
+        if options.algo == "cgs":
+            from pysgrld.core import padded
+
+            need["counts of all words"] = (4 + 8) * facts.words * padded(options.topics)
+        if SAMPLERS[options.algo].whole_corpus:
+            need["topics of tokens"] = 8 * facts.tokens
+        return need
+
+    def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
+        """Split the tokens of every document at random, by seed, into two parts."""
+        from pysgrld.evaluate.split import split
+
+        return split(documents, ids, observed, seed)
+
+    def chain(
+        self, options: LDAOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
+    ) -> Chain:
+        """Start the chain of the topics over words."""
+        from pysgrld.chain.blocks import BlockChain
+        from pysgrld.models.lda import collapsed, documents, mean_field
+
+        way = {"cgs": collapsed, "ovb": mean_field}.get(options.algo, documents)
+        # published settings start where the papers do, at Gamma(1), not at the corpus's scale
+        mass = 0 if options.preset else corpus.tokens
+        return BlockChain(
+            options,
+            documents.blocks(options, corpus.words, mass),
+            way.documents(options, corpus.words, run_on.threads),
+            stream,
+            corpus.tokens,
+            run_on.threads,
+            run_on.waiting,
+        )
+
+    def scorer(self, options: LDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:
+        """Score by document completion."""
+        from pysgrld.models.lda.fitted import scorer
+
+        return scorer(options, held_out, words, threads)
+
+    def fitted(self, record: Record, threads: int) -> Fitted:
+        """Read topics over words."""
+        from pysgrld.models.lda.fitted import fitted
+
+        return fitted(record, threads)
+
+
+MODEL = LDAFamily()

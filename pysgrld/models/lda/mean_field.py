@@ -1,0 +1,92 @@
+"""Documents of LDA by mean-field variational Bayes: Dirichlet(gamma_d) for their proportions.
+
+Kernel: cpp/kernels/documents_mean_field.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from pysgrld.core import core, padded
+from pysgrld.draws import Draw, weights_of
+from pysgrld.models.lda.resolved import LDAOptions
+from pysgrld.samplers.protocol import Counts
+from pysgrld.types import UNIT, Array, Documents, Floats, Int64s, Key, Minibatch
+
+#: A document has converged when gamma changes by less on average over topics: as Hoffman's own code.
+TOLERANCE = 1e-3
+#: Passes over a document at most, where it is read and not trained on.
+PASSES = 100
+
+
+class MeanFieldDocuments:
+    """Documents by coordinate ascent on their variational parameters.
+
+    Parameters
+    ----------
+    topics : int
+        K.
+    alpha : float
+        Symmetric Dirichlet parameter per topic.
+    sweeps : int
+        Passes over a document at most.
+    threads : int
+    """
+
+    def __init__(self, *, topics: int, alpha: float, sweeps: int, threads: int) -> None:
+        self.topics, self.alpha, self.sweeps, self.threads = topics, alpha, sweeps, threads
+        self._work = core.Workspace()
+
+    def keep(self, documents: Documents) -> None:
+        """Keep nothing: every visit fits the documents anew."""
+
+    def visit(self, key: Key, draw: Draw, batch: Minibatch) -> dict[str, Counts]:
+        """Fit the minibatch's documents given exp(E log phi), and give expected counts of words by topic.
+
+        Hoffman, Blei and Bach (2010), eq. (5). Nothing is random.
+        """
+        del key
+        found = Documents(batch.indptr, batch.indices, batch.counts)
+        _, counts = self.fit(weights_of(draw), found, want_words=True)
+        assert counts is not None
+        level = batch.scale * int(batch.counts.sum(dtype=np.int64)) / self.topics
+        return {"phi": Counts(batch.words, counts, batch.scale / UNIT, level)}
+
+    def fit(
+        self, weights: Floats, documents: Documents, *, want_words: bool
+    ) -> tuple[Floats, Int64s | None]:
+        """Fit gamma of documents, (n, Kp), from 1 on; give it, and counts (R, Kp) in units of 2^-24."""
+        gamma = core.zeros(len(documents), padded(self.topics), "float32")
+        gamma[:, : self.topics] = 1.0
+        counts = core.documents_mean_field(
+            weights=weights,
+            topics=self.topics,
+            indptr=documents.indptr,
+            indices=documents.indices,
+            counts=documents.counts,
+            alpha=self.alpha,
+            sweeps=self.sweeps,
+            tolerance=TOLERANCE,
+            gamma=gamma,
+            want_words=want_words,
+            work=self._work,
+            threads=self.threads,
+        )
+        return gamma, counts
+
+    def arrays(self) -> dict[str, Array]:
+        """Give nothing: nothing is kept between visits."""
+        return {}
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Restore nothing: nothing is kept between visits."""
+
+
+def documents(options: LDAOptions, words: int, threads: int) -> MeanFieldDocuments:
+    """Make the fit of documents that resolved options ask for."""
+    del words
+    return MeanFieldDocuments(
+        topics=options.topics, alpha=options.alpha, sweeps=options.sweeps, threads=threads
+    )

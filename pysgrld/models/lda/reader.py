@@ -1,0 +1,232 @@
+"""Documents of LDA given topics: their proportions, and predictions from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from pysgrld.core import core, padded
+from pysgrld.draws import Draw, weights_of
+from pysgrld.evaluate.protocol import Reader, Visiting
+from pysgrld.evaluate.sweeps import Sweeps, longest_counted, sweeps_of
+from pysgrld.models.lda.documents import token_places
+from pysgrld.models.lda.mean_field import MeanFieldDocuments
+from pysgrld.restore import check_topics, put_back
+from pysgrld.types import UNIT, Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
+
+#: Passes over a document at most, where it is read by mean-field and not trained on.
+PASSES = 100
+
+
+class LdaReaders(NamedTuple):
+    """Makes readers of documents for LDA. A `Readers`.
+
+    Attributes
+    ----------
+    topics : int
+        K.
+    alpha : float
+        Symmetric Dirichlet prior per topic of a document.
+    mean_field : bool
+        Whether documents are fitted by mean field, as in training; else their topics are sampled.
+    """
+
+    topics: int
+    alpha: float
+    mean_field: bool = False
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Numbers of topics of the one layer."""
+        return (self.topics,)
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest document of which a whole visit can be counted."""
+        return longest_counted(GibbsReader.NEW)
+
+    def __call__(self, documents: Documents, doc_ids: Int64s, threads: int) -> Reader:
+        """Make a reader: by mean-field where training is, else by Gibbs."""
+        if self.mean_field:
+            return MeanFieldReader(self.topics, self.alpha, documents, threads)
+        return GibbsReader(self.topics, self.alpha, documents, doc_ids, threads)
+
+
+class GibbsReader:
+    """Documents read by collapsed Gibbs of their tokens' topics, phi fixed. A `Reader`.
+
+    Parameters
+    ----------
+    topics : int
+    alpha : float
+    documents : Documents
+        Observed tokens, over the rows of phi that are given later.
+    doc_ids : (n,) int64
+    threads : int
+    """
+
+    #: Sweeps for the proportions of a new document, the second half kept.
+    NEW: ClassVar[int] = 50
+
+    def __init__(
+        self, topics: int, alpha: float, documents: Documents, doc_ids: Int64s, threads: int
+    ) -> None:
+        self.topics, self.alpha = topics, alpha
+        self.documents, self.doc_ids, self.threads = documents, doc_ids, threads
+        self._lengths = documents.lengths
+        self._token_ptr = token_places(documents)
+        self._z: Int32s = np.full(self._token_ptr[-1], -1, np.int32)
+        self._work = core.Workspace()
+
+    def _sweeps(self, how: Visiting) -> Sweeps:
+        fresh = bool((self._z < 0).any())
+        longest = int(self._lengths.max(initial=0))
+        return sweeps_of(how, fresh=fresh, new=self.NEW, longest=longest)
+
+    def counts(self, key: Key, parts: Draw, sweeps: Sweeps) -> Int64s:
+        """Sum each topic's expected tokens over the kept sweeps, (n, Kp) in units of 2^-24."""
+        _, counts = core.documents_gibbs(
+            phi=weights_of(parts),
+            topics=self.topics,
+            indptr=self.documents.indptr,
+            indices=self.documents.indices,
+            counts=self.documents.counts,
+            doc_ids=self.doc_ids,
+            alpha=self.alpha,
+            sweeps=sweeps.number,
+            kept=sweeps.kept,
+            rao_blackwell=True,
+            seed=key.seed,
+            chain=key.chain,
+            step=key.step,
+            purpose=sweeps.purpose,
+            z=self._z if sweeps.go_on else None,
+            token_ptr=self._token_ptr if sweeps.go_on else None,
+            want_words=False,
+            want_documents=True,
+            work=self._work,
+            threads=self.threads,
+        )
+        assert counts is not None
+        return counts
+
+    def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
+        """Give the probability of every scored entry (Patterson and Teh 2013, eq. 12 to 15)."""
+        sweeps = self._sweeps(how)
+        return core.predictive(
+            phi=parts["phi"],
+            topics=self.topics,
+            indptr=scored.indptr,
+            indices=scored.indices,
+            doc_counts=self.counts(key, parts, sweeps),
+            tokens=self._lengths,
+            alpha=self.alpha,
+            factor=1.0 / (UNIT * sweeps.kept),
+            threads=self.threads,
+        )
+
+    def theta(self, key: Key, parts: Draw, how: Visiting, at: int = 0) -> Doubles:
+        """Give (alpha + E[n_dk]) / (K alpha + N_d), (n, K) (Patterson and Teh 2013, eq. 15)."""
+        del at  # there is one layer
+        sweeps = self._sweeps(how)
+        counts = self.counts(key, parts, sweeps)
+        weights = self.alpha + counts[:, : self.topics] / (UNIT * sweeps.kept)
+        theta: Doubles = weights / weights.sum(axis=1, keepdims=True)
+        return theta
+
+    def shares(self, at: int = 0) -> Doubles:
+        """Give the share of the tokens that each topic has as the documents' chains stand, (K,)."""
+        del at  # there is one layer
+        counts: Doubles = np.bincount(self._z, minlength=self.topics) / max(1, len(self._z))
+        return counts
+
+    def figures(self, scored: Scored) -> dict[str, float]:
+        """Give nothing: there is no figure beside the perplexity."""
+        del scored
+        return {}
+
+    def arrays(self) -> dict[str, Array]:
+        """Give the state of the documents' chains, from which they go on exactly."""
+        return {"z": self._z}
+
+    def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
+        """Go on from `arrays`.
+
+        Raises
+        ------
+        CheckpointError
+            If they are not those of these documents.
+        """
+        put_back(self.arrays(), arrays, prefix)
+        check_topics(f"{prefix}z", self._z, self.topics)
+
+
+class MeanFieldReader:
+    """Documents read by mean-field variational Bayes, topics fixed; nothing is random. A `Reader`.
+
+    Parameters
+    ----------
+    topics : int
+    alpha : float
+    documents : Documents
+        Observed tokens, over the rows of phi that are given later.
+    threads : int
+    """
+
+    def __init__(self, topics: int, alpha: float, documents: Documents, threads: int) -> None:
+        self.documents = documents
+        self.fitting = MeanFieldDocuments(
+            topics=topics, alpha=alpha, sweeps=PASSES, threads=threads
+        )
+        self._last = core.zeros(len(documents), padded(self.fitting.topics), "float32")
+
+    def _theta(self, parts: Draw) -> Floats:
+        """Give the mean of the proportions, (n, Kp)."""
+        gamma, _ = self.fitting.fit(weights_of(parts), self.documents, want_words=False)
+        gamma /= gamma.sum(axis=1, keepdims=True)
+        self._last = gamma
+        return gamma
+
+    def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
+        """Give the probability of every scored entry: the mean of theta times the mean of phi.
+
+        Patterson and Teh (2013), eq. (16).
+        """
+        del key, how  # every visit is the same
+        return core.predictive_given_theta(
+            phi=parts["phi"],
+            topics=self.fitting.topics,
+            indptr=scored.indptr,
+            indices=scored.indices,
+            theta=self._theta(parts),
+            threads=self.fitting.threads,
+        )
+
+    def theta(self, key: Key, parts: Draw, how: Visiting, at: int = 0) -> Doubles:
+        """Give gamma_dk / gamma_d, (n, K)."""
+        del key, how, at  # every visit is the same, and there is one layer
+        theta: Doubles = self._theta(parts)[:, : self.fitting.topics].astype(np.float64)
+        theta /= theta.sum(axis=1, keepdims=True)
+        return theta
+
+    def shares(self, at: int = 0) -> Doubles:
+        """Give the expected share of the tokens of each topic, as documents were last fitted, (K,)."""
+        del at  # there is one layer
+        lengths = self.documents.lengths.astype(np.float64)
+        share: Doubles = lengths @ self._last[:, : self.fitting.topics] / max(1.0, lengths.sum())
+        return share
+
+    def figures(self, scored: Scored) -> dict[str, float]:
+        """Give nothing: there is no figure beside the perplexity."""
+        del scored
+        return {}
+
+    def arrays(self) -> dict[str, Array]:
+        """Give nothing: no chain goes on between scores."""
+        return {}
+
+    def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
+        """Restore nothing: no chain goes on between scores."""
+        del arrays, prefix

@@ -1,0 +1,44 @@
+"""Bytes that models of topics over words need, whatever their documents are."""
+
+from __future__ import annotations
+
+from pysgrld.core import padded
+from pysgrld.models.protocol import Extent
+from pysgrld.options.facts import Facts
+from pysgrld.options.resolved import Resolved
+from pysgrld.samplers.precision import FLOAT_ETA
+
+
+def of_topics(
+    options: Resolved, facts: Facts, extent: Extent, widths: tuple[int, ...]
+) -> dict[str, int]:
+    """Count the bytes of topics, of a minibatch, of documents in hand, and of held-out documents.
+
+    Parameters
+    ----------
+    options : Resolved
+    facts : Facts
+    extent : Extent
+    widths : tuple of int
+        Topics of layer 1, and of all that a held-out document keeps values of between scores.
+    """
+    lazy, k = options.lazy == "on", padded(widths[0])
+    cells = facts.words * k
+    seen = facts.minibatch_words(options.minibatch, options.seed)
+    state = (4 if options.lowest_eta >= FLOAT_ETA else 8) * cells
+    batch = (4 + 8) * seen * k
+    if lazy:
+        state += 8 * facts.words
+        batch += 12 * cells
+    held_out = extent.held_out
+    scored = 0
+    if held_out is not None:
+        across = sum(padded(width) for width in widths)
+        scored = 24 * held_out.observed.tokens + 8 * len(held_out.observed) * across
+    return {
+        "topics": state,
+        "a minibatch's topics and counts": batch,
+        "documents in hand": 4 * extent.threads * (4 * extent.distinct * k + 8 * extent.tokens),
+        "posterior mean": (8 + 4) * cells if options.samples else 0,
+        "held-out documents": scored,
+    }

@@ -1,0 +1,181 @@
+"""The questions that a family of models answers: one row of `pysgrld.models.table.MODELS`.
+
+No NumPy here, nor in the ``declared`` modules of families: help lists their options and must be instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
+
+from pysgrld.options.facts import Facts
+from pysgrld.options.option import Option
+from pysgrld.options.resolved import Resolved
+
+if TYPE_CHECKING:
+    from pysgrld.chain.protocol import Chain
+    from pysgrld.evaluate import HeldOut, Scorer
+    from pysgrld.evaluate.score import Score
+    from pysgrld.minibatches import Minibatches
+    from pysgrld.models.fitted import Fitted, Record
+    from pysgrld.types import Documents, Int64s, Invariant
+
+#: A family's own class of resolved options.
+R = TypeVar("R", bound=Resolved)
+
+#: A paper's published settings, as defaults; those under "algos" are for one of its algorithms.
+Preset = Mapping[str, Any]
+
+
+class Extent(NamedTuple):
+    """Sizes beyond the corpus's own that memory depends on.
+
+    Attributes
+    ----------
+    distinct, tokens : int
+        The largest numbers of distinct words and of tokens that a document has.
+    threads : int
+    held_out : HeldOut or None
+    """
+
+    distinct: int
+    tokens: int
+    threads: int
+    held_out: HeldOut | None
+
+
+class CorpusFacts(NamedTuple):
+    """The facts that a model knows of the training corpus beside its minibatches.
+
+    Attributes
+    ----------
+    words, tokens : int
+        Vocabulary V, and training tokens as far as is known.
+    """
+
+    words: int
+    tokens: int
+
+
+class RunOn(NamedTuple):
+    """Threads that a chain runs on, and whom it calls while it waits.
+
+    Attributes
+    ----------
+    threads : int
+    waiting : callable
+        Called now and then while there is no minibatch yet; may raise, to stop.
+    """
+
+    threads: int
+    waiting: Callable[[], None] = lambda: None
+
+
+class Model(Protocol[R]):
+    """A family of models.
+
+    Attributes
+    ----------
+    name, summary : str
+        The name that is typed after ``--model``, and one line for the help.
+    algorithms : tuple of str
+        Samplers that it may have; the first is the default.
+    implied_by : frozenset of str
+        Options and algorithms that mean this family where no ``--model`` is given.
+    options : mapping
+        Options of this family alone, by name.
+    uses : frozenset of str
+        Options of single samplers that this family has a use for whatever the sampler.
+    refuses : mapping
+        Why options that all families share have no meaning here, by name.
+    shows : mapping
+        Defaults of shared options that differ here, as the help shows them, by name.
+    presets : mapping
+        Papers' published settings, by name.
+    resolved : type
+        Its class of resolved options.
+    minibatch : int
+        Documents of a minibatch, where the corpus is large enough.
+    spacing : int
+        Iterations between posterior samples, at least.
+    """
+
+    name: str
+    summary: str
+    algorithms: tuple[str, ...]
+    implied_by: frozenset[str] = frozenset()
+    options: ClassVar[Mapping[str, Option]] = {}
+    uses: frozenset[str] = frozenset()
+    refuses: ClassVar[Mapping[str, str]] = {}
+    shows: ClassVar[Mapping[str, str]] = {}
+    presets: ClassVar[Mapping[str, Preset]] = {}
+    resolved: type[R]
+    minibatch: int
+    spacing: int = 5
+
+    @property
+    def score(self) -> Score:
+        """Figure by which held-out documents are scored."""
+
+    @property
+    def sample_invariants(self) -> Mapping[str, Invariant]:
+        """Invariants of the arrays of a kept sample, by patterns of their names."""
+        from pysgrld.models.invariants import SAMPLE
+
+        return SAMPLE
+
+    @property
+    def state_invariants(self) -> Mapping[str, Invariant]:
+        """Invariants of the arrays of a checkpoint, by patterns of their names."""
+        from pysgrld.models.invariants import STATE
+
+        return STATE
+
+    # ---- options
+
+    def check(self, given: Mapping[str, Any], algo: str) -> None:
+        """Refuse options of this family that contradict each other.
+
+        Raises
+        ------
+        UsageError
+        """
+
+    def settle(self, value: dict[str, Any], said: frozenset[str], *, whole_corpus: bool) -> None:
+        """Fill in the family's own defaults, and its defaults of shared options, in place.
+
+        Parameters
+        ----------
+        value : dict
+            Values by option, None where nothing was said; ``topics``, ``eta`` and ``sweeps`` must be
+            settled here.
+        said : frozenset of str
+            Options that a person or a preset has said.
+        whole_corpus : bool
+            Whether every iteration sees all documents.
+        """
+
+    def expected_topics(self, value: Mapping[str, Any]) -> int:
+        """Give the number of topics that memory, samples on disk and steps are planned for."""
+
+    def remarks(self, options: R, facts: Facts) -> Iterator[str]:
+        """Say what a person should know of these options on this corpus, before training starts."""
+
+    def memory(self, options: R, facts: Facts, extent: Extent) -> dict[str, int]:
+        """Give the bytes that a run will need, by what they are for."""
+
+    # ---- training
+
+    def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
+        """Make documents held out as this family scores them: each in two parts, or whole."""
+
+    def chain(self, options: R, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn) -> Chain:
+        """Start a Markov chain of the model."""
+
+    def scorer(self, options: R, held_out: HeldOut, words: int, threads: int) -> Scorer:
+        """Make the scorer of draws on held-out documents over a vocabulary of V words."""
+
+    # ---- reading
+
+    def fitted(self, record: Record, threads: int) -> Fitted:
+        """Read a run, from its newest checkpoint and kept samples."""

@@ -1,0 +1,43 @@
+"""The one table of families of models. A family is a folder beside this file and a row here."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from pysgrld.models.protocol import Model
+
+if TYPE_CHECKING:
+    from pysgrld.evaluate.score import Score
+
+#: Modules that declare a family as ``MODEL``, in the order of help; imported when they are asked for.
+#: The first family is the one that is meant where nothing says another.
+MODELS = {
+    "lda": "pysgrld.models.lda.declared",
+    "dlda": "pysgrld.models.dlda.declared",
+    "dpmm": "pysgrld.models.dpmm.declared",
+}
+
+
+@cache
+def model(name: str) -> Model[Any]:
+    """Give a family of models by the name that is typed after ``--model``.
+
+    Raises
+    ------
+    KeyError
+        If there is none of that name.
+    """
+    family: Model[Any] = import_module(MODELS[name]).MODEL
+    return family
+
+
+def models() -> list[Model[Any]]:
+    """Give all families, in the order of the table."""
+    return [model(name) for name in MODELS]
+
+
+def scores() -> dict[str, Score]:
+    """Give the figures that held-out documents are scored by, by their names."""
+    return {family.score.name: family.score for family in models()}

@@ -1,0 +1,1 @@
+"""Options of training: their values, and the rows that all models share."""

@@ -1,0 +1,144 @@
+"""Options that all families of models share, said once: name, meaning, default, form of values.
+
+Options are named as they are typed, without the leading dashes. No NumPy here: help must be instant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pysgrld.options.option import Option
+from pysgrld.options.parse import (
+    SMALLEST,
+    choice,
+    every,
+    integer,
+    real,
+    reals,
+    requeue_code,
+    schedule,
+    share_or_count,
+    size,
+    text,
+    time_limit,
+)
+
+#: Signals that may be named as the one that stops a run.
+STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
+LAZY = ("auto", "on", "off")
+CIR_RATES = ("paper", "natural")
+
+_AUTO_NONE: dict[str, Any] = {"auto": "auto", "none": 0}
+SHARED: dict[str, Option] = {
+    # model
+    "topics": Option(integer(1, 1 << 18), "100", "number of topics; of a deep model: in one layer",
+                     "Model", metavar="K", first=True),
+    "eta": Option(reals(SMALLEST, 0, ""), "0.05",
+                  "Dirichlet prior per word of a topic; of a deep model: for all layers, or one each",
+                  "Model", metavar="E[,E...]", default=(0.05,)),
+    # sampling
+    "minibatch": Option(integer(1), "400, D/4 or 80,000 tokens; gibbs, cgs: all",
+                        "documents per minibatch",
+                        "Sampling", metavar="N"),
+    "sweeps": Option(integer(1, 100_000), "10; gibbs, cgs: 1; ovb: 100",
+                     "Gibbs sweeps per document and minibatch, the first half burn-in; ovb: passes "
+                     "over a document at most, until it has converged", "Sampling",
+                     metavar="N"),
+    "kept-sweeps": Option(integer(1, 100_000), "half of them; gibbs: 1",
+                          "the last so many sweeps are counted", "Sampling", metavar="N"),
+    "warm-up": Option(integer(0, **_AUTO_NONE), "auto",
+                      "noise-free iterations first (auto: an epoch, within 50 to 500; none)", "Sampling",
+                      metavar="auto|none|N"),
+    "burn-in": Option(integer(0, auto="auto"), "auto",
+                      "iterations before the first posterior sample (auto: the warm-up; 200 without)",
+                      "Sampling", metavar="auto|N"),
+    "counts": Option(choice("rao-blackwell", "sampled"), "rao-blackwell; gibbs: sampled",
+                     "how topic counts are estimated: rao-blackwell, sampled", "Sampling",
+                     metavar="HOW"),
+    "step-size": Option(schedule, "by the corpus",
+                        "step A*(1+t/B)^(-C) of iteration t after the warm-up; ovb, hsvg: its "
+                        "weight rho", "Sampling",
+                        metavar="A,B,C"),
+    "cir-rate": Option(choice(*CIR_RATES), "paper",
+                       "scir: rate of a topic's process: paper (1), natural (1 + N_k/s_k, sgrld's target "
+                       "without its bias)", "Sampling", metavar="paper|natural"),
+    "lazy": Option(choice(*LAZY), "auto",
+                   "scir: bring a word's row up to date only when it is next read: auto, on, off",
+                   "Sampling", metavar="auto|on|off", default="auto"),
+    "seed": Option(integer(0, 2**63 - 1), "0", "seed of all randomness", "Sampling", metavar="N",
+                   default=0, first=True),
+    "chain-id": Option(integer(1, 2**31), "1",
+                       "number of this chain among those of one seed, for job arrays: other draws, the "
+                       "same held-out documents", "Sampling", metavar="I", default=1),
+    "scale-weight": Option(schedule, "0.5,21,0.7",
+                           "tlasgr, tlfsgr, deep models: weight A*(1+t/B)^(-C) of a minibatch in what "
+                           "steps are scaled by", "Sampling", metavar="A,B,C",
+                           default=(0.5, 21.0, 0.7)),
+    # budget
+    "epochs": Option(real(0.0, 1e9), "none", "passes over the corpus", "Budget", True, "N"),
+    "iterations": Option(integer(1, 2**53), "none", "minibatches", "Budget", True, "N", first=True),
+    "time-limit": Option(time_limit, "none",
+                         "wall clock of this process, e.g. 2h30m; auto: what the batch system leaves",
+                         "Budget", True, "TIME", first=True),
+    # corpus
+    "vocab": Option(text, "the corpus's own", "vocabulary, one word a line", "Corpus", metavar="FILE"),
+    "max-vocab": Option(integer(1), "100000", "words of a vocabulary that is built", "Corpus",
+                        metavar="N", first=True),
+    "min-df": Option(share_or_count, "2", "fewest documents of a word: number, or share", "Corpus",
+                     metavar="N"),
+    "max-df": Option(share_or_count, "0.5", "most documents of a word: number, or share", "Corpus",
+                     metavar="N"),
+    "stop-words": Option(text, "english", "words to leave out: english, none or a file", "Corpus",
+                         metavar="LIST", first=True),
+    "token-pattern": Option(text, r"\w\w+", "regular expression of a token", "Corpus",
+                            metavar="REGEX"),
+    "text-field": Option(text, "text", "field of a JSON line that holds the text", "Corpus",
+                         metavar="NAME", default="text"),
+    "on-bad-document": Option(choice("stop", "skip"), "stop", "stop, or skip and count", "Corpus",
+                              metavar="stop|skip", default="stop"),
+    "max-line": Option(size, "64M", "longest line of a text corpus", "Corpus", metavar="SIZE",
+                       default=64 << 20),
+    "max-input": Option(size, "none", "refuse an input that is larger, decompressed", "Corpus",
+                        metavar="SIZE"),
+    "corpus-size": Option(integer(1, 2**53), "it is stored first, and counted",
+                          "read the corpus once, as a stream, while training: documents it has",
+                          "Stream", metavar="D"),
+    "shuffle-buffer": Option(integer(2, 2**31), "10000",
+                             "documents of a stream to draw from; the first ones give held-out "
+                             "documents and, without --vocab, the words", "Stream", metavar="N"),
+    # held-out documents
+    "holdout": Option(share_or_count, "min(1000, 10 %)",
+                      "documents held out: number, or share; 0: none", "Held-out documents",
+                      metavar="N", first=True),
+    "holdout-corpus": Option(text, "none", "hold out this corpus instead", "Held-out documents",
+                             metavar="FILE"),
+    "observed-corpus": Option(text, "none", "observed tokens of a split made by others",
+                              "Held-out documents", metavar="FILE"),
+    "held-out-corpus": Option(text, "none", "held-out tokens of the same documents",
+                              "Held-out documents", metavar="FILE"),
+    "observed": Option(real(0.0, 1.0), "0.8", "share of a held-out document's tokens observed",
+                       "Held-out documents", metavar="SHARE", default=0.8),
+    "eval-every": Option(every, "10s", "between lines of held-out perplexity: iterations, or time",
+                         "Held-out documents", True, "N|TIME", "10s"),
+    "sample-every": Option(integer(1, auto="auto"), "auto",
+                           "iterations between samples (auto: 5, more where scoring is dear)",
+                           "Held-out documents", metavar="auto|N"),
+    "samples": Option(integer(0, 100_000), "200", "posterior samples kept on disk, evenly spread",
+                      "Held-out documents", metavar="N", default=200),
+    # run
+    "out": Option(text, "sgmc-runs/CORPUS-ALGO", "run directory", "Run", True, "DIR", first=True),
+    "resume": Option(text, "auto", "auto, never, or a run to continue", "Run", True, "auto|never|RUN",
+                     "auto"),
+    "checkpoint-every": Option(every, "15m", "between checkpoints: iterations, or time", "Run", True,
+                               "N|TIME", "15m"),
+    "keep": Option(integer(1, 100_000), "3", "checkpoints kept", "Run", True, "N", 3),
+    "stop-signal": Option(choice(*STOP_SIGNALS), "USR1",
+                          "signal that stops too, as TERM and INT do: " + ", ".join(STOP_SIGNALS),
+                          "Run", True, "NAME", "USR1"),
+    "requeue-exit-code": Option(requeue_code, "85", "exit code of a run that was stopped early", "Run",
+                                True, "N", 85),
+    "threads": Option(integer(1, 4096), "what this process may use", "threads to use", "Run", True,
+                      "N", first=True),
+    "max-memory": Option(size, "what this process may use", "refuse a run that needs more", "Run",
+                         True, "SIZE"),
+}  # fmt: skip

@@ -1,0 +1,30 @@
+"""The facts of a corpus that the rules behind the defaults know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Facts(NamedTuple):
+    """The facts of a corpus that defaults of options depend on.
+
+    Attributes
+    ----------
+    documents : int
+        Training documents D.
+    words : int
+        Vocabulary V.
+    tokens : int
+        Training tokens.
+    score_visits : int
+        Token visits of one update of the running score (0 without held-out documents).
+    minibatch_words : callable (size, seed) -> int
+        Distinct words of the first minibatch, which stands for all of them.
+    """
+
+    documents: int
+    words: int
+    tokens: int
+    score_visits: int
+    minibatch_words: Callable[[int, int], int]

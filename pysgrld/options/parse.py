@@ -1,0 +1,159 @@
+"""Parsers of options' values: from text to a plain value, or `UsageError`.
+
+No NumPy here: help must be instant.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from pysgrld.errors import UsageError
+
+#: Below it numbers of single precision, in which topics are, lose their digits or are 0.
+SMALLEST = 2.0**-126
+#: Layers of a deep model, at most.
+MAX_LAYERS = 8
+
+
+def integer(low: int, high: int = 2**31 - 1, /, **words: Any) -> Callable[[str], Any]:
+    """Parse an integer in [low, high], or one of ``words`` (which stands for its value)."""
+
+    def parse(text: str) -> Any:
+        if text in words:
+            return words[text]
+        if not re.fullmatch(r"[+-]?\d{1,18}", text) or not low <= int(text) <= high:
+            other = "".join(f", or {word}" for word in words)
+            raise UsageError(f"'{text}' is not a whole number from {low} to {high}{other}")
+        return int(text)
+
+    return parse
+
+
+def real(low: float, high: float = math.inf) -> Callable[[str], float]:
+    """Parse a finite number strictly between ``low`` and ``high``."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (low < value < high):
+            bound = f"greater than {low:g}" + ("" if high == math.inf else f" and below {high:g}")
+            raise UsageError(f"'{text}' is not a number {bound}")
+        return value
+
+    return parse
+
+
+def reals(low: float, count: int, what: str) -> Callable[[str], tuple[float, ...]]:
+    """Parse exactly ``count`` numbers above ``low``, separated by commas; any number where 0."""
+
+    def parse(text: str) -> tuple[float, ...]:
+        parts = text.split(",")
+        if count and len(parts) != count:
+            raise UsageError(f"'{text}' is not {what}")
+        return tuple(real(low, 1e6)(part) for part in parts)
+
+    return parse
+
+
+def widths(value: str) -> tuple[int, ...]:
+    """Parse the numbers of topics of each layer, the lowest first."""
+    layers = tuple(integer(1, 1 << 18)(part) for part in value.split(","))
+    if len(layers) > MAX_LAYERS:
+        raise UsageError(f"'{value}' has {len(layers)} layers: at most {MAX_LAYERS} are possible")
+    for i, (below, above) in enumerate(itertools.pairwise(layers), 2):
+        if above > below:
+            raise UsageError(
+                f"'{value}': layer {i} has {above} topics to explain the {below} of layer {i - 1}: "
+                "list the widths bottom first, none above the one before"
+            )
+    return layers
+
+
+def choice(*values: str) -> Callable[[str], str]:
+    """Parse one of some words."""
+
+    def parse(text: str) -> str:
+        if text not in values:
+            raise UsageError(f"'{text}' is not one of {', '.join(values)}")
+        return text
+
+    return parse
+
+
+def text(value: str) -> str:
+    """Take a value as it is."""
+    return value
+
+
+def duration(value: str) -> float:
+    """Parse 0.25s, 15m, 2h30m, 1d: seconds."""
+    units = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", value)
+    if not parts or "".join(n + u for n, u in parts) != value:
+        raise UsageError(f"'{value}' is not a duration: write 30s, 15m or 2h30m")
+    seconds = sum(float(n) * units[u] for n, u in parts)
+    if not 0 < seconds < 1e9:
+        raise UsageError(f"'{value}' is not a duration above 0")
+    return seconds
+
+
+def every(value: str) -> int | str:
+    """Parse a number of iterations or a duration; durations stay as typed."""
+    if re.fullmatch(r"\d{1,9}", value) and int(value) > 0:
+        return int(value)
+    if value.isdigit():
+        raise UsageError(f"'{value}' is not a number of iterations of at least 1")
+    duration(value)
+    return value
+
+
+def time_limit(value: str) -> float | str:
+    """Parse a duration, or auto: what the batch system leaves."""
+    return value if value == "auto" else duration(value)
+
+
+def requeue_code(value: str) -> int:
+    """Parse an exit code that has no other meaning."""
+    code: int = integer(1, 255)(value)
+    if code in (2, 64, 65, 66, 70, 73, 74, 75, 76, 78, 86, 87, 130) or code > 127:
+        raise UsageError(f"'{value}' means something else already: take 85, or 99 for Grid Engine")
+    return code
+
+
+def share_or_count(value: str) -> int | float:
+    """Parse a whole number (a count) or a number with a point in (0, 1] (a share)."""
+    if re.fullmatch(r"\d{1,18}", value):
+        return int(value)
+    share = real(0.0, math.inf)(value)
+    if share > 1.0:
+        raise UsageError(f"'{value}' is neither a whole number nor a share in (0, 1]")
+    return share
+
+
+def schedule(value: str) -> tuple[float, float, float]:
+    """Parse A,B,C: the step size A (1 + t/B)^(-C)."""
+    try:
+        a, b, c = (float(part) for part in value.split(","))
+    except ValueError:
+        raise UsageError(f"'{value}' is not A,B,C, three numbers: A*(1 + t/B)^(-C)") from None
+    if not (0 < a <= 1e6 and 0 < b <= 1e12 and 0 <= c <= 1):
+        raise UsageError(f"'{value}': wanted A > 0, B > 0 and 0 <= C <= 1 in A*(1 + t/B)^(-C)")
+    return a, b, c
+
+
+def size(value: str) -> int:
+    """Parse a size in bytes: 500M, 2G, 1.5GiB."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([kKMGT]?)(i?B)?", value)
+    if not match:
+        raise UsageError(f"'{value}' is not a size: write 500M or 2G")
+    power = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}[match[2]]
+    wanted = float(match[1]) * 1024.0**power
+    if not 1.0 <= wanted < 2.0**63:
+        raise UsageError(f"'{value}' is not a size from 1 byte to 8388607T")
+    return int(wanted)

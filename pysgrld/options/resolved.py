@@ -1,0 +1,120 @@
+"""Options resolved to plain values, as everything after the command line has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Literal, Self
+
+#: Numbers A, B, C of a step size A (1 + t/B)^(-C).
+Steps = tuple[float, float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolved:
+    """Values of the options that every family of models has; a family's own class adds its own.
+
+    Fields have the names of options with ``_`` for ``-``; docs/run-directory.md says what is in
+    ``config.json``, and ``sgmc train --help-all`` what each means.
+    """
+
+    algo: str
+    model: str
+    preset: str | None
+    topics: int | None
+    minibatch: int
+    sweeps: int
+    kept_sweeps: int
+    warm_up: int
+    burn_in: int
+    counts: Literal["rao-blackwell", "sampled"]
+    step_size: Steps | None
+    cir_rate: Literal["natural"] | None
+    lazy: Literal["on", "off"]
+    seed: int
+    chain_id: int = 1
+    scale_weight: Steps | None
+    epochs: float | None
+    iterations: int | None
+    time_limit: float | Literal["auto"] | None
+    vocab: str | None
+    max_vocab: int | None
+    min_df: int | float | None
+    max_df: int | float | None
+    stop_words: str | None
+    token_pattern: str | None
+    text_field: str
+    on_bad_document: Literal["stop", "skip"]
+    max_line: int
+    max_input: int | None
+    corpus_size: int | None
+    shuffle_buffer: int | None
+    holdout: int | float | None
+    holdout_corpus: str | None
+    observed_corpus: str | None
+    held_out_corpus: str | None
+    observed: float | None
+    eval_every: int | str
+    sample_every: int
+    samples: int
+    out: str | None
+    resume: str
+    checkpoint_every: int | str
+    keep: int
+    stop_signal: str
+    requeue_exit_code: int
+    threads: int | None
+    max_memory: int | None
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Take the values of this family's options out of values by the names of options.
+
+        Parameters
+        ----------
+        values : mapping
+            As `plain` gives them; an option that is not there has its default, or none;
+            those of other families are ignored.
+        """
+        found: dict[str, Any] = {}
+        for f in fields(cls):
+            value = values.get(option_name(f.name), f.default)
+            found[f.name] = None if value is MISSING else _frozen(value)
+        return cls(**found)
+
+    def plain(self) -> dict[str, Any]:
+        """Give the values by the names of options, as JSON has them: lists for tuples."""
+        return {option_name(f.name): _thawed(getattr(self, f.name)) for f in fields(self)}
+
+    @property
+    def chain(self) -> int:
+        """Number of the chain in random keys, from 0; what is drawn for all chains has that of 0."""
+        return self.chain_id - 1
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Topics of each layer, the lowest first; none where their number is not chosen."""
+        return (self.topics,) if self.topics else ()
+
+    @property
+    def depth(self) -> int:
+        """Layers of topics."""
+        return max(1, len(self.widths))
+
+    @property
+    def lowest_eta(self) -> float:
+        """Prior of the topics over words."""
+        raise TypeError(f"{type(self).__name__} says no prior of words")
+
+
+def option_name(field: str) -> str:
+    """Give the name of the option that a field holds, as it is typed."""
+    return field.replace("_", "-")
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _thawed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

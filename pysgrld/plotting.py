@@ -1,0 +1,55 @@
+"""Drawing, as all pictures share it: matplotlib asked for, colours, axes and PNG files."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from pysgrld.errors import UsageError
+from pysgrld.run.whole import whole_file
+
+#: After Okabe and Ito, whose colours colour-blind readers can tell apart.
+COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#555555")
+
+
+def require_matplotlib(
+    what: str = "pictures need", otherwise: str = ", or --no-pictures for the CSV files alone"
+) -> None:
+    """Refuse to compute for hours what cannot be drawn in the end.
+
+    Parameters
+    ----------
+    what : str
+        Who needs it: the beginning of the message.
+    otherwise : str
+        What else the person may do: its end.
+
+    Raises
+    ------
+    UsageError
+        If matplotlib is not installed.
+    """
+    if find_spec("matplotlib") is None:
+        raise UsageError(f"{what} matplotlib: pip install 'pysgrld[plot]'{otherwise}")
+
+
+def new_figure(width: float, height: float) -> Any:
+    """Make a figure of matplotlib, in inches, that belongs to no window."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def show_grid(axes: Any) -> None:
+    """Draw a light grid behind the data, and no frame above or to the right of it."""
+    axes.grid(color="#e6e6e6", lw=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def write_png(path: Path, figure: Any, dpi: int = 110) -> Path:
+    """Write a figure as a PNG file; the same figure gives the same bytes."""
+    with whole_file(path) as file:
+        figure.savefig(file, format="png", dpi=dpi, metadata={"Software": None})
+    return path

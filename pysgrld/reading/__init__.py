@@ -1,0 +1,1 @@
+"""A run, opened for reading: everything that is said of it."""

@@ -1,0 +1,46 @@
+"""Finding the run that a person means, and opening it for reading."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from pysgrld.errors import MissingInputError
+from pysgrld.reading.results import Results
+from pysgrld.run import chains_of, latest_run
+from pysgrld.run.choose import ROOT
+from pysgrld.run.create import is_run
+
+
+def find_folder(name: str | None, root: Path = ROOT, *, chains: bool = False) -> Path:
+    """Find the folder of the run that a person means: a folder, a name under ``root``, or the latest.
+
+    Of a folder of chains it is that of the first one, unless ``chains`` are wanted: then it is the
+    folder of them all.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such run.
+    """
+    if name is None:
+        path = latest_run(root)
+        return path if chains or is_run(path) else chains_of(path)[0]
+    for path in (Path(name), root / name):
+        with contextlib.suppress(OSError, ValueError):
+            if is_run(path):
+                return path
+            if several := chains_of(path):
+                return path if chains else several[0]
+    raise MissingInputError(f"{name}: is not a run (it has no config.json); check the path")
+
+
+def open_run(name: str | Path | None, threads: int) -> Results:
+    """Open the run that a person means, as `find_folder` does.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such run, or it cannot be read.
+    """
+    return Results(find_folder(None if name is None else str(name)), threads)

@@ -1,0 +1,131 @@
+"""A run's scores on held-out documents: its own running average, or its kept samples on others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from pysgrld.corpus.listener import Listener
+from pysgrld.draws import at_words
+from pysgrld.errors import CheckpointError, UsageError
+from pysgrld.evaluate import HeldOut, Scorer, pair
+from pysgrld.reading.results import Results
+from pysgrld.reading.values import Evaluation
+from pysgrld.types import Key
+
+
+def held_out_of(
+    results: Results,
+    path: str,
+    observed: float | None,
+    seed: int,
+    scratch: Path,
+    listener: Listener,
+) -> HeldOut:
+    """Read other documents over the run's words; split them by seed, or not, as the run scores them."""
+    corpus = results.read(path, scratch / "corpus", listener)
+    found = results.divide(corpus.take(np.arange(corpus.documents)), observed, seed)
+    return found._replace(doc_ids=np.arange(len(found.held_out)))
+
+
+def held_out_pair(
+    results: Results, observed: str, held_out: str, scratch: Path, listener: Listener
+) -> HeldOut:
+    """Read other documents over the run's words, in two parts that others have split.
+
+    Raises
+    ------
+    UsageError
+        If the run scores documents whole.
+    """
+    if results.score.whole:
+        raise UsageError(
+            f"{results.path}: {results.fitted.kind} scores documents whole: give them with --corpus FILE"
+        )
+    parts = []
+    for name, path in (("observed", observed), ("held-out", held_out)):
+        corpus = results.read(path, scratch / name, listener)
+        parts.append(corpus.take(np.arange(corpus.documents)))
+    found = pair(*parts)
+    return found._replace(doc_ids=np.arange(len(found.observed)))
+
+
+def score_own(results: Results) -> Evaluation:
+    """Give the run's running average on its own held-out documents."""
+    held_out, arrays = results.held_out(), results.checkpoint.arrays
+    scorer = results.fitted.scorer(held_out)
+    prefix = scorer.prefix
+    kept = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+    if kept:
+        try:
+            scorer.restore(kept)
+        except CheckpointError as error:
+            raise CheckpointError(
+                f"{results.path / 'holdout'}: not the documents of the checkpoint's average "
+                f"({error}); restore the folder"
+            ) from None
+    split_by_others = results.options.observed_corpus is not None
+    observed = None if split_by_others else results.options.observed
+    return _scores(results, scorer, observed, results.seed)
+
+
+def score(
+    results: Results,
+    held_out: HeldOut,
+    observed: float | None,
+    seed: int,
+    tell: Callable[[int], None] = lambda done: None,
+) -> Evaluation:
+    """Score the kept samples on other documents.
+
+    Parameters
+    ----------
+    results : Results
+    held_out : HeldOut
+    observed : float or None
+        Share of tokens that is observed; None where others made the split.
+    seed : int
+        Seed of the split, and of the documents' chains.
+    tell : callable, optional
+        Told how many samples are done.
+
+    Raises
+    ------
+    UsageError
+        If there is nothing to score.
+    """
+    if len(held_out.held_out) == 0:
+        parts = "" if results.score.whole else " in both its parts"
+        raise UsageError(f"no document has known words{parts}: nothing to score")
+    scorer = results.fitted.scorer(held_out)
+    for n, (step, sample) in enumerate(results.each_sample(), 1):
+        draw = results.fitted.draw_of(sample, scorer.words)
+        scorer.update(Key(seed, results.chain, step), draw)
+        tell(n)
+    return _scores(results, scorer, observed, seed)
+
+
+def _scores(results: Results, scorer: Scorer, observed: float | None, seed: int) -> Evaluation:
+    step = results.checkpoint.step
+    some = at_words(results.current, scorer.words)
+    point = scorer.point(Key(seed, results.chain, step), some)
+    counts = results.word_counts()
+    parts, kind = scorer.held_out, results.score
+    if observed is None and not kind.whole:
+        observed = parts.observed.tokens / (parts.observed.tokens + scorer.tokens)
+    return Evaluation(
+        kind=kind,
+        average=scorer.average() if scorer.samples else point,
+        point=point,
+        unigram=None if counts is None else scorer.unigram(counts),
+        documents=len(parts.held_out),
+        held_out_tokens=scorer.tokens,
+        dropped=parts.dropped,
+        samples=scorer.samples,
+        observed_fraction=observed,
+        seed=seed,
+        iteration=step,
+        others=scorer.figures(),
+    )

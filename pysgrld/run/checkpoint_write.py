@@ -1,0 +1,175 @@
+"""Writing checkpoints: one rename commits, and what was committed is never modified.
+
+The state is written and flushed in a temporary folder, then the manifest, then the folder, which
+is renamed to its final name; then the parent folder is flushed. Only then is the checkpoint
+spoken of, and only then are older ones deleted, oldest first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pysgrld.errors import NumericalError
+from pysgrld.run import jsonio
+from pysgrld.run.checkpoint_read import CORRUPT, checkpoint_folders, read_checkpoint
+from pysgrld.run.files import (
+    REPLACED,
+    fail_point,
+    folder_step,
+    fsync_folder,
+    remove_folder,
+    rename,
+    step_name,
+    temporary_name,
+    write_new,
+)
+from pysgrld.run.identity import Identity
+from pysgrld.run.invariants import violation
+from pysgrld.run.manifest import FORMAT, MANIFEST, SCHEMA, STATE, read_manifest, release, seal
+from pysgrld.run.tensors import Array, DamagedError, describe, encode
+from pysgrld.run.whole import replace_file
+from pysgrld.types import Invariant
+
+logger = logging.getLogger(__name__)
+
+#: Parts of a manifest that two checkpoints of the same moment share.
+_SAME = ("files", "tensors", "append", "samples", "identity")
+
+
+def commit(
+    run: Path,
+    step: int,
+    arrays: Mapping[str, Array],
+    meta: Mapping[str, Any],
+    own: Identity,
+    tables: Callable[[], dict[str, Any]],
+    invariants: Mapping[str, Invariant],
+) -> Path:
+    """Write a checkpoint and return its folder, durable when this returns.
+
+    Parameters
+    ----------
+    run : Path
+    step : int
+        Iterations done.
+    arrays, meta
+        What the next step needs.
+    own : Identity
+        Of the run's configuration.
+    tables : callable () -> dict
+        The append table (``append``, ``samples``), called when the state is on disk; it makes the
+        files it describes durable.
+    invariants : mapping
+        What holds of the arrays beside that every float is finite, by pattern of names.
+
+    Raises
+    ------
+    OSError
+        If any system call failed; nothing of the new checkpoint is left.
+    NumericalError
+        If an array holds what no state can hold; nothing was written.
+    ValueError
+        If `arrays` or `meta` cannot be stored at all.
+    """
+    for name, array in arrays.items():
+        if problem := violation(name, array, invariants, finite=True):
+            raise NumericalError(f"step {step}: {problem}")
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "min_reader": 1,
+        "sgmc": release(),
+        "written": jsonio.now(),
+        "step": step,
+        "identity": own.digest,
+        "config": own.fields,
+        "tensors": describe(arrays),
+        "meta": dict(meta),
+        "files": {},
+        "append": {},
+        "samples": {},
+    }
+    seal(manifest)  # what cannot be stored is refused before anything is written
+    final = run / "checkpoints" / step_name(step)
+    temporary = final.with_name(temporary_name(final.name))
+    fail_point("checkpoint.mkdir")
+    temporary.mkdir()
+    try:
+        written = write_new(temporary / STATE, encode(arrays), "state")
+        manifest["files"] = {STATE: written._asdict()}
+        manifest.update(tables())
+        write_new(temporary / MANIFEST, [seal(manifest)], "manifest")
+        fsync_folder(temporary, "checkpoint")
+        if final.is_symlink() or final.exists():
+            _replace(final, temporary, manifest, own, invariants)
+        else:
+            rename(temporary, final, "commit")
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    # A hint for people and shell scripts: no reader here believes it, so it may fail.
+    with contextlib.suppress(OSError):
+        replace_file(final.parent / "latest", [f"{final.name}\n".encode()], "hint")
+    return final
+
+
+def _replace(
+    final: Path,
+    temporary: Path,
+    manifest: dict[str, Any],
+    own: Identity,
+    invariants: Mapping[str, Invariant],
+) -> None:
+    """Commit a checkpoint where another one of its step lies already.
+
+    The same state is left as it is. Another one (more was written to the metrics since, or the
+    old one is damaged) is moved aside first, to a name that readers know.
+    """
+    whole = True
+    try:
+        old = read_manifest(final)
+        read_checkpoint(final, own, invariants)
+    except DamagedError as error:
+        logger.warning("%s", error)
+        whole = False
+    else:
+        if all(old[name] == manifest[name] for name in _SAME):
+            fsync_folder(final.parent, "commit")
+            shutil.rmtree(temporary, ignore_errors=True)
+            return
+    aside = final.with_name(f"{REPLACED if whole else CORRUPT}{final.name}-{secrets.token_hex(4)}")
+    rename(final, aside, "replace")
+    rename(temporary, final, "commit")
+    if whole:
+        remove_folder(aside, "replace")
+
+
+def restore_replaced(run: Path) -> None:
+    """Finish or undo a replacement that a kill has interrupted; the caller holds the lock."""
+    folder = run / "checkpoints"
+    for aside in sorted(folder.glob(f"{REPLACED}*")):
+        step = folder_step(aside.name)
+        if step is None or (folder / step_name(step)).exists():
+            remove_folder(aside, "replace")
+        else:
+            rename(aside, folder / step_name(step), "replace")
+
+
+def retain(run: Path, keep: int, newest: Path) -> None:
+    """Delete all but the newest `keep` checkpoints, never the one just written.
+
+    What cannot be deleted is reported and left: the checkpoint just written is good.
+    """
+    for _step, folder in reversed(checkpoint_folders(run)[max(keep, 1) :]):
+        if folder == newest:
+            continue
+        try:
+            remove_folder(folder, "retention")
+        except OSError as error:
+            logger.warning("%s: cannot be deleted: %s", folder, error.strerror or error)

@@ -1,0 +1,152 @@
+"""Gamma shapes r of a top layer: r_k ~ Gamma(gamma0 / K, 1/c0), seen through tables and rates.
+
+Given X_k tables and the sum Q of the documents' q, r_k is Gamma(gamma0/K + X_k, 1/(c0 + Q)) (Zhou,
+Cong and Chen 2016). Minibatch samplers take a preconditioned Langevin step towards that, whatever
+moves the topics (Cong et al. 2017, eq. 17 and 19); full-batch Gibbs draws it, and gamma0 and c0 too.
+
+Arrays: ``r`` (Kp,) float64; ``m`` (1,) and ``updates`` (1,), the running scale of Q; ``gamma0``, ``c0``
+(1,). A block's ``prior`` is gamma0, its ``hyper`` (c0, e1, f1, e2, f2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from pysgrld.core import core, padded
+from pysgrld.restore import picked
+from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.running import no_estimate, update
+from pysgrld.samplers.state import State
+from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Int64s, Key
+
+#: No shape is smaller: the square root of its noise must not vanish for good.
+LEAST = 1e-30
+
+
+class Shapes(State):
+    """Shapes that move by Langevin steps."""
+
+    names = ("r", "m", "updates", "gamma0", "c0")
+    r: Doubles
+    m: Doubles
+    updates: Int64s
+    gamma0: Doubles
+    c0: Doubles
+
+    @classmethod
+    def start(cls, key: Key, block: Block, threads: int) -> State:
+        """Start every r_k at 1/K; nothing is drawn."""
+        del key
+        k = block.shape[1]
+        r = np.zeros(padded(k))
+        r[:k] = 1.0 / k
+        m, updates = no_estimate(1)
+        gamma0, c0 = np.array([block.prior]), np.array([block.hyper[0]])
+        return WarmShapes(cls, block, threads, r=r, m=m, updates=updates, gamma0=gamma0, c0=c0)
+
+    @classmethod
+    def restored(
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
+    ) -> State:
+        """Make the state of a checkpoint's arrays, which were of the warm-up unless ``settled``."""
+        own = picked(arrays, cls.names, f"{block.name}.")
+        return cls(block, threads, **own) if settled else WarmShapes(cls, block, threads, **own)
+
+    def rows(self, words: Int32s | None = None) -> Floats:
+        """Give r itself, (Kp,) float32."""
+        del words
+        return np.where(self.r > 0, np.maximum(self.r, LEAST), 0.0).astype(np.float32)
+
+    def step(self, key: Key, evidence: Counts, h: float) -> None:
+        """Make a Langevin step of the shapes.
+
+        r <- |r + (h/M) (gamma0/K + X - r (c0 + Q)) + sqrt(2 h r / M) z|, M the running mean of Q.
+        """
+        self._move(evidence, h, _normals(key, self.block))
+
+    def _move(self, found: Counts, h: float, z: Doubles) -> None:
+        k = self.block.shape[1]
+        r, q = self.r[:k], found.rate
+        x = found.counts[0, :k] * found.factor
+        pace = h / update(self.m, self.updates, np.array([q]), self.block.weight)[0]
+        drift = self.gamma0[0] / k + x - r * (self.c0[0] + q)
+        self.r[:k] = np.maximum(np.abs(r + pace * drift + np.sqrt(2.0 * pace * r) * z), LEAST)
+
+    def summary(self) -> Doubles:
+        """Give r itself, (K,)."""
+        return self.r[: self.block.shape[1]]
+
+
+class WarmShapes(Shapes):
+    """Shapes in the noise-free warm-up.
+
+    Parameters
+    ----------
+    then : type
+        What they become when it is over.
+    """
+
+    def __init__(self, then: type[Shapes], block: Block, threads: int, **arrays: Array) -> None:
+        super().__init__(block, threads, **arrays)
+        self._then = then
+
+    def step(self, key: Key, evidence: Counts, h: float) -> None:
+        """Make a noise-free step of the shapes: r <- |r + (h/M) (gamma0/K + X - r (c0 + Q))|."""
+        del key
+        self._move(evidence, h, np.zeros(self.block.shape[1]))
+
+    def settle(self) -> State:
+        """Give the state of the sampler itself."""
+        return self._then(self.block, self.threads, **self.arrays())
+
+
+class ConjugateShapes(Shapes):
+    """Shapes that are drawn from their conditional law given the whole corpus."""
+
+    def step(self, key: Key, evidence: Counts, h: float) -> None:
+        """Draw c0, gamma0 and r, in this order; ``h`` plays no part."""
+        del h
+        k = self.block.shape[1]
+        _, e1, f1, e2, f2 = self.block.hyper
+        r, q, gamma0, c0 = self.r, evidence.rate, self.gamma0, self.c0
+        x = np.round(evidence.counts[0, :k] * evidence.factor).astype(np.int64)
+        c0[:] = self._gammas(key, 0, e2 + gamma0) / (f2 + r[:k].sum())
+        seats = core.tables(
+            n=x, shape=np.full(k, gamma0[0] / k), **key.address(), purpose=core.Purpose.shape_gibbs
+        )
+        rate = f1 + np.log1p(q / c0[0])
+        gamma0[:] = self._gammas(key, 1, np.array([e1 + seats.sum()])) / rate
+        r[:k] = np.maximum(self._gammas(key, 2, gamma0[0] / k + x) / (c0[0] + q), LEAST)
+
+    def _gammas(self, key: Key, which: int, shape: Doubles) -> Doubles:
+        """Draw Gamma(shape, 1): a CIR transition of infinite length, on logarithms."""
+        log_g = np.zeros((1, len(shape)))
+        core.simplex_scir_log(
+            log_g=log_g,
+            shape=shape.astype(np.float64)[None, :],
+            h=math.inf,
+            **key.address(),
+            stream=self.block.stream + which + 1,
+            threads=1,
+        )
+        g: Doubles = np.exp(log_g[0])
+        return g
+
+
+def _normals(key: Key, block: Block) -> Doubles:
+    """Draw N(0, 1) for each shape by Box and Muller, (K,)."""
+    k = block.shape[1]
+    at = np.arange(2 * k, dtype=np.int64)
+    u = core.uniforms(
+        np.full(2 * k, block.stream, np.int64),
+        at,
+        key.seed,
+        key.chain,
+        core.Purpose.shape_noise,
+        key.step,
+    )
+    z: Doubles = np.sqrt(-2.0 * np.log(u[:k])) * np.cos(2.0 * np.pi * u[k:])
+    return z

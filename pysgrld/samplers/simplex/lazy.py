@@ -1,0 +1,184 @@
+"""Lazy rows: a word's row is brought up to date only when the word is next read.
+
+CIR transitions of constant shape compose exactly, and a word that is absent from a minibatch has
+shape eta in every topic: all the steps that it missed are one step of their total length, drawn
+when the word is next seen. An iteration costs what its words cost, whatever the vocabulary. The
+mean of the transition, which the noise-free warm-up moves by, composes too.
+
+To the arrays of rows come ``last`` (V,) float64, the running time up to which each row is current, and
+``now`` (1,) float64, the running time: the sum of all step lengths. ``sums`` becomes the conditional
+mean of s_k given the values last drawn: every row relaxes alike, so over a step
+
+    E[s_k] <- E[s_k] e^-h + V eta (1 - e^-h)
+
+and a row that is drawn adds its new value minus its expected one. This is the one approximation:
+the relative error of s_k, common to all words of a topic, is about 1/sqrt(s_k). It is kept small
+and forgotten: while some topic is below `DENSE`, all rows are stepped, and every `RENEW` iterations
+all rows are brought up to date, after which ``sums`` are the sums.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pysgrld.core import core
+from pysgrld.errors import CheckpointError
+from pysgrld.restore import picked
+from pysgrld.samplers.precision import DENSE
+from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.simplex.rows import Rows, drawn
+from pysgrld.samplers.state import State
+from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
+
+#: Iterations after which no row is left behind: rounding and missed noise of the sums start anew.
+RENEW = 1000
+
+
+class LazyRows(Rows):
+    """Rows that may wait; samplers differ in the kernels of `_step_all` and `_step_some`."""
+
+    names = ("g", "sums", "last", "now")
+    last: Doubles
+    now: Doubles
+
+    @classmethod
+    def start(cls, key: Key, block: Block, threads: int) -> State:
+        """Draw rows that are all current, and may wait from here on."""
+        times = {"last": np.zeros(block.shape[0]), "now": np.zeros(1)}
+        return LazyWarmUp(cls, block, threads, **drawn(key, block, threads), **times)
+
+    @classmethod
+    def restored(
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
+    ) -> State:
+        """Make the state of a checkpoint's arrays, which were of the warm-up unless ``settled``."""
+        own = picked(arrays, cls.names, f"{block.name}.")
+        return cls(block, threads, **own) if settled else LazyWarmUp(cls, block, threads, **own)
+
+    @abstractmethod
+    def _step_all(self, **arguments: Any) -> None:
+        """Step all rows alike."""
+
+    @abstractmethod
+    def _step_some(self, **arguments: Any) -> None:
+        """Step some rows, each by a length of its own."""
+
+    def step(self, key: Key, evidence: Counts, h: float) -> None:
+        """Step the rows of the minibatch, which must be current; the others are left behind.
+
+        All rows are stepped while a topic is small, which `catch_up` has prepared.
+        """
+        v, k = self.block.shape
+        if self._some_small() and (self.last == self.now).all():
+            self._step_all(**self.arguments(key, evidence), h=h)
+            self.now += h
+            self.last[:] = self.now
+            return
+        eta = float(np.float32(self.block.prior))  # as the kernel knows it
+        self.sums[:k] += (v * eta - self.sums[:k]) * -np.expm1(-h)
+        self._step_some(
+            **self.arguments(key, evidence),
+            lengths=np.full(len(evidence.rows), h),
+            packed=False,
+            purpose=core.Purpose.scir_pass,
+        )
+        self.now += h
+        self.last[evidence.rows] = self.now
+
+    def catch_up(self, key: Key, words: Int32s) -> None:
+        """Bring the rows of ``words`` up to date, and all rows where it is time to."""
+        if key.step % RENEW == 0 or self._some_small():
+            words = self._waiting()
+        self._bring(key, words, self.g, self.sums, core.Purpose.catch_up_pass, packed=False)
+        self.last[words] = self.now
+
+    def look(self, key: Key, words: Int32s | None = None) -> Floats:
+        """Give phi of these words as of now; the state stays as it is."""
+        g, sums = self.current(key, words)
+        k = self.block.shape[1]
+        return core.simplex_phi(g=g, sums=sums, topics=k, rows=None, threads=self.threads)
+
+    def current(self, key: Key, words: Int32s | None = None) -> tuple[Floats, Doubles]:
+        """Copy the rows of these words, (R, Kp), of all where None, and the sums, up to date.
+
+        The draws have a purpose of their own. The sums are corrected by what was drawn, so those of a
+        copy of all rows are its sums.
+        """
+        if words is None:
+            words = np.arange(len(self.g), dtype=np.int32)
+        g, sums = self.g[words], self.sums.copy()
+        self._bring(key, words, g, sums, core.Purpose.look_pass, packed=True)
+        return g, sums
+
+    def waited(self) -> Doubles:
+        """Give the time for which each row has waited to be stepped, (V,)."""
+        return self.now - self.last
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Copy the arrays of a checkpoint into the state's own.
+
+        Raises
+        ------
+        CheckpointError
+            If one is missing, of another type or shape, or a row is ahead of its time.
+        """
+        super().restore(arrays)
+        if not (self.last <= self.now).all():
+            name = f"{self.block.name}.last"
+            raise CheckpointError(f"array '{name}' of the checkpoint is ahead of its time")
+
+    def _waiting(self) -> Int32s:
+        return np.flatnonzero(self.last < self.now).astype(np.int32)
+
+    def _some_small(self) -> bool:
+        return bool(self.sums[: self.block.shape[1]].min() < DENSE)
+
+    def _bring(
+        self,
+        key: Key,
+        words: Int32s,
+        g: Floats,
+        sums: Doubles,
+        purpose: core.Purpose,
+        *,
+        packed: bool,
+    ) -> None:
+        """Step rows that have no counts by the time that they have waited; correct the sums."""
+        nothing = Counts(words, np.zeros((0, 0), np.int64), 0.0)
+        self._step_some(
+            **self.arguments(key, nothing)
+            | {"g": g, "sums": sums, "counts": None, "purpose": purpose, "packed": packed},
+            lengths=self.now - self.last[words],
+        )
+
+
+class LazyWarmUp(LazyRows):
+    """Lazy rows in the noise-free warm-up, which move by the mean of the CIR transition.
+
+    Parameters
+    ----------
+    then : type
+        What they become when it is over.
+    """
+
+    def __init__(self, then: type[LazyRows], block: Block, threads: int, **arrays: Array) -> None:
+        super().__init__(block, threads, **arrays)
+        self._then = then
+
+    def _step_all(self, **arguments: Any) -> None:
+        core.simplex_relax(**arguments)
+
+    def _step_some(self, **arguments: Any) -> None:
+        core.simplex_relax_rows(**arguments)
+
+    def settle(self) -> State:
+        """Give the state of the sampler itself; no row takes noise-free steps along into sampling."""
+        words = self._waiting()
+        anything = Key(0, 0, 0)  # nothing is random
+        self._bring(anything, words, self.g, self.sums, core.Purpose.catch_up_pass, packed=False)
+        self.last[words] = self.now
+        return self._then(self.block, self.threads, **self.arrays())

@@ -1,0 +1,155 @@
+"""Topics as logarithms of unnormalised rows: the form in which no cell is too small.
+
+``log_g`` (V, K) float64. A Gamma(0.01) variate is below the smallest float32 with probability 0.36. For
+training that is harmless down to eta = 0.01: a cell flushed to zero and the same cell kept exactly have
+the same next state up to events of probability below 1e-38. Below that, samplers that explore the sparse
+tail keep logarithms. This rule is stated here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+import numpy as np
+
+from pysgrld.core import core, padded
+from pysgrld.restore import picked
+from pysgrld.samplers.precision import FLOAT_ETA
+from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.simplex.rows import Rows, drawn
+from pysgrld.samplers.state import State
+from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
+
+
+def log_sums(log_g: Doubles) -> Doubles:
+    """Give the logarithms of the sums of exp(log_g) over rows, (K,)."""
+    top = log_g.max(axis=0)
+    return np.asarray(top + np.log(np.exp(log_g - top).sum(axis=0)))
+
+
+def shapes(found: Counts, block: Block) -> Doubles:
+    """Give a_kw = eta + N_kw as a dense matrix, (V, K)."""
+    v, k = block.shape
+    a = np.full((v, k), block.prior)
+    a[found.rows] += found.counts[:, :k] * found.factor
+    return a
+
+
+def transition(
+    key: Key,
+    log_g: Doubles,
+    shape: Doubles,
+    *,
+    stream: int,
+    h: float,
+    threads: int,
+    kappa: Doubles | None = None,
+) -> None:
+    """Make one CIR transition of logarithms, in place, exact for every length, infinity too.
+
+    Kernel: cpp/kernels/simplex_scir_log.cpp (Baker et al. 2018, section 2.3).
+
+    Parameters
+    ----------
+    key : Key
+    log_g : (V, K) float64
+    shape : (V, K) float64
+        Shape of each cell's stationary gamma law, > 0.
+    stream : int
+        Separates this block's randomness from that of others.
+    h : float
+        Length, > 0.
+    threads : int
+    kappa : (K,) float64, optional
+        Rate of the process of each topic; 1 where None.
+    """
+    core.simplex_scir_log(
+        log_g=log_g, shape=shape, h=h, kappa=kappa, **key.address(), stream=stream, threads=threads
+    )
+
+
+class LogRows(State):
+    """Logarithms of unnormalised rows in double precision; samplers differ in `step`."""
+
+    names = ("log_g",)
+    log_g: Doubles
+
+    @classmethod
+    def start(cls, key: Key, block: Block, threads: int) -> State:
+        """Start at the logarithms of the rows that single precision starts at."""
+        g = drawn(key, block, threads)["g"][:, : block.shape[1]]
+        log_g = np.log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
+        return LogWarmUp(cls, block, threads, log_g=log_g)
+
+    @classmethod
+    def restored(
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
+    ) -> State:
+        """Make the state of a checkpoint's arrays, which were such a state's if ``settled``."""
+        own = picked(arrays, cls.names, f"{block.name}.")
+        return cls(block, threads, **own) if settled else LogWarmUp(cls, block, threads, **own)
+
+    @classmethod
+    def settled(cls, warm: LogRows) -> Self:
+        """Go on with the logarithms as they are when the warm-up is over."""
+        return cls(warm.block, warm.threads, **warm.arrays())
+
+    def rows(self, words: Int32s | None = None) -> Floats:
+        """Give phi of these words, floored so that no token lacks a topic."""
+        k = self.block.shape[1]
+        sums = log_sums(self.log_g)
+        chosen = self.log_g if words is None else self.log_g[words]
+        phi = core.zeros(len(chosen), padded(k), "float32")
+        phi[:, :k] = np.maximum(np.exp(chosen - sums), core.PHI_FLOOR)
+        return phi
+
+    def summary(self) -> Doubles:
+        """Give the largest logarithm of each topic, (K,)."""
+        return np.asarray(self.log_g.max(axis=0))
+
+
+class LogWarmUp(LogRows):
+    """Logarithms in the noise-free warm-up, which move by the mean of the CIR transition.
+
+    Parameters
+    ----------
+    then : type
+        What they become when it is over.
+    """
+
+    def __init__(self, then: type[LogRows], block: Block, threads: int, **arrays: Array) -> None:
+        super().__init__(block, threads, **arrays)
+        self._then = then
+
+    def step(self, key: Key, evidence: Counts, h: float) -> None:
+        """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h)."""
+        del key
+        towards = np.log(shapes(evidence, self.block)) + np.log(-np.expm1(-h))
+        self.log_g = np.logaddexp(self.log_g - h, towards)
+
+    def settle(self) -> State:
+        """Give the state of the sampler itself."""
+        return self._then.settled(self)
+
+
+class RowsOrLogs(Rows):
+    """Rows, or logarithms of them where eta is too small for single precision."""
+
+    logs: ClassVar[type[LogRows]]
+
+    @classmethod
+    def start(cls, key: Key, block: Block, threads: int) -> State:
+        """Start in the form that the block's eta needs."""
+        if block.prior < FLOAT_ETA:
+            return cls.logs.start(key, block, threads)
+        return super().start(key, block, threads)
+
+    @classmethod
+    def restored(
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
+    ) -> State:
+        """Make the state of a checkpoint's arrays, in the form that the block's eta needs."""
+        if block.prior < FLOAT_ETA:
+            return cls.logs.restored(block, arrays, threads, settled=settled)
+        return super().restored(block, arrays, threads, settled=settled)

@@ -1,0 +1,149 @@
+"""Topics as unnormalised rows, the form that nearly all simplex samplers work on, and their warm-up.
+
+``g`` (V, Kp) float32, phi_kw = g_kw / s_k; ``sums`` (Kp,) float64, the s_k.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from pysgrld.core import core, padded
+from pysgrld.restore import picked
+from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.state import State
+from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
+
+
+def totals(found: Counts, block: Block) -> Doubles:
+    """Sum N_kw over words: N_k, (K,), an exact sum of integers times the factor."""
+    counts: Doubles = found.counts.sum(axis=0)[: block.shape[1]] * found.factor
+    return counts
+
+
+def drawn(key: Key, block: Block, threads: int) -> dict[str, Array]:
+    """Draw the arrays of rows: Gamma(1) times their expected scale, tokens / (K V), or 1 if unknown."""
+    v, k = block.shape
+    arrays: dict[str, Array] = {
+        "g": core.zeros(v, padded(k), "float32"),
+        "sums": np.zeros(padded(k)),
+    }
+    core.simplex_start(
+        **arrays,
+        topics=k,
+        scale=max(block.prior, block.mass / (v * k)) if block.mass else 1.0,
+        seed=key.seed,
+        chain=key.chain,
+        stream=block.stream,
+        work=core.Workspace(),
+        threads=threads,
+    )
+    return arrays
+
+
+class FromRows(State):
+    """A state that sampling goes on from after a warm-up of rows."""
+
+    @classmethod
+    def start(cls, key: Key, block: Block, threads: int) -> State:
+        """Draw rows, which become such a state when the warm-up is over."""
+        return WarmUp(cls, block, threads, **drawn(key, block, threads))
+
+    @classmethod
+    def restored(
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
+    ) -> State:
+        """Make the state of a checkpoint's arrays, which were such a state's if ``settled``."""
+        if settled:
+            return cls(block, threads, **picked(arrays, cls.names, f"{block.name}."))
+        return WarmUp(cls, block, threads, **picked(arrays, WarmUp.names, f"{block.name}."))
+
+    @classmethod
+    @abstractmethod
+    def settled(cls, warm: Rows) -> Self:
+        """Make such a state of the rows that a warm-up has led to, and take them over."""
+
+
+class Rows(FromRows):
+    """Unnormalised rows in single precision; samplers differ in `step`."""
+
+    names: ClassVar[tuple[str, ...]] = ("g", "sums")
+    g: Floats
+    sums: Doubles
+
+    def __init__(self, block: Block, threads: int, **arrays: Array) -> None:
+        super().__init__(block, threads, **arrays)
+        self.work = core.Workspace()
+
+    @classmethod
+    def settled(cls, warm: Rows) -> Self:
+        """Go on with the rows as they are."""
+        return cls(warm.block, warm.threads, **warm.arrays())
+
+    def arguments(self, key: Key, found: Counts) -> dict[str, Any]:
+        """Give the arguments that all kernels have that step all rows."""
+        return {
+            "g": self.g,
+            "sums": self.sums,
+            "topics": self.block.shape[1],
+            "eta": self.block.prior,
+            "rows": found.rows,
+            "counts": found.counts,
+            "factor": found.factor,
+            "work": self.work,
+            "threads": self.threads,
+            **key.address_of(self.block),
+        }
+
+    def rows(self, words: Int32s | None = None) -> Floats:
+        """Give phi of these words, floored so that no token lacks a topic."""
+        return core.simplex_phi(
+            g=self.g, sums=self.sums, topics=self.block.shape[1], rows=words, threads=self.threads
+        )
+
+    def add_to(self, total: Doubles) -> None:
+        """Add phi of all words to ``total``, (V, Kp)."""
+        core.simplex_add_phi(
+            total=total,
+            g=self.g,
+            sums=self.sums,
+            topics=self.block.shape[1],
+            eta=self.block.prior,
+            lengths=self.waited(),
+            threads=self.threads,
+        )
+
+    def waited(self) -> Doubles | None:
+        """Give the time for which each row has waited to be stepped, (V,); None where none waits."""
+        return None
+
+    def summary(self) -> Doubles:
+        """Give the sums of the topics, (K,)."""
+        return self.sums[: self.block.shape[1]]
+
+
+class WarmUp(Rows):
+    """Rows in the noise-free warm-up, which move by the mean of the CIR transition.
+
+    Kernel: simplex_relax in cpp/kernels/simplex_common.cpp.
+
+    Parameters
+    ----------
+    then : type
+        What they become when it is over.
+    """
+
+    def __init__(self, then: type[FromRows], block: Block, threads: int, **arrays: Array) -> None:
+        super().__init__(block, threads, **arrays)
+        self._then = then
+
+    def step(self, key: Key, evidence: Counts, h: float) -> None:
+        """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h)."""
+        core.simplex_relax(**self.arguments(key, evidence), h=h)
+
+    def settle(self) -> State:
+        """Give the state of the sampler itself."""
+        return self._then.settled(self)

@@ -1,0 +1,32 @@
+"""SGRLD: stochastic-gradient Riemannian Langevin (Patterson and Teh 2013, eq. 10, epsilon = 2h).
+
+Kernel: cpp/kernels/simplex_sgrld.cpp. Reflection keeps every g away from zero, so float32 rows
+serve at any eta.
+"""
+
+from __future__ import annotations
+
+from pysgrld.core import core
+from pysgrld.options.resolved import Steps
+from pysgrld.samplers.protocol import Counts, StepFacts
+from pysgrld.samplers.simplex.rows import Rows
+from pysgrld.types import Doubles, Key
+
+
+def default_step(facts: StepFacts) -> Steps:
+    """Give a small constant step after a warm-up; without one, a step that decays as the paper's."""
+    return (0.002, 1.0, 0.0) if facts.warm_up > 0 else (0.01, 1000.0, 0.6)
+
+
+class Langevin(Rows):
+    """Rows that move by reflected Langevin steps."""
+
+    def step(self, key: Key, evidence: Counts, h: float) -> None:
+        """Make the step g <- |g + h (eta + N - g (1 + N_k/s_k)) + sqrt(2 h g) z| of the old state."""
+        core.simplex_sgrld(**self.arguments(key, evidence), h=h)
+
+    def contraction(self, tokens: Doubles, h: float) -> Doubles:
+        """Give h (V eta + N_k) / s_k, (K,): the share of phi that a step replaces."""
+        v, k = self.block.shape
+        share: Doubles = h * (tokens + v * self.block.prior) / self.sums[:k]
+        return share

@@ -1,0 +1,113 @@
+"""SMLD: stochastic mirrored Langevin dynamics (Hsieh, Kavis, Rolland and Cevher 2018, section 5.2).
+
+Kernel: cpp/kernels/simplex_smld.cpp. The state is dual, ``y`` (V, Kp) float32, y = log(phi / phi of
+the last word), with ``log_sums`` (Kp,) float64, the logarithms of the sums of exp(y). Noise is the
+same everywhere, so a word that a topic does not use moves no faster than one that it does: its tail
+is explored in a time of order 1/eta^2, which no run has.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import numpy as np
+
+from pysgrld.core import core
+from pysgrld.options.resolved import Steps
+from pysgrld.samplers.protocol import Counts, StepFacts
+from pysgrld.samplers.simplex.rows import FromRows, Rows, totals
+from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
+
+
+def default_step(facts: StepFacts) -> Steps:
+    """Give a step that is stable for an average topic (Hsieh et al. 2018, curvature of the dual)."""
+    curvature = facts.words * facts.eta + facts.tokens / facts.topics
+    return (min(0.5 / curvature, 0.01), 1000.0, 0.55)
+
+
+class Dual(FromRows):
+    """Topics in dual coordinates that move by Langevin steps of isotropic noise."""
+
+    names = ("y", "log_sums")
+    y: Floats
+    log_sums: Doubles
+
+    #: Whether 1 + y stands for exp(y).
+    approximate: ClassVar[bool] = False
+
+    def __init__(self, block: Block, threads: int, **arrays: Array) -> None:
+        super().__init__(block, threads, **arrays)
+        self.work = core.Workspace()
+
+    @classmethod
+    def settled(cls, warm: Rows) -> Self:
+        """Leave the rows for dual coordinates; phi stays as it is."""
+        k = warm.block.shape[1]
+        y = core.zeros(len(warm.g), warm.g.shape[1], "float32")
+        y[:, :k] = cls.coordinates(warm.g[:, :k])
+        log_sums = np.zeros(y.shape[1])
+        log_sums[:k] = np.log(cls.exponentials(y[:, :k].astype(np.float64)).sum(axis=0))
+        return cls(warm.block, warm.threads, y=y, log_sums=log_sums)
+
+    @staticmethod
+    def coordinates(g: Floats) -> Array:
+        """Give y of unnormalised rows, (V, K): log(g / g of the last word)."""
+        log_g = np.log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
+        return np.asarray(log_g - log_g[-1])
+
+    @staticmethod
+    def exponentials(y: Doubles) -> Doubles:
+        """Give unnormalised probabilities of y, (V, K)."""
+        return np.asarray(np.exp(y))
+
+    def step(self, key: Key, evidence: Counts, h: float) -> None:
+        """Make the step y <- y + h (eta + N - (V eta + N.) phi) + sqrt(2h) z; the last y stays 0."""
+        v, k = self.block.shape
+        core.simplex_smld(
+            y=self.y,
+            log_sums=self.log_sums,
+            topics=k,
+            eta=self.block.prior,
+            rows=evidence.rows,
+            counts=evidence.counts,
+            factor=evidence.factor,
+            h=h,
+            totals=totals(evidence, self.block) + v * self.block.prior,
+            approximate=self.approximate,
+            **key.address_of(self.block),
+            work=self.work,
+            threads=self.threads,
+        )
+
+    def rows(self, words: Int32s | None = None) -> Floats:
+        """Give phi of these words."""
+        return core.simplex_smld_phi(
+            y=self.y,
+            log_sums=self.log_sums,
+            topics=self.block.shape[1],
+            rows=words,
+            approximate=self.approximate,
+            threads=self.threads,
+        )
+
+    def summary(self) -> Doubles:
+        """Give the logarithms of the sums of the topics, (K,)."""
+        return self.log_sums[: self.block.shape[1]]
+
+
+class ApproximateDual(Dual):
+    """Dual coordinates where 1 + y, at least 1e-8, stands for exp(y), as the paper ran it."""
+
+    approximate = True
+
+    @staticmethod
+    def coordinates(g: Floats) -> Array:
+        """Give y of unnormalised rows, (V, K): g / g of the last word, less 1."""
+        y = np.zeros(g.shape, np.float32)
+        y[:-1] = g[:-1] / g[-1] - 1.0
+        return y
+
+    @staticmethod
+    def exponentials(y: Doubles) -> Doubles:
+        """Give unnormalised probabilities of y, (V, K)."""
+        return np.maximum(1.0 + y, 1e-8)

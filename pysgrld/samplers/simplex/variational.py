@@ -1,0 +1,73 @@
+"""Variational Bayes: topics are Dirichlet(lambda_k), and lambda moves by natural gradients.
+
+Hoffman, Blei and Bach (2010), algorithm 2: lambda <- (1 - rho) lambda + rho (eta + N), the mean of a
+CIR transition of length -log(1 - rho), hence the kernel of the warm-up. What documents read is
+exp(E log phi), not the mean of phi: cpp/kernels/dirichlet.cpp.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from pysgrld.core import core, padded
+from pysgrld.options.resolved import Steps
+from pysgrld.samplers.protocol import Counts, StepFacts
+from pysgrld.samplers.simplex.rows import Rows
+from pysgrld.samplers.state import State
+from pysgrld.types import Array, Block, Floats, Int32s, Key
+
+#: Lambda starts at Gamma(100) / 100, mean 1, standard deviation 0.1: as Hoffman's own code does.
+START_SHAPE = 100.0
+
+
+def default_step(facts: StepFacts) -> Steps:
+    """Give the weights rho_t = (1024 + 1 + t)^-0.7 of Hoffman et al. (2010), whatever the corpus."""
+    del facts
+    return (1025.0**-0.7, 1025.0, 0.7)
+
+
+class Dirichlets(Rows):
+    """Parameters of Dirichlet laws: ``g`` is lambda. There is no warm-up: nothing is noisy."""
+
+    @classmethod
+    def start(cls, key: Key, block: Block, threads: int) -> State:
+        """Start lambda near 1."""
+        v, k = block.shape
+        state = cls(block, threads, g=core.zeros(v, padded(k), "float32"), sums=np.zeros(padded(k)))
+        core.dirichlet_start(
+            g=state.g,
+            sums=state.sums,
+            topics=k,
+            shape=START_SHAPE,
+            seed=key.seed,
+            chain=key.chain,
+            stream=block.stream,
+            work=state.work,
+            threads=threads,
+        )
+        return state
+
+    @classmethod
+    def restored(
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
+    ) -> State:
+        """Make the state of a checkpoint's arrays; there is one kind only."""
+        del settled
+        return super().restored(block, arrays, threads, settled=True)
+
+    def step(self, key: Key, evidence: Counts, h: float) -> None:
+        """Go the share rho_t = ``h``, at most 1, of the way to eta + N."""
+        length = -math.log1p(-h) if h < 1.0 else math.inf
+        core.simplex_relax(**self.arguments(key, evidence), h=length)
+
+    def weights(self, words: Int32s | None = None) -> Floats:
+        """Give exp(psi(lambda_kw) - psi(sum_w lambda_kw)), (R, Kp), a word's over a factor of its own.
+
+        Rows over words are not normalised: the factor exp(-psi(sum_w lambda_kw)) of a topic matters.
+        """
+        return core.dirichlet_weights(
+            g=self.g, sums=self.sums, topics=self.block.shape[1], rows=words, threads=self.threads
+        )

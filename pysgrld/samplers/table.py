@@ -1,0 +1,113 @@
+"""The one list of samplers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pysgrld.samplers.protocol import Sampler
+
+if TYPE_CHECKING:
+    from pysgrld.types import Block
+
+_SCALE = frozenset({"scale-weight"})
+_FITTED = frozenset({"kept-sweeps", "counts"})
+
+SAMPLERS: dict[str, Sampler] = {
+    sampler.name: sampler
+    for sampler in (
+        Sampler(
+            "scir",
+            "stochastic Cox-Ingersoll-Ross, exact for sparse topics",
+            "pysgrld.samplers.simplex.scir",
+            "Cir",
+            lazy_state="LazyCir",
+            inflates=True,
+            own=frozenset({"lazy", "cir-rate"}),
+        ),
+        Sampler(
+            "sgrld",
+            "stochastic-gradient Riemannian Langevin",
+            "pysgrld.samplers.simplex.sgrld",
+            "Langevin",
+        ),
+        Sampler(
+            "tlasgr",
+            "Riemannian steps on the simplex, a scale for each topic and layer",
+            "pysgrld.samplers.simplex.tlasgr",
+            "TopicScales",
+            own=_SCALE,
+        ),
+        Sampler(
+            "tlfsgr",
+            "Riemannian steps on the simplex, one scale for all topics",
+            "pysgrld.samplers.simplex.tlasgr",
+            "OneScale",
+            own=_SCALE,
+        ),
+        Sampler(
+            "smld", "mirrored Langevin", "pysgrld.samplers.simplex.smld", "Dual", relative=False
+        ),
+        Sampler(
+            "smld-approx",
+            "mirrored Langevin with 1 + y for exp(y), as its paper ran it",
+            "pysgrld.samplers.simplex.smld",
+            "ApproximateDual",
+            relative=False,
+        ),
+        Sampler(
+            "gibbs",
+            "blocked Gibbs over the whole corpus, the exact reference",
+            "pysgrld.samplers.simplex.gibbs",
+            "Conjugate",
+            whole_corpus=True,
+        ),
+        Sampler(
+            "cgs",
+            "collapsed Gibbs over the whole corpus, one chain on one thread",
+            "pysgrld.samplers.simplex.mean",
+            "Mean",
+            whole_corpus=True,
+        ),
+        Sampler(
+            "ovb",
+            "online variational Bayes",
+            "pysgrld.samplers.simplex.variational",
+            "Dirichlets",
+            draws=False,
+            ignores=_FITTED,
+        ),
+        Sampler(
+            "hsvg",
+            "online variational Bayes for topics, documents by Gibbs sampling",
+            "pysgrld.samplers.simplex.variational",
+            "Dirichlets",
+            draws=False,
+        ),
+    )
+}
+
+#: Gamma shapes move by samplers of their own: preconditioned Langevin, or conjugate draws.
+SHAPES = Sampler(
+    "shapes",
+    "gamma shapes by Langevin steps (Cong et al. 2017)",
+    "pysgrld.samplers.gamma.shapes",
+    "Shapes",
+    geometry="positive",
+    own=_SCALE,
+)
+CONJUGATE_SHAPES = Sampler(
+    "shapes-gibbs",
+    "gamma shapes given the whole corpus",
+    "pysgrld.samplers.gamma.shapes",
+    "ConjugateShapes",
+    geometry="positive",
+    whole_corpus=True,
+)
+
+
+def sampler_of(algo: str, block: Block) -> Sampler:
+    """Give the sampler of a block where ``algo`` moves the topics."""
+    topics = SAMPLERS[algo]
+    if block.geometry == topics.geometry:
+        return topics
+    return CONJUGATE_SHAPES if topics.whole_corpus else SHAPES

@@ -1,0 +1,1 @@
+"""Options checked and resolved for one corpus."""

@@ -1,0 +1,83 @@
+"""Every option of training, said once: those that all families share, and each family's own.
+
+The command line, its help, ``config.json`` and the checks are made from this table. No NumPy here: help
+must be instant.
+"""
+
+from __future__ import annotations
+
+from pysgrld.models.protocol import Preset
+from pysgrld.models.table import MODELS, models
+from pysgrld.options.common import SHARED
+from pysgrld.options.option import Option
+from pysgrld.options.parse import choice
+from pysgrld.samplers import SAMPLERS
+
+#: Papers' published settings, by name.
+PRESETS: dict[str, Preset] = {
+    name: values for family in models() for name, values in family.presets.items()
+}
+
+
+def _kind() -> dict[str, Option]:
+    """Give the options that choose a family, a sampler and a preset: their values are the tables'."""
+    first, *others = models()
+    implied = "".join(
+        f"{family.name} with {', '.join(sorted(_typed(n) for n in family.implied_by))}; "
+        for family in others
+        if family.implied_by
+    )
+    return {
+        "algo": Option(
+            choice(*SAMPLERS),
+            first.algorithms[0],
+            "sampler: " + ", ".join(SAMPLERS),
+            "Model",
+            metavar="NAME",
+            default=first.algorithms[0],
+            first=True,
+        ),
+        "model": Option(
+            choice(*MODELS),
+            implied + first.name,
+            "model: " + ", ".join(MODELS),
+            "Model",
+            metavar="NAME",
+            first=True,
+        ),
+        "preset": Option(
+            choice(*PRESETS),
+            "none",
+            "a paper's settings as defaults: " + ", ".join(PRESETS),
+            "Model",
+            metavar="NAME",
+        ),
+    }
+
+
+def _typed(name: str) -> str:
+    """Spell an option as it is typed; names of samplers are typed as they are."""
+    return name if name in SAMPLERS else f"--{name}"
+
+
+def _shown(name: str, option: Option) -> Option:
+    """Add the families' other defaults to what help shows."""
+    others = [f"{m.name}: {m.shows[name]}" for m in models() if name in m.shows]
+    return option._replace(shown="; ".join([option.shown, *others]))
+
+
+def _all() -> dict[str, Option]:
+    """Give all options in the order of help: what models are, then how they are trained."""
+    found = _kind()
+    shared = {name: _shown(name, option) for name, option in SHARED.items()}
+    found |= {name: option for name, option in shared.items() if option.group == "Model"}
+    for family in models():
+        found |= family.options
+    return found | shared
+
+
+#: All options, by the name that is typed.
+OPTIONS: dict[str, Option] = _all()
+
+#: Options that may change at every start: budget, resources, how often one looks, where it lies.
+FREE = frozenset(name for name, option in OPTIONS.items() if option.free)

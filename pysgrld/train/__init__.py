@@ -1,0 +1,1 @@
+"""Training: plan, prepare, and the loop."""

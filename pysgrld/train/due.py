@@ -1,0 +1,34 @@
+"""When a look at the score, or a checkpoint, is due."""
+
+from __future__ import annotations
+
+import math
+
+from pysgrld.options.parse import duration
+
+
+class Every:
+    """Says when something is due: after so many iterations, or so many seconds of training.
+
+    Parameters
+    ----------
+    interval : int or str
+        Iterations, or a duration such as ``15m``.
+    step, seconds : int, float
+        Where training stands now.
+    """
+
+    def __init__(self, interval: int | str, step: int, seconds: float) -> None:
+        self.steps = interval if isinstance(interval, int) else None
+        self.seconds = math.inf if isinstance(interval, int) else duration(interval)
+        self.last = step, seconds
+
+    def due(self, step: int, seconds: float) -> bool:
+        """Say whether it is due now."""
+        if self.steps is not None:
+            return step % self.steps == 0 and step != self.last[0]
+        return seconds - self.last[1] >= self.seconds
+
+    def done(self, step: int, seconds: float) -> None:
+        """Remember that it was done now."""
+        self.last = step, seconds

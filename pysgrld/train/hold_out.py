@@ -1,0 +1,109 @@
+"""Documents held out before anything is trained: of the corpus itself, or of other files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.corpus import Corpus, CorpusOptions
+from pysgrld.corpus.choice import choose_documents
+from pysgrld.corpus.known_words import read_matched
+from pysgrld.corpus.listener import Listener
+from pysgrld.errors import CorpusError, UsageError
+from pysgrld.evaluate import HeldOut, pair
+from pysgrld.minibatches import hold_out_size
+from pysgrld.models.protocol import Model
+from pysgrld.settings.options import OPTIONS
+from pysgrld.types import Int64s, Key
+
+
+class Division(NamedTuple):
+    """Documents to train on, and those held out.
+
+    Attributes
+    ----------
+    train : (D,) int64
+        Positions of the training documents in the corpus, ascending.
+    held_out : HeldOut or None
+    """
+
+    train: Int64s
+    held_out: HeldOut | None
+
+
+class Reading(NamedTuple):
+    """A reader of other files over the words of a corpus.
+
+    Attributes
+    ----------
+    options : CorpusOptions
+    scratch : Path
+        Folder that they are stored in meanwhile.
+    threads : int
+    listener : Listener
+    """
+
+    options: CorpusOptions
+    scratch: Path
+    threads: int
+    listener: Listener
+
+    def matched(self, path: str, corpus: Corpus, name: str) -> Corpus:
+        """Read another corpus over the words of this one; rows stay in order."""
+        return read_matched(
+            path, corpus.vocabulary, self.options, self.scratch / name, self.threads, self.listener
+        )
+
+
+def divide(
+    corpus: Corpus, given: Mapping[str, Any], family: Model[Any], reading: Reading
+) -> Division:
+    """Hold documents out as the options want it, and as the family of models scores them.
+
+    Raises
+    ------
+    CorpusError
+        If no held-out document can be scored.
+    UsageError
+        If none would be left to train on, or none can be held out and nothing else ends the run.
+    """
+    everything = np.arange(corpus.documents)
+    seed = given.get("seed", OPTIONS["seed"].default)
+    observed = given.get("observed", OPTIONS["observed"].default)
+    train = everything
+    if "observed-corpus" in given:
+        parts = [
+            reading.matched(given[name], corpus, name)
+            for name in ("observed-corpus", "held-out-corpus")
+        ]
+        held_out = pair(*(part.take(np.arange(part.documents)) for part in parts))
+    elif "holdout-corpus" in given:
+        other = reading.matched(given["holdout-corpus"], corpus, "holdout-corpus")
+        ids = np.arange(other.documents)
+        held_out = family.hold_out(other.take(ids), ids, observed, seed)
+    else:
+        wanted = hold_out_size(given.get("holdout"), corpus.documents)
+        if wanted == 0:
+            if not {"epochs", "iterations", "time-limit"} & set(given):
+                raise UsageError(
+                    f"{corpus.path.name}: too few documents to hold any out: give --epochs or "
+                    "--iterations"
+                )
+            return Division(everything, None)
+        ids = choose_documents(corpus.documents, wanted, Key(seed, 0, 0))
+        held_out = family.hold_out(corpus.take(ids), ids, observed, seed)
+        train = np.setdiff1d(everything, ids, assume_unique=True)
+    whole = family.score.whole
+    if held_out.dropped:
+        why = "have no known word" if whole else "cannot be split"
+        reading.listener.note(f"{held_out.dropped} held-out documents {why}: left out")
+    if len(held_out.observed) == 0:
+        fewest = "a token" if whole else "two tokens"
+        raise CorpusError(
+            f"no held-out document has {fewest} of the vocabulary: give other ones, or --holdout 0"
+        )
+    # keyed by their place among the held-out documents, so that a resumed run reads them alike
+    return Division(train, held_out._replace(doc_ids=np.arange(len(held_out.observed))))

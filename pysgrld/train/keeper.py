@@ -1,0 +1,199 @@
+"""The record of a training: metrics, posterior samples and checkpoints, written while it goes on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from pysgrld.chain.posterior import Posterior
+from pysgrld.chain.protocol import Visit
+from pysgrld.chain.thinning import Thinning
+from pysgrld.errors import GoneError, WriteError
+from pysgrld.machine import rss_bytes
+from pysgrld.minibatches import OnePass
+from pysgrld.models.protocol import Model
+from pysgrld.run.backlog import Backlog
+from pysgrld.train.prepare import Prepared
+from pysgrld.train.reporter import Position, Reporter
+
+#: Checkpoints that may fail one after the other before the run gives up.
+FAILED_CHECKPOINTS = 3
+
+
+@dataclass
+class Tally:
+    """Totals of a run over all its starts: time, documents, tokens.
+
+    Attributes
+    ----------
+    train_seconds, wait_seconds : float
+        Seconds of training, and of waiting for documents in it.
+    documents, tokens : int
+        Documents and tokens that minibatches had.
+    """
+
+    train_seconds: float = 0.0
+    wait_seconds: float = 0.0
+    documents: int = 0
+    tokens: int = 0
+
+    def add(self, visit: Visit) -> None:
+        """Count an iteration."""
+        self.documents += visit.documents
+        self.tokens += visit.tokens
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Tokens per second of training; 0 before the first."""
+        return self.tokens / self.train_seconds if self.train_seconds else 0.0
+
+    def meta(self) -> dict[str, Any]:
+        """Give the totals as a checkpoint has them beside its arrays."""
+        return {
+            "train_seconds": self.train_seconds,
+            "wait_seconds": self.wait_seconds,
+            "documents": self.documents,
+            "tokens": self.tokens,
+        }
+
+
+class Keeper:
+    """Writes metrics, posterior samples and checkpoints of a run while it trains.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        With the run, locked by this process.
+    posterior : Posterior
+    family : Model
+        Family of the chain: says how documents are scored, and what must hold of arrays.
+    tally : Tally
+    reporter : Reporter
+
+    Attributes
+    ----------
+    measured : int
+        Iteration of the last line of metrics; -1 before the first.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        posterior: Posterior,
+        family: Model[Any],
+        tally: Tally,
+        reporter: Reporter,
+    ) -> None:
+        self.posterior, self.family, self.at = posterior, family, tally
+        self.chain, self.stream, self.reporter = posterior.chain, prepared.stream, reporter
+        self.score = family.score
+        self.backlog = Backlog(prepared.run, reporter.note)
+        kept = prepared.options.samples
+        self.thinning = Thinning(kept) if kept else None
+        scorer = posterior.scorer
+        self.unigram = scorer.unigram(prepared.word_counts) if scorer else math.nan
+        self.measured = -1
+        self._failed = 0
+
+    def sample(self) -> None:
+        """Take a posterior sample, and keep it on disk if it is its turn."""
+        self.posterior.take_sample()
+        n = self.posterior.samples
+        if self.thinning is None or not self.posterior.draws:
+            return
+        spacing, before = self.thinning.spacing(n), self.thinning.spacing(n - 1)
+        if spacing != before:
+            for ordinal in self.thinning.kept(n - 1):
+                if ordinal % spacing:
+                    self.backlog.remove_sample(self._step_of(ordinal))
+        if n % spacing == 0:
+            self.backlog.write_sample(
+                self.chain.step, self.chain.sample(), self.family.sample_invariants
+            )
+
+    def _step_of(self, ordinal: int) -> int:
+        """Give the iteration of the posterior sample of this number."""
+        return self.posterior.burn_in + ordinal * self.posterior.every
+
+    def measure(self) -> None:
+        """Write a line of metrics; never changes the chain."""
+        if self.measured == self.chain.step:
+            return
+        self.measured = self.chain.step
+        point = self.posterior.point()
+        record = {
+            "iteration": self.chain.step,
+            "documents": self.at.documents,
+            "epoch": round(self.chain.step / self.stream.per_epoch, 6),
+            "train_seconds": round(self.at.train_seconds, 6),
+            "wait_seconds": round(self.at.wait_seconds, 6),
+            "step_size": self.chain.step_size,
+            self.score.name: _number(self.posterior.score if self.posterior.draws else point),
+            self.score.point: _number(point),
+            "samples": self.posterior.samples,
+            self.score.unigram: _number(self.unigram),
+            "tokens_per_second": round(self.at.tokens_per_second, 1),
+            "rss_bytes": rss_bytes(),
+        }
+        figures = self.chain.figures() | self.posterior.figures()
+        record |= {name: _number(figure) for name, figure in figures.items()}
+        self.backlog.append_metrics(record)
+        self.backlog.set_status("running", step=self.chain.step)
+        self.reporter.evaluated(record)
+
+    def save(self, *, keep: int, last: bool) -> bool:
+        """Write a checkpoint, and say whether that went well.
+
+        Raises
+        ------
+        WriteError
+            If it is the last one that fails, or the third in a row.
+        """
+        meta = self.at.meta()
+        if isinstance(self.stream, OnePass):
+            meta["stream"] = self.stream.position(self.chain.step)._asdict()
+        arrays = self.chain.arrays() | self.posterior.arrays()
+        try:
+            self.backlog.save_checkpoint(
+                self.chain.step, arrays, meta, keep=keep, invariants=self.family.state_invariants
+            )
+        except GoneError:
+            raise
+        except WriteError as error:
+            self._failed += 1
+            self.backlog.log_event("checkpoint-failed", step=self.chain.step, error=str(error))
+            self.reporter.note(str(error))
+            if last or self._failed >= FAILED_CHECKPOINTS:
+                raise
+            return False
+        self._failed = 0
+        return True
+
+    def position(self, step_size: float, iterations: int) -> Position:
+        """Give where the run stands, for whoever shows progress."""
+        return Position(
+            self.chain.step,
+            iterations,
+            self.chain.step / self.stream.per_epoch,
+            self.at.tokens_per_second,
+            step_size,
+            self.posterior.score,
+            self.at.train_seconds,
+            self.score.name,
+        )
+
+    def log_gap(self, seconds: float) -> None:
+        """Record that the process stood still."""
+        self.backlog.log_event("gap", step=self.chain.step, seconds=seconds)
+        self.reporter.note(f"stood still for {seconds} s: stopped, or the machine suspended")
+
+    def conclude(self, state: str, line: str) -> None:
+        """Record how this start ended, and write all that the disk has refused so far."""
+        self.backlog.set_status(state, step=self.chain.step, reason=line)
+        self.backlog.log_event(state, step=self.chain.step, reason=line)
+        self.backlog.finish()
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

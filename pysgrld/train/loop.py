@@ -1,0 +1,275 @@
+"""The training loop: the only place where corpus, model and run directory meet."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+from pysgrld.chain.posterior import Settled
+from pysgrld.errors import CheckpointError, Interrupted, MismatchError, NumericalError, WriteError
+from pysgrld.evaluate.score import Score
+from pysgrld.machine import login_node, threads
+from pysgrld.minibatches import FeedPosition, OnePass
+from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.table import model
+from pysgrld.restore import counted
+from pysgrld.run import Checkpoint, RunDirectory, SecondInterrupt, StopFlag
+from pysgrld.run.failure import keep_failure
+from pysgrld.run.restarts import refuse_endless_starts
+from pysgrld.run.standstill import Pulse
+from pysgrld.settings.options import FREE
+from pysgrld.train.begin import begin
+from pysgrld.train.budget import Budget
+from pysgrld.train.due import Every
+from pysgrld.train.keeper import Keeper, Tally
+from pysgrld.train.prepare import Prepared
+from pysgrld.train.reporter import Reporter
+
+
+class Training:
+    """One start of a run.
+
+    Parameters
+    ----------
+    p : Prepared
+    given : mapping
+        Options that this start was given.
+    reporter : Reporter
+    stop : StopFlag
+        Says when to stop; entered.
+    """
+
+    def __init__(
+        self, p: Prepared, given: Mapping[str, Any], reporter: Reporter, stop: StopFlag
+    ) -> None:
+        self.run, self.options, self.reporter, self.stop = p.run, p.options, reporter, stop
+        self.stream, self.once = p.stream, p.once
+        self.action, self.required = p.action, p.checkpoint_required
+        self.family = model(p.options.model)
+        self.score: Score = self.family.score
+        count = threads(given.get("threads"))
+        reporter.note(f"{count.number} threads ({count.source})")
+        if warning := login_node(count):
+            reporter.note(f"warning: {warning}")
+        self.posterior = begin(
+            p.options,
+            p.stream,
+            CorpusFacts(p.words, p.tokens),
+            RunOn(count.number, self._waiting),
+            p.held_out,
+            keep_mean=p.options.samples > 0,
+        )
+        self.chain = self.posterior.chain
+        for line in self.chain.warnings():
+            reporter.note(line)
+        self.budget = Budget(given, p.options, p.stream.per_epoch)
+        self.pulse, self.tally = Pulse(), Tally()
+        self.keeper = Keeper(p, self.posterior, self.family, self.tally, reporter)
+        self.ended: str | None = None  # why, if the stream has no more
+
+    def go(self) -> RunDirectory:
+        """Train until the budget is used, the score has settled, or something says stop.
+
+        Raises
+        ------
+        Interrupted
+            If it was stopped early, after a checkpoint.
+        NumericalError
+            If the state is not finite any more; it is kept beside the checkpoints.
+        SgmcError
+            For everything else that is wrong.
+        """
+        self._start()
+        try:
+            with self.pulse:
+                return self._go()
+        except Interrupted:
+            raise
+        except NumericalError as error:
+            arrays = self.chain.arrays() | self.posterior.arrays()
+            told = f"{error}; {keep_failure(self.run.path, self.chain.step, arrays)}"
+            self._log_end("failed", error=told)
+            raise NumericalError(told) from error
+        except SecondInterrupt:
+            self._log_end("interrupted", reason="SIGINT")
+            raise
+        except BaseException as error:
+            self._log_end("failed", error=str(error))
+            raise
+        finally:
+            self.chain.close()
+
+    def _log_end(self, state: str, **fields: str) -> None:
+        """Record how a start ended that did not end in order, as far as the disk lets it."""
+        with contextlib.suppress(WriteError):
+            self.run.log_event(state, step=self.chain.step, **fields)
+            self.run.set_status(state, step=self.chain.step, **fields)
+
+    def _go(self) -> RunDirectory:
+        chain, keeper = self.chain, self.keeper
+        settled = None
+        done = self._used()
+        ended = done and f"nothing to do: {done}"
+        if not done:
+            self._loop()
+            ended = self._used()
+            if not ended and self.budget.open_ended:
+                settled = self.posterior.settled()
+        if not done or keeper.measured != chain.step:  # killed just before its last line
+            keeper.measure()
+            self._save(last=True)
+        stopped = self.stop.reason if not ended and not settled else None
+        line = stopped or (_settled_line(settled, self.score) if settled else str(ended))
+        keeper.conclude("interrupted" if stopped else "finished", line)
+        if stopped:
+            raise Interrupted(
+                f"{stopped}: stopped after iteration {chain.step}, checkpoint written to "
+                f"{self.run.path}; run the same command again to continue"
+            )
+        if self.once:
+            self.once.say_left_out(self.tally.tokens)
+        self.reporter.finished(self.run, line)
+        return self.run
+
+    def _used(self) -> str | None:
+        """Say why there is nothing left to do; None while there is."""
+        return self.ended or self.budget.used(self.chain.step)
+
+    def _loop(self) -> None:
+        chain, posterior, stop, at = self.chain, self.posterior, self.stop, self.tally
+        looks = Every(self.budget.eval_every, chain.step, at.train_seconds)
+        saves = Every(self.budget.checkpoint_every, chain.step, at.train_seconds)
+        step_seconds = 0.0
+        while not self._used() and not stop.should_stop(step_seconds):
+            began = self.pulse.awake()
+            try:
+                batch = chain.next_batch()
+            except _Stopped:
+                return
+            ready = self.pulse.awake()
+            at.wait_seconds += ready - began
+            if batch is None:
+                self.ended = f"the stream ended after {at.documents:,} documents"
+                return
+            visit = chain.advance(batch)
+            at.train_seconds += self.pulse.awake() - began
+            at.add(visit)
+            if posterior.due:
+                self.keeper.sample()
+                if self.budget.open_ended and posterior.settled():
+                    return
+            if looks.due(chain.step, at.train_seconds):
+                self.keeper.measure()
+                looks.done(chain.step, at.train_seconds)
+            if saves.due(chain.step, at.train_seconds) or stop.take_checkpoint_request():
+                self._save(last=False)
+                saves.done(chain.step, at.train_seconds)
+            self.reporter.moved(self.keeper.position(visit.step_size, self.budget.iterations))
+            step_seconds = self.pulse.awake() - began
+            if gap := round(self.pulse.take_gap(), 1):
+                self.keeper.log_gap(gap)
+
+    def _save(self, *, last: bool) -> None:
+        """Write a checkpoint, and let the time limit know how long that takes."""
+        began = self.pulse.awake()
+        if self.keeper.save(keep=self.budget.keep, last=last):
+            self.stop.note_checkpoint_seconds(self.pulse.awake() - began)
+
+    # ---- where a start begins ----
+
+    def _start(self) -> None:
+        """Go on from the last good checkpoint, or from the beginning."""
+        run, chain = self.run, self.chain
+        checkpoint = run.load_checkpoint(
+            required=self.required, invariants=self.family.state_invariants
+        )
+        refuse_endless_starts(run, checkpoint.step if checkpoint else 0)
+        run.rewind(checkpoint)
+        if checkpoint is None:
+            line = "starts at iteration 0"
+            if self.action == "continue":
+                line += " (no checkpoint was written yet)"
+        else:
+            self._restore(checkpoint)
+            if isinstance(self.stream, OnePass):
+                self._read_on(self.stream, checkpoint)
+            line = f"goes on from iteration {checkpoint.step} of {checkpoint.path.name}"
+        metrics = run.read_metrics()
+        self.keeper.measured = metrics[-1]["iteration"] if metrics else -1
+        had, now = run.config["options"], self.options.plain()
+        if changed := {name: now[name] for name in FREE if had.get(name) != now[name]}:
+            run.update_free(changed)
+        run.set_status("running", step=chain.step)
+        run.log_event("started", step=chain.step, line=line)
+        self.reporter.started(run, line)
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint that verifies.
+
+        Raises
+        ------
+        CheckpointError
+            If it is no state of this run.
+        """
+        at = self.tally
+        try:
+            self.chain.restore(checkpoint.step, checkpoint.arrays)
+            self.posterior.restore(checkpoint.arrays)
+            (at.train_seconds, at.wait_seconds, at.documents, at.tokens) = counted(
+                checkpoint.meta, "train_seconds", "wait_seconds", "documents", "tokens"
+            )
+        except CheckpointError as error:
+            raise CheckpointError(
+                f"{checkpoint.path}: {error}; remove that folder to go on from the one before"
+            ) from None
+
+    def _read_on(self, stream: OnePass, checkpoint: Checkpoint) -> None:
+        """Read a stream again, to where it was, and refuse another one.
+
+        Raises
+        ------
+        MismatchError
+            If it gives other documents than those that were trained on.
+        """
+        had = FeedPosition(**checkpoint.meta["stream"])
+        self.reporter.note(f"reads {had.documents:,} documents of the stream again")
+        stream.go_to(checkpoint.step, self._check_stop)
+        found = stream.position(checkpoint.step)
+        if found != had:
+            raise MismatchError(
+                f"the stream gives other documents than those that {checkpoint.path.name} was "
+                f"trained on ({found.documents:,} where {had.documents:,} were read); give the same "
+                "ones from the first on, or start anew with another --out"
+            )
+
+    def _check_stop(self) -> None:
+        """Stop reading a stream again when there is a reason to stop.
+
+        Raises
+        ------
+        Interrupted
+        """
+        if self.stop.should_stop(0.0):
+            raise Interrupted(
+                f"{self.stop.reason}: stopped while the stream was read again; run the same "
+                "command again to continue"
+            )
+
+    def _waiting(self) -> None:
+        """Stop waiting for documents when there is a reason to stop."""
+        if self.stop.should_stop(0.0):
+            raise _Stopped
+
+
+class _Stopped(Exception):
+    """Raised to stop while the next minibatch is not there yet."""
+
+
+def _settled_line(settled: Settled, score: Score) -> str:
+    """Say by which two figures a run has settled."""
+    now, before = (f"{value:.{score.decimals}f}" for value in (settled.score, settled.at_half))
+    return (
+        f"settled: averaged {score.title} {now}, and {before} at iteration {settled.half}, half of "
+        "the sampling ago"
+    )

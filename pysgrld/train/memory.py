@@ -1,0 +1,55 @@
+"""A check of the memory that a run will need, before it starts."""
+
+from __future__ import annotations
+
+from pysgrld.corpus.listener import Listener
+from pysgrld.errors import MemoryLimitError
+from pysgrld.machine import allowed_memory
+from pysgrld.models.protocol import Extent
+from pysgrld.models.table import model
+from pysgrld.options.facts import Facts
+from pysgrld.options.resolved import Resolved
+
+#: Bytes of the program and its libraries, whatever the model.
+PROGRAM = 80 << 20
+
+
+def check_memory(
+    options: Resolved, facts: Facts, extent: Extent, listener: Listener, chains: int = 1
+) -> None:
+    """Say how much memory the run will need, and refuse it if that is more than allowed.
+
+    Parameters
+    ----------
+    options : Resolved
+    facts : Facts
+    extent : Extent
+    listener : Listener
+    chains : int
+        Runs of the kind that train at the same time.
+
+    Raises
+    ------
+    MemoryLimitError
+        Naming the parts, and what makes them smaller.
+    """
+    family = model(options.model)
+    need = family.memory(options, facts, extent) | {"program and libraries": PROGRAM}
+    total = sum(need.values())
+    allowed = options.max_memory or allowed_memory()
+    listener.note(f"needs about {_megabytes(total)} of memory")
+    if chains > 1:
+        listener.note(f"{chains} chains need about {_megabytes(chains * total)}")
+    if allowed is not None and chains * total > allowed:
+        parts = ", ".join(f"{name} {_megabytes(n)}" for name, n in need.items() if n)
+        who = f"each of {chains} chains" if chains > 1 else "the run"
+        raise MemoryLimitError(
+            f"{who} needs about {_megabytes(total)} ({parts}), allowed are {_megabytes(allowed)}: "
+            f"use {'fewer --chains, ' if chains > 1 else ''}"
+            f"{'fewer --topics, ' if options.topics else ''}a smaller --max-vocab, or a larger "
+            "--max-memory"
+        )
+
+
+def _megabytes(n: int) -> str:
+    return f"{n / 2**20:,.0f} MB"

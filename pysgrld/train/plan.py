@@ -1,0 +1,254 @@
+"""The plan of a training, before there is a run: corpus, held-out documents, every option."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import pysgrld
+from pysgrld.core import check_lengths, core
+from pysgrld.corpus import Corpus, CorpusOptions, corpus_name, open_corpus, stands_for
+from pysgrld.corpus.listener import Listener
+from pysgrld.corpus.single_pass import Once
+from pysgrld.errors import CorpusError, OutputError
+from pysgrld.evaluate import HeldOut, visits
+from pysgrld.minibatches import minibatch_words
+from pysgrld.models.protocol import Extent, Model
+from pysgrld.models.table import model
+from pysgrld.options.facts import Facts
+from pysgrld.options.resolved import Resolved
+from pysgrld.run.choose import Candidate
+from pysgrld.run.files import make_folder
+from pysgrld.run.scratch import scratch_folder
+from pysgrld.samplers import SAMPLERS
+from pysgrld.settings.check import kind_of
+from pysgrld.settings.options import FREE, OPTIONS
+from pysgrld.settings.resolve import SHUFFLE_BUFFER, resolve
+from pysgrld.train.hold_out import Reading, divide
+from pysgrld.train.memory import check_memory
+from pysgrld.train.request import Request
+from pysgrld.types import Int64s
+
+#: Options of how a corpus is read.
+_READING = (
+    "vocab",
+    "max-vocab",
+    "min-df",
+    "max-df",
+    "stop-words",
+    "token-pattern",
+    "text-field",
+    "on-bad-document",
+    "max-line",
+    "max-input",
+)
+
+
+class Plan(NamedTuple):
+    """The plan of a training: a request's corpus, held-out documents and options, before there is a run.
+
+    Attributes
+    ----------
+    request : Request
+    candidate : Candidate
+        Where the run is to go, as it was before the corpus was read.
+    options : Resolved
+        Resolved options, of the family's own class.
+    config : dict
+        As ``config.json`` will have it.
+    corpus : Corpus
+    train : (D,) int64
+        Positions of the training documents in it.
+    held_out : HeldOut or None
+    once : Once or None
+        The rest of a corpus that is read once; to be closed.
+    scratch : Path
+        Folder for work in hand, which goes when `planned` ends.
+    elsewhere : bool
+        Whether the corpus lies where somebody has put it, and stays there.
+    """
+
+    request: Request
+    candidate: Candidate
+    options: Resolved
+    config: dict[str, Any]
+    corpus: Corpus
+    train: Int64s
+    held_out: HeldOut | None
+    once: Once | None
+    scratch: Path
+    elsewhere: bool
+
+
+@contextlib.contextmanager
+def planned(request: Request, listener: Listener, chains: int = 0) -> Iterator[Plan]:
+    """Find where a run is to go, read the corpus, hold documents out and resolve every option.
+
+    Parameters
+    ----------
+    request : Request
+    listener : Listener
+    chains : int
+        Chains that are to train at the same time, in a folder of their own; 0: one run.
+
+    Raises
+    ------
+    SgmcError
+        With the exit code of what is wrong; nothing half-made is left behind.
+    """
+    candidate = request.find(chains=chains > 0)
+    with _beside(candidate.path) as scratch:
+        yield _plan(request, candidate, scratch, listener, max(1, chains))
+
+
+def _plan(
+    request: Request, candidate: Candidate, scratch: Path, listener: Listener, chains: int
+) -> Plan:
+    """Read the corpus, or find it where it was stored before; then settle everything else."""
+    given, number = request.given, request.threads
+    reading = CorpusOptions(**{n.replace("-", "_"): given[n] for n in _READING if n in given})
+    corpus, once = _corpus(request, reading, candidate, scratch, listener)
+    _, family = kind_of(given)
+    train, held_out = divide(corpus, given, family, Reading(reading, scratch, number, listener))
+    lengths = corpus.lengths()
+    documents = given.get("corpus-size", len(train))
+    tokens = int(lengths[train].sum()) * documents // len(train)
+    facts = Facts(documents, corpus.words, tokens, visits(held_out), minibatch_words(corpus, train))
+    options, defaults = resolve(given, facts)
+    for line in _remarks(options, facts, len(train)):
+        listener.note(line)
+    check_lengths(lengths[train], options.kept_sweeps, "document", train)
+    extent = Extent(int(np.diff(corpus.indptr).max()), int(lengths.max()), number, held_out)
+    check_memory(options, facts, extent, listener, chains)
+    elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
+    config = config_of(options, defaults) | {
+        "command": {
+            "inputs": list(request.inputs),
+            "corpus": str(corpus.path.resolve()) if elsewhere else None,
+        },
+        "corpus": {
+            "name": corpus_name(request.inputs),
+            "fingerprint": corpus.fingerprint,
+            "documents": corpus.documents,
+            "training_documents": documents,
+            "words": corpus.words,
+            "tokens": corpus.tokens,
+            "training_tokens": tokens,
+            "held_out": corpus.documents - len(train),
+            "held_out_dropped": held_out.dropped if held_out else 0,
+        },
+    }
+    return Plan(
+        request, candidate, options, config, corpus, train, held_out, once, scratch, elsewhere
+    )
+
+
+def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
+    """Give the part of ``config.json`` that does not depend on where documents come from.
+
+    Options of other families are there, and null: every option is found in every run.
+    """
+    return {
+        "schema": 1,
+        "options": dict.fromkeys(OPTIONS) | options.plain(),
+        "defaults": list(defaults),
+        "free": sorted(FREE),
+        "versions": {
+            "pysgrld": pysgrld.__version__,
+            "numpy": np.__version__,
+            "compiler": core.compiler,
+        },
+        "isa": core.isa(),
+    }
+
+
+def _remarks(options: Resolved, facts: Facts, documents: int) -> Iterator[str]:
+    """Say how rows of the topics are stepped, and what the family has to say of the options."""
+    family: Model[Any] = model(options.model)
+    if SAMPLERS[options.algo].composes and "lazy" not in family.refuses:
+        seen = facts.minibatch_words(options.minibatch, options.seed)
+        about = round(seen, 2 - len(str(seen)))
+        yield f"lazy: {options.lazy}, minibatches hold about {about:,} of {facts.words:,} words"
+    yield from family.remarks(options, facts._replace(documents=documents))
+
+
+# ---- the corpus
+
+
+def _corpus(
+    request: Request,
+    reading: CorpusOptions,
+    candidate: Candidate,
+    scratch: Path,
+    listener: Listener,
+) -> tuple[Corpus, Once | None]:
+    """Open the corpus: one stored before if the inputs are still the same, else by reading."""
+    if "corpus-size" in request.given:
+        once = Once(
+            request.inputs,
+            reading,
+            request.given.get("shuffle-buffer", SHUFFLE_BUFFER),
+            store=scratch / "corpus",
+            threads=request.threads,
+            notify=listener.reading,
+            log=listener.note,
+        )
+        return once.corpus, once
+    stored = _stored_before(request, reading, candidate, listener)
+    corpus = stored or open_corpus(
+        request.inputs,
+        reading,
+        store=scratch / "corpus",
+        threads=request.threads,
+        notify=listener.reading,
+        log=listener.note,
+    )
+    if corpus.documents < 1 or corpus.tokens < 1:
+        raise CorpusError("there is no document with a known word", request.inputs[0])
+    return corpus, None
+
+
+def _stored_before(
+    request: Request, reading: CorpusOptions, candidate: Candidate, listener: Listener
+) -> Corpus | None:
+    """Find the corpus of the same inputs, read by the same options, in a run or where it was put."""
+    if "-" in request.inputs:
+        return None
+    places = [folder / "corpus" for folder in candidate.runs]
+    for place in [*places, request.corpus] if request.corpus else places:
+        if (place / "meta.json").is_file():
+            corpus = Corpus.open(place)
+            if stands_for(corpus.provenance, request.inputs, reading, listener.reading):
+                return corpus
+    return None
+
+
+@contextlib.contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """Make a temporary folder beside the run's, and remove it at the end.
+
+    Raises
+    ------
+    OutputError
+        If nothing can be written there.
+    """
+    parent = path.parent
+    made = not parent.exists()
+    with contextlib.ExitStack() as held:
+        try:
+            make_folder(parent, "parent")
+            scratch = held.enter_context(scratch_folder(parent))
+        except OSError as error:
+            raise OutputError(f"{parent}: cannot be written: {error.strerror}") from None
+        try:
+            yield scratch
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+            if made:
+                with contextlib.suppress(OSError):  # a folder that holds a run stays
+                    parent.rmdir()

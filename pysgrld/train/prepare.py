@@ -1,0 +1,174 @@
+"""A run made ready from its plan: its folder, locked, with corpus and held-out documents in it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.corpus import Corpus
+from pysgrld.corpus.build import copy_parts
+from pysgrld.corpus.documents import store_documents
+from pysgrld.corpus.listener import Listener
+from pysgrld.corpus.single_pass import Once
+from pysgrld.evaluate import HeldOut
+from pysgrld.minibatches import Epochs, OnePass
+from pysgrld.options.resolved import Resolved
+from pysgrld.run import WORD_COUNTS, RunDirectory, claim
+from pysgrld.run.files import rename, writing
+from pysgrld.run.whole import replace_file
+from pysgrld.train.plan import Plan, planned
+from pysgrld.train.request import Request
+from pysgrld.types import Int64s
+
+
+class Prepared(NamedTuple):
+    """A run that is ready to train, with everything that the loop needs.
+
+    Attributes
+    ----------
+    run : RunDirectory
+    options : Resolved
+    words, tokens : int
+        Vocabulary V, and training tokens as far as is known.
+    stream : Epochs or OnePass
+        Minibatches of the training documents.
+    once : Once or None
+        The rest of a corpus that is read once; to be closed.
+    held_out : HeldOut or None
+    word_counts : (V,) int64
+        Occurrences of each word in the training documents.
+    action : str
+        "new", "continue" or "finished".
+    checkpoint_required : bool
+        Whether it may not begin from the beginning.
+    """
+
+    run: RunDirectory
+    options: Resolved
+    words: int
+    tokens: int
+    stream: Epochs | OnePass
+    once: Once | None
+    held_out: HeldOut | None
+    word_counts: Int64s
+    action: str
+    checkpoint_required: bool
+
+
+def prepare(request: Request, listener: Listener, locks: contextlib.ExitStack) -> Prepared:
+    """Find or make the run that a request means, and store in it what it is trained on.
+
+    Parameters
+    ----------
+    request : Request
+        Checked.
+    listener : Listener
+    locks : ExitStack
+        Keeps the lock of the run, which is taken before anything is written to it.
+
+    Raises
+    ------
+    SgmcError
+        With the exit code of what is wrong; nothing half-made is left behind.
+    """
+    with planned(request, listener) as plan:
+        decision, run = claim(
+            request.find,
+            plan.config,
+            plan.corpus.vocabulary,
+            locks,
+            resume=request.resume,
+            break_lock=request.break_lock,
+        )
+        for note in decision.notes:
+            listener.note(note)
+        stored = move_corpus(plan, run.path)
+        _store_held_out(plan, run.path)
+        counts = _count_words(stored, plan.train)
+        _store_counts(run, counts)
+        return Prepared(
+            run,
+            plan.options,
+            stored.words,
+            plan.config["corpus"]["training_tokens"],
+            _stream(plan, stored),
+            plan.once,
+            plan.held_out,
+            counts,
+            decision.action,
+            decision.required,
+        )
+
+
+def move_corpus(plan: Plan, folder: Path) -> Corpus:
+    """Give a folder its corpus, where every later start finds it, whatever becomes of other runs.
+
+    One that was read just now is moved there, and one that lies in another run is linked, or copied. A
+    corpus that somebody has put elsewhere stays where it is.
+    """
+    place = folder / "corpus"
+    if plan.elsewhere or plan.corpus.path == place:
+        return plan.corpus
+    if not place.exists():
+        with writing(place):
+            source = plan.corpus.path
+            if not source.is_relative_to(plan.scratch):
+                source = plan.scratch / "linked"
+                copy_parts(plan.corpus.path, source, link=True)
+            rename(source, place, "corpus")
+    return Corpus.open(place)
+
+
+def _store_held_out(plan: Plan, folder: Path) -> None:
+    """Store the held-out documents in the run, unless an earlier start has."""
+    if plan.held_out is None:
+        return
+    parts = ("observed", plan.held_out.observed), ("held-out", plan.held_out.held_out)
+    for name, part in parts:
+        place = folder / "holdout" / name
+        if part.tokens and not place.exists():  # whole documents have nothing observed
+            store_documents(place, part, plan.corpus.vocabulary, {"part": name})
+
+
+def _count_words(stored: Corpus, train: Int64s) -> Int64s:
+    """Count the occurrences of each word in the training documents, (V,)."""
+    counts = stored.word_counts()
+    if len(train) < stored.documents:
+        others = np.setdiff1d(np.arange(stored.documents), train, assume_unique=True)
+        held = stored.take(others)
+        counts = counts - np.bincount(
+            held.indices, weights=held.counts, minlength=stored.words
+        ).astype(np.int64)
+    return counts
+
+
+def _store_counts(run: RunDirectory, counts: Int64s) -> None:
+    """Store the word counts in the run, unless an earlier start has."""
+    place = run.path / WORD_COUNTS
+    if place.exists():
+        return
+    data = io.BytesIO()
+    np.save(data, counts, allow_pickle=False)
+    with writing(place):
+        replace_file(place, [data.getvalue()], "word-counts")
+
+
+def _stream(plan: Plan, stored: Corpus) -> Epochs | OnePass:
+    """Give the minibatches: of the stored corpus, or of one that is read once."""
+    options = plan.options
+    if plan.once is None:
+        return Epochs.of(options, stored, plan.train)
+    return OnePass(
+        stored,
+        plan.train,
+        stored.documents,
+        plan.once,
+        plan.config["corpus"]["training_documents"],
+        options.minibatch,
+        options.seed,
+        options.chain,
+    )

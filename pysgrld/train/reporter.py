@@ -1,0 +1,50 @@
+"""The protocol of whoever tells a person of training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+from pysgrld.corpus.listener import Listener
+from pysgrld.run import RunDirectory
+
+
+class Position(NamedTuple):
+    """The state of a run, for whoever shows progress.
+
+    Attributes
+    ----------
+    iteration, iterations : int
+        Done, and in all (0 where unknown).
+    epoch : float
+    tokens_per_second, step_size, score : float
+        The latter NaN before the first posterior sample.
+    train_seconds : float
+    kind : str
+        Name of the score (`pysgrld.models.table.scores`).
+    """
+
+    iteration: int
+    iterations: int
+    epoch: float
+    tokens_per_second: float
+    step_size: float
+    score: float
+    train_seconds: float
+    kind: str
+
+
+class Reporter(Listener, Protocol):
+    """Whoever tells a person of training; every method may do nothing."""
+
+    def started(self, run: RunDirectory, line: str) -> None:
+        """Say where a run starts or goes on from."""
+
+    def moved(self, position: Position) -> None:
+        """Show an iteration; must be cheap."""
+
+    def evaluated(self, record: Mapping[str, Any]) -> None:
+        """Show a line of ``metrics.jsonl``."""
+
+    def finished(self, run: RunDirectory, line: str) -> None:
+        """Say how a run ended."""

@@ -1,0 +1,80 @@
+"""Training as a command or a program asks for it: prepare, hold the run, go."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pysgrld.corpus import ReadingProgress
+from pysgrld.corpus.listener import Listener
+from pysgrld.errors import Interrupted
+from pysgrld.run import RunDirectory, StopFlag, set_latest
+from pysgrld.train.loop import Training
+from pysgrld.train.prepare import prepare
+from pysgrld.train.reporter import Reporter
+from pysgrld.train.request import Request
+
+
+def train(request: Request, reporter: Reporter, watch: StopFlag | None = None) -> RunDirectory:
+    """Train a model on a corpus; continue where an earlier start of the same run left off.
+
+    Parameters
+    ----------
+    request : Request
+    reporter : Reporter
+    watch : StopFlag, optional
+        Says when to stop, and is entered already; by default signals and the time limit do.
+
+    Returns
+    -------
+    RunDirectory
+
+    Raises
+    ------
+    Interrupted
+        If a signal or the time limit ended it, after a checkpoint.
+    SgmcError
+        For everything else that is wrong, with its exit code.
+    """
+    request.check()
+    given = request.given
+    own = watch or StopFlag(given.get("time-limit"), stop_signal=given.get("stop-signal"))
+    entered = contextlib.nullcontext(own) if watch else own
+    with entered as stop, contextlib.ExitStack() as locks, ending_with(given):
+        prepared = prepare(request, Stoppable(reporter, stop), locks)
+        run = prepared.run
+        set_latest(run.path, request.root)
+        if prepared.action == "finished":
+            reporter.finished(run, "finished already: nothing to do")
+            return run
+        if prepared.once:
+            locks.callback(prepared.once.close)
+        return Training(prepared, given, reporter, stop).go()
+
+
+@contextlib.contextmanager
+def ending_with(given: Mapping[str, Any]) -> Iterator[None]:
+    """End an early stop with the exit code that this batch system requeues on."""
+    try:
+        yield
+    except Interrupted as stopped:
+        stopped.exit_code = given.get("requeue-exit-code", stopped.exit_code)
+        raise
+
+
+class Stoppable:
+    """A listener that passes everything on, and ends the reading of a corpus when asked to stop."""
+
+    def __init__(self, listener: Listener, stop: StopFlag) -> None:
+        self.note, self.listener, self.stop = listener.note, listener, stop
+
+    def reading(self, progress: ReadingProgress) -> None:
+        """Show how far the reading of a corpus is, unless it is to stop."""
+        self.listener.reading(progress)
+        if self.stop.should_stop(0.0):
+            raise Interrupted(
+                f"{self.stop.reason}: stopped while the corpus was read, nothing is kept of it; run "
+                "the same command again, or build the corpus first: 'sgmc corpus build' goes on "
+                "where it was stopped"
+            )

@@ -1,0 +1,164 @@
+"""Several chains of which one is suspended, silent or killed: the others end in order, it is named."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from faults import children
+from faults.forks import wait_until
+from faults_runs import SGMC, command_line, sgmc, write_corpus
+
+from pysgrld.errors import Interrupted
+from pysgrld.run import RunDirectory, StopFlag, chains_of
+from pysgrld.train import several
+
+#: A budget that no test waits for.
+ENDLESS = command_line(iterations=10_000_000, eval_every="1h", checkpoint_every="1h")
+
+
+class Heard:
+    """A teller that remembers what chains said."""
+
+    def __init__(self):
+        self.lines = []
+
+    def of_chain(self, number, event, *values):
+        self.lines.append((number, event, *values))
+
+
+@contextlib.contextmanager
+def chains(folder, *more, number=3):
+    """Chains at work in ``folder/all``, and the process that started them; none outlives the test."""
+    write_corpus(folder / "corpus.txt")
+    command = [
+        SGMC,
+        "train",
+        "corpus.txt",
+        *ENDLESS,
+        "--chains",
+        str(number),
+        "--out",
+        "all",
+        *more,
+    ]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            wait_until(lambda: status(folder) == ["running"] * number)
+            yield (
+                process,
+                [RunDirectory.open(run).status["pid"] for run in chains_of(folder / "all")],
+            )
+        finally:
+            process.kill()
+
+
+def status(folder):
+    return [RunDirectory.open(run).status.get("state") for run in chains_of(folder / "all")]
+
+
+def ended(process, within=30):
+    """Exit code and what was said, in good time."""
+    said = process.communicate(timeout=within)[1]
+    assert "Traceback" not in said
+    return process.returncode, said
+
+
+@pytest.mark.row(75)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+def test_a_suspended_chain_is_woken_to_stop(tmp_path, trials, number):
+    """Red with: chains asked, and not woken: the parent waited for ever."""
+    with chains(tmp_path) as (process, pids):
+        os.kill(pids[1], signal.SIGSTOP)
+        os.kill(process.pid, number)
+        code, said = ended(process)
+    assert code == 85
+    assert f"{number.name}: chains 1, 2, 3 stopped, a checkpoint of each" in said
+    assert status(tmp_path) == ["interrupted"] * 3
+    trials()
+
+
+@pytest.mark.row(75)
+def test_a_suspended_chain_does_not_outlast_the_time_limit(tmp_path, trials):
+    """Red with: the time limit left to the chains alone."""
+    with chains(tmp_path, "--time-limit", "15s", number=2) as (process, pids):
+        os.kill(pids[1], signal.SIGSTOP)
+        code, said = ended(process)
+    assert code == 85
+    assert "time limit: chains 1, 2 stopped" in said
+    assert status(tmp_path) == ["interrupted"] * 2
+    trials()
+
+
+@pytest.mark.row(75)
+def test_a_chain_that_does_nothing_is_killed_and_named(monkeypatch, trials):
+    """Red with: the process waited for without an end."""
+    monkeypatch.setattr(several, "in_process", children.chain)
+    monkeypatch.setattr(several, "GRACE", 1.0)
+    stop, heard = StopFlag(), Heard()
+    stop.stop("SIGTERM")
+    began = time.monotonic()
+    found = several._run(["deaf", "obeys"], {}, heard, stop)
+    assert time.monotonic() - began < 30
+    why = "did nothing for 1 seconds when asked to stop, and was killed"
+    assert heard.lines == [(1, "failed", why)]
+    with pytest.raises(
+        Interrupted, match=r"SIGTERM: chain 2 stopped, .*; chain 1 failed, see above"
+    ):
+        several._conclude(found, "all", {})
+    trials()
+
+
+@pytest.mark.row(76)
+@pytest.mark.parametrize(
+    ("number", "code"), [("SIGKILL", 87), ("SIGSEGV", 70), ("SIGQUIT", 70)], ids=str
+)
+def test_the_signal_that_ended_a_chain_is_named(tmp_path, trials, number, code):
+    """Red with: a chain that was killed told of without the signal."""
+    with chains(tmp_path) as (process, pids):
+        os.kill(pids[2], signal.Signals[number])
+        said = "".join(iter_until(process.stderr, "chain 3: error"))
+        os.kill(process.pid, signal.SIGTERM)
+        found, rest = ended(process)
+    assert f" by {number}" in said
+    assert found == 85
+    assert "chains 1, 2 stopped" in rest
+    assert "chain 3 failed, see above; run the same command again" in rest
+    done = sgmc(
+        tmp_path,
+        "train",
+        "corpus.txt",
+        *ENDLESS,
+        *("--iterations", "1", "--chains", "3", "--out", "all"),
+    )
+    assert "3 chains are in all" in done.stderr
+    trials()
+
+
+@pytest.mark.row(76)
+def test_a_chain_killed_while_it_stops_is_not_said_to_have_saved(monkeypatch, trials):
+    """Red with: every process that ended by a signal after a stop counted as stopped in order."""
+    monkeypatch.setattr(several, "in_process", children.chain)
+    stop, heard = StopFlag(), Heard()
+    start = several._start
+
+    def start_and_kill(number, task):
+        chain = start(number, task)
+        chain.process.kill()
+        return chain
+
+    monkeypatch.setattr(several, "_start", start_and_kill)
+    stop.stop("SIGTERM")
+    several._run(["deaf"], {}, heard, stop)
+    assert heard.lines == [(1, "failed", "was killed by SIGKILL, for want of memory as a rule")]
+    trials()
+
+
+def iter_until(lines, word):
+    """Give lines up to the one that has a word."""
+    for line in lines:
+        yield line
+        if word in line:
+            return

@@ -1,0 +1,197 @@
+"""What the golden hashes are of: a small run of every model by every algorithm, and of their variants.
+
+``python tests/golden/cases.py`` writes golden.json anew. Do that only where results for a seed are
+meant to change, and say so in the changelog.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+HASHES = Path(__file__).parent / "golden.json"
+
+_BASE = (
+    "--iterations 24 --warm-up 6 --burn-in 8 --sample-every 4 --minibatch 30 --sweeps 4 "
+    "--holdout 20 --samples 10"
+)
+_WHOLE = "--iterations 24 --burn-in 8 --sample-every 4 --holdout 20 --samples 10"
+_FITTED = "--iterations 24 --sample-every 4 --minibatch 30 --holdout 20"
+_MIXED = "--iterations 24 --burn-in 8 --sample-every 4 --holdout 20 --samples 10"
+_PRESET = "--iterations 12 --burn-in 4 --sample-every 4 --minibatch 30 --holdout 20 --sweeps 6"
+
+#: Options of ``sgmc train`` by the name of a case.
+RUNS = {
+    **{
+        f"lda-{algo}": f"--model lda --algo {algo} -k 7 {_BASE}"
+        for algo in ("scir", "sgrld", "tlasgr", "tlfsgr", "smld", "smld-approx")
+    },
+    "lda-gibbs": f"--algo gibbs -k 7 --sweeps 2 {_WHOLE}",
+    "lda-cgs": f"--algo cgs -k 7 {_WHOLE}",
+    "lda-ovb": f"--algo ovb -k 7 {_FITTED}",
+    "lda-hsvg": f"--algo hsvg -k 7 --sweeps 4 {_FITTED}",
+    "lda-scir-lazy": f"--lazy on -k 7 {_BASE}",
+    "lda-scir-natural": f"--cir-rate natural -k 7 {_BASE}",
+    "lda-scir-log": f"--eta 0.005 -k 7 {_BASE}",
+    "lda-scir-natural-log": f"--cir-rate natural --eta 0.005 -k 7 {_BASE}",
+    "lda-scir-sampled": f"--counts sampled -k 7 {_BASE}",
+    "lda-scir-active": f"-k 140 {_BASE}",
+    "lda-gibbs-active": f"--algo gibbs -k 140 {_WHOLE}",
+    "lda-defaults": "--iterations 60 --holdout 20",
+    **{
+        f"dlda-{algo}": f"--model dlda --layers 9,5 --algo {algo} {_BASE}"
+        for algo in ("scir", "sgrld", "tlasgr", "tlfsgr", "smld", "smld-approx")
+    },
+    "dlda-gibbs": f"--layers 9,5 --algo gibbs {_WHOLE}",
+    "dlda-three": f"--layers 9,5,3 --eta 0.1,0.05,0.2 --link binary {_BASE}",
+    "dlda-one": f"--algo tlasgr -k 9 {_BASE}",
+    "dpmm-gibbs": f"--model dpmm --algo gibbs {_MIXED}",
+    "dpmm-gibbs-ew": f"--model dpmm --algo gibbs --dp-conc ew {_MIXED}",
+    "dpmm-scir": f"--model dpmm --algo scir --minibatch 60 {_MIXED}",
+    "dpmm-sgrld": f"--model dpmm --algo sgrld --minibatch 60 {_MIXED}",
+    "dpmm-scir-reuse": f"--model dpmm --dp-reuse on --dp-start 9 --minibatch 60 {_MIXED}",
+    "preset-sgrld-2013": f"--preset sgrld-2013 -k 7 {_PRESET}",
+    "preset-scir-2018": f"--preset scir-2018 -k 7 {_PRESET}",
+    "preset-dlda-2017": f"--preset dlda-2017 --layers 9,5 {_PRESET}",
+    "preset-dlda-2017-gibbs": f"--preset dlda-2017 --algo gibbs --layers 9,5 {_WHOLE}",
+    "preset-smld-2018": f"--preset smld-2018 -k 7 {_PRESET}",
+    "preset-dpmm-2018": f"--preset dpmm-2018 {_MIXED}",
+}
+
+#: Keys of a line of metrics.jsonl that are of the clock or of the machine.
+_OF_THE_MACHINE = {"train_seconds", "wait_seconds", "tokens_per_second", "rss_bytes", "time"}
+
+
+def write_corpus(path: Path) -> None:
+    """Write 200 documents over some 150 words in LDA-C form, the same on every machine."""
+    rng = random.Random(5)
+    lines = []
+    for d in range(200):
+        first = (d % 5) * 30
+        counts: dict[int, int] = {}
+        for _ in range(rng.randint(5, 60)):
+            word = first + int(30 * rng.random() ** 2) if rng.random() < 0.8 else rng.randrange(150)
+            counts[word] = counts.get(word, 0) + 1
+        pairs = " ".join(f"{w}:{n}" for w, n in sorted(counts.items()))
+        lines.append(f"{len(counts)} {pairs}")
+    path.write_text("\n".join(lines) + "\n")
+
+
+def sgmc(*arguments: str) -> str:
+    """Run the command in this process and give what it printed."""
+    from pysgrld.cli import main
+
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
+        main(list(arguments))
+    return said.getvalue()
+
+
+def _digest(*parts: bytes) -> str:
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+def _folder(path: Path) -> str:
+    """One digest of all files of a folder, names included."""
+    files = sorted(p for p in path.rglob("*") if p.is_file())
+    return _digest(*(x for p in files for x in (p.name.encode(), p.read_bytes())))
+
+
+def run_hashes(name: str, folder: Path) -> dict[str, str]:
+    """Digests of all that a person can get out of a run: by what it is."""
+    corpus = folder / "corpus.ldac"
+    if not corpus.exists():
+        write_corpus(corpus)
+    run, out = folder / name, folder / f"{name}-out"
+    out.mkdir()
+    sgmc("train", str(corpus), *RUNS[name].split(), "--out", str(run), "--threads", "1", "-q")
+    metrics = [
+        {n: v for n, v in json.loads(line).items() if n not in _OF_THE_MACHINE}
+        for line in (run / "metrics.jsonl").read_text().splitlines()
+    ]
+    last = sorted((run / "checkpoints").iterdir())[-1]
+    arrays = sorted(p for p in last.iterdir() if p.name != "manifest.json")
+    found = {
+        "metrics": _digest(json.dumps(metrics[-1], sort_keys=True).encode()),
+        "checkpoint": _digest(*(x for p in arrays for x in (p.name.encode(), p.read_bytes()))),
+    }
+    if (run / "samples").is_dir():
+        found["samples"] = _folder(run / "samples")
+    for draw in ("mean", "last"):
+        sgmc("export", str(run), "--to", "npy", "-o", str(out / draw), "--draw", draw, "-q")
+        found[f"export-{draw}"] = _folder(out / draw)
+    evaluated = json.loads(sgmc("eval", str(run), "--json", "-q"))
+    evaluated |= json.loads(sgmc("eval", str(run), "--corpus", str(corpus), "--json", "-q"))
+    shown = json.loads(sgmc("topics", str(run), "--json", "-q"))
+    for record in (evaluated, shown):
+        record.pop("run")
+    found["eval"] = _digest(json.dumps(evaluated, sort_keys=True).encode())
+    found["topics"] = _digest(json.dumps(shown, sort_keys=True).encode())
+    theta = out / "theta.npy"
+    sgmc("infer", str(run), str(corpus), "-o", str(theta), "-q")
+    found["infer"] = _digest(theta.read_bytes())
+    return found
+
+
+def _counts() -> np.ndarray:
+    rng = random.Random(7)
+    counts = np.zeros((120, 40), np.int64)
+    for d in range(120):
+        for _ in range(rng.randint(4, 40)):
+            counts[
+                d, (d % 4) * 10 + rng.randrange(10) if rng.random() < 0.8 else rng.randrange(40)
+            ] += 1
+    return counts
+
+
+def _arrays(*arrays: np.ndarray) -> str:
+    return _digest(*(np.ascontiguousarray(a).tobytes() for a in arrays))
+
+
+def estimator_hashes() -> dict[str, str]:
+    """Digests of what the estimators learn from a matrix."""
+    from pysgrld import LDA, DeepLDA, DPMixture
+
+    x, found = _counts(), {}
+    for algo in ("scir", "sgrld", "tlasgr", "smld", "smld-approx", "gibbs", "cgs", "ovb", "hsvg"):
+        more = {} if algo in ("gibbs", "cgs") else {"minibatch": 20}
+        lda = LDA(5, algo=algo, max_iter=20, random_state=2, n_jobs=1, **more).fit(x)
+        found[f"LDA-{algo}"] = _arrays(lda.components_, lda.transform(x), [lda.perplexity(x)])
+    lda = LDA(5, random_state=2, n_jobs=1, total_samples=120)
+    for begin in range(0, 120, 30):
+        lda.partial_fit(x[begin : begin + 30])
+    found["LDA-partial"] = _arrays(lda.components_)
+    for algo in ("scir", "tlasgr", "gibbs"):
+        deep = DeepLDA((6, 3), algo=algo, max_iter=20, holdout=0, n_jobs=1).fit(x)
+        found[f"DeepLDA-{algo}"] = _arrays(*deep.weights_, deep.r_, deep.transform(x, layer=2))
+    for algo in ("scir", "sgrld", "gibbs"):
+        mixture = DPMixture(algo=algo, max_iter=40, burn_in=10, n_jobs=1).fit(x)
+        found[f"DPMixture-{algo}"] = _arrays(
+            mixture.components_,
+            mixture.weights_,
+            mixture.predict_proba(x),
+            mixture.score_samples(x),
+        )
+    return found
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        found = {name: run_hashes(name, Path(folder)) for name in RUNS}
+    found["estimators"] = estimator_hashes()
+    HASHES.write_text(json.dumps(found, indent=1) + "\n")
+    print(f"{HASHES}: {len(found)} cases")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.exit(main())

@@ -1,0 +1,271 @@
+"""Calls of every kernel with floats that no caller should hand in: cases, and processes that make them.
+
+Run as a script it makes the cases of a range, saying each one's number before it is made.
+"""
+
+from __future__ import annotations
+
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.core import core, padded
+from pysgrld.errors import NumericalError
+
+WORDS, DOCUMENTS = 9, 7
+TOPICS = [5, 140]  # documents are dense, and active
+VALUES = {
+    "nan": np.nan,
+    "inf": np.inf,
+    "-inf": -np.inf,
+    "-1": -1.0,
+    "0": 0.0,
+    "1e-40": 1e-40,
+    "1e-45": 1e-45,
+    "FLT_MAX": float(np.finfo(np.float32).max),
+    "DBL_MAX": float(np.finfo(np.float64).max),
+}
+#: Seconds that one call may take, on a machine that does other work too.
+PATIENCE = 20.0
+
+
+def documents(seed: int) -> dict[str, Any]:
+    """Random documents over all words; one of them is empty."""
+    rng = np.random.default_rng(seed)
+    x = rng.poisson(1.5, (DOCUMENTS, WORDS))
+    x[2] = 0
+    return {
+        "indptr": np.concatenate(([0], np.cumsum((x > 0).sum(axis=1)))),
+        "indices": np.nonzero(x)[1].astype(np.int32),
+        "counts": x[x > 0].astype(np.int32),
+        "doc_ids": np.arange(DOCUMENTS),
+    }
+
+
+def matrix(rows: int, k: int, seed: int) -> Any:
+    """Positive rows of ``k`` values, padded, which sum to 1 over the rows."""
+    out = core.zeros(rows, padded(k), "float32")
+    out[:, :k] = np.random.default_rng(seed).dirichlet(np.full(rows, 0.5), k).T + 1e-3
+    return out
+
+
+def vector(k: int) -> Any:
+    """Ones, padded."""
+    return (np.arange(padded(k)) < k).astype(np.float32)
+
+
+def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
+    """Arguments of a good call of every kernel, by name; after a hash, a variant."""
+    key = {"seed": seed, "chain": 1, "step": 3}
+    work, team = {"work": core.Workspace()}, {"threads": threads}
+    docs = documents(seed)
+    bare = {name: docs[name] for name in ("indptr", "indices", "counts")}
+    phi = matrix(WORDS, k, seed)
+    g = np.array(phi) * 30
+    state = {"g": g, "sums": g.sum(axis=0, dtype=np.float64), "topics": k}
+    touched = np.array([1, 4, 5], np.int32)
+    seen = np.zeros((3, padded(k)), np.int64)
+    seen[:, :k] = 2
+    evidence = {"eta": 0.1, "rows": touched, "counts": seen, "factor": 1.5}
+    where = key | {"stream": 0} | work | team
+    rows = state | {"eta": 0.1, "rows": touched, "lengths": np.full(3, 0.7)} | where
+    rows |= {"factor": 1.5, "packed": False, "purpose": core.Purpose.catch_up_pass}
+    totals = np.full(k, 3.0)
+    ends = np.concatenate(([0], np.cumsum(docs["counts"], dtype=np.int64)))
+    sampling = {"sweeps": 4, "kept": 2, "purpose": core.Purpose.test} | key | work | team
+    gibbs = {"phi": phi, "topics": k, "alpha": 0.1} | docs | sampling
+    upper = matrix(k, 6, seed)
+    deep = docs | sampling | {"phi": [phi, upper], "topics": [k, 6], "held": 1}
+    deep |= {"r": vector(6), "start": np.concatenate([vector(k), vector(6)]) * 0.5}
+    deep |= {"a0": 0.01, "b0": 0.01, "e0": 1.0, "f0": 1.0, "want_mean": True}
+    theta = np.tile(deep["start"], (DOCUMENTS, 1))
+    known = {"theta": theta, "rates": np.ones((DOCUMENTS, 3)), "totals": theta * 2}
+    log_g = np.random.default_rng(seed).normal(size=(WORDS, k))
+    scored = {"phi": phi, "topics": k, "indptr": docs["indptr"], "indices": docs["indices"]}
+    reading = state | {"rows": None} | team
+    return {
+        "documents_gibbs": gibbs | {"rao_blackwell": True, "want_documents": True},
+        "documents_gibbs#sampled": gibbs | {"rao_blackwell": False},
+        "documents_mean_field": bare
+        | {"weights": phi, "topics": k, "alpha": 0.1, "sweeps": 5, "tolerance": 1e-3}
+        | {"gamma": np.tile(vector(k), (DOCUMENTS, 1))}
+        | work
+        | team,
+        "documents_collapsed": docs
+        | {"rows": WORDS, "topics": k, "alpha": 0.1, "eta": 0.1, "words": 20, "sweeps": 3}
+        | {"z": np.full(ends[-1], -1, np.int32), "token_ptr": ends[docs["indptr"]]}
+        | key
+        | work
+        | team,
+        "documents_mixture": docs
+        | {"log_phi": np.where(phi > 0, np.log(phi + 1e-9), 0).astype(np.float32)}
+        | {"log_weight": np.log(vector(k) + 1e-9), "components": k}
+        | {"slice": np.full(DOCUMENTS, -3, np.float32)}
+        | key
+        | team,
+        "documents_deep": deep | {"link": "counts", "rao_blackwell": True},
+        "documents_deep#known": deep | known | {"link": "counts", "rao_blackwell": False},
+        "documents_deep#binary": deep | {"link": "binary", "rao_blackwell": True},
+        "documents_deep#real": deep | {"link": "real", "rao_blackwell": False},
+        "tables": key
+        | {"n": np.array([0, 3, 700]), "shape": np.ones(3), "purpose": core.Purpose.test},
+        "predictive": scored
+        | {"doc_counts": np.ones((DOCUMENTS, padded(k)), np.int64)}
+        | {"tokens": np.full(DOCUMENTS, 9), "alpha": 0.1, "factor": 0.5}
+        | team,
+        "predictive_given_theta": scored | {"theta": np.tile(vector(k), (DOCUMENTS, 1))} | team,
+        "simplex_scir": state | evidence | {"h": 0.3} | where,
+        "simplex_scir_natural": state | evidence | {"h": 0.3} | where,
+        "simplex_sgrld": state | evidence | {"h": 0.01} | where,
+        "simplex_relax": state | evidence | {"h": 0.3} | where,
+        "simplex_scir_rows": rows | {"counts": seen},
+        "simplex_scir_rows#behind": rows | {"counts": None},
+        "simplex_relax_rows": rows | {"counts": seen},
+        "simplex_tlasgr": state | evidence | {"steps": np.full(k, 0.01), "totals": totals} | where,
+        "simplex_smld": evidence
+        | {"y": g, "log_sums": state["sums"], "topics": k, "h": 0.01, "totals": totals}
+        | {"approximate": False}
+        | where,
+        "simplex_smld_phi": {"y": g, "log_sums": state["sums"], "topics": k, "rows": None}
+        | {"approximate": True}
+        | team,
+        "simplex_start": state
+        | {"scale": 1.0, "seed": seed, "chain": 1, "stream": 0}
+        | work
+        | team,
+        "dirichlet_start": state
+        | {"shape": 100.0, "seed": seed, "chain": 1, "stream": 0}
+        | work
+        | team,
+        "dirichlet_weights": reading,
+        "simplex_phi": reading,
+        "simplex_add_phi": state
+        | {"total": np.zeros(g.shape), "eta": 0.1, "lengths": np.full(WORDS, 0.2)}
+        | team,
+        "simplex_scir_log": {"log_g": log_g, "shape": np.full(log_g.shape, 0.3), "h": 0.1}
+        | {"kappa": np.ones(k)}
+        | key
+        | {"stream": 0}
+        | team,
+        "draw#gamma": {"kind": "gamma", "parameter": np.ones(5, np.float32), "seed": seed},
+        "draw#poisson": {"kind": "poisson", "parameter": np.ones(5, np.float32), "seed": seed},
+        "latent_counts#binary": {"link": "binary", "parameter": np.ones(5), "seed": seed},
+        "latent_counts#real": {"link": "real", "parameter": np.ones(5), "seed": seed},
+    }
+
+
+class Case(NamedTuple):
+    """A kernel, at so many topics, with a value in one argument: everywhere, or in one cell."""
+
+    kernel: str
+    topics: int
+    argument: str
+    everywhere: bool
+    value: str
+
+
+def floats_of(arguments: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    """Names of the arguments that are floats, and whether they are arrays."""
+    for name, x in arguments.items():
+        first = x[0] if isinstance(x, list) else x
+        if isinstance(first, np.ndarray) and first.dtype.kind == "f":
+            yield name, True
+        elif isinstance(first, float):
+            yield name, False
+
+
+def cases() -> list[Case]:
+    """Every case there is."""
+    return [
+        Case(kernel, k, name, everywhere, value)
+        for k in TOPICS
+        for kernel, arguments in calls(k, 1, 1).items()
+        for name, is_array in floats_of(arguments)
+        for everywhere in ((True, False) if is_array else (True,))
+        for value in VALUES
+    ]
+
+
+def spoilt(x: Any, value: float, everywhere: bool) -> Any:
+    """A float argument with the value in it; of an array's cells, only real ones."""
+    if isinstance(x, float):
+        return value
+    if isinstance(x, list):
+        return [spoilt(x[0], value, everywhere), *x[1:]]
+    out = np.array(x)
+    with np.errstate(over="ignore"):
+        if everywhere:
+            out[x != 0] = value
+            if not x.any():
+                out[:] = value
+        else:
+            out.flat[0] = value
+    return out
+
+
+def check(kernel: str, arguments: dict[str, Any], result: Any) -> None:
+    """Refuse counts that are not those of the tokens."""
+    kind = kernel.split("#")[0]
+    if kind not in ("documents_gibbs", "documents_mean_field", "documents_deep"):
+        return
+    words = result if kind == "documents_mean_field" else result[0]
+    assert words.min() >= 0, "negative counts"
+    if arguments.get("link", "counts") != "counts":
+        return
+    kept = arguments.get("kept", 1)
+    unit = core.UNIT if arguments.get("rao_blackwell", True) else 1
+    tokens = int(arguments["counts"].sum()) * kept * unit
+    assert abs(float(words.sum()) - tokens) <= 1e-3 * tokens, (words.sum() / unit, tokens / unit)
+
+
+def make(case: Case, seed: int = 1, threads: int = 1) -> str:
+    """Make the call of a case; give "result", or the name of the refusal."""
+    arguments = calls(case.topics, seed, threads)[case.kernel]
+    value = VALUES[case.value]
+    arguments[case.argument] = spoilt(arguments[case.argument], value, case.everywhere)
+    try:
+        result = getattr(core, case.kernel.split("#")[0])(**arguments)
+    except (ValueError, NumericalError) as error:
+        return type(error).__name__
+    if case.value not in ("-1", "-inf"):  # what is negative has no counts to be checked
+        check(case.kernel, arguments, result)
+    return "result"
+
+
+def attack(numbers: list[int], seed: int = 1, threads: int = 1) -> list[str]:
+    """Make calls in processes that may crash or hang; give what is wrong with any of them."""
+    every, wrong, left = cases(), [], list(numbers)
+    while left:
+        command = [sys.executable, __file__, str(seed), str(threads), *map(str, left)]
+        pipe = subprocess.PIPE  # not buffered: what is waited for must not be here already
+        with subprocess.Popen(command, stdout=pipe, stderr=pipe, bufsize=0) as child:
+            assert child.stdout is not None
+            assert child.stderr is not None
+            begun = 0
+            while answered := select.select([child.stdout], [], [], PATIENCE)[0]:
+                if not child.stdout.readline():
+                    break
+                begun += 1
+            if not answered:
+                child.kill()
+            error = child.stderr.read().decode().strip().splitlines()[-1:]
+            code = child.wait()
+        if code == 0:
+            return wrong
+        why = "hangs" if not answered else f"ends with {code} {''.join(error)}"
+        wrong.append(f"{every[left[begun - 1]]} {why}")
+        left = left[begun:]
+    return wrong
+
+
+if __name__ == "__main__":
+    seed, threads, *numbers = map(int, sys.argv[1:])
+    every = cases()
+    for number in numbers:
+        sys.stdout.write(f"{number}\n")
+        sys.stdout.flush()
+        make(every[number], seed, threads)

@@ -1,0 +1,144 @@
+"""One multinomial over words as a family: its options, defaults, and where its parts are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from skeletons.multinomial.resolved import MultinomialOptions
+
+from pysgrld.models.eta import check_one_eta, lowest_eta
+from pysgrld.models.protocol import CorpusFacts, Extent, Model, RunOn
+from pysgrld.options.facts import Facts
+from pysgrld.options.option import Option
+from pysgrld.options.parse import real
+
+if TYPE_CHECKING:
+    from pysgrld.chain.protocol import Chain
+    from pysgrld.evaluate.protocol import Scorer
+    from pysgrld.evaluate.score import Score
+    from pysgrld.evaluate.split import HeldOut
+    from pysgrld.minibatches import Minibatches
+    from pysgrld.models.fitted import Fitted, Record
+    from pysgrld.types import Documents, Int64s
+
+#: Dirichlet prior per word: uniform over all multinomials.
+ETA = 1.0
+
+_ONE_TOPIC = "all documents have one distribution over words"
+_WHOLE = "held-out documents are scored whole"
+
+
+class MultinomialFamily(Model[MultinomialOptions]):
+    """One multinomial over words with a symmetric Dirichlet prior."""
+
+    name = "multinomial"
+    summary = "one distribution over words for all documents"
+    algorithms = ("scir", "sgrld", "tlasgr", "tlfsgr", "smld", "smld-approx", "gibbs")
+    implied_by = frozenset({"power"})
+    options: ClassVar[Mapping[str, Option]] = {
+        "power": Option(
+            real(0.0, 1e6),
+            "1",
+            "power of the likelihood: below 1 the posterior is wider, with less weight on the data",
+            "Multinomial (--model multinomial)",
+            metavar="P",
+            default=1.0,
+        )
+    }
+    refuses: ClassVar[Mapping[str, str]] = {
+        "topics": _ONE_TOPIC,
+        "sweeps": _ONE_TOPIC,
+        "kept-sweeps": _ONE_TOPIC,
+        "counts": _ONE_TOPIC,
+        "observed": _WHOLE,
+        "observed-corpus": f"{_WHOLE}; give --holdout-corpus",
+        "held-out-corpus": f"{_WHOLE}; give --holdout-corpus",
+    }
+    shows: ClassVar[Mapping[str, str]] = {"eta": "1"}
+    resolved = MultinomialOptions
+    minibatch = 1000
+
+    @property
+    def score(self) -> Score:
+        """Perplexity of a token of whole documents."""
+        from skeletons.multinomial.score import TOKEN_PERPLEXITY
+
+        return TOKEN_PERPLEXITY
+
+    # ---- options
+
+    def check(self, given: Mapping[str, Any], algo: str) -> None:
+        """Refuse more than one prior of words."""
+        check_one_eta(given)
+
+    def settle(self, value: dict[str, Any], said: frozenset[str], *, whole_corpus: bool) -> None:
+        """Settle the prior; switch off what a multinomial has no use for."""
+        value["eta"] = lowest_eta(value["eta"]) if "eta" in said else ETA
+        value |= {
+            "topics": None,
+            "sweeps": 1,
+            "kept-sweeps": 1,
+            "counts": "sampled",
+            "observed": None,
+        }
+
+    def expected_topics(self, value: Mapping[str, Any]) -> int:
+        """Give the one topic that all documents have."""
+        return 1
+
+    def remarks(self, options: MultinomialOptions, facts: Facts) -> Iterator[str]:
+        """Say where the prior outweighs the data."""
+        if options.power * facts.tokens < options.eta * facts.words:
+            yield "note: the prior outweighs the data: a smaller --eta or a larger --power"
+
+    def memory(self, options: MultinomialOptions, facts: Facts, extent: Extent) -> dict[str, int]:
+        """Count one topic, and the counts of a minibatch."""
+        from pysgrld.models.memory import of_topics
+
+        return of_topics(options, facts, extent, (1,))
+
+    # ---- training
+
+    def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
+        """Hold documents out whole: nothing of them is observed."""
+        from pysgrld.evaluate.split import whole
+
+        return whole(documents, ids)
+
+    def chain(
+        self, options: MultinomialOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
+    ) -> Chain:
+        """Start the chain of the one topic."""
+        from skeletons.multinomial.documents import CountedDocuments, blocks
+
+        from pysgrld.chain.blocks import BlockChain
+
+        return BlockChain(
+            options,
+            blocks(options, corpus.words, corpus.tokens),
+            CountedDocuments(options.power),
+            stream,
+            corpus.tokens,
+            run_on.threads,
+            run_on.waiting,
+        )
+
+    def scorer(
+        self, options: MultinomialOptions, held_out: HeldOut, words: int, threads: int
+    ) -> Scorer:
+        """Score whole documents by the perplexity of a token."""
+        from skeletons.multinomial.score import TokenPerplexity
+
+        return TokenPerplexity(held_out)
+
+    # ---- reading
+
+    def fitted(self, record: Record, threads: int) -> Fitted:
+        """Read the one topic."""
+        from skeletons.multinomial.fitted import fitted
+
+        return fitted(record, threads)
+
+
+MODEL = MultinomialFamily()

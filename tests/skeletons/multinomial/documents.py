@@ -1,0 +1,64 @@
+"""One multinomial over words: nothing of a document is unknown, so its words are counted.
+
+phi ~ Dirichlet(eta), a token's word ~ phi, to the power p: phi | words ~ Dirichlet(eta + p N).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from skeletons.multinomial.resolved import MultinomialOptions
+
+from pysgrld.chain.protocol import DocumentSampler
+from pysgrld.core import padded
+from pysgrld.draws import Draw
+from pysgrld.samplers.protocol import Counts
+from pysgrld.schedule import Schedule
+from pysgrld.types import Array, Block, Documents, Key, Minibatch
+
+
+def blocks(options: MultinomialOptions, words: int, tokens: float) -> tuple[Block, ...]:
+    """Give the one global part: one topic over V words."""
+    return (
+        Block(
+            name="phi",
+            geometry="simplex",
+            shape=(words, 1),
+            prior=options.eta,
+            stream=0,
+            mass=options.power * tokens,
+            weight=Schedule(*options.scale_weight),
+            natural=options.cir_rate == "natural",
+        ),
+    )
+
+
+class CountedDocuments(DocumentSampler):
+    """Documents whose words are counted.
+
+    Parameters
+    ----------
+    power : float
+        Of the likelihood.
+    """
+
+    def __init__(self, power: float) -> None:
+        self.power = power
+
+    def keep(self, documents: Documents) -> None:
+        """Keep nothing: every visit counts anew."""
+
+    def visit(self, key: Key, draw: Draw, batch: Minibatch) -> dict[str, Counts]:
+        """Count the minibatch's words, scaled to the corpus and to the power of the likelihood."""
+        del key, draw  # nothing is sampled
+        counts = np.zeros((len(batch.words), padded(1)), np.int64)
+        np.add.at(counts[:, 0], batch.indices, batch.counts)
+        return {"phi": Counts(batch.words, counts, self.power * batch.scale)}
+
+    def arrays(self) -> dict[str, Array]:
+        """Give nothing: nothing is kept between visits."""
+        return {}
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Restore nothing: nothing is kept between visits."""

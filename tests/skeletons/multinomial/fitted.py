@@ -1,0 +1,38 @@
+"""How runs of a multinomial are read."""
+
+from __future__ import annotations
+
+import numpy as np
+from skeletons.multinomial.documents import blocks
+from skeletons.multinomial.score import TOKEN_PERPLEXITY, TokenPerplexity
+
+from pysgrld.draws import Draw
+from pysgrld.evaluate import HeldOut, Scorer
+from pysgrld.models.fitted import BlockFitted, Fitted, Record, SomeDocuments
+from pysgrld.types import Documents, Doubles, Int64s
+
+
+class MultinomialFitted(BlockFitted):
+    """What a run of a multinomial found: one topic."""
+
+    kind = "a multinomial"
+    score = TOKEN_PERPLEXITY
+
+    def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
+        """Give the one topic all of every document, (n, 1)."""
+        del draw, ids, at
+        return np.ones((len(documents), 1))
+
+    def weights(self, documents: SomeDocuments, at: int) -> Doubles:
+        """Give the one topic all of the corpus, (1,)."""
+        del documents, at
+        return np.ones(1)
+
+    def scorer(self, held_out: HeldOut) -> Scorer:
+        """Make what scores draws of this run on documents."""
+        return TokenPerplexity(held_out)
+
+
+def fitted(record: Record, threads: int) -> Fitted:
+    """Read what a run found."""
+    return MultinomialFitted(record, threads, blocks(record.options, record.words, record.tokens))

@@ -1,0 +1,22 @@
+"""Options of a multinomial, resolved: what its chain, its scorer and its reader have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pysgrld.options.resolved import Resolved, Steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultinomialOptions(Resolved):
+    """Resolved options of a multinomial."""
+
+    topics: None = None
+    eta: float
+    scale_weight: Steps
+    power: float
+
+    @property
+    def lowest_eta(self) -> float:
+        """Dirichlet prior per word."""
+        return self.eta

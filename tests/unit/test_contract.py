@@ -1,0 +1,232 @@
+"""What every family of models promises with every sampler that it takes: found in the tables, not listed.
+
+A new family, or a new sampler, is tested by having a row.
+"""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from pysgrld.cli import main
+from pysgrld.corpus.choice import choose_documents
+from pysgrld.errors import CheckpointError, UsageError
+from pysgrld.minibatches import Epochs
+from pysgrld.models.protocol import CorpusFacts, Extent, RunOn
+from pysgrld.models.table import MODELS, model, models
+from pysgrld.options.facts import Facts
+from pysgrld.options.resolved import Resolved, option_name
+from pysgrld.run.invariants import required, violation
+from pysgrld.samplers import SAMPLERS
+from pysgrld.settings.check import check_usage, kind_of
+from pysgrld.settings.options import OPTIONS, PRESETS
+from pysgrld.settings.resolve import resolve
+from pysgrld.train.begin import begin
+from pysgrld.types import Documents, Key
+
+WORDS = 40
+PAIRS = [(m.name, algo) for m in models() for algo in m.algorithms]
+#: Settings of a small run; those that a pair has no use for are left out.
+SMALL = {
+    "topics": 5,
+    "minibatch": 20,
+    "sweeps": 2,
+    "warm-up": 1,
+    "burn-in": 1,
+    "sample-every": 1,
+    "samples": 10,
+    "seed": 3,
+}
+
+pairs = pytest.mark.parametrize(("name", "algo"), PAIRS, ids=lambda part: part)
+
+
+def corpus():
+    rng = np.random.default_rng(0)
+    indptr, indices, counts = [0], [], []
+    for d in range(60):
+        weights = np.ones(WORDS)
+        weights[(d % 4) * 10 : (d % 4) * 10 + 10] = 20.0
+        found = rng.multinomial(int(rng.integers(5, 40)), weights / weights.sum())
+        indices += np.flatnonzero(found).tolist()
+        counts += found[found > 0].tolist()
+        indptr.append(len(indices))
+    return Documents(
+        np.array(indptr, np.int64), np.array(indices, np.int32), np.array(counts, np.int32)
+    )
+
+
+CORPUS = corpus()
+HELD = choose_documents(len(CORPUS), 8, Key(0, 0, 0))
+TRAIN = np.setdiff1d(np.arange(len(CORPUS)), HELD)
+TOKENS = int(CORPUS.lengths[TRAIN].sum())
+FACTS = Facts(len(TRAIN), WORDS, TOKENS, 100, lambda *_: WORDS)
+
+
+def settings(name, algo, facts=FACTS):
+    """Options of a small run of this pair: those of `SMALL` that it has a use for."""
+    kind = {"model": name, "algo": algo}
+    given = dict(kind)
+    for option, value in SMALL.items():
+        try:
+            check_usage(kind | {option: value})
+        except UsageError:
+            continue
+        given[option] = value
+    return resolve(given, facts).options
+
+
+def started(name, algo, threads=1):
+    options = settings(name, algo)
+    held_out = model(name).hold_out(CORPUS.take(HELD), HELD, 0.5, 0)
+    stream = Epochs.of(options, CORPUS, TRAIN)
+    return begin(options, stream, CorpusFacts(WORDS, TOKENS), RunOn(threads), held_out)
+
+
+def advanced(posterior, steps):
+    for _ in range(steps):
+        posterior.chain.advance()
+        if posterior.due:
+            posterior.take_sample()
+    return posterior
+
+
+def state(posterior):
+    arrays = posterior.chain.arrays() | posterior.arrays()
+    return {name: (a.dtype, a.shape, a.tobytes()) for name, a in arrays.items()}
+
+
+@pairs
+def test_a_chain_that_was_stored_goes_on_as_if_it_had_not_been(name, algo):
+    """Red with: a sampler whose `arrays` leave out its running scales."""
+    whole = advanced(started(name, algo), 6)
+    stopped = advanced(started(name, algo), 3)
+    stored = {n: a.copy() for n, a in (stopped.chain.arrays() | stopped.arrays()).items()}
+    again = started(name, algo)
+    again.chain.restore(3, stored)
+    again.restore(stored)
+    assert state(again) == state(stopped)
+    assert state(advanced(again, 3)) == state(whole)
+
+
+@pairs
+def test_threads_do_not_change_a_bit(name, algo):
+    assert state(advanced(started(name, algo, 4), 4)) == state(advanced(started(name, algo, 1), 4))
+
+
+@pairs
+def test_looking_does_not_change_the_chain(name, algo):
+    looked, left = (advanced(started(name, algo), 3) for _ in range(2))
+    looked.chain.draw()
+    looked.chain.sample()
+    looked.chain.figures()
+    looked.point()
+    assert state(looked) == state(left)
+
+
+@pairs
+def test_samples_and_states_hold_what_the_family_says_of_them(name, algo):
+    """Red with: a family that says nothing of its samples; rows that are not normalised."""
+    chain, family = advanced(started(name, algo), 4).chain, model(name)
+    sample, arrays = chain.sample(), chain.arrays()
+    must = set(required(family.sample_invariants))
+    assert must
+    assert must <= set(sample)
+    for found, invariants in (
+        (sample, family.sample_invariants),
+        (arrays, family.state_invariants),
+    ):
+        for array, values in found.items():
+            assert violation(array, values, invariants, finite=True) is None
+            if any(fnmatchcase(array, pattern) for pattern in invariants):
+                assert violation(array, values - 1, invariants) is not None
+
+
+@pairs
+def test_scores_are_finite_and_better_than_no_model_at_all(name, algo):
+    posterior = advanced(started(name, algo), 30)
+    counts = np.bincount(CORPUS.take(TRAIN).indices, minlength=WORDS)
+    assert np.isfinite(posterior.point())
+    assert np.isfinite(posterior.score)
+    assert posterior.point() < 1.5 * posterior.scorer.unigram(counts)
+
+
+@pairs
+def test_an_array_that_is_missing_or_of_another_shape_is_named(name, algo):
+    chain = advanced(started(name, algo), 2).chain
+    arrays = chain.arrays()
+    largest = max(arrays, key=lambda n: arrays[n].size)
+    for wrong in (
+        {n: a for n, a in arrays.items() if n != largest},
+        arrays | {largest: arrays[largest].ravel()[:1]},
+    ):
+        with pytest.raises(CheckpointError, match=re.escape(largest)):
+            started(name, algo).chain.restore(2, wrong)
+
+
+@pairs
+def test_the_memory_that_is_planned_covers_the_arrays_of_a_chain_of_long_documents(name, algo):
+    """Red with: a family that forgets the topics of tokens of a whole-corpus sampler."""
+    long = Documents(CORPUS.indptr, CORPUS.indices, 100 * CORPUS.counts)
+    facts = FACTS._replace(tokens=100 * TOKENS)
+    options = settings(name, algo, facts)
+    stream = Epochs.of(options, long, TRAIN)
+    chain = begin(options, stream, CorpusFacts(WORDS, facts.tokens), RunOn(1)).chain
+    chain.advance()
+    extent = Extent(int(np.diff(long.indptr).max()), int(long.lengths.max()), 1, None)
+    planned = model(name).memory(options, facts, extent)
+    assert all(isinstance(n, int) and n >= 0 for n in planned.values()), planned
+    assert sum(planned.values()) >= sum(a.nbytes for a in chain.arrays().values())
+
+
+# ---- options
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_family_is_what_the_protocol_wants(name):
+    family = model(name)
+    assert family.name == name
+    assert set(family.algorithms) <= set(SAMPLERS)
+    assert issubclass(family.resolved, Resolved)
+    assert set(family.refuses) <= set(OPTIONS) - set(family.options)
+    own = {option_name(field) for field in family.resolved.__dataclass_fields__}
+    assert set(family.options) <= own <= set(OPTIONS)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_option_of_a_family_is_in_the_help_and_refused_by_the_others(name):
+    help_text = CliRunner().invoke(main, ["train", "--help-all"], prog_name="sgmc").output
+    for option in model(name).options:
+        assert f"--{option} " in help_text
+        for other in set(MODELS) - {name}:
+            value = OPTIONS[option].default
+            with pytest.raises(UsageError, match=f"--{option} has no meaning for --"):
+                check_usage({"model": other, option: value})
+
+
+@pytest.mark.parametrize("algo", SAMPLERS)
+def test_families_take_a_sampler_or_say_which_they_take(algo):
+    for family in models():
+        if algo in family.algorithms:
+            check_usage({"model": family.name, "algo": algo})
+        else:
+            with pytest.raises(UsageError, match=f"--model {family.name} is sampled by"):
+                check_usage({"model": family.name, "algo": algo})
+
+
+@pairs
+def test_resolved_options_survive_json(name, algo):
+    options = settings(name, algo)
+    assert type(options).of(options.plain()) == options
+    assert kind_of({"model": name, "algo": algo})[1] is model(name)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_is_of_one_family_and_of_samplers_that_it_takes(preset):
+    family = kind_of({"preset": preset})[1]
+    assert preset in family.presets
+    assert set(PRESETS[preset].get("algos", {PRESETS[preset]["algo"]})) <= set(family.algorithms)

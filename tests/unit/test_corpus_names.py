@@ -1,0 +1,55 @@
+"""What inputs are called: the table of formats is the one place that knows suffixes."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import pytest
+
+from pysgrld.corpus import corpus_name, formats
+from pysgrld.corpus.beside import stem
+from pysgrld.corpus.formats import FORMATS, PREFIXES, SUFFIXES
+from pysgrld.corpus.names import COMPRESSED, plain_name
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("compressed", ["", *COMPRESSED])
+def test_the_name_of_a_corpus_has_no_suffix_of_any_format(suffix, compressed):
+    assert corpus_name([f"data/news.train{suffix}{compressed}"]) == "news.train"
+    assert corpus_name([f"data/NEWS{suffix.upper()}{compressed.upper()}"]) == "NEWS"
+
+
+@pytest.mark.parametrize("name", [*SUFFIXES, *(f"{prefix}*" for prefix in PREFIXES)])
+def test_the_documents_name_what_files_are_called(name):
+    text = (Path(__file__).parents[2] / "docs" / "corpora.md").read_text("utf-8")
+    assert f"`{name}`" in text.partition("| input |")[2].partition("\n\n")[0]
+
+
+def test_the_table_has_the_suffixes_and_the_readers_of_every_file_of_formats():
+    """Red with: a row without the suffixes of its file; a file without a row."""
+    modules = [
+        import_module(f"{formats.__name__}.{module.name}")
+        for module in iter_modules(formats.__path__)
+    ]
+    readers = [module for module in modules if hasattr(module, "sniff")]
+    assert {module.read for module in readers} == {format.read for format in FORMATS}
+    for format in FORMATS:
+        (module,) = (module for module in readers if module.read is format.read)
+        assert format.sniff is module.sniff
+        assert format.suffixes == getattr(module, "SUFFIXES", ())
+
+
+def test_no_suffix_ends_with_another_so_their_order_cannot_matter():
+    assert len(set(SUFFIXES)) == len(SUFFIXES)
+    for one in SUFFIXES:
+        assert [other for other in SUFFIXES if one.endswith(other)] == [one]
+
+
+def test_a_name_that_is_a_suffix_or_a_prefix_only_stays():
+    assert plain_name("a/.gz") == ".gz"
+    assert stem("a/.txt") == ".txt"
+    for prefix in PREFIXES:
+        assert stem(f"a/{prefix}") == prefix
+        assert stem(f"a/{prefix}news.txt.gz") == "news"

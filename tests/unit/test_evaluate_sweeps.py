@@ -1,0 +1,103 @@
+"""How long documents are visited, and which sweeps count."""
+
+import numpy as np
+import pytest
+
+from pysgrld.core import core, padded
+from pysgrld.evaluate import Visiting
+from pysgrld.evaluate.sweeps import Sweeps, longest_counted, sweeps_of
+from pysgrld.models.dlda.reader import DeepReaders
+from pysgrld.models.dlda.resolved import DeepLDAOptions
+from pysgrld.models.lda.reader import LdaReaders
+from pysgrld.types import Documents, Key, Scored
+
+PURPOSE = core.Purpose
+
+
+@pytest.mark.parametrize(
+    ("how", "fresh", "wanted"),
+    [
+        (Visiting.CONTINUE, True, Sweeps(PURPOSE.evaluation, 50, 25, go_on=True)),
+        (Visiting.CONTINUE, False, Sweeps(PURPOSE.evaluation, 2, 1, go_on=True)),
+        (Visiting.DRAW, True, Sweeps(PURPOSE.evaluation, 50, 1, go_on=True)),
+        (Visiting.DRAW, False, Sweeps(PURPOSE.evaluation, 2, 1, go_on=True)),
+        (Visiting.AFRESH, False, Sweeps(PURPOSE.point_evaluation, 50, 25, go_on=False)),
+        (Visiting.NEW, False, Sweeps(PURPOSE.infer, 200, 100, go_on=False)),
+    ],
+)
+def test_sweeps_of_each_visit(how, fresh, wanted):
+    """Red with: the first visit of a draw averaged; a point score that goes on from kept chains."""
+    assert sweeps_of(how, fresh=fresh, new=200, longest=10) == wanted
+
+
+def test_a_document_that_is_too_long_keeps_its_last_sweep():
+    """Red with: one token more than can be counted taken for short enough."""
+    most = longest_counted(200)
+    assert most == core.MAX_COLLECTED // 100
+    assert sweeps_of(Visiting.NEW, fresh=True, new=200, longest=most).kept == 100
+    assert sweeps_of(Visiting.NEW, fresh=True, new=200, longest=most + 1).kept == 1
+
+
+DOCUMENTS = Documents(np.array([0, 2, 3]), np.array([0, 1, 2], np.int32), np.full(3, 4, np.int32))
+SCORED = Scored(np.array([0, 1, 2]), np.array([2, 0], np.int32), np.ones(2, np.int32))
+DEEP = {"layers": (3,), "link": "counts", "p-prior": (0.01, 0.01), "c-prior": (1.0, 1.0)}
+READERS = {
+    "gibbs": LdaReaders(3, 0.1),
+    "mean-field": LdaReaders(3, 0.1, mean_field=True),
+    "deep": DeepReaders(DeepLDAOptions.of(DEEP)),
+}
+
+
+def draw(seed):
+    phi = core.zeros(3, padded(3), "float32")
+    phi[:, :3] = np.random.default_rng(seed).dirichlet(np.ones(3), 3).T
+    r = np.zeros(padded(3), np.float32)
+    r[:3] = 0.5
+    return {"phi": phi, "r": r, "weights": phi}
+
+
+@pytest.mark.parametrize("make", READERS.values(), ids=READERS)
+def test_what_a_visit_leaves_behind(make):
+    """Kept chains move when they are continued, and then only; what they were restores them.
+
+    Red with: a point score, or new documents, by the kept chains; sweeps of a restored reader those
+    of a fresh one.
+    """
+    reader, key = make(DOCUMENTS, np.arange(2), 1), Key(1, 0, 1)
+
+    def arrays(of):
+        return {n: a.copy() for n, a in of.arrays().items()}
+
+    first = arrays(reader)
+    reader.predict(key, draw(1), SCORED, Visiting.AFRESH)
+    theta = reader.theta(key, draw(1), Visiting.NEW, 0)
+    np.testing.assert_allclose(theta.sum(axis=1), 1.0)
+    assert all(np.array_equal(a, first[n]) for n, a in reader.arrays().items())
+    reader.predict(key, draw(1), SCORED, Visiting.CONTINUE)
+    then = arrays(reader)
+    assert not then or any(not np.array_equal(a, first[n]) for n, a in then.items())
+    again = make(DOCUMENTS, np.arange(2), 1)
+    again.restore(then, "")
+    later = Key(1, 0, 2)
+    for how in (Visiting.CONTINUE, Visiting.DRAW):
+        found = [r.predict(later, draw(2), SCORED, how) for r in (reader, again)]
+        np.testing.assert_array_equal(*found)
+    np.testing.assert_allclose(reader.shares(0).sum(), 1.0)
+
+
+@pytest.mark.parametrize("name", ["gibbs", "deep"])
+def test_kept_chains_begin_once(name, monkeypatch):
+    """Also where they were restored. Red with: every visit the first one; a restored one the first."""
+    make, seen = READERS[name], []
+    reader, again = (make(DOCUMENTS, np.arange(2), 1) for _ in range(2))
+
+    def spy(how, *, fresh, new, longest):
+        seen.append(fresh)
+        return sweeps_of(how, fresh=fresh, new=new, longest=longest)
+
+    monkeypatch.setattr(f"{type(reader).__module__}.sweeps_of", spy)
+    for how in (Visiting.AFRESH, Visiting.CONTINUE, Visiting.DRAW):
+        reader.predict(Key(1, 0, 1), draw(1), SCORED, how)
+    again.restore({n: a.copy() for n, a in reader.arrays().items()}, "")
+    again.predict(Key(1, 0, 2), draw(1), SCORED, Visiting.CONTINUE)
+    assert seen == [True, True, False, False]

@@ -1,0 +1,86 @@
+"""What a run found, of every family of models: the same promises kept by each."""
+
+import numpy as np
+import pytest
+
+from pysgrld.draws import at_words
+from pysgrld.evaluate import HeldOut
+from pysgrld.models.fitted import top_words
+from pysgrld.models.table import MODELS, model
+from pysgrld.options.facts import Facts
+from pysgrld.settings.resolve import resolve
+from pysgrld.types import Documents, Key
+
+V, LAYERS = 7, (5, 3)
+GIVEN = {"lda": {"topics": 5}, "dlda": {"layers": LAYERS}, "dpmm": {"model": "dpmm"}}
+
+
+class Run:
+    """A `Record` of a run that has no checkpoint."""
+
+    words, documents, tokens = V, 20, 300
+
+    def __init__(self, name):
+        self.options, _ = resolve(GIVEN[name], Facts(20, V, 300, 0, lambda *_: V))
+
+
+def sample(name):
+    """A kept sample: a row for each topic."""
+    rng = np.random.default_rng(4)
+    found = {"phi": rng.dirichlet(np.ones(V), 5).astype(np.float32)}
+    if name == "dlda":
+        found["phi2"] = rng.dirichlet(np.ones(5), 3).astype(np.float32)
+        found["r"] = np.array([[0.2, 0.5, 0.3]], np.float32)
+    if name == "dpmm":
+        found["w"] = np.array([[0.4, 0.2, 0.2, 0.1, 0.05, 0.05]], np.float32)
+    return found
+
+
+def documents():
+    return Documents(np.array([0, 2, 5]), np.array([1, 3, 0, 3, 6], np.int32), np.ones(5, np.int32))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_sample_is_read_alike_in_both_layouts(name):
+    """Red with: rows of the lowest layer for those of another; topics not padded, or words left out."""
+    run, kept = model(name).fitted(Run(name), 1), sample(name)
+    draw = run.draw_of(kept)
+    for at in range(run.depth):
+        k = (LAYERS if name == "dlda" else (5,))[at]
+        over = run.over_words(draw, at)
+        assert over.shape[0] == V
+        np.testing.assert_allclose(over[:, :k].sum(axis=0), 1.0, rtol=1e-5)
+        np.testing.assert_array_equal(run.rows_of(kept, at), over[:, :k].T)
+    words = np.array([6, 0], np.int32)
+    np.testing.assert_array_equal(run.draw_of(kept, words)["phi"], draw["phi"][words])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_proportions_and_scores_of_documents(name):
+    """Red with: proportions of another layer; a scorer of another family."""
+    run, some = model(name).fitted(Run(name), 1), documents()
+    draw = run.draw_of(sample(name))
+    for at in range(run.depth):
+        theta = run.proportions(draw, some, np.arange(2), at)
+        assert theta.shape == (2, (LAYERS if name == "dlda" else (5,))[at])
+        np.testing.assert_allclose(theta.sum(axis=1), 1.0)
+    assert run.score == model(name).score
+    held_out = HeldOut(some, some, np.arange(2), 0)
+    scorer = run.scorer(held_out)
+    assert np.isfinite(scorer.point(Key(0, 0, 1), at_words(draw, scorer.words)))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_topics_are_matched_or_quantities_compared(name):
+    """A family has the one or the other, and says why where draws are not averaged."""
+    run = model(name).fitted(Run(name), 1)
+    found = run.quantities(run.draw_of(sample(name)), None)
+    assert (run.likeness is None) == bool(run.no_mean) == bool(found) == bool(run.titles)
+    assert found.keys() <= run.titles.keys()
+
+
+def test_top_words_are_the_most_probable_first():
+    """Equal ones by their number. Red with: the least; those beyond the vocabulary."""
+    phi = np.array([[0.1, 0.5], [0.6, 0.0], [0.1, 0.25], [0.2, 0.25]], np.float32)
+    assert top_words(phi, 3).tolist() == [[1, 3, 0], [0, 2, 3]]
+    assert top_words(phi, 9).shape == (2, 4)

@@ -1,0 +1,140 @@
+"""What is read out of a run, against plain NumPy; coherence against counting by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pysgrld import LDA
+from pysgrld.errors import CheckpointError, MissingInputError, UsageError
+from pysgrld.evaluate.coherence import coherence, meetings
+from pysgrld.reading.infer import check_suffix
+from pysgrld.reading.open import find_folder
+from pysgrld.reading.results import Results, spread
+from pysgrld.types import Documents
+
+
+def documents(rows):
+    """Documents of sets of word ids, each occurring once."""
+    lengths = [len(row) for row in rows]
+    return Documents(
+        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        np.array([w for row in rows for w in sorted(row)], np.int32),
+        np.ones(sum(lengths), np.int32),
+    )
+
+
+ROWS = [{0, 1}, {0, 1, 2}, {0}, {2, 3}, {4}, set()]
+
+
+def test_meetings_are_counted_as_by_hand():
+    top = np.array([[0, 1, 2], [3, 5, 4]])
+    found = meetings(top, documents(ROWS), np.arange(6))
+    for k, words in enumerate(top):
+        for i, v in enumerate(words):
+            for j, w in enumerate(words):
+                assert found[k, i, j] == sum(v in row and w in row for row in ROWS)
+
+
+def test_meetings_do_not_depend_on_how_documents_are_cut(monkeypatch):
+    rng = np.random.default_rng(1)
+    rows = [set(rng.integers(0, 30, 8).tolist()) for _ in range(100)]
+    top = rng.permuted(np.tile(np.arange(30), (4, 1)), axis=1)[:, :6]
+    whole = meetings(top, documents(rows), np.arange(100))
+    monkeypatch.setattr("pysgrld.evaluate.coherence.CELLS", 16)
+    np.testing.assert_array_equal(meetings(top, documents(rows), np.arange(100)), whole)
+
+
+def test_coherence_is_its_formula():
+    found = coherence(np.array([[0, 1]]), documents(ROWS), np.arange(6))
+    assert found.npmi[0] == pytest.approx(math.log((2 / 6) / (3 / 6 * 2 / 6)) / -math.log(2 / 6))
+    assert found.umass[0] == pytest.approx(math.log((2 + 1) / 3))
+    assert found.documents == 6
+
+
+def test_words_that_never_meet_are_minus_one_and_words_everywhere_are_zero():
+    rows = documents([{0, 1}, {0, 1, 2}, {0, 1}])
+    found = coherence(np.array([[2, 3], [0, 1]]), rows, np.arange(3))
+    np.testing.assert_array_equal(found.npmi, [-1.0, 0.0])
+    assert np.isfinite(found.umass).all()
+
+
+def test_coherence_looks_at_the_given_documents_only():
+    found = coherence(np.array([[0, 2]]), documents(ROWS), np.array([1, 3]))
+    assert found.documents == 2
+    assert found.npmi[0] == pytest.approx(math.log((1 / 2) / (1 / 2 * 1)) / -math.log(1 / 2))
+
+
+def test_spread():
+    np.testing.assert_array_equal(spread(np.arange(10), 3), [0, 3, 6])
+    np.testing.assert_array_equal(spread(np.arange(3), 10), [0, 1, 2])
+
+
+# ---- a run
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.5, (60, 12))
+    counts[:30, :6] += rng.poisson(2.0, (30, 6))
+    model = LDA(n_components=3, algo="gibbs", max_iter=260, random_state=0).fit(counts)
+    path = tmp_path_factory.mktemp("saved") / "run"
+    model.save(path, [f"w{i}" for i in range(12)])
+    return model, Results(path, 1), counts
+
+
+def test_mean_topics_are_the_estimators(saved):
+    model, results, _ = saved
+    assert results.samples > 0
+    np.testing.assert_allclose(results.mean["phi"][:, :3].T, model.components_, atol=1e-6)
+
+
+def test_current_topics_sum_to_one(saved):
+    phi = saved[1].current["phi"]
+    np.testing.assert_allclose(phi[:, :3].sum(axis=0), 1, atol=1e-5)
+    assert not phi[:, 3:].any()
+
+
+def test_top_words_are_in_order(saved):
+    results = saved[1]
+    phi = results.mean["phi"][:, :3].T
+    np.testing.assert_array_equal(results.top(5), np.argsort(-phi, axis=1, kind="stable")[:, :5])
+    assert results.top(100).shape == (3, 12)
+
+
+def test_a_run_without_corpus_has_topics_but_no_weights_or_coherence(saved):
+    topics = saved[1].topics(4, intervals=True)
+    assert [t.id for t in topics] == [0, 1, 2]
+    assert all(t.weight is None and t.npmi is None for t in topics)
+    assert all(len(t.words) == 4 and t.words[0].low is None for t in topics)
+
+
+def test_a_run_without_held_out_documents_says_what_to_give(saved):
+    with pytest.raises(UsageError, match="--corpus"):
+        saved[1].held_out()
+
+
+def test_find_names_what_is_not_there(tmp_path):
+    with pytest.raises(MissingInputError, match="nowhere: is not a run"):
+        find_folder("nowhere", tmp_path)
+    with pytest.raises(MissingInputError, match="there is no run here"):
+        find_folder(None, tmp_path)
+
+
+def test_a_run_without_checkpoint_says_so(saved, tmp_path):
+    import shutil
+
+    shutil.copytree(saved[1].path, tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "checkpoints")
+    with pytest.raises(CheckpointError, match="no checkpoint yet"):
+        Results(tmp_path / "run", 1).mean  # noqa: B018
+
+
+# ---- files
+
+
+@pytest.mark.parametrize("path", ["theta", "theta.txt", "theta.NPY", ".npy"])
+def test_a_name_that_does_not_tell_the_format_is_refused(path):
+    with pytest.raises(UsageError, match=r"ends in \.npy, \.csv, \.jsonl"):
+        check_suffix(path)

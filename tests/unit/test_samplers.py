@@ -1,0 +1,148 @@
+"""What every sampler of the table owes to those who use it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pysgrld.core import padded
+from pysgrld.errors import CheckpointError
+from pysgrld.samplers import SAMPLERS
+from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.simplex import lazy
+from pysgrld.samplers.table import CONJUGATE_SHAPES, SHAPES
+from pysgrld.types import Block, Key
+
+V, K = 30, 5
+WORDS = np.array([3, 7, 8, 29], np.int32)
+TOPICS = Block("phi", "simplex", (V, K), 0.05, 0, 500.0)
+SPARSE = TOPICS._replace(prior=0.001)
+VECTOR = Block("r", "positive", (1, K), 1.0, 8, 0.0, hyper=(1.0, 1.0, 1.0, 1.0, 1.0))
+
+#: Every kind of state: sampler, block, whether its rows wait.
+KINDS = {
+    **{name: (sampler, TOPICS, False) for name, sampler in SAMPLERS.items()},
+    "scir-lazy": (SAMPLERS["scir"], TOPICS, True),
+    "scir-log": (SAMPLERS["scir"], SPARSE, False),
+    "scir-natural": (SAMPLERS["scir"], TOPICS._replace(natural=True), False),
+    "gibbs-log": (SAMPLERS["gibbs"], SPARSE, False),
+    "shapes": (SHAPES, VECTOR, False),
+    "shapes-gibbs": (CONJUGATE_SHAPES, VECTOR, False),
+}
+
+
+@pytest.fixture(autouse=True)
+def lazy_rows_stay_lazy(monkeypatch):
+    """However small the topics of these states are."""
+    monkeypatch.setattr(lazy, "DENSE", 0.0)
+
+
+def evidence(t):
+    """Counts of a minibatch of some words, or of shapes."""
+    counts = np.zeros((len(WORDS), padded(K)), np.int64)
+    counts[:, :K] = np.random.default_rng(t).integers(0, 9, (len(WORDS), K))
+    return Counts(WORDS, counts, 2.0, 40.0, 3.0)
+
+
+def advance(state, t, steps=1):
+    for now in range(t, t + steps):
+        state.catch_up(Key(1, 0, now), WORDS)
+        state.step(Key(1, 0, now), evidence(now), 0.01)
+
+
+def bytes_of(state):
+    return {name: array.tobytes() for name, array in state.arrays().items()}
+
+
+def started(kind, *, settled):
+    sampler, block, waits = KINDS[kind]
+    state = sampler.start(Key(1, 0, 0), block, 1, lazy=waits)
+    return state.settle() if settled else state
+
+
+@pytest.mark.parametrize("settled", [False, True], ids=["warm-up", "sampling"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_state_goes_on_from_its_arrays_as_if_nothing_had_happened(kind, settled):
+    """Red with: ``updates`` left out of ``names``; of lazy rows ``now``."""
+    state = started(kind, settled=settled)
+    advance(state, 0, 3)
+    kept = {name: array.copy() for name, array in state.arrays().items()}
+    again = started(kind, settled=settled)
+    again.restore(kept)
+    sampler, block, waits = KINDS[kind]
+    read = sampler.restored(block, kept, 1, lazy=waits, settled=settled)
+    for other in (again, read):
+        assert type(other) is type(state)
+        assert bytes_of(other) == bytes_of(state)
+    for one in (state, again, read):
+        advance(one, 3, 2)
+    assert bytes_of(again) == bytes_of(read) == bytes_of(state)
+
+
+@pytest.mark.parametrize("settled", [False, True], ids=["warm-up", "sampling"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_looking_changes_nothing_and_gives_what_documents_would_read(kind, settled):
+    """Red with: a look at lazy rows that corrects the sums of the state itself."""
+    state = started(kind, settled=settled)
+    advance(state, 0, 3)
+    before = bytes_of(state)
+    all_of_them = state.look(Key(1, 0, 3))
+    some = state.look(Key(1, 0, 3), WORDS)
+    total = np.zeros(all_of_them.shape)
+    state.add_to(total)
+    assert bytes_of(state) == before
+    assert (all_of_them[..., K:] == 0).all()
+    if all_of_them.ndim == 2:
+        np.testing.assert_allclose(all_of_them[:, :K].sum(axis=0), 1.0, rtol=1e-5)
+        # a topic's sum is known better by a look at all words; the words' shares of it are the same
+        scale = some[:, :K].sum(axis=0) / all_of_them[WORDS, :K].sum(axis=0)
+        np.testing.assert_allclose(some[:, :K], all_of_them[WORDS, :K] * scale, rtol=1e-5)
+    assert state.not_finite() is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_settling_twice_is_settling_once(kind):
+    """Red with: the scale of the natural rate put in again by a state that samples."""
+    state = started(kind, settled=True)
+    before = bytes_of(state)
+    assert state.settle() is state
+    assert bytes_of(state) == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_number_that_is_none_is_found_with_its_topic(kind):
+    """Red with: the first of the padded columns looked at, or none."""
+    state = started(kind, settled=True)
+    name = {"log_g": "log_g", "y": "log_sums", "r": "r"}.get(next(iter(state.arrays())), "sums")
+    state.arrays()[name][..., 2] = np.nan
+    assert state.not_finite() == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_state_that_lacks_an_array_is_named(kind):
+    """Red with: a KeyError."""
+    sampler, block, waits = KINDS[kind]
+    arrays = started(kind, settled=True).arrays()
+    missing = list(arrays)[-1]
+    del arrays[missing]
+    with pytest.raises(CheckpointError, match=f"lacks array '{block.name}.{missing}'"):
+        sampler.restored(block, arrays, 1, lazy=waits)
+    with pytest.raises(CheckpointError, match=f"lacks array '{block.name}.{missing}'"):
+        started(kind, settled=True).restore(arrays)
+
+
+def test_two_states_share_no_scratch_memory():
+    """Red with: one scratch memory for all states of a process."""
+    states = [started(kind, settled=True) for kind in KINDS for _ in range(2)]
+    own = [state.work for state in states if hasattr(state, "work")]
+    assert len(set(map(id, own))) == len(own) > 10
+
+
+def test_listing_the_samplers_loads_neither_numpy_nor_the_core():
+    """The help lists them and must be instant. Red with: a sampler's module imported by the table."""
+    code = (
+        "import sys, pysgrld.samplers.protocol as p, pysgrld.samplers as s; assert s.SAMPLERS;"
+        "sys.exit(bool({'numpy', 'pysgrld._core'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

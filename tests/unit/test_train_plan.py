@@ -1,0 +1,137 @@
+"""What a command line means before there is a run: its name, its corpus, its held-out documents."""
+
+import contextlib
+
+import numpy as np
+import pytest
+
+from pysgrld.errors import CorpusError, UsageError
+from pysgrld.train.plan import planned
+from pysgrld.train.request import Request
+
+
+class Told:
+    """Keeps what it is told."""
+
+    def __init__(self):
+        self.lines = []
+
+    def note(self, line):
+        self.lines.append(line)
+
+    def reading(self, progress):
+        pass
+
+
+def text(folder, documents=20, words="abc def ghi jkl mno pqr"):
+    """Write documents of the same words, twelve tokens each."""
+    path = folder / "songs.txt"
+    path.write_text(f"{words} {words}\n" * documents)
+    return path
+
+
+#: Options that keep words of every document.
+EVERY = {"max-df": 1.0, "min-df": 1, "minibatch": 5}
+
+
+@pytest.fixture
+def plan_of(tmp_path):
+    """What a request means, and what is said of it, until the test ends."""
+    with contextlib.ExitStack() as held:
+
+        def plan(given, stored=None, inputs=None):
+            told, inputs = Told(), [str(inputs or text(tmp_path))]
+            given = EVERY | {"threads": 1} | given
+            request = Request(inputs, given, tmp_path / "runs", corpus=stored)
+            return held.enter_context(planned(request, told)), told.lines
+
+        yield plan
+
+
+# ---- names
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({}, "songs-scir"),
+        ({"algo": "ovb"}, "songs-ovb"),
+        ({"preset": "sgrld-2013"}, "songs-sgrld"),
+        ({"layers": (4, 2), "algo": "tlasgr"}, "songs-tlasgr"),
+    ],
+)
+def test_a_run_without_a_name_is_called_after_its_corpus_and_its_sampler(given, name, tmp_path):
+    """Red with: the algorithm that was typed, which a preset has not."""
+    found = Request(["somewhere/songs.txt.gz"], given, tmp_path).find()
+    assert found.path == tmp_path / name
+
+
+def test_a_sampler_that_cannot_do_what_is_asked_is_refused_before_anything_is_read():
+    with pytest.raises(UsageError, match="--lazy has no meaning for --algo sgrld"):
+        Request(["songs.txt"], {"algo": "sgrld", "lazy": "on"}).check()
+
+
+# ---- held-out documents
+
+
+def test_held_out_documents_are_apart_and_numbered_among_themselves(plan_of):
+    """Red with: held-out documents trained on; their positions in the corpus for numbers."""
+    found, _ = plan_of({"holdout": 6})
+    assert len(found.train) == 14
+    assert found.corpus.documents == 20
+    np.testing.assert_array_equal(found.held_out.doc_ids, np.arange(6))
+    record = found.config["corpus"]
+    assert (record["documents"], record["training_documents"], record["held_out"]) == (20, 14, 6)
+    assert record["training_tokens"] == 14 * 12
+
+
+def test_another_seed_holds_out_other_documents(plan_of):
+    """Red with: seed 0 for all."""
+    trained = [plan_of({"holdout": 6, "seed": seed})[0].train for seed in (1, 2)]
+    assert trained[0].tolist() != trained[1].tolist()
+
+
+def test_without_held_out_documents_the_length_must_be_given(plan_of):
+    """Nothing would tell when to stop. Red with: a run without end."""
+    with pytest.raises(UsageError, match="give --epochs or --iterations"):
+        plan_of({"holdout": 0})
+    found, _ = plan_of({"holdout": 0, "iterations": 3})
+    assert found.held_out is None
+    assert len(found.train) == 20
+
+
+def test_documents_that_cannot_be_split_are_said_and_refused_if_none_is_left(tmp_path, plan_of):
+    """Of one token. Red with: a perplexity of no document."""
+    single = tmp_path / "single.txt"
+    single.write_text("abc\n" * 20)
+    with pytest.raises(CorpusError, match="no held-out document has two tokens of the vocabulary"):
+        plan_of({"holdout": 6}, inputs=single)
+
+
+def test_topics_that_stay_empty_are_warned_of(plan_of):
+    """Seven for six words. Red with: a warning for as many topics as words."""
+    given = {"algo": "tlasgr", "holdout": 6}
+    warned = [
+        any("most of them will stay empty" in line for line in plan_of(given | how)[1])
+        for how in ({"layers": (6, 2)}, {"layers": (7, 2)})
+    ]
+    assert warned == [False, True]
+
+
+# ---- the corpus
+
+
+def test_a_corpus_that_was_stored_is_read_again_only_if_its_files_have_changed(tmp_path, plan_of):
+    """Red with: options of reading, or files, not compared."""
+    source = text(tmp_path)
+    first, _ = plan_of({"holdout": 6}, inputs=source)
+    place = first.corpus.path
+    again, _ = plan_of({"holdout": 6}, place, source)
+    assert again.corpus.path == first.corpus.path
+    assert again.config["command"]["corpus"] == str(first.corpus.path.resolve())
+    assert first.config["command"]["corpus"] is None
+    other, _ = plan_of({"holdout": 6, "max-vocab": 3}, place, source)
+    assert other.corpus.words == 3
+    text(tmp_path, documents=21)
+    changed, _ = plan_of({"holdout": 6}, place, source)
+    assert changed.corpus.documents == 21

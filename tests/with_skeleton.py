@@ -1,0 +1,13 @@
+"""The ``sgmc`` command with one more family of models: this row of the table is all that it takes.
+
+Processes of ``--chains`` read this file as well, and pytest takes it as a plugin (``-p with_skeleton``).
+"""
+
+from pysgrld.models.table import MODELS
+
+MODELS["multinomial"] = "skeletons.multinomial.declared"
+
+if __name__ == "__main__":
+    from pysgrld.cli import main
+
+    main(prog_name="sgmc")
