@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
+import resource
 import shutil
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -16,12 +19,35 @@ _CGROUP = Path("/sys/fs/cgroup")
 #: Threads that anybody may ask for.
 MOST = 4096
 
+#: Bytes that a thread of Python needs beside its stack before it can say that it runs.
+_FIRST_OBJECTS = 4 << 20
+_USUAL_STACK = 8 << 20
+
 
 class Threads(NamedTuple):
     """Number of threads, and where it comes from."""
 
     number: int
     source: str
+
+
+def check_room_for_thread() -> None:
+    """Refuse to start a thread of Python for which there is no memory.
+
+    One that finds no room for its first objects ends without a word, and whoever started it waits
+    for it for ever.
+
+    Raises
+    ------
+    RuntimeError
+        As where the system allows no more threads.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_STACK)
+    stack = threading.stack_size() or (limit if limit != resource.RLIM_INFINITY else _USUAL_STACK)
+    try:
+        mmap.mmap(-1, stack + _FIRST_OBJECTS, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    except OSError:
+        raise RuntimeError("no memory for another thread") from None
 
 
 def threads(given: int | None, environment: Mapping[str, str] | None = None) -> Threads:

@@ -1,4 +1,4 @@
-"""Text and counts become a stored corpus: a folder of memory-mapped arrays.
+"""Text and counts become a stored corpus: a folder of arrays, read from disk as they are needed.
 
 ``open_corpus`` is the only door. Nothing here is imported before it is used, so that options can
 be declared, and help be printed, without NumPy.

@@ -15,7 +15,7 @@ from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.store import PARTS, Corpus
 from pysgrld.corpus.write import Workshop
 from pysgrld.errors import Interrupted, UsageError
-from pysgrld.run.files import PIECE, fsync_folder, write_new
+from pysgrld.run.files import PIECE, fsync_folder, open_regular, write_new
 from pysgrld.run.signals import StopFlag
 from pysgrld.run.whole import refuse_full_folder
 from pysgrld.types import Key
@@ -133,8 +133,8 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
             with contextlib.suppress(OSError):  # another file system, or one without links
                 (folder / name).hardlink_to(source / name)
                 continue
-        with (source / name).open("rb") as file:
-            write_new(folder / name, iter(partial(file.read, PIECE), b""), "corpus-copy")
-            status = os.fstat(file.fileno())
+        with open_regular(source / name, links=True) as (fd, _):
+            write_new(folder / name, iter(partial(os.read, fd, PIECE), b""), "corpus-copy")
+            status = os.fstat(fd)
         os.utime(folder / name, ns=(status.st_atime_ns, status.st_mtime_ns))
     fsync_folder(folder, "corpus-copy")

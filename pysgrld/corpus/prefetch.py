@@ -13,6 +13,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, suppress
 from typing import Any, TypeVar
 
+from pysgrld.machine import check_room_for_thread
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -65,6 +67,7 @@ def run_ahead(
     # A daemon, because it may wait for ever in a read of a pipe that nobody writes to.
     thread = threading.Thread(target=work, name="reading", daemon=True)
     try:
+        check_room_for_thread()
         thread.start()
     except RuntimeError:  # this process may have no more of them
         yield from items
@@ -128,6 +131,7 @@ def _submitted(
 ) -> Future[Result]:
     """Submit a call, or make it here where this process may have no more threads."""
     try:
+        check_room_for_thread()
         return pool.submit(function, item)
     except RuntimeError:
         done: Future[Result] = Future()

@@ -1,18 +1,15 @@
-"""The stored corpus: documents as memory-mapped arrays, opened with every number checked.
+"""The stored corpus: documents in vectors on disk, opened with every number checked.
 
-Documents are copied out by position, not from the mapped pages, and checked again: a folder that is
-cut or changed while it is used must end in a sentence, and a page that is gone ends the process.
+What is copied out is checked again: a folder that is cut or changed while it is used must end in a
+sentence.
 """
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import hashlib
 import json
-import mmap
-import os
-import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,12 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus._gather import CUT, gather
 from pysgrld.corpus.digests import digest
 from pysgrld.corpus.names import missing
+from pysgrld.corpus.vectors import Vector, changed
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.errors import CorpusError, SgmcError
-from pysgrld.types import Array, Documents, Int32s, Int64s
+from pysgrld.run.files import open_regular, read_small
+from pysgrld.types import Documents, Int64s
 
 FORMAT, VERSION = "sgmc-corpus", 1
 ARRAYS: dict[str, np.dtype[Any]] = {
@@ -56,9 +54,8 @@ class Corpus:
         SHA-256 of arrays and vocabulary, in hexadecimal, computed when they were written.
     provenance : dict
         Inputs, options, where the vocabulary came from, what was skipped and dropped.
-    indptr : (D + 1,) int64
-    indices, counts : (nnz,) int32
-        As in `Documents`, memory-mapped and read-only.
+    nnz : int
+        Pairs of a document and a word of it.
     """
 
     def __init__(
@@ -66,15 +63,12 @@ class Corpus:
         path: Path,
         meta: dict[str, Any],
         vocabulary: tuple[str, ...],
-        indptr: Int64s,
-        indices: Int32s,
-        counts: Int32s,
-        files: dict[str, Pieces],
+        vectors: dict[str, Vector],
     ) -> None:
         self.path, self.vocabulary = path, vocabulary
-        self._files, self._written = files, meta.get("files")
-        self.indptr, self.indices, self.counts = indptr, indices, counts
-        self.documents, self.words = len(indptr) - 1, len(vocabulary)
+        self._vectors, self._written = vectors, meta.get("files")
+        self.documents, self.words = len(vectors["indptr"]) - 1, len(vocabulary)
+        self.nnz = len(vectors["indices"])
         self.tokens: int = meta["tokens"]
         self.fingerprint: str = meta["fingerprint"]
         self.provenance: dict[str, Any] = meta["provenance"]
@@ -106,20 +100,18 @@ class Corpus:
         """
         path = Path(path)
         meta = _meta(path)
-        vocabulary = read_vocabulary(_part(path, "vocab.txt"), exact=True)
-        found = {name: _array(path, name, dtype) for name, dtype in ARRAYS.items()}
-        indptr, indices, counts = (array for array, _ in found.values())
+        vocabulary = _vocabulary(path, meta)
+        vectors = {name: _vector(path, name) for name in ARRAYS}
+        corpus = cls(path, meta, vocabulary, vectors)
         shapes = {
-            "documents": (meta["documents"], len(indptr) - 1),
-            "words": (meta["words"], len(vocabulary)),
-            "nnz": (meta["nnz"], len(indices)),
-            "counts": (len(indices), len(counts)),
+            "documents": (meta["documents"], corpus.documents),
+            "words": (meta["words"], corpus.words),
+            "nnz": (meta["nnz"], corpus.nnz),
+            "counts": (corpus.nnz, len(vectors["counts"])),
         }
         for name, (said, is_now) in shapes.items():
             if said != is_now:
                 raise _damaged(path, f"{name}: {said} expected, {is_now} found")
-        files = {name: pieces for name, (_, pieces) in found.items()}
-        corpus = cls(path, meta, vocabulary, indptr, indices, counts, files)
         tokens = corpus._check()
         if tokens != corpus.tokens:
             raise _damaged(path, f"tokens: {corpus.tokens} expected, {tokens} found")
@@ -143,11 +135,11 @@ class Corpus:
         digests = []
         for name in PARTS[:-1]:
             path, said = self.path / name, written.get(name) or {}
-            array = self._files.get(name.removesuffix(".npy"))
-            if not whole and array is not None and array.stamp == said.get("stamp"):
+            vector = self._vectors.get(name.removesuffix(".npy"))
+            if not whole and vector is not None and vector.stamp == said.get("stamp"):
                 digests.append(str(said["sha256"]))
                 continue
-            digests.append(digest(path, skip=array.offset if array else 0))
+            digests.append(digest(path, skip=vector.offset if vector else 0))
             if said.get("sha256", digests[-1]) != digests[-1]:
                 raise _damaged(self.path, f"{name} was changed since it was written")
         if fingerprint_of(digests) != self.fingerprint:
@@ -171,20 +163,15 @@ class Corpus:
         rows = np.asarray(ids, np.int64)
         if rows.size and (rows.min() < 0 or rows.max() >= self.documents):
             raise IndexError(f"document ids must be in [0, {self.documents})")
-        spans = self._files["indptr"].read(rows, np.full(len(rows), 2)).reshape(-1, 2)
+        spans = self._vectors["indptr"].gather(rows, np.full(len(rows), 2)).reshape(-1, 2)
         lengths = spans[:, 1] - spans[:, 0]
-        if rows.size and (lengths.min() < 0 or spans.min() < 0 or spans.max() > len(self.indices)):
-            raise _changed(self.path, "indptr.npy")
+        if rows.size and (lengths.min() < 0 or spans.min() < 0 or spans.max() > self.nnz):
+            raise changed(self._vectors["indptr"].path)
         indptr = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(lengths, out=indptr[1:])
         starts = np.ascontiguousarray(spans[:, 0])
-        indices = self._files["indices"].read(starts, lengths)
-        counts = self._files["counts"].read(starts, lengths)
-        if len(indices) and (indices.min() < 0 or indices.max() >= self.words):
-            raise _changed(self.path, "indices.npy")
-        if len(counts) and counts.min() < 1:
-            raise _changed(self.path, "counts.npy")
-        return Documents(indptr, indices, counts)
+        indices, counts = (self._vectors[n].gather(starts, lengths) for n in ("indices", "counts"))
+        return self._proper(Documents(indptr, indices, counts))
 
     def blocks(self, entries: int = BLOCK) -> Iterator[Documents]:
         """Yield all documents in order, about so many entries at a time; none is ever cut.
@@ -192,106 +179,70 @@ class Corpus:
         Raises
         ------
         CorpusError
-            If the folder was cut since it was opened.
+            If the folder was changed since it was opened.
         """
-        for block in cut(self.indptr, self.indices, self.counts, entries):
-            for file in self._files.values():
-                file.check()
-            yield block
+        return map(self._proper, cut(self._vectors, entries))
+
+    def _proper(self, block: Documents) -> Documents:
+        """Refuse documents that have words or counts which there cannot be."""
+        if len(block.indices):
+            if block.indices.min() < 0 or block.indices.max() >= self.words:
+                raise changed(self._vectors["indices"].path)
+            if block.counts.min() < 1:
+                raise changed(self._vectors["counts"].path)
+        return block
 
     def lengths(self) -> Int64s:
         """Return the tokens of every document: (D,) int64."""
-        return self._lengths
+        return self._sums[0]
+
+    def distinct_words(self) -> Int64s:
+        """Return how many different words every document has: (D,) int64."""
+        return self._sums[1]
+
+    def word_counts(self) -> Int64s:
+        """Return the occurrences of every word: (V,) int64."""
+        return self._sums[2]
 
     @cached_property
-    def _lengths(self) -> Int64s:
-        lengths = np.empty(self.documents, np.int64)
+    def _sums(self) -> tuple[Int64s, Int64s, Int64s]:
+        lengths, distinct = np.empty((2, self.documents), np.int64)
+        totals = np.zeros(self.words, np.int64)
         start = 0
         for block in self.blocks():
             total = np.zeros(len(block.counts) + 1, np.int64)
             np.cumsum(block.counts, out=total[1:])
-            lengths[start : start + len(block)] = np.diff(total[block.indptr])
-            start += len(block)
-        return lengths
-
-    def word_counts(self) -> Int64s:
-        """Return the occurrences of every word: (V,) int64."""
-        return self._word_counts
-
-    @cached_property
-    def _word_counts(self) -> Int64s:
-        totals = np.zeros(self.words, np.int64)
-        for start in range(0, len(self.indices), BLOCK):
-            np.add.at(
-                totals, self.indices[start : start + BLOCK], self.counts[start : start + BLOCK]
-            )
-            release_pages(self.indices, self.counts)
-        return totals
+            stop = start + len(block)
+            lengths[start:stop] = np.diff(total[block.indptr])
+            distinct[start:stop] = np.diff(block.indptr)
+            np.add.at(totals, block.indices, block.counts)
+            start = stop
+        return lengths, distinct, totals
 
     def _check(self) -> int:
-        """Check the arrays in blocks, and return the number of tokens."""
-        nnz = len(self.indices)
-        if self.indptr[0] != 0 or self.indptr[-1] != nnz:
-            raise _damaged(self.path, "indptr.npy does not span the entries")
-        for start in range(0, self.documents, BLOCK):
-            steps = np.diff(self.indptr[start : start + BLOCK + 1])
-            if steps.min() < 0:
+        """Check every number, in blocks, and return the sum of the counts."""
+        indptr = self._vectors["indptr"]
+        first, last = int(indptr.read(0, 1)[0]), 0
+        for start in range(0, len(indptr), BLOCK):
+            ends = indptr.read(start, start + BLOCK)
+            if ends[0] < last or (np.diff(ends) < 0).any():
                 raise _damaged(self.path, "indptr.npy decreases")
+            last = int(ends[-1])
+        if first != 0 or last != self.nnz:
+            raise _damaged(self.path, "indptr.npy does not span the entries")
         tokens = 0
-        for start in range(0, nnz, BLOCK):
-            indices = self.indices[start : start + BLOCK + 1]  # one more, to compare across blocks
-            counts = self.counts[start : start + BLOCK]
-            if indices.min() < 0 or indices.max() >= self.words:
+        for block in cut(self._vectors):
+            indices = block.indices
+            if len(indices) and (indices.min() < 0 or indices.max() >= self.words):
                 raise _damaged(self.path, "indices.npy has a word id out of range")
-            if counts.min() < 1:
+            if len(indices) and block.counts.min() < 1:
                 raise _damaged(self.path, "counts.npy has a count below 1")
-            tokens += int(counts.sum(dtype=np.int64))
-            falls = start + 1 + np.flatnonzero(indices[1:] <= indices[:-1])
-            at = np.searchsorted(self.indptr, falls)
-            if not np.array_equal(self.indptr[at], falls):
+            tokens += block.tokens
+            begins = np.zeros(len(indices) + 1, bool)
+            begins[block.indptr] = True
+            if (indices[1:] <= indices[:-1])[~begins[1:-1]].any():
                 raise _damaged(self.path, "indices.npy does not increase within a document")
-            release_pages(self.indptr, self.indices, self.counts)
         return tokens
-
-
-class Pieces:
-    """The file of a vector whose values begin at byte ``offset``, read by position.
-
-    Raises
-    ------
-    OSError
-        If it cannot be opened.
-    """
-
-    def __init__(self, path: Path, dtype: np.dtype[Any], offset: int) -> None:
-        self.path, self.dtype, self.offset = path, dtype, offset
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        weakref.finalize(self, os.close, self._fd)
-        status = os.fstat(self._fd)
-        self._size, self.stamp = status.st_size, stamp_of(status)
-
-    def read(self, starts: Int64s, lengths: Int64s) -> Array:
-        """Copy the values ``starts[i]`` to ``starts[i] + lengths[i]``, one piece after the other."""
-        width = self.dtype.itemsize
-        out = np.empty(int(lengths.sum()), self.dtype)
-        problem = gather(
-            self._fd, self.offset + width * starts, width * lengths, out.view(np.uint8)
-        )
-        if problem == CUT:
-            raise _changed(self.path.parent, self.path.name)
-        if problem:
-            raise missing(self.path, OSError(problem, os.strerror(problem)))
-        return out
-
-    def check(self) -> None:
-        """Refuse a file that has another length now: pages that are gone must not be touched."""
-        if os.fstat(self._fd).st_size != self._size:
-            raise _changed(self.path.parent, self.path.name)
-
-
-def stamp_of(status: os.stat_result) -> list[int]:
-    """Give what tells without reading that a file is what it was: its size and when it was changed."""
-    return [status.st_size, status.st_mtime_ns]
 
 
 def fingerprint_of(digests: Sequence[str]) -> str:
@@ -299,28 +250,25 @@ def fingerprint_of(digests: Sequence[str]) -> str:
     return hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
-def cut(
-    indptr: Int64s, indices: Int32s, counts: Int32s, entries: int = BLOCK
-) -> Iterator[Documents]:
-    """Cut arrays into blocks of documents, about so many entries and at most so many documents."""
+def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documents]:
+    """Cut stored documents into blocks, about so many entries and at most so many documents.
+
+    Raises
+    ------
+    CorpusError
+        If a file was changed since it was opened.
+    """
+    indptr, indices, counts = (vectors[name] for name in ARRAYS)
     start, documents = 0, len(indptr) - 1
     while start < documents:
-        ends = indptr[start + 1 : start + 1 + entries]
-        stop = start + max(int(np.searchsorted(ends, indptr[start] + entries, "right")), 1)
-        first, last = int(indptr[start]), int(indptr[stop])
-        yield Documents(indptr[start : stop + 1] - first, indices[first:last], counts[first:last])
-        release_pages(indptr, indices, counts)
-        start = stop
-
-
-def release_pages(*arrays: Array) -> None:
-    """Unmap the pages of mapped arrays that were read: memory stays flat however long they are."""
-    for array in arrays:
-        base: Any = array
-        while isinstance(base, np.ndarray):
-            base = base.base
-        if isinstance(base, mmap.mmap):
-            base.madvise(mmap.MADV_DONTNEED)
+        ends = indptr.read(start, start + entries + 1)
+        taken = max(int(np.searchsorted(ends[1:], ends[0] + entries, "right")), 1)
+        ends = ends[: taken + 1]
+        first, last = int(ends[0]), int(ends[-1])
+        if not 0 <= first <= last <= len(indices) or (np.diff(ends) < 0).any():
+            raise changed(indptr.path)
+        yield Documents(ends - first, indices.read(first, last), counts.read(first, last))
+        start += taken
 
 
 def is_stored(path: Path) -> bool:
@@ -332,17 +280,12 @@ def _damaged(path: Path, what: str) -> CorpusError:
     return CorpusError(f"a damaged corpus ({what}); build it again with `sgmc corpus build`", path)
 
 
-def _changed(path: Path, name: str) -> CorpusError:
-    return CorpusError(
-        f"{name} was changed while it was used; leave a corpus alone as long as runs read it", path
-    )
-
-
-def _part(path: Path, name: str) -> Path:
+@contextlib.contextmanager
+def _part(path: Path, name: str) -> Iterator[Path]:
+    """Say of a file of a stored corpus that it is missing, or cannot be read."""
     part = path / name
     try:
-        with part.open("rb"):
-            return part
+        yield part
     except FileNotFoundError:
         if not path.is_dir():
             raise missing(path, FileNotFoundError()) from None
@@ -353,7 +296,8 @@ def _part(path: Path, name: str) -> Path:
 
 def _meta(path: Path) -> dict[str, Any]:
     try:
-        meta = json.loads(_part(path, "meta.json").read_bytes())
+        with _part(path, "meta.json") as part:
+            meta = json.loads(read_small(part, links=True))
     except SgmcError:
         raise
     except (ValueError, RecursionError):
@@ -373,18 +317,22 @@ def _meta(path: Path) -> dict[str, Any]:
     return meta
 
 
-def _array(path: Path, name: str, dtype: np.dtype[Any]) -> tuple[Array, Pieces]:
-    part = _part(path, f"{name}.npy")
-    try:
-        array = np.load(part, mmap_mode="r", allow_pickle=False)
-        good = array.dtype == dtype and array.ndim == 1 and array.flags.c_contiguous
-    except MemoryError:
-        raise
-    except Exception as error:  # a damaged header fails in many ways, and all of them mean this
-        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
-            raise MemoryError from None
-        good = False
-    if not good or (name == "indptr" and len(array) == 0):
-        raise _damaged(path, f"{name}.npy is not a vector of {dtype.name}, or is cut off")
-    plain: Array = array.view(np.ndarray)
-    return plain, Pieces(part, dtype, array.offset)
+def _vocabulary(path: Path, meta: Mapping[str, Any]) -> tuple[str, ...]:
+    with _part(path, "vocab.txt") as part, open_regular(part, links=True) as (_, size):
+        pass
+    written = meta["files"].get("vocab.txt") if isinstance(meta.get("files"), dict) else None
+    if isinstance(written, dict) and written.get("stamp", [size])[0] != size:
+        raise _damaged(path, "vocab.txt was changed since it was written")
+    return read_vocabulary(part, exact=True)
+
+
+def _vector(path: Path, name: str) -> Vector:
+    bad = _damaged(path, f"{name}.npy is not a vector of {ARRAYS[name].name}, or is cut off")
+    with _part(path, f"{name}.npy") as part:
+        try:
+            vector = Vector.open(part, ARRAYS[name])
+        except (ValueError, EOFError):
+            raise bad from None
+    if name == "indptr" and len(vector) == 0:
+        raise bad
+    return vector

@@ -36,7 +36,7 @@ def describe(corpus: Corpus, words: int = 20) -> dict[str, Any]:
         "documents": corpus.documents,
         "words": corpus.words,
         "tokens": corpus.tokens,
-        "nnz": len(corpus.indices),
+        "nnz": corpus.nnz,
         "bytes": sum(file.stat().st_size for file in corpus.path.iterdir() if file.is_file()),
         "empty": int((lengths == 0).sum()),
         "unused_words": int((counts == 0).sum()),

@@ -16,9 +16,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from pysgrld.corpus.store import ARRAYS, FORMAT, PARTS, VERSION, cut, fingerprint_of, stamp_of
+from pysgrld.corpus.store import ARRAYS, FORMAT, PARTS, VERSION, cut, fingerprint_of
+from pysgrld.corpus.vectors import Vector, stamp_of
 from pysgrld.errors import Interrupted, LockedError, OutputError, SgmcError, WriteError
-from pysgrld.run.files import fsync_folder, rename, temporary_name, write_new
+from pysgrld.run.files import fsync_folder, read_small, rename, temporary_name, write_new
 from pysgrld.run.lock_file import is_same
 from pysgrld.run.whole import refuse_full_folder, replace_file
 from pysgrld.types import Array, Documents, Int32s, Int64s
@@ -105,17 +106,11 @@ class Writer:
 
     def blocks(self) -> Iterator[Documents]:
         """Yield the documents that were written, some at a time."""
-        parts = []
+        vectors = {}
         for name, file in self.files.items():
             file.file.flush()
-            path = self.folder / f"{name}.npy"
-            parts.append(
-                np.memmap(path, file.dtype, "r", _HEADER, (file.size,))
-                if file.size
-                else np.zeros(0, file.dtype)
-            )
-        indptr, indices, counts = (part.view(np.ndarray) for part in parts)
-        return cut(indptr, indices, counts)
+            vectors[name] = Vector(self.folder / f"{name}.npy", file.dtype, _HEADER, file.size)
+        return cut(vectors)
 
     def finish(self) -> list[str]:
         """Close the arrays, and return their digests."""
@@ -226,8 +221,8 @@ class Workshop:
         if self.identity is None:
             return None
         try:
-            found = json.loads((self.place / _NOTE).read_bytes())
-        except (FileNotFoundError, ValueError):
+            found = json.loads(read_small(self.place / _NOTE))
+        except (OSError, ValueError):
             return None
         same = isinstance(found, dict) and found.get("identity") == self.identity
         return found["record"] if same else None

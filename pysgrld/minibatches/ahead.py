@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
+from pysgrld.machine import check_room_for_thread
 from pysgrld.minibatches.sources import Minibatches
 from pysgrld.types import Minibatch
 
@@ -34,6 +35,7 @@ class Ahead:
         """Give the documents of iteration ``t``, and begin on those of the one after."""
         if self._alone is None:
             try:
+                check_room_for_thread()
                 self._thread.submit(int)
                 self._alone = False
             except RuntimeError:

@@ -17,6 +17,7 @@ from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.known_words import matched_documents, read_matched
 from pysgrld.corpus.listener import Listener
+from pysgrld.corpus.vectors import Vector
 from pysgrld.draws import Draw
 from pysgrld.errors import CheckpointError, MissingInputError, SgmcError, UsageError
 from pysgrld.evaluate import HeldOut, Score, pair, whole
@@ -224,10 +225,10 @@ class Results:
     def word_counts(self) -> Int64s | None:
         """Give the occurrences of each word in training; None for a run that did not record them."""
         try:
-            counts: Array = np.load(self.path / WORD_COUNTS, allow_pickle=False)
+            counts = Vector.open(self.path / WORD_COUNTS, np.dtype(np.int64))
         except (OSError, ValueError, EOFError):
             return None
-        return counts if counts.shape == (len(self.vocabulary),) else None
+        return counts.read(0, len(counts)) if len(counts) == len(self.vocabulary) else None
 
     def each_sample(self) -> Iterator[tuple[int, dict[str, Array]]]:
         """Read iteration and matrices (a row for each topic) of every kept sample.

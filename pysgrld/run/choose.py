@@ -24,7 +24,7 @@ from pysgrld.run.chain_folders import chains_of, holds_chains
 from pysgrld.run.checkpoint_read import checkpoint_folders, damaged_checkpoints
 from pysgrld.run.create import LOG, TakenError, is_run
 from pysgrld.run.directory import RunDirectory
-from pysgrld.run.files import rename, temporary_name, write_new
+from pysgrld.run.files import read_small, rename, temporary_name, write_new
 from pysgrld.run.identity import BUDGET, identity, long_name, mismatch
 from pysgrld.run.scratch import PREFIX, scratch_name
 
@@ -94,7 +94,7 @@ def latest_run(root: Path = ROOT) -> Path:
         If there is no run under `root`.
     """
     with contextlib.suppress(OSError, ValueError):
-        name = (root / LATEST).read_text("utf-8").strip()
+        name = read_small(root / LATEST).decode("utf-8").strip()
         if name and Path(name).name == name and _runs(root / name):
             return root / name
     runs = []

@@ -19,7 +19,15 @@ from pysgrld.errors import (
     SgmcError,
 )
 from pysgrld.run import jsonio
-from pysgrld.run.files import fail_point, fsync_folder, make_folder, read_small, rename, write_new
+from pysgrld.run.files import (
+    digest_of,
+    fail_point,
+    fsync_folder,
+    make_folder,
+    read_small,
+    rename,
+    write_new,
+)
 from pysgrld.run.lock import Lock
 from pysgrld.run.scratch import scratch_folder
 
@@ -35,7 +43,7 @@ class TakenError(OutputError):
 
 
 #: A vocabulary beyond this is not what was written.
-MAX_VOCABULARY = 4 << 30
+MAX_VOCABULARY = 1 << 30
 
 
 def is_run(path: Path) -> bool:
@@ -156,10 +164,12 @@ def read_vocabulary(path: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
     """
     file = path / VOCABULARY
     try:
+        # Hashed first: what is as large as this file says to be need not fit into memory.
+        changed = file.lstat().st_size > MAX_VOCABULARY
+        expected = (config.get("vocabulary") or {}).get("sha256")
+        if changed or expected not in (None, digest_of(file).sha256):
+            raise CheckpointError(f"{file}: was changed since the run began; restore it")
         data = read_small(file, MAX_VOCABULARY)
     except OSError as error:
         raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
-    expected = (config.get("vocabulary") or {}).get("sha256")
-    if expected not in (None, hashlib.sha256(data).hexdigest()):
-        raise CheckpointError(f"{file}: was changed since the run began; restore it")
     return tuple(data.decode("utf-8").split("\n")[:-1])

@@ -202,18 +202,19 @@ def remove_stale(folder: Path, point: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def open_regular(path: Path) -> Iterator[tuple[int, int]]:
+def open_regular(path: Path, *, links: bool = False) -> Iterator[tuple[int, int]]:
     """Open a regular file for reading: (descriptor, size in bytes).
 
-    Symbolic links, pipes and devices are refused, and a pipe without a writer does not block.
+    Pipes and devices are refused, and a pipe without a writer does not block. Symbolic links are
+    refused but where `links` allows them.
 
     Raises
     ------
     OSError
         ``EINVAL`` if it is no regular file; else what the system says.
     """
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-    fd = os.open(path, flags)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+    fd = os.open(path, flags if links else flags | os.O_NOFOLLOW)
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
@@ -238,15 +239,15 @@ def read_into(fd: int, view: memoryview) -> None:
         view = view[got:]
 
 
-def read_small(path: Path, limit: int = 16 << 20) -> bytes:
-    """Read a whole regular file of at most `limit` bytes.
+def read_small(path: Path, limit: int = 16 << 20, *, links: bool = False) -> bytes:
+    """Read a whole regular file of at most `limit` bytes, as `open_regular` opens it.
 
     Raises
     ------
     OSError
         ``EFBIG`` if it is larger; else as `open_regular`.
     """
-    with open_regular(path) as (fd, size):
+    with open_regular(path, links=links) as (fd, size):
         if size > limit:
             raise OSError(errno.EFBIG, f"larger than {limit} bytes", str(path))
         data = bytearray(size)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import itertools
 import logging
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,18 @@ from pysgrld.run.whole import replace_file
 logger = logging.getLogger(__name__)
 
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+
+#: Bytes of a line; one beyond is none of ours.
+LONGEST = 16 << 20
+
+
+def _open(path: Path) -> int:
+    """Open a file to write to; a pipe in its place would swallow lines until it blocks."""
+    fd = os.open(path, _FLAGS)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return fd
 
 
 def append(path: Path, record: dict[str, Any], point: str) -> None:
@@ -29,7 +44,7 @@ def append(path: Path, record: dict[str, Any], point: str) -> None:
     """
     data = jsonio.line(jsonio.plain(record, nonfinite_is_null=True))
     fail_point(f"{point}.open")
-    fd = os.open(path, _FLAGS)
+    fd = _open(path)
     try:
         size = os.fstat(fd).st_size
         # A process that was killed in mid-line must not spoil the next line as well.
@@ -53,20 +68,24 @@ def read(path: Path) -> list[dict[str, Any]]:
     OSError
         If the file cannot be read.
     """
-    with open_regular(path) as (fd, size), os.fdopen(os.dup(fd), "rb") as file:
-        data = file.read(size)
     records = []
-    for number, line in enumerate(data.split(b"\n")[:-1], 1):
-        if not line:
-            continue
-        try:
-            record = jsonio.parse(line)
-            if not isinstance(record, dict):
-                raise ValueError("not an object")
-        except ValueError as error:
-            logger.warning("%s:%d: skipped: %s", path, number, error)
-            continue
-        records.append(record)
+    with open_regular(path) as (fd, size), os.fdopen(os.dup(fd), "rb") as file:
+        for number in itertools.count(1):
+            line = file.readline(min(LONGEST, size - file.tell()))
+            if not line.endswith(b"\n"):
+                if len(line) < LONGEST:
+                    break
+                raise OSError(errno.EFBIG, f"line {number} is longer than any of sgmc's", str(path))
+            if line == b"\n":
+                continue
+            try:
+                record = jsonio.parse(line)
+                if not isinstance(record, dict):
+                    raise ValueError("not an object")
+            except ValueError as error:
+                logger.warning("%s:%d: skipped: %s", path, number, error)
+                continue
+            records.append(record)
     return records
 
 
@@ -102,7 +121,7 @@ def truncate(path: Path, size: int, point: str) -> None:
     OSError
         If that fails; the file is then whole or cut, nothing between.
     """
-    fd = os.open(path, _FLAGS)
+    fd = _open(path)
     try:
         if os.fstat(fd).st_size > size:
             fail_point(f"{point}.truncate")

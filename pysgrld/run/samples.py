@@ -85,7 +85,7 @@ class Samples:
         written = write_new(temporary, encode(parts), "sample")
         try:
             if path.exists():
-                if digest_of(path) != written:
+                if digest_of(path, written.size + 1) != written:
                     raise ValueError(f"{path}: another sample of this step is there")
                 temporary.unlink()
             else:
@@ -183,7 +183,7 @@ class Samples:
             if not path.exists():
                 path = self.folder / (DROPPED + name)
             try:
-                found = digest_of(path)
+                found = digest_of(path, written.size + 1)
             except FileNotFoundError:
                 missing.append(name)
                 continue

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from types import TracebackType
 
+from pysgrld.machine import check_room_for_thread
 from pysgrld.run.signals import boot_clock
 
 #: Seconds between two looks, and how much later than that one must come to be a gap.
@@ -60,6 +61,7 @@ class Pulse:
         self._last = self._clock()
         # Where no thread can be had a long step cannot be told from a gap.
         with contextlib.suppress(RuntimeError, MemoryError):
+            check_room_for_thread()
             self._thread.start()
         self._beats = self._thread.is_alive()
         return self

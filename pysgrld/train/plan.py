@@ -123,7 +123,7 @@ def _plan(
     for line in _remarks(options, facts, len(train)):
         listener.note(line)
     check_lengths(lengths[train], options.kept_sweeps, "document", train)
-    extent = Extent(int(np.diff(corpus.indptr).max()), int(lengths.max()), number, held_out)
+    extent = Extent(int(corpus.distinct_words().max()), int(lengths.max()), number, held_out)
     check_memory(options, facts, extent, listener, chains)
     elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
     config = config_of(options, defaults) | {

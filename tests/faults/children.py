@@ -6,6 +6,7 @@ import os
 import signal
 import struct
 import time
+from pathlib import Path
 
 
 def _at(acts):
@@ -82,6 +83,22 @@ def interrupted_calls(*args):
     """Have system calls interrupted by a timer's signal all the time."""
     signal.signal(signal.SIGALRM, lambda *_: None)
     signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+    _sgmc(args)
+
+
+def cut_at_read(number, place, *args):
+    """Have a file cut to half its length before the corpus is read for the nth time."""
+    from pysgrld.corpus.vectors import Vector
+
+    gather, reads = Vector.gather, []
+
+    def cut(self, starts, lengths):
+        reads.append(1)
+        if len(reads) == number:
+            os.truncate(place, Path(place).stat().st_size // 2)
+        return gather(self, starts, lengths)
+
+    Vector.gather = cut
     _sgmc(args)
 
 

@@ -142,4 +142,9 @@ ROWS: dict[int, Row] = {
     79: Row(
         "arguments of the classes that are no counts or out of range", "ValueError in their words"
     ),
+    80: Row(
+        "a pipe, a device or a terabyte in place of a file of a run or a corpus",
+        "a plain line, or done without; no hang",
+    ),
+    81: Row("a stored corpus is cut while training starts on it", "65 or 74, no SIGBUS"),
 }

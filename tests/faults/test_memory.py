@@ -1,4 +1,4 @@
-"""Memory that is not there, and files that change under a run. Rows 56, 57, 58, 63."""
+"""Memory that is not there, and files that change under a run. Rows 56, 57, 58, 63, 81."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from faults.forks import SMALL
 from faults_counts import counts
 from faults_runs import opened, result, sgmc, train_here
 
@@ -76,6 +77,32 @@ def test_a_corpus_that_changes_in_mid_run_ends_it_in_a_sentence(
     assert any("goes on from iteration 5" in line for line in train_here(folder))
     assert result(folder) == result(whole)
     trials()
+
+
+# ---- row 81
+
+
+@pytest.mark.row(81)
+@pytest.mark.parametrize("name", ["indptr", "indices", "counts"])
+def test_a_corpus_that_is_cut_while_training_starts_ends_it_in_a_sentence(name, forks, trials):
+    """Before each of the first reads of it. Red with: passes over mapped pages (SIGBUS)."""
+    forks("corpus", "build", forks.corpus, "-o", "safe")
+    reads = 0
+    for number in range(1, 40, 2):
+        corpus = forks.folder / f"stored-{number}"
+        shutil.copytree(forks.folder / "safe", corpus)
+        path = corpus / f"{name}.npy"
+        size = path.stat().st_size
+        args = ["train", corpus.name, *SMALL, "--iterations", "2", "--out", f"run-{number}"]
+        child = forks.start(number, str(path), *args, call="cut_at_read")
+        if child.wait() == 0:
+            break
+        assert path.stat().st_size < size
+        assert child.code == 65, child.stderr
+        assert f"{corpus.name}: " in child.stderr.splitlines()[-1]
+        reads += 1
+        trials()
+    assert reads > 5
 
 
 # ---- row 57

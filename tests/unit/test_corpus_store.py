@@ -62,11 +62,6 @@ def test_blocks_hold_every_document_once_whatever_their_size(stored, entries):
     assert np.concatenate([b.indices for b in blocks]).tolist() == whole.indices.tolist()
 
 
-def test_arrays_cannot_be_written_to(stored):
-    with pytest.raises(ValueError, match="read-only"):
-        Corpus.open(stored).counts[0] = 7
-
-
 def test_a_stored_corpus_is_opened_where_it_lies(stored, tmp_path):
     corpus = open_corpus([str(stored)], CorpusOptions(), store=tmp_path / "other")
     assert corpus.path == stored
@@ -155,7 +150,7 @@ DAMAGE = {
     "documents wrong": (meta(documents=4), "documents: 4 expected, 3 found"),
     "words wrong": (meta(words=4), "words: 4 expected, 5 found"),
     "tokens wrong": (meta(tokens=1), "tokens: 1 expected, 14 found"),
-    "vocabulary cut": (lambda f: (f / "vocab.txt").write_text("bread\n"), "1 found"),
+    "vocabulary cut": (lambda f: (f / "vocab.txt").write_text("bread\n"), "vocab.txt was changed"),
     "array cut": (lambda f: _truncate(f / "counts.npy", 130), "cut off"),
     "array empty": (lambda f: _truncate(f / "counts.npy", 0), "cut off"),
     "array not one": (lambda f: (f / "counts.npy").write_bytes(b"x" * 200), "cut off"),

@@ -1,0 +1,79 @@
+"""Pipes, devices and files of no sensible size in place of what a run or a corpus is made of."""
+
+import os
+import shutil
+
+import pytest
+
+from pysgrld.errors import SgmcError
+
+#: Exit codes of plain lines: whatever it is, it is no internal error and no signal.
+PLAIN = {0, *(kind.exit_code for kind in SgmcError.__subclasses__())} - {SgmcError.exit_code}
+
+#: Files that commands read, beside checkpoints.
+FILES = [
+    *("config.json", "vocab.txt", "status.json", "metrics.jsonl", "log.jsonl", "lock"),
+    *("word-counts.npy", "samples/newest", "../latest"),
+    *(
+        f"{folder}/{name}"
+        for folder in ("corpus", "holdout/observed", "holdout/held-out")
+        for name in ("meta.json", "vocab.txt", "indptr.npy", "indices.npy", "counts.npy")
+    ),
+]
+
+
+def pipe(path):
+    os.mkfifo(path)
+
+
+def device(path):
+    path.symlink_to("/dev/zero")
+
+
+def endless(path):
+    """Make a file of a terabyte that has no byte on the disk."""
+    path.touch()
+    os.truncate(path, 1 << 40)
+
+
+def large(path):
+    """Make one that memory could just hold."""
+    path.touch()
+    os.truncate(path, 900 << 20)
+
+
+@pytest.fixture(scope="module")
+def trained(forks_of_module):
+    forks = forks_of_module
+    forks(*forks.train("sgmc-runs/run"))
+    (forks.folder / "sgmc-runs/latest").write_text("run\n")
+    shutil.copytree(forks.folder / "sgmc-runs", forks.folder / "safe")
+    return forks
+
+
+COMMANDS = [["topics"], ["eval"], ["diagnose"], ["train"]]
+
+
+@pytest.mark.row(80)
+@pytest.mark.parametrize("kind", [pipe, device, endless, large], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "commands", [pytest.param(2, id="n2"), pytest.param(4, id="n4", marks=pytest.mark.nightly)]
+)
+@pytest.mark.parametrize("name", FILES)
+def test_no_command_waits_for_what_is_no_file(name, commands, kind, trained, trials):
+    """Red with: a file of a run or a corpus opened by its name alone; samples hashed to their end."""
+    forks = trained
+    root = forks.folder / "sgmc-runs"
+    shutil.rmtree(root)
+    shutil.copytree(forks.folder / "safe", root)
+    path = max((root / "run/samples").iterdir()) if "newest" in name else root / "run" / name
+    path.unlink()
+    kind(path)
+    first = FILES.index(name)
+    for i in range(first, first + commands):
+        args = COMMANDS[i % 4]
+        if args == ["train"]:
+            args = forks.train("sgmc-runs/run", "--iterations", "70")
+        child = forks.start(*args)
+        assert child.wait() in PLAIN, (args, child.stderr)
+        trials()
