@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from pysgrld.errors import CheckpointError
-from pysgrld.types import Array, Int32s
+from pysgrld.types import Array, Floats, Int32s
 
 
 def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str = "") -> None:
@@ -62,6 +64,18 @@ def check_topics(name: str, z: Int32s, topics: int) -> None:
         raise CheckpointError(
             f"array {name!r} of the checkpoint has {z[at]} at [{at}]: there are {topics} topics"
         )
+
+
+def check_positive(name: str, values: Floats) -> None:
+    """Refuse an array that has what is no positive number.
+
+    Raises
+    ------
+    CheckpointError
+        Naming the array.
+    """
+    if not (np.isfinite(values) & (values > 0)).all():
+        raise CheckpointError(f"array {name!r} of the checkpoint has values that are not positive")
 
 
 def counted(meta: Mapping[str, Any], *names: str) -> list[Any]:

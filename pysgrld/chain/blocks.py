@@ -37,6 +37,9 @@ class BlockChain:
     threads : int
     waiting : callable, optional
         Called now and then while there is no minibatch yet; may raise, to stop.
+    keep : bool
+        Whether documents go on from where their last visit ended, the whole corpus in each
+        iteration; samplers that know no minibatches always do.
 
     Attributes
     ----------
@@ -55,6 +58,8 @@ class BlockChain:
         tokens: int,
         threads: int,
         waiting: Callable[[], None] = lambda: None,
+        *,
+        keep: bool = False,
     ) -> None:
         self.sampler = SAMPLERS[options.algo]
         self.draws = self.sampler.draws
@@ -76,7 +81,7 @@ class BlockChain:
         self.share = 1.0 if options.preset else stream.size / stream.documents
         self._batches = Ahead(stream, waiting)
         self._whole: Minibatch | None = None
-        if self.sampler.whole_corpus and (batch := stream.minibatch(0)):
+        if (keep or self.sampler.whole_corpus) and (batch := stream.minibatch(0)):
             self._whole = batch
             documents.keep(Documents(batch.indptr, batch.indices, batch.counts))
 

@@ -173,7 +173,7 @@ def train_rows(
         files[:] = write_table(so_far), write_csv(setting.out / "curves.csv", head, points)
 
     costs = [cost(task) for task in tasks]
-    with listener.counting("rows", 100) as tell:
+    with listener.counting("percent", 100) as tell:
         curves = in_processes(train_row, tasks, costs, setting.threads, tell, keep)
     return curves, files
 

@@ -19,12 +19,18 @@ SECONDS, OBSERVED = 60.0, 0.8
 #: The paper's figures have 2,483 papers of 1988 to 2003; whatever is given has its own.
 _ALL = {"topics": 50, "alpha": 0.01, "eta": (0.01,)}
 _BATCH = _ALL | {"minibatch": 2**53}
+_KEPT = _ALL | {"keep-documents": "on"}
 _SGRLD = {"algo": "sgrld", "warm-up": 0, "burn-in": 50, "step-size": (0.01, 1000.0, 0.6)}
 UPDATES = (1, 5, 10)
 ROWS = (
     TrainingRow("cgs", {"algo": "cgs", "burn-in": 100, **_ALL}),
     *(TrainingRow(f"sgrld-{n}", {**_SGRLD, "sweeps": n, **_BATCH}) for n in UPDATES),
     TrainingRow("sgrld-5-warm", {"algo": "sgrld", "sweeps": 5, **_BATCH}),
+    *(TrainingRow(f"sgrld-{n}-kept", {**_SGRLD, "sweeps": n, **_KEPT}) for n in UPDATES),
+    *(
+        TrainingRow(f"sgrld-{n}-kept-warm", {"algo": "sgrld", "sweeps": n, **_KEPT})
+        for n in UPDATES
+    ),
     *(
         TrainingRow(
             f"hsvg-{n}", {"algo": "hsvg", "sweeps": n, "step-size": (1.0, 10.0, 0.6), **_BATCH}

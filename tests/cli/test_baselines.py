@@ -16,26 +16,47 @@ BASE = {
     "ovb": (*TINY, "--minibatch", "100", "--step-size", "0.5,10,0.7"),
     "hsvg": (*TINY, "--minibatch", "100", "--sweeps", "4", "--step-size", "0.5,10,0.7"),
 }
+KEPT = {
+    algo: (*TINY, "--sweeps", "2", "--keep-documents", "on") for algo in ("sgrld", "ovb", "hsvg")
+}
 
 
 def lines(run):
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("algo", ["cgs", "ovb", "hsvg"])
-def test_killed_resumed_and_on_other_threads(sgmc, algo):
-    """Red with: the topics of tokens counted but not stored; a document fitted on from its last gamma
-    where the run was not interrupted.
+@pytest.mark.parametrize(
+    ("algo", "base"),
+    [
+        *(pytest.param(algo, base, id=algo) for algo, base in BASE.items()),
+        *(pytest.param(algo, base, id=f"{algo} kept") for algo, base in KEPT.items()),
+    ],
+)
+def test_killed_resumed_and_on_other_threads(sgmc, algo, base):
+    """Red with: the topics of tokens, or kept proportions, counted but not stored; a document fitted
+    on from its last gamma where the run was not interrupted.
     """
     own = ("--algo", algo)
-    sgmc.train(*own, out="whole", base=BASE[algo])
-    sgmc.stop_midway(signal.SIGKILL, *own, "--checkpoint-every", "7", base=BASE[algo])
-    done = sgmc.train(*own, "--threads", "2", base=BASE[algo])
+    sgmc.train(*own, out="whole", base=base)
+    sgmc.stop_midway(signal.SIGKILL, *own, "--checkpoint-every", "7", base=base)
+    done = sgmc.train(*own, "--threads", "2", base=base)
     assert "goes on from iteration" in done.stderr
     assert sgmc.topics_hash() == sgmc.topics_hash("whole")
     left, right = (lines(sgmc.folder / run)[-1] for run in ("run", "whole"))
     assert left["perplexity"] == right["perplexity"]
     assert left["point_perplexity"] == right["point_perplexity"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--keep-documents", "on", "--minibatch", "5"), "leave --minibatch out"),
+        (("--keep-documents", "on", "--corpus-size", "900"), "leave --corpus-size out"),
+        (("--algo", "gibbs", "--keep-documents", "off"), "has no meaning for --algo gibbs"),
+    ],
+)
+def test_documents_are_kept_where_an_iteration_sees_them_all(sgmc, options, said):
+    assert said in sgmc("train", "corpus.txt", *options, code=2).stderr
 
 
 @pytest.mark.parametrize("algo", ["ovb", "hsvg"])

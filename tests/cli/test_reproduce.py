@@ -400,7 +400,7 @@ def test_one_interrupt_ends_all_rows_and_keeps_those_that_are_done(sgmc, matrix)
     arguments = ("reproduce", "dlda-table1", "--corpus", "news", "--rows", "tl*", "--no-pictures")
     with sgmc.start(*arguments, "--threads", "2") as process:
         for line in process.stderr:
-            if line.startswith("rows: "):
+            if line.startswith("percent: "):
                 process.send_signal(signal.SIGINT)
                 break
         rest = process.stderr.read()
@@ -413,7 +413,7 @@ def test_rows_end_with_the_process_that_began_them(sgmc, matrix):
     arguments = ("reproduce", "dlda-table1", "--corpus", "news", "--rows", "tl*", "--no-pictures")
     with sgmc.start(*arguments, "--threads", "2") as process:
         for line in process.stderr:
-            if line.startswith("rows: "):
+            if line.startswith("percent: "):
                 break
         process.kill()
         process.stderr.read()  # to its end, when the last process that has it is gone

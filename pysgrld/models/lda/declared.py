@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pysgrld.errors import UsageError
 from pysgrld.models.eta import check_one_eta, lowest_eta
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.options.facts import Facts
 from pysgrld.options.option import Option
-from pysgrld.options.parse import SMALLEST, real
+from pysgrld.options.parse import SMALLEST, choice, real
 from pysgrld.samplers import SAMPLERS
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ TOPICS = 100
 SWEEPS = 10
 #: Passes over a document at most, of variational Bayes; it converges before as a rule.
 PASSES = 100
+#: A minibatch of the whole corpus, whatever its size.
+_ALL_DOCUMENTS = 2**53
 
 
 class LDAFamily(Model[LDAOptions]):
@@ -44,7 +47,15 @@ class LDAFamily(Model[LDAOptions]):
             "Model",
             metavar="A",
             first=True,
-        )
+        ),
+        "keep-documents": Option(
+            choice("on", "off"),
+            "off; gibbs, cgs: on",
+            "on: the whole corpus in each iteration, and the topics of a document's tokens (ovb: its "
+            "proportions) go on from where the last one left them",
+            "Sampling",
+            metavar="on|off",
+        ),
     }
     presets: ClassVar[Mapping[str, Preset]] = {
         "sgrld-2013": {
@@ -98,8 +109,15 @@ class LDAFamily(Model[LDAOptions]):
         return PERPLEXITY
 
     def check(self, given: Mapping[str, Any], algo: str) -> None:
-        """Refuse more than one prior of words."""
+        """Refuse more than one prior of words, and documents kept of which an iteration sees some."""
         check_one_eta(given)
+        if given.get("keep-documents") == "on":
+            for name in sorted({"minibatch", "corpus-size"} & set(given)):
+                raise UsageError(
+                    f"--keep-documents on takes the whole corpus in each iteration: leave --{name} out"
+                )
+        elif "keep-documents" in given and SAMPLERS[algo].whole_corpus:
+            raise UsageError(f"--keep-documents off has no meaning for --algo {algo}: leave it out")
 
     def settle(self, value: dict[str, Any], said: frozenset[str], *, whole_corpus: bool) -> None:
         """Settle topics, priors, and sweeps or passes over a document."""
@@ -110,6 +128,10 @@ class LDAFamily(Model[LDAOptions]):
         if value["sweeps"] is None:
             visited = PASSES if value["algo"] == "ovb" else SWEEPS
             value["sweeps"] = 1 if whole_corpus else visited
+        # none where they are not kept, as in runs older than the option
+        value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
+        if value["keep-documents"]:
+            value["minibatch"] = _ALL_DOCUMENTS
 
     def expected_topics(self, value: Mapping[str, Any]) -> int:
         """Give K."""
@@ -121,15 +143,18 @@ class LDAFamily(Model[LDAOptions]):
 
     def memory(self, options: LDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Count topics, minibatches, documents in hand and, of whole-corpus samplers, all tokens."""
+        from pysgrld.core import padded
         from pysgrld.models.memory import of_topics
 
         need = of_topics(options, facts, extent, (options.topics,))
         if options.algo == "cgs":
-            from pysgrld.core import padded
-
             need["counts of all words"] = (4 + 8) * facts.words * padded(options.topics)
-        if SAMPLERS[options.algo].whole_corpus:
+        if SAMPLERS[options.algo].whole_corpus or (
+            options.keep_documents and options.algo != "ovb"
+        ):
             need["topics of tokens"] = 8 * facts.tokens
+        elif options.keep_documents:
+            need["proportions of documents"] = 4 * facts.documents * padded(options.topics)
         return need
 
     def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
@@ -156,6 +181,7 @@ class LDAFamily(Model[LDAOptions]):
             corpus.tokens,
             run_on.threads,
             run_on.waiting,
+            keep=options.keep_documents == "on",
         )
 
     def scorer(self, options: LDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:

@@ -12,6 +12,7 @@ import numpy as np
 from pysgrld.core import core, padded
 from pysgrld.draws import Draw, weights_of
 from pysgrld.models.lda.resolved import LDAOptions
+from pysgrld.restore import check_positive, put_back
 from pysgrld.samplers.protocol import Counts
 from pysgrld.types import UNIT, Array, Documents, Floats, Int64s, Key, Minibatch
 
@@ -37,10 +38,12 @@ class MeanFieldDocuments:
 
     def __init__(self, *, topics: int, alpha: float, sweeps: int, threads: int) -> None:
         self.topics, self.alpha, self.sweeps, self.threads = topics, alpha, sweeps, threads
+        self._gamma: Floats | None = None
         self._work = core.Workspace()
 
     def keep(self, documents: Documents) -> None:
-        """Keep nothing: every visit fits the documents anew."""
+        """Keep gamma of all documents between visits; it begins where documents fitted anew do."""
+        self._gamma = self._start(len(documents))
 
     def visit(self, key: Key, draw: Draw, batch: Minibatch) -> dict[str, Counts]:
         """Fit the minibatch's documents given exp(E log phi), and give expected counts of words by topic.
@@ -49,17 +52,24 @@ class MeanFieldDocuments:
         """
         del key
         found = Documents(batch.indptr, batch.indices, batch.counts)
-        _, counts = self.fit(weights_of(draw), found, want_words=True)
+        _, counts = self.fit(weights_of(draw), found, want_words=True, gamma=self._gamma)
         assert counts is not None
         level = batch.scale * int(batch.counts.sum(dtype=np.int64)) / self.topics
         return {"phi": Counts(batch.words, counts, batch.scale / UNIT, level)}
 
     def fit(
-        self, weights: Floats, documents: Documents, *, want_words: bool
+        self,
+        weights: Floats,
+        documents: Documents,
+        *,
+        want_words: bool,
+        gamma: Floats | None = None,
     ) -> tuple[Floats, Int64s | None]:
-        """Fit gamma of documents, (n, Kp), from 1 on; give it, and counts (R, Kp) in units of 2^-24."""
-        gamma = core.zeros(len(documents), padded(self.topics), "float32")
-        gamma[:, : self.topics] = 1.0
+        """Fit gamma of documents, (n, Kp); give it, and counts (R, Kp) in units of 2^-24.
+
+        It goes on, in place, from the one that is given, and else begins at 1.
+        """
+        gamma = self._start(len(documents)) if gamma is None else gamma
         counts = core.documents_mean_field(
             weights=weights,
             topics=self.topics,
@@ -76,12 +86,26 @@ class MeanFieldDocuments:
         )
         return gamma, counts
 
+    def _start(self, documents: int) -> Floats:
+        gamma = core.zeros(documents, padded(self.topics), "float32")
+        gamma[:, : self.topics] = 1.0
+        return gamma
+
     def arrays(self) -> dict[str, Array]:
-        """Give nothing: nothing is kept between visits."""
-        return {}
+        """Give ``gamma`` of all documents, where it is kept."""
+        return {} if self._gamma is None else {"gamma": self._gamma}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Restore nothing: nothing is kept between visits."""
+        """Copy gamma out of a checkpoint, where it is kept.
+
+        Raises
+        ------
+        CheckpointError
+            If it lacks it, or it is no Dirichlet parameter.
+        """
+        put_back(self.arrays(), arrays)
+        if self._gamma is not None:
+            check_positive("gamma", self._gamma[:, : self.topics])
 
 
 def documents(options: LDAOptions, words: int, threads: int) -> MeanFieldDocuments:

@@ -14,6 +14,7 @@ class LDAOptions(Resolved):
     topics: int
     scale_weight: Steps
     alpha: float
+    keep_documents: str | None
     eta: float
 
     @property
