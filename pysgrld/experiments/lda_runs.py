@@ -47,11 +47,14 @@ class TrainingRow(NamedTuple):
         Options, as after ``sgmc train``.
     panel : str
         Title of the panel of the picture that it is drawn in.
+    iterations : int, optional
+        Iterations in place of the experiment's, of a sampler that sees the whole corpus in each.
     """
 
     name: str
     given: dict[str, Any]
     panel: str = ""
+    iterations: int | None = None
 
 
 class Length(NamedTuple):
@@ -67,7 +70,9 @@ class Length(NamedTuple):
 def task(row: TrainingRow, seed: int, data: SplitCorpus, length: Length) -> CurveTask:
     """Resolve the options of a row with one seed."""
     options, _ = resolve(row.given | {"seed": seed}, data.facts())
-    return CurveTask(row.name, options, length.iterations or 2**53, data, length.seconds)
+    most = length.iterations or 2**53
+    iterations = min(row.iterations or most, most)
+    return CurveTask(row.name, options, iterations, data, length.seconds)
 
 
 HEAD = (
