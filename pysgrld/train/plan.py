@@ -217,13 +217,15 @@ def _stored_before(
     request: Request, reading: CorpusOptions, candidate: Candidate, listener: Listener
 ) -> Corpus | None:
     """Find the corpus of the same inputs, read by the same options, in a run or where it was put."""
-    if "-" in request.inputs:
+    if "-" in request.inputs and not request.as_stored:
         return None
     places = [folder / "corpus" for folder in candidate.runs]
     for place in [*places, request.corpus] if request.corpus else places:
         if (place / "meta.json").is_file():
             corpus = Corpus.open(place)
-            if stands_for(corpus.provenance, request.inputs, reading, listener.reading):
+            if request.as_stored or stands_for(
+                corpus.provenance, request.inputs, reading, listener.reading
+            ):
                 return corpus
     return None
 
