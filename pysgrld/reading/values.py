@@ -83,7 +83,7 @@ class Evaluation(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A top word of a topic, with a credible interval where enough samples are kept."""
+    """A top word of a topic, with an interval of its draws where enough are kept."""
 
     word: str
     probability: float
@@ -223,8 +223,8 @@ class Diagnosis(NamedTuple):
         In each chain, topics that have another's place in its second half. A chain's samples keep
         their labels as long as there are none.
     noise : float or None
-        Variance of ``scir``'s draws over the posterior's, by minibatch noise alone, at the last
-        iteration compared; None for other samplers.
+        How much minibatch noise inflates the variance of draws given the counts, at the last iteration
+        compared: 1 for exact samplers, None where it is not known.
     contraction : tuple of float
         Of ``sgrld``, for each topic of the first chain: r_k = h (N_k + V eta) / s_k, the share of a
         deviation that a step takes away, where s_k is the scale of its unnormalised topic; steps are
@@ -241,6 +241,10 @@ class Diagnosis(NamedTuple):
         Name of a topic in sentences: "topic", or "component".
     unit : {"token", "document"}
         Unit of prediction: held-out tokens given the rest of their documents, or documents.
+    faithful : bool
+        Whether draws vary as the posterior does, as far as is known.
+    remedy : str or None
+        Options of training at which they would; None where that is not known.
     """
 
     runs: tuple[Path, ...]
@@ -261,6 +265,8 @@ class Diagnosis(NamedTuple):
     quantities: tuple[Quantity, ...] = ()
     noun: str = "topic"
     unit: str = "token"
+    faithful: bool = True
+    remedy: str | None = None
 
     @property
     def chains(self) -> int:

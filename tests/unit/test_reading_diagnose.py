@@ -271,7 +271,7 @@ def test_noise_of_scir_is_told_where_it_is_large(places):
     plant(places[0], draws(base(), 0), 1, minibatch=2, **{"step-size": (0.4, 1.0, 0.0)})
     found = diagnose(places[0])
     assert found.noise == pytest.approx(1 + np.tanh(0.2) * 50)
-    assert any("10.9 times the posterior's" in line for line in verdict(found))
+    assert any("10.9 times what it is given the counts" in line for line in verdict(found))
     plant(places[1], draws(base(), 0), 1, minibatch=50, **{"step-size": (0.01, 1.0, 0.0)})
     assert not any("Minibatch noise" in line for line in verdict(diagnose(places[1])))
 

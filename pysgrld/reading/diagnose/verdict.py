@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pysgrld.reading.values import Diagnosis, MatchedTopic, Measure
 from pysgrld.run import chains_of
+from pysgrld.schedule import FORGOTTEN, QUIET, wider
 
 #: Topics are called the same if at least so much of their probability is common to all chains.
 SAME = 0.7
@@ -16,8 +17,6 @@ SAME = 0.7
 MIXED = 1.1
 #: Effective draws in all chains together below which figures are rough (Vehtari et al. 2021).
 ENOUGH = 400
-#: Noise inflation above which the draws are said not to be the posterior's.
-NOISY = 2.0
 #: Langevin steps that contract by more than this do not converge.
 STABLE = 2.0
 #: Samples of each chain below which nothing is said of where chains have settled.
@@ -282,12 +281,18 @@ def _advice(d: Diagnosis) -> _Advice:
 
 def _sampler(d: Diagnosis) -> list[str]:
     said = []
-    if d.noise is not None and d.noise >= NOISY:
+    if d.noise is not None and d.noise > QUIET:
         said.append(
-            f"Minibatch noise makes the variance of {d.algo}'s draws about {d.noise:.3g} times the "
-            "posterior's: this is an optimiser with noise and averaging, not a sampler of the "
-            "posterior. Chains that agree do not make its intervals right; a smaller --step-size or "
-            "a larger --minibatch does."
+            f"Minibatch noise makes the variance of {d.algo}'s draws {d.noise:.3g} times what it is "
+            f"given the counts, about {wider(d.noise):.2g} times the posterior's: use averages, as single "
+            "draws and intervals vary too much. Chains that agree do not make intervals right; "
+            f"{d.remedy} does, in a run that mixes more slowly."
+        )
+    elif d.noise is not None and not d.faithful:
+        said.append(
+            "Documents start afresh in every iteration, with few sweeps; with as little minibatch noise "
+            "as here means of topics may be off by more than the posterior's width. Give --sweeps "
+            f"{FORGOTTEN} or more, or --algo gibbs."
         )
     if d.contraction and max(d.contraction) > STABLE:
         n = sum(r > STABLE for r in d.contraction)
