@@ -284,8 +284,8 @@ def _sampler(d: Diagnosis) -> list[str]:
     if d.noise is not None and d.noise > QUIET:
         said.append(
             f"Minibatch noise makes the variance of {d.algo}'s draws {d.noise:.3g} times what it is "
-            f"given the counts, about {wider(d.noise):.2g} times the posterior's: use averages, as single "
-            "draws and intervals vary too much. Chains that agree do not make intervals right; "
+            f"given the counts, about {wider(d.noise):.2g} times the posterior's: use averages, as "
+            "single draws and intervals vary too much. Chains that agree do not make intervals right; "
             f"{d.remedy} does, in a run that mixes more slowly."
         )
     elif d.noise is not None and not d.faithful:
