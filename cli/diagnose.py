@@ -63,7 +63,7 @@ def command(
     what every draw has is compared. See docs/diagnose.md.
     """
     from pysgrld.reading.diagnose.compare import TOP, diagnose
-    from pysgrld.reading.diagnose.verdict import verdict
+    from pysgrld.reading.diagnose.verdict import longer, verdict
 
     from .progress import Screen
 
@@ -86,9 +86,13 @@ def command(
 
             draw(found, picture)
     if values["json"]:
-        show_json(_record(found) | {"verdict": verdict(found)})
+        show_json(_record(found) | {"verdict": verdict(found), "commands": longer(found)})
         return
     _show(found, verdict(found))
+    if commands := longer(found):
+        click.echo("Train longer with:")
+        for line in commands:
+            click.echo(f"  {line}")
 
 
 def _record(d: Diagnosis) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from pysgrld.options.parse import integer, real, text
 from .options import Described, as_json, flag, plain, quiet, run_argument, show_json, threads
 
 if TYPE_CHECKING:
+    from pysgrld.evaluate import Figure, Score
     from pysgrld.evaluate.coherence import Coherence
     from pysgrld.reading.results import Results
     from pysgrld.reading.values import Evaluation
@@ -186,25 +188,38 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
     if scores.samples == 0:
         mean = f"{results.no_samples}: the current topics"
     lines = [
-        (kind.title, scores.average, mean),
-        (f"point {kind.title}", scores.point, "current topics"),
+        (kind.title, _with_error(kind, scores.average), mean),
+        (f"point {kind.title}", _with_error(kind, scores.point), "current topics"),
     ]
     lines += [
         (
             name.removesuffix("_perplexity").replace("_", " "),
-            figure,
+            kind.show(figure),
             "samples weighted by their total rate, as the paper has it",
         )
         for name, figure in scores.others.items()
     ]
     if scores.unigram is not None:
-        lines.append(("unigram", scores.unigram, "word frequencies, no topics"))
-    wide = max(len(title) for title, _, _ in lines)
+        unigram = _with_error(kind, scores.unigram)
+        lines.append(("unigram", unigram, "word frequencies, no topics"))
+    wide, room = (max(len(line[i]) for line in lines) for i in (0, 1))
     for title, figure, what in lines:
-        click.echo(f"  {title:<{wide}} {kind.show(figure):>11}   {what}")
+        click.echo(f"  {title:<{wide}}  {figure:<{room}}   {what}")
+    click.echo()
+    for name, other in scores.beside().items():
+        gap = scores.average.minus(other)
+        side = "below" if gap < 0 else "above"
+        title = "the current topics" if name == kind.point else "the unigram"
+        click.echo(f"{kind.show(abs(gap), gap.error)} {side} {title}, document by document")
+    if math.isfinite(scores.average.error):
+        click.echo("±: the standard error, as these documents are a sample of all there could be")
     if kind.whole:
         unit = f"{kind.unit}, " if kind.unit else ""
-        click.echo(f"\n{unit}lower is better; documents are scored whole")
+        click.echo(f"{unit}lower is better; documents are scored whole")
+
+
+def _with_error(kind: Score, figure: Figure) -> str:
+    return kind.show(figure, figure.error)
 
 
 def _show_coherence(found: dict[str, Any]) -> None:

@@ -154,7 +154,11 @@ class Screen:
         if self.json_log:
             return
         name = self.shortest_name(run.path)
-        commands = ["sgmc topics", "sgmc eval"] if _holds_out(run) else ["sgmc topics"]
+        from pysgrld.evaluate.convergence import FEWEST
+
+        commands = ["sgmc topics"]
+        commands += ["sgmc eval"] if _holds_out(run) else []
+        commands += ["sgmc diagnose"] if len(run.sample_steps()) >= FEWEST else []
         self._line("next", f"the run is {run.path}; look at it with:")
         for command in commands:
             self._line("next", f"  {command} {name}".rstrip())
@@ -292,10 +296,12 @@ def evaluation_line(record: Mapping[str, Any]) -> str:
     """Format a line of ``metrics.jsonl`` for a person: its score always beside the unigram's."""
     line = f"iteration {record['iteration']:,}, epoch {record['epoch']:.1f}: "
     score = score_in(record)
-    point, mean, unigram = (
-        "-" if value is None else score.show(value)
-        for value in (record[score.point], record[score.name], record[score.unigram])
+    error = record.get(score.error)
+    mean, point, unigram = (
+        "-" if record[name] is None else score.show(record[name], error)
+        for name in (score.name, score.point, score.unigram)
     )
+    point, unigram = (shown.partition(" ")[0] for shown in (point, unigram))  # to as many digits
     if unigram == "-":
         line += f"{speed(record['tokens_per_second'])}, nothing held out"
     elif mean == "-":

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Examples:
   sgmc topics                     the latest run
   sgmc topics bible-scir --top 5  a run under ./sgmc-runs, by its name
-  sgmc topics --intervals         how sure the posterior is of each word
+  sgmc topics --intervals         how much each word's probability varies
   sgmc topics --layer 2           of a deep model, through the layers below
   sgmc topics --tree              which topics below each topic uses
   sgmc topics --json | jq '.topics[0].words[].word'""",
@@ -35,7 +35,7 @@ Examples:
 @plain("--top", "10", "words of each topic", parse=integer(1, 10_000), metavar="N")
 @layer
 @flag("--tree", "of a deep model: the topics of all layers, each under those that use it")
-@flag("--intervals", "90 % credible intervals of the words' probabilities, in percent")
+@flag("--intervals", "where 90 % of the draws of a word's probability lie, in percent")
 @as_json
 @quiet
 @threads
@@ -67,7 +67,7 @@ def command(
             )
         at = results.at(layer)
         topics = results.topics(top or 10, intervals=intervals or values["json"], at=at)
-        samples = results.samples
+        samples, spread = results.samples, results.spread()
         if samples == 0:
             screen.note(f"{results.no_mean}: these are the current {results.fitted.noun}s")
         if results.training_corpus() is None:
@@ -83,6 +83,10 @@ def command(
                     "samples": samples,
                     "layer": at + 1,
                     "interval": SHARE,
+                    "interval_of": "posterior" if spread.faithful else "draws",
+                    "noise": spread.noise,
+                    "width": spread.width,
+                    "remedy": None if spread.faithful else spread.remedy,
                     "kept_samples": len(results.kept()),
                     "topics": [
                         t._asdict() | {"words": [w._asdict() for w in t.words]} for t in topics
@@ -91,8 +95,10 @@ def command(
             )
             return
         if intervals and topics[0].words[0].low is None:
-            screen.note("too few samples are kept to tell credible intervals")
-        _show(results, topics, intervals, at)
+            screen.note("too few samples are kept to tell intervals")
+        _show(results, topics, spread.title if intervals else None, at)
+        if intervals and (line := spread.remark()):
+            click.echo(f"\n{spread.title}: {line}")
 
 
 def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
@@ -121,12 +127,12 @@ def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
         show(node, 0)
 
 
-def _show(results: Results, topics: list[Topic], intervals: bool, at: int) -> None:
+def _show(results: Results, topics: list[Topic], intervals: str | None, at: int) -> None:
     samples, noun = results.samples, results.fitted.noun
     what = f"mean of {samples:,} posterior samples" if samples else f"current {noun}s"
     where = f", layer {at + 1} of {len(results.layers)}" if len(results.layers) > 1 else ""
     click.echo(f"{results.path}{where}, {what} after {results.checkpoint.step:,} iterations\n")
-    more = "                %    90 % interval" if intervals else ""
+    more = f"                %    {intervals}" if intervals else ""
     counted = "" if topics[0].documents is None else "documents  "
     click.echo(f"{noun}  weight  {counted} NPMI  top words{more}")
     wide = len(noun)

@@ -42,9 +42,10 @@ Examples:
     --out runs/a/chain-$SLURM_ARRAY_TASK_ID
 
 Stopped by Ctrl-C, SIGTERM or the time limit (exit code 85)? Run the same
-command again: it goes on, bit for bit.""",
+command again: it goes on, bit for bit. To train a run for longer, name it:
+  sgmc train --resume bible-scir --iterations 5000""",
 )
-@click.argument("corpus", nargs=-1, required=True)
+@click.argument("corpus", nargs=-1)
 @options_of_training()
 @help_all
 @quiet
@@ -81,7 +82,14 @@ def command(
     # Asks a run for a checkpoint, and means nothing before it begins and after it has ended.
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
     options = given(values)
-    request = Request(corpus, options, break_lock=break_lock)
+    found = 0
+    if corpus:
+        request = Request(corpus, options, break_lock=break_lock)
+    else:
+        from pysgrld.train.go_on import going_on
+
+        request, found = going_on(options, break_lock=break_lock)
+        options = dict(request.given)
     request.check()
 
     limit = options.get("time-limit")
@@ -92,14 +100,15 @@ def command(
         "stamped": True,
         "limit": limit if isinstance(limit, float) else None,
     }
-    if chains is not None and chains > 1:
+    if found or (chains or 1) > 1:
         from pysgrld.train.several import train_chains
 
         from . import explain
         from .several import SeveralScreen
 
-        with SeveralScreen(chains, **how) as several:
-            train_chains(request, chains, several, explain)
+        number = chains or found
+        with SeveralScreen(number, **how) as several:
+            train_chains(request, number, several, explain)
         return
     from pysgrld.train.start import train
 

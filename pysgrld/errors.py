@@ -109,6 +109,10 @@ class NoProgressError(SgmcError):
     """A third start in a row without progress: not begun (exit 70)."""
 
 
+class ConvergenceWarning(UserWarning):
+    """A model was fitted, and is not what it would be after more iterations."""
+
+
 class NotFittedError(SgmcError, ValueError, AttributeError):
     """An estimator was used before it was fitted."""
 

@@ -63,6 +63,12 @@ class Documents:
         ends = np.concatenate(([0], np.cumsum(self.counts, dtype=np.int64)))[self.indptr]
         return np.diff(ends)
 
+    def summed(self, values: Doubles) -> Doubles:
+        """Sum a value of every entry over each document, (n,)."""
+        holders = np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        sums: Doubles = np.bincount(holders, values, len(self)).astype(np.float64)
+        return sums
+
     def take(self, ids: Int64s) -> Documents:
         """Copy some documents, in any order; repeats are fine."""
         starts = self.indptr[ids]

@@ -17,7 +17,7 @@ from pysgrld.minibatches import Ahead, Minibatches
 from pysgrld.options.resolved import Resolved
 from pysgrld.samplers import SAMPLERS, sampler_of
 from pysgrld.samplers.protocol import BlockState, Counts
-from pysgrld.schedule import WARM_UP, Schedule, noise_inflation
+from pysgrld.schedule import FORGOTTEN, QUIET, WARM_UP, Schedule, noise_inflation, wider
 from pysgrld.types import Array, Block, Documents, Doubles, Floats, Int32s, Key, Minibatch
 
 
@@ -67,6 +67,7 @@ class BlockChain:
         self.stream, self.tokens = stream, tokens
         self.seed, self.chain = stream.seed, stream.chain
         self.warm_up: int = options.warm_up
+        self.sweeps: int = options.sweeps
         step_size = options.step_size
         self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
         self.step = 0
@@ -93,9 +94,24 @@ class BlockChain:
         return Key(self.seed, self.chain, step)
 
     def warnings(self) -> Iterator[str]:
-        """Say by how much minibatches widen the posterior, and whether steps are too long."""
+        """Say by how much minibatches widen the posterior, and whether steps or sweeps are wrong."""
+        noise = self.noise_inflation
         if self.sampler.inflates:
-            yield (f"minibatch noise inflates posterior variances {self.noise_inflation:.3g} times")
+            yield (
+                f"minibatch noise: the variance of topics is {noise:.3g} times that given the counts, "
+                f"about {wider(noise):.2g} times the posterior's"
+            )
+        if (
+            self.draws
+            and not self.sampler.whole_corpus
+            and noise <= QUIET
+            and self.sweeps < FORGOTTEN
+        ):
+            yield (
+                f"warning: documents start afresh in every iteration, with {self.sweeps} sweeps; with as "
+                "little minibatch noise as here means of topics may be off by more than the posterior's "
+                f"width: give --sweeps {FORGOTTEN} or more, or --algo gibbs"
+            )
         if (stiff := self.stiffness) > 4.0:
             yield (
                 f"warning: h (V eta + N_k) is about {stiff:.3g}, steps of {self.sampler.name} are "

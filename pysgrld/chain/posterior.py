@@ -12,7 +12,7 @@ import numpy as np
 from pysgrld.chain.protocol import Chain
 from pysgrld.draws import Draw
 from pysgrld.errors import CheckpointError
-from pysgrld.evaluate import Scorer
+from pysgrld.evaluate import Figure, Scorer
 from pysgrld.restore import put_back
 from pysgrld.types import Array, Doubles, Key
 
@@ -34,6 +34,10 @@ def samples_in(arrays: Mapping[str, Array]) -> int:
 def sums_in(arrays: Mapping[str, Array]) -> dict[str, Array]:
     """Give the sums of posterior samples in a checkpoint, by block; none where no mean is kept."""
     return {n.removeprefix(_SUM): total for n, total in arrays.items() if n.startswith(_SUM)}
+
+
+#: A score of no documents.
+_NOTHING = Figure(math.nan, np.empty(0))
 
 
 class Settled(NamedTuple):
@@ -76,6 +80,11 @@ class Posterior:
         self._history = array("d")  # averaged score after each sample: runs are long
 
     @property
+    def first(self) -> int:
+        """Iteration of the first posterior sample."""
+        return self.burn_in + self.every
+
+    @property
     def due(self) -> bool:
         """Whether the chain stands at a posterior sample."""
         after = self.chain.step - self.burn_in
@@ -107,10 +116,14 @@ class Posterior:
         """
         return self._history[-1] if self._history else math.nan
 
-    def point(self) -> float:
+    def average(self) -> Figure:
+        """Compute the averaged score, with its standard error; NaN where there is none."""
+        return _NOTHING if self.scorer is None else self.scorer.average()
+
+    def point(self) -> Figure:
         """Compute the score of the current topics; NaN without held-out documents."""
         if self.scorer is None:
-            return math.nan
+            return _NOTHING
         chain = self.chain
         key = Key(chain.seed, chain.chain, chain.step)
         return self.scorer.point(key, chain.draw(self.scorer.words))

@@ -77,7 +77,8 @@ class DeepLDA(TopicModel):
     n_samples_ : int
         Posterior samples in the means; 0: they are of the current state.
     perplexity_ : float
-        Posterior-averaged perplexity of the documents that `fit` set apart; only there if it did.
+        Posterior-averaged perplexity of the documents that `fit` set apart; only there if it did. That of
+        the current topics before the first posterior sample.
 
     Notes
     -----

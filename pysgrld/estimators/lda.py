@@ -71,7 +71,8 @@ class LDA(TopicModel):
     n_samples_ : int
         Posterior samples in ``components_``; 0: the current topics.
     perplexity_ : float
-        Posterior-averaged perplexity of the documents that `fit` set apart; only there if it did.
+        Posterior-averaged perplexity of the documents that `fit` set apart; only there if it did. That of
+        the current topics before the first posterior sample.
 
     Notes
     -----

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -11,7 +13,7 @@ import numpy as np
 
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.draws import Draw, at_words
-from pysgrld.errors import NotFittedError, UsageError
+from pysgrld.errors import ConvergenceWarning, NotFittedError, UsageError
 from pysgrld.estimators.base import Estimator, Rule, is_schedule, is_whole, number
 from pysgrld.estimators.matrices import as_documents
 from pysgrld.estimators.resources import check_memory, jobs
@@ -144,6 +146,11 @@ class TopicModel(Estimator):
             see when training has settled, where ``max_iter`` is left out.
         NumericalError
             If steps are so large that topics overflow.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If ``max_iter`` ends before the first posterior sample, so that the topics are one draw.
         """
         del y
         documents, words = self._documents(X)
@@ -175,7 +182,23 @@ class TopicModel(Estimator):
             if self.max_iter is None and self._posterior.due and self._posterior.settled():
                 break
         self._finish()
+        self._warn_of_no_samples()
         return self
+
+    def _warn_of_no_samples(self) -> None:
+        """Warn where iterations ended before the first posterior sample."""
+        posterior, done = self._posterior, self._posterior.chain.step
+        if not posterior.draws or posterior.samples:
+            return
+        most = done - posterior.every
+        less = f", or burn_in to {most} or less" if most >= self._options.warm_up else ""
+        warnings.warn(
+            f"max_iter={done} ends before the first posterior sample, at iteration {posterior.first} "
+            f"(burn_in is {posterior.burn_in}): components_ and perplexity_ are those of one draw, not "
+            f"of a mean; set max_iter to {posterior.first} or more, better ten times that{less}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
     def _begin(
         self,
@@ -260,7 +283,8 @@ class TopicModel(Estimator):
         self.n_iter_ = posterior.chain.step
         self.n_samples_ = posterior.samples
         if posterior.scorer is not None:
-            self.perplexity_ = posterior.score
+            score = posterior.score
+            self.perplexity_ = float(posterior.point()) if math.isnan(score) else score
 
     def _fitted(self) -> Fitted:
         """Give this model as its family reads it, to infer documents and score them."""

@@ -1,6 +1,7 @@
 """Held-out documents, and scorers of draws on them; knows no model."""
 
 from pysgrld.evaluate.completion import PERPLEXITY, Completion, visits
+from pysgrld.evaluate.figure import Figure
 from pysgrld.evaluate.protocol import Reader, Readers, Scorer, Visiting
 from pysgrld.evaluate.score import Score
 from pysgrld.evaluate.split import HeldOut, pair, split, whole
@@ -8,6 +9,7 @@ from pysgrld.evaluate.split import HeldOut, pair, split, whole
 __all__ = [
     "PERPLEXITY",
     "Completion",
+    "Figure",
     "HeldOut",
     "Reader",
     "Readers",

@@ -15,6 +15,7 @@ import numpy as np
 from pysgrld.core import check_lengths
 from pysgrld.draws import Draw
 from pysgrld.errors import NumericalError
+from pysgrld.evaluate.figure import Figure
 from pysgrld.evaluate.protocol import Readers, Visiting
 from pysgrld.evaluate.score import Score
 from pysgrld.evaluate.split import HeldOut
@@ -80,7 +81,7 @@ class Completion:
         Each document's chain goes on from the previous sample. ``phi`` is (R, Kp) over `words`.
         """
         self._take(key, parts, Visiting.CONTINUE)
-        return self.average()
+        return self._perplexity(self._mean)
 
     def log_probability(self, key: Key, parts: Draw) -> float:
         """Give the mean log probability of a held-out token, given one draw of all topics.
@@ -102,22 +103,24 @@ class Completion:
         """Give the share of the observed tokens of layer ``at``'s topics in the last draw, (K,)."""
         return self._reader.shares(at)
 
-    def average(self) -> float:
+    def average(self) -> Figure:
         """Give the averaged perplexity so far; NaN before the first sample."""
-        return self._perplexity(self._mean) if self.samples else math.nan
+        if not self.samples:
+            return Figure(math.nan, np.full(len(self.held_out.held_out), math.nan))
+        return self._figure(self._mean)
 
     def figures(self) -> dict[str, float]:
         """Give further figures of the samples so far, as the model's paper defines them."""
         return self._reader.figures(self._scored) if self.samples else {}
 
-    def point(self, key: Key, parts: Draw) -> float:
+    def point(self, key: Key, parts: Draw) -> Figure:
         """Give the perplexity of one draw, chains started afresh; the running average is not touched."""
-        return self._perplexity(self._reader.predict(key, parts, self._scored, Visiting.AFRESH))
+        return self._figure(self._reader.predict(key, parts, self._scored, Visiting.AFRESH))
 
-    def unigram(self, counts: Int64s) -> float:
+    def unigram(self, counts: Int64s) -> Figure:
         """Give the perplexity of the word frequencies of the training documents, plus 0.01 each."""
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
-        return self._perplexity(q[self.held_out.held_out.indices])
+        return self._figure(q[self.held_out.held_out.indices])
 
     def share_gained(self, before: float, now: float) -> float:
         """Give the share of the perplexity that was gained: 1 - now / before."""
@@ -140,6 +143,13 @@ class Completion:
         put_back(own, arrays, self.prefix)
         self._reader.restore(arrays, self.prefix)
         self.samples = int(own["samples"][0])
+
+    def _figure(self, p: Doubles) -> Figure:
+        """Give the perplexity of the probabilities of all scored entries, with its standard error."""
+        scored = self.held_out.held_out
+        with np.errstate(divide="ignore"):
+            logs = scored.summed(np.log(p) * scored.counts)
+        return Figure.perplexity(self._perplexity(p), logs, scored.lengths.astype(np.float64))
 
     def _perplexity(self, p: Doubles) -> float:
         counts = self.held_out.held_out.counts

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Protocol
 
 from pysgrld.draws import Draw
+from pysgrld.evaluate.figure import Figure
 from pysgrld.evaluate.split import HeldOut
 from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key, Scored
 
@@ -96,10 +97,10 @@ class Scorer(Protocol):
     def update(self, key: Key, parts: Draw) -> float:
         """Add one posterior sample to the running average, and give the averaged score."""
 
-    def average(self) -> float:
+    def average(self) -> Figure:
         """Give the averaged score so far; NaN before the first sample."""
 
-    def point(self, key: Key, parts: Draw) -> float:
+    def point(self, key: Key, parts: Draw) -> Figure:
         """Give the score of one draw; the running average is not touched."""
 
     def log_probability(self, key: Key, parts: Draw) -> float:
@@ -114,7 +115,7 @@ class Scorer(Protocol):
         None where documents are scored without giving tokens topics.
         """
 
-    def unigram(self, counts: Int64s) -> float:
+    def unigram(self, counts: Int64s) -> Figure:
         """Score the word frequencies of the training documents, plus 0.01 each."""
 
     def share_gained(self, before: float, now: float) -> float:

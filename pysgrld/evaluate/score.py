@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 
@@ -32,6 +33,11 @@ class Score(NamedTuple):
     beside: tuple[str, ...] = ()
 
     @property
+    def error(self) -> str:
+        """Key of its standard error."""
+        return f"{self.name}_se"
+
+    @property
     def point(self) -> str:
         """Key of the figure of the current topics."""
         return f"point_{self.name}"
@@ -41,6 +47,12 @@ class Score(NamedTuple):
         """Key of the figure of the word frequencies of training."""
         return f"unigram_{self.name}"
 
-    def show(self, value: float) -> str:
-        """Format a value for a person."""
-        return f"{value:,.{self.decimals}f}"
+    def show(self, value: float, error: float | None = None) -> str:
+        """Format a value for a person, with its standard error where that is known.
+
+        The error has two digits that count, and the value as many decimals.
+        """
+        if not error or not math.isfinite(error):
+            return f"{value:,.{self.decimals}f}"
+        decimals = max(0, min(self.decimals, 1 - math.floor(math.log10(error))))
+        return f"{value:,.{decimals}f} ± {error:,.{decimals}f}"

@@ -21,7 +21,7 @@ from pysgrld.evaluate import HeldOut, Score, Scorer
 from pysgrld.evaluate.matching import DISTRIBUTIONS, Likeness
 from pysgrld.samplers import SAMPLERS, sampler_of
 from pysgrld.samplers.protocol import BlockState, Counts
-from pysgrld.schedule import Schedule, noise_inflation
+from pysgrld.schedule import FORGOTTEN, QUIET, Schedule, noise_inflation, quiet_step
 from pysgrld.types import Array, Block, Documents, Doubles, Floats, Int32s, Int64s, Key
 
 #: Gives documents and their ids, or None where there are none; may read files.
@@ -188,10 +188,16 @@ class Fitted(Protocol):
         """Measure the quantities of a draw that do not depend on topics' names; keys of `titles`."""
 
     def noise(self, step: int) -> float | None:
-        """Give the variance of the draws over the posterior's, by minibatch noise alone, at an iteration.
+        """Give how much minibatch noise inflates the variance of draws given the counts, at an iteration.
 
-        None for samplers of which it is not known exactly.
+        1 for exact samplers, None for those of which it is not known.
         """
+
+    def faithful(self, step: int) -> bool:
+        """Say whether draws around an iteration vary as the posterior does, as far as is known."""
+
+    def remedy(self) -> str | None:
+        """Give the options of training that would make draws vary so; None where they are not known."""
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
         """Give the share of a deviation that a step of Langevin dynamics takes away, for each topic.
@@ -355,9 +361,24 @@ class BlockFitted(Fitted, ABC):
     # ---- what the sampler does to the draws
 
     def noise(self, step: int) -> float | None:
-        """Give the noise inflation of ``scir`` at an iteration, for an average topic; None for others."""
-        rate = self.blocks[0].average_rate(self.record.tokens)
-        return scir_noise(self.record, rate, step)
+        """Give the noise inflation at an iteration, for an average topic; None where it is not known."""
+        return noise_of(self.record, self._rate, step)
+
+    def faithful(self, step: int) -> bool:
+        """Say whether draws are the posterior's: little noise, and documents that forget their start."""
+        noise, sampler = self.noise(step), self.sampler
+        forgotten = sampler.whole_corpus or self.record.options.sweeps >= FORGOTTEN
+        return noise is not None and noise <= QUIET and forgotten
+
+    def remedy(self) -> str | None:
+        """Give the options that would make draws the posterior's; None where they are not known."""
+        options = self.record.options
+        step = remedy_of(self.record, self._rate)
+        return f"{step} --sweeps {FORGOTTEN}" if step and options.sweeps < FORGOTTEN else step
+
+    @property
+    def _rate(self) -> float:
+        return self.blocks[0].average_rate(self.record.tokens)
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
         """Give r_k = h (N_k + V eta) / s_k of topics that move by Langevin steps; empty for others.
@@ -378,16 +399,25 @@ def step_size(record: Record, step: int) -> float:
     return Schedule(*options.step_size)(max(0, step - options.warm_up))
 
 
-def scir_noise(record: Record, rate: float, step: int) -> float | None:
-    """Give the noise inflation of a run by ``scir`` with this rate; None for other samplers.
+def noise_of(record: Record, rate: float, step: int) -> float | None:
+    """Give the noise inflation of a run's draws with this rate: 1 of an exact sampler.
 
-    1 + tanh(h/2) D/B (Baker et al. 2018, corollary 3.2).
+    None where the sampler's is not known.
     """
-    options = record.options
-    if not SAMPLERS[options.algo].inflates:
+    options, sampler = record.options, SAMPLERS[record.options.algo]
+    if sampler.whole_corpus:
+        return 1.0
+    if not sampler.inflates:
         return None
     h = step_size(record, step) * rate
     return noise_inflation(h, record.documents, options.minibatch)
+
+
+def remedy_of(record: Record, rate: float) -> str | None:
+    """Give the step, as it is typed, at which the noise inflation is `QUIET`; None where not known."""
+    if not SAMPLERS[record.options.algo].inflates:
+        return None
+    return f"--step-size {quiet_step(record.documents, record.options.minibatch, rate):.2g},1,0"
 
 
 def top_words(phi: Floats, n: int) -> Int64s:

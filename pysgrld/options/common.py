@@ -127,8 +127,8 @@ SHARED: dict[str, Option] = {
                       "Held-out documents", metavar="N", default=200),
     # run
     "out": Option(text, "sgmc-runs/CORPUS-ALGO", "run directory", "Run", True, "DIR", first=True),
-    "resume": Option(text, "auto", "auto, never, or a run to continue", "Run", True, "auto|never|RUN",
-                     "auto"),
+    "resume": Option(text, "auto", "auto, never, or a run to go on with: its corpus and options need not "
+                     "be said again", "Run", True, "auto|never|RUN", "auto", first=True),
     "checkpoint-every": Option(every, "15m", "between checkpoints: iterations, or time", "Run", True,
                                "N|TIME", "15m"),
     "keep": Option(integer(1, 100_000), "3", "checkpoints kept", "Run", True, "N", 3),

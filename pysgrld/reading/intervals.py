@@ -1,21 +1,72 @@
-"""Credible intervals of figures, from kept posterior samples."""
+"""Intervals of figures, from kept posterior samples, and what they are intervals of."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
+from pysgrld.schedule import FORGOTTEN, QUIET
 from pysgrld.types import Array, Doubles
 
-#: Kept samples from which a credible interval is read.
+#: Kept samples from which an interval is read.
 ENOUGH = 20
-#: Share of the posterior that lies within an interval.
+#: Share of the draws that lies within an interval.
 SHARE = 0.9
 
 
-def credible_interval(draws: Iterable[Array]) -> tuple[Doubles, Doubles] | None:
-    """Give the bounds of the 90 % credible intervals of values that every sample has.
+class Spread(NamedTuple):
+    """The draws that intervals are read from, beside the posterior.
+
+    Attributes
+    ----------
+    algo : str
+    faithful : bool
+        Whether they vary as the posterior does, as far as is known: intervals are credible intervals.
+    noise : float or None
+        How much minibatch noise inflates their variance given the counts; 1 for exact samplers, None
+        where it is not known.
+    width : float or None
+        About how many times as wide as the posterior's the intervals are.
+    remedy : str or None
+        Options of training that would make them credible intervals.
+    """
+
+    algo: str
+    faithful: bool
+    noise: float | None
+    width: float | None
+    remedy: str | None
+
+    @property
+    def title(self) -> str:
+        """Name of the intervals."""
+        return f"{100 * SHARE:.0f} % {'interval' if self.faithful else 'of draws'}"
+
+    def remark(self) -> str | None:
+        """Say what intervals are that are no credible ones; None of those that are."""
+        if self.faithful:
+            return None
+        if self.noise is None or self.width is None:
+            return (
+                f"how much more draws of {self.algo} vary than the posterior is not known; compare with "
+                "--algo gibbs"
+            )
+        if self.noise <= QUIET:
+            return (
+                "as wide as credible intervals, but perhaps beside them: documents start afresh with few "
+                f"sweeps; give --sweeps {FORGOTTEN} or more, or --algo gibbs"
+            )
+        return (
+            f"about {self.width:.2g} times as wide as credible intervals, as minibatch noise makes the "
+            f"variance of draws {self.noise:.3g} times what it is given the counts; {self.remedy} gives "
+            "credible ones, in a run that mixes more slowly"
+        )
+
+
+def interval(draws: Iterable[Array]) -> tuple[Doubles, Doubles] | None:
+    """Give the bounds within which 90 % of the draws lie, of values that every sample has.
 
     Parameters
     ----------

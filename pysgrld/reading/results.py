@@ -7,6 +7,7 @@ and works while the run is being trained.
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -24,10 +25,11 @@ from pysgrld.evaluate import HeldOut, Score, pair, whole
 from pysgrld.evaluate.coherence import Coherence, coherence
 from pysgrld.minibatches import hold_out_size
 from pysgrld.models.fitted import Fitted, top_words
-from pysgrld.reading.intervals import credible_interval
+from pysgrld.reading.intervals import Spread, interval
 from pysgrld.reading.recorded import check_shapes, recorded
 from pysgrld.reading.values import Topic, Word
 from pysgrld.run import WORD_COUNTS, Checkpoint, RunDirectory, list_checkpoints
+from pysgrld.schedule import wider
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
 
 #: Documents that coherence looks at, and topic weights: more change no digit that is shown.
@@ -297,6 +299,18 @@ class Results:
         documents = self.held_out().observed
         return documents, np.arange(len(documents))
 
+    def spread(self) -> Spread:
+        """Say what the draws are of that intervals are read from."""
+        step = self.checkpoint.step
+        noise = self.fitted.noise(step)
+        return Spread(
+            self.options.algo,
+            self.fitted.faithful(step),
+            noise,
+            None if noise is None else math.sqrt(wider(noise)),
+            self.fitted.remedy(),
+        )
+
     def _probabilities(self, top: Int64s, at: int) -> Iterator[Floats]:
         """Give the top words' probabilities in each kept sample, (K, n)."""
         rows = np.arange(self.layers[at])[:, None]
@@ -314,13 +328,13 @@ class Results:
         n : int
             Top words of each.
         intervals, coherences : bool
-            Whether to look for credible intervals, and for coherence of the ten top words.
+            Whether to look for intervals, and for coherence of the ten top words.
         at : int
             The layer.
         """
         top, phi = self.top(n, at), self.fitted.over_words(self.mean, at)
         followed = intervals and not self.fitted.no_mean
-        bounds = credible_interval(self._probabilities(top, at)) if followed else None
+        bounds = interval(self._probabilities(top, at)) if followed else None
         found = self.coherence(10, at) if coherences else None
         weights, counts = self.weights(at), self.fitted.counts()
         topics = []

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pysgrld.evaluate.figure import Figure
 from pysgrld.evaluate.score import Score
 from pysgrld.types import Doubles
 
@@ -22,9 +23,9 @@ class Evaluation(NamedTuple):
     ----------
     kind : Score
         The figure that the scores are.
-    average, point : float
-        Score of the posterior average, and of the current topics.
-    unigram : float or None
+    average, point : Figure
+        Score of the posterior average, and of the current topics, with standard errors over documents.
+    unigram : Figure or None
         Score of the word frequencies of training; None where the run does not have them.
     documents, held_out_tokens : int
         Documents and held-out tokens that were scored.
@@ -41,9 +42,9 @@ class Evaluation(NamedTuple):
     """
 
     kind: Score
-    average: float
-    point: float
-    unigram: float | None
+    average: Figure
+    point: Figure
+    unigram: Figure | None
     documents: int
     held_out_tokens: int
     dropped: int
@@ -53,13 +54,23 @@ class Evaluation(NamedTuple):
     iteration: int
     others: dict[str, float]
 
-    def record(self) -> dict[str, float | int | None]:
+    def beside(self) -> dict[str, Figure]:
+        """Give the figures that the average is compared with, by name."""
+        found = {} if self.samples == 0 else {self.kind.point: self.point}
+        return found if self.unigram is None else found | {self.kind.unigram: self.unigram}
+
+    def record(self) -> dict[str, Any]:
         """Give all figures by name, for JSON."""
         kind = self.kind
-        record = {
-            kind.name: self.average,
-            kind.point: self.point,
-            kind.unigram: self.unigram,
+        figures = {kind.name: self.average, kind.point: self.point, kind.unigram: self.unigram}
+        record: dict[str, Any] = dict(figures)
+        for name, figure in figures.items():
+            record[f"{name}_se"] = None if figure is None else figure.error
+        record["differences"] = {}
+        for name, figure in self.beside().items():
+            gap = self.average.minus(figure)
+            record["differences"][name] = {"difference": gap, "se": gap.error}
+        record |= {
             "documents": self.documents,
             "held_out_tokens": self.held_out_tokens,
             "dropped": self.dropped,
@@ -72,7 +83,7 @@ class Evaluation(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A top word of a topic, with a credible interval where enough samples are kept."""
+    """A top word of a topic, with an interval of its draws where enough are kept."""
 
     word: str
     probability: float
@@ -212,8 +223,8 @@ class Diagnosis(NamedTuple):
         In each chain, topics that have another's place in its second half. A chain's samples keep
         their labels as long as there are none.
     noise : float or None
-        Variance of ``scir``'s draws over the posterior's, by minibatch noise alone, at the last
-        iteration compared; None for other samplers.
+        How much minibatch noise inflates the variance of draws given the counts, at the last iteration
+        compared: 1 for exact samplers, None where it is not known.
     contraction : tuple of float
         Of ``sgrld``, for each topic of the first chain: r_k = h (N_k + V eta) / s_k, the share of a
         deviation that a step takes away, where s_k is the scale of its unnormalised topic; steps are
@@ -230,6 +241,10 @@ class Diagnosis(NamedTuple):
         Name of a topic in sentences: "topic", or "component".
     unit : {"token", "document"}
         Unit of prediction: held-out tokens given the rest of their documents, or documents.
+    faithful : bool
+        Whether draws vary as the posterior does, as far as is known.
+    remedy : str or None
+        Options of training at which they would; None where that is not known.
     """
 
     runs: tuple[Path, ...]
@@ -250,6 +265,8 @@ class Diagnosis(NamedTuple):
     quantities: tuple[Quantity, ...] = ()
     noun: str = "topic"
     unit: str = "token"
+    faithful: bool = True
+    remedy: str | None = None
 
     @property
     def chains(self) -> int:

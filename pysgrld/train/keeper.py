@@ -122,6 +122,7 @@ class Keeper:
             return
         self.measured = self.chain.step
         point = self.posterior.point()
+        averaged = self.posterior.average() if self.posterior.draws else point
         record = {
             "iteration": self.chain.step,
             "documents": self.at.documents,
@@ -129,7 +130,8 @@ class Keeper:
             "train_seconds": round(self.at.train_seconds, 6),
             "wait_seconds": round(self.at.wait_seconds, 6),
             "step_size": self.chain.step_size,
-            self.score.name: _number(self.posterior.score if self.posterior.draws else point),
+            self.score.name: _number(averaged),
+            self.score.error: _number(averaged.error),
             self.score.point: _number(point),
             "samples": self.posterior.samples,
             self.score.unigram: _number(self.unigram),
@@ -196,4 +198,4 @@ class Keeper:
 
 
 def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    return float(value) if math.isfinite(value) else None

@@ -64,9 +64,22 @@ class Training:
         for line in self.chain.warnings():
             reporter.note(line)
         self.budget = Budget(given, p.options, p.stream.per_epoch)
+        if said := self._without_samples():
+            reporter.note(said)
         self.pulse, self.tally = Pulse(), Tally()
         self.keeper = Keeper(p, self.posterior, self.family, self.tally, reporter)
         self.ended: str | None = None  # why, if the stream has no more
+
+    def _without_samples(self) -> str | None:
+        """Warn of a budget that ends before the first posterior sample; None where none does."""
+        first, budget = self.posterior.first, self.budget.iterations
+        if not self.posterior.draws or not 0 < budget < first:
+            return None
+        return (
+            f"warning: {budget} iterations end before the first posterior sample, at iteration {first}: "
+            "topics will be one draw, and nothing is averaged; give more --iterations, or a --burn-in "
+            f"of less than {self.posterior.burn_in}"
+        )
 
     def go(self) -> RunDirectory:
         """Train until the budget is used, the score has settled, or something says stop.
@@ -120,7 +133,7 @@ class Training:
             keeper.measure()
             self._save(last=True)
         stopped = self.stop.reason if not ended and not settled else None
-        line = stopped or (_settled_line(settled, self.score) if settled else str(ended))
+        line = stopped or (self._settled_line(settled) if settled else str(ended))
         keeper.conclude("interrupted" if stopped else "finished", line)
         if stopped:
             raise Interrupted(
@@ -131,6 +144,18 @@ class Training:
             self.once.say_left_out(self.tally.tokens)
         self.reporter.finished(self.run, line)
         return self.run
+
+    def _settled_line(self, settled: Settled) -> str:
+        """Say by which two figures held-out documents have shown that a run has settled."""
+        posterior, score = self.posterior, self.score
+        now, before = score.show(settled.score), score.show(settled.at_half)
+        line = (
+            f"held-out {score.title} has settled: {now}, and {before} at iteration {settled.half}, half "
+            "of the sampling ago"
+        )
+        error = (posterior.average() if posterior.draws else posterior.point()).error
+        with_error = score.show(settled.score, error).partition(" ± ")[2]
+        return f"{line}; its standard error is {with_error}" if with_error else line
 
     def _used(self) -> str | None:
         """Say why there is nothing left to do; None while there is."""
@@ -264,12 +289,3 @@ class Training:
 
 class _Stopped(Exception):
     """Raised to stop while the next minibatch is not there yet."""
-
-
-def _settled_line(settled: Settled, score: Score) -> str:
-    """Say by which two figures a run has settled."""
-    now, before = (f"{value:.{score.decimals}f}" for value in (settled.score, settled.at_half))
-    return (
-        f"settled: averaged {score.title} {now}, and {before} at iteration {settled.half}, half of "
-        "the sampling ago"
-    )

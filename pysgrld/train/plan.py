@@ -29,6 +29,7 @@ from pysgrld.samplers import SAMPLERS
 from pysgrld.settings.check import kind_of
 from pysgrld.settings.options import FREE, OPTIONS
 from pysgrld.settings.resolve import SHUFFLE_BUFFER, resolve
+from pysgrld.train.enough import too_few, too_small
 from pysgrld.train.hold_out import Reading, divide
 from pysgrld.train.memory import check_memory
 from pysgrld.train.request import Request
@@ -122,6 +123,9 @@ def _plan(
     options, defaults = resolve(given, facts)
     for line in _remarks(options, facts, len(train)):
         listener.note(line)
+    if held_out is not None:
+        for line in too_few(held_out, whole=family.score.whole):
+            listener.note(line)
     check_lengths(lengths[train], options.kept_sweeps, "document", train)
     extent = Extent(int(corpus.distinct_words().max()), int(lengths.max()), number, held_out)
     check_memory(options, facts, extent, listener, chains)
@@ -175,6 +179,7 @@ def _remarks(options: Resolved, facts: Facts, documents: int) -> Iterator[str]:
         about = round(seen, 2 - len(str(seen)))
         yield f"lazy: {options.lazy}, minibatches hold about {about:,} of {facts.words:,} words"
     yield from family.remarks(options, facts._replace(documents=documents))
+    yield from too_small(options, facts)
 
 
 # ---- the corpus
@@ -217,13 +222,15 @@ def _stored_before(
     request: Request, reading: CorpusOptions, candidate: Candidate, listener: Listener
 ) -> Corpus | None:
     """Find the corpus of the same inputs, read by the same options, in a run or where it was put."""
-    if "-" in request.inputs:
+    if "-" in request.inputs and not request.as_stored:
         return None
     places = [folder / "corpus" for folder in candidate.runs]
     for place in [*places, request.corpus] if request.corpus else places:
         if (place / "meta.json").is_file():
             corpus = Corpus.open(place)
-            if stands_for(corpus.provenance, request.inputs, reading, listener.reading):
+            if request.as_stored or stands_for(
+                corpus.provenance, request.inputs, reading, listener.reading
+            ):
                 return corpus
     return None
 

@@ -32,6 +32,8 @@ class Request(NamedTuple):
         Take over a run that a process of another host has left locked.
     corpus : Path, optional
         Where somebody has stored the inputs already.
+    as_stored : bool
+        Whether the corpus is taken as it was stored, whatever has become of the inputs since.
     """
 
     inputs: Sequence[str]
@@ -39,6 +41,7 @@ class Request(NamedTuple):
     root: Path = Path("sgmc-runs")
     break_lock: bool = False
     corpus: Path | None = None
+    as_stored: bool = False
 
     def check(self) -> None:
         """Refuse options that contradict each other, before anything is read.

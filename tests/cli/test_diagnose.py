@@ -1,13 +1,18 @@
 """``sgmc diagnose`` as a person types it."""
 
 import json
+import shlex
+import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from pysgrld.cli import main
+
+from .conftest import BIBLE, SMALL
 
 pytestmark = pytest.mark.cli
 
@@ -109,6 +114,39 @@ def test_runs_that_are_no_chains_of_each_other_are_refused(sgmc, several):
     done = sgmc("diagnose", "run", several.folder / ALL, code=78)
     assert "only --seed and --chain-id may differ" in done.stderr
     assert "  --alpha: 0.3 -> 0.1" in done.stderr.splitlines()
+
+
+def longer(sgmc, run):
+    """Do what the diagnosis of a run says, to the letter."""
+    said = sgmc("diagnose", run).stdout
+    assert "too few to tell more: train longer" in " ".join(said.split())
+    (command,) = said.partition("Train longer with:\n")[2].splitlines()
+    assert command.startswith("  sgmc train --resume ")
+    return sgmc(*shlex.split(command)[1:]).stderr
+
+
+def test_the_command_that_is_advised_goes_on_with_the_run(sgmc):
+    """The corpus is gone meanwhile. Red with: a new run; the options or the corpus not the run's own."""
+    corpus = shutil.copy(BIBLE, sgmc.folder)
+    sgmc("train", corpus, *SMALL, "--seed", "3", "--out", "a run")
+    Path(corpus).unlink()
+    assert "a run: goes on from iteration 60" in longer(sgmc, "a run")
+    lines = (sgmc.folder / "a run" / "metrics.jsonl").read_text().splitlines()
+    assert json.loads(lines[-1])["iteration"] == 120
+    assert not (sgmc.folder / "sgmc-runs").exists()
+
+
+def test_the_command_that_is_advised_goes_on_with_all_chains(sgmc):
+    """Red with: a command for one run of a folder of chains."""
+    sgmc.train("--chains", "2", out="both")
+    said = longer(sgmc, "both")
+    for chain in ("both/chain-1", "both/chain-2"):
+        assert f"{chain}: goes on from iteration 60" in said
+
+
+def test_training_without_a_corpus_or_a_run_says_what_is_missing(sgmc):
+    assert "CORPUS is missing" in sgmc("train", code=2).stderr
+    assert "nothing: is not a run" in sgmc("train", "--resume", "nothing", code=66).stderr
 
 
 def test_runs_without_samples_say_what_to_do(sgmc):

@@ -46,7 +46,7 @@ def test_its_score_stands_beside_the_unigrams(mixture):
     assert found["samples"] == 30
     assert found["observed_fraction"] is None
     shown = mixture("eval", "run").stdout
-    assert f"{found['log_predictive']:,.3f}" in shown
+    assert f"{found['log_predictive']:,.0f} ± {found['log_predictive_se']:,.0f}" in shown
     assert "lower is better" in shown
     assert 2 <= last["components"] < 40
     assert last["concentration"] > 0
@@ -160,10 +160,10 @@ def test_it_settles_by_its_score(sgmc):
         "20",
     )
     done = sgmc.train(base=base)
-    line = next(x for x in done.stderr.splitlines() if "settled: " in x)
+    line = next(x for x in done.stderr.splitlines() if "has settled: " in x)
     now, before = (
         float(line.split(name)[1].split()[0].strip(",").replace(",", ""))
-        for name in ("averaged minus log predictive ", ", and ")
+        for name in ("held-out minus log predictive has settled: ", ", and ")
     )
     found = figures(sgmc, "run")
     assert now == pytest.approx(found["log_predictive"], abs=5e-4)

@@ -30,10 +30,15 @@ def test_the_two_lines_of_the_promise_work_as_typed(trained):
 
 def test_eval_gives_the_runs_own_figures(trained):
     found, last = parsed(trained("eval", "--json")), lines_of(trained, "metrics.jsonl")[-1]
-    for name in ("perplexity", "point_perplexity", "unigram_perplexity", "samples", "iteration"):
+    shared = ("perplexity", "perplexity_se", "point_perplexity", "unigram_perplexity", "samples")
+    for name in (*shared, "iteration"):
         assert found[name] == last[name]
     assert found["observed_fraction"] == 0.8
     assert (found["documents"], found["seed"]) == (118, 0)
+    for name, gap in found["differences"].items():
+        assert gap["difference"] == found["perplexity"] - found[name]
+        assert 0 < gap["se"] < found[f"{name}_se"]
+    assert len(found["differences"]) == 2
     assert found["perplexity"] < found["point_perplexity"] < found["unigram_perplexity"]
 
 

@@ -121,6 +121,9 @@ def test_perplexity_stands_beside_the_unigrams():
     assert evaluation_line(RECORD) == (
         "iteration 1,200, epoch 3.2: perplexity 700.0 (point 800.0, unigram 1,500.0)"
     )
+    assert evaluation_line(RECORD | {"perplexity_se": 21.4}) == (
+        "iteration 1,200, epoch 3.2: perplexity 700 ± 21 (point 800, unigram 1,500)"
+    )
     assert evaluation_line(RECORD | {"perplexity": None}) == (
         "iteration 1,200, epoch 3.2: point perplexity 800.0 (unigram 1,500.0)"
     )

@@ -68,7 +68,7 @@ def few(word):
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "transform", "perplexity"])
 def test_words_beyond_the_columns_are_refused(trials, method, word):
     """Red with: 64 bits cut to 32, so that 2^32 + 3 was word 3; IndexError for the others."""
-    lda = LDA(2, max_iter=2, holdout=0).fit(X)
+    lda = LDA(2, warm_up=0, burn_in=0, max_iter=5, holdout=0).fit(X)
     with pytest.raises(
         ValueError, match=rf"^X\[1\] has a count of word {word}: words are numbered"
     ):
@@ -144,6 +144,8 @@ def test_threads_are_counted_as_scikit_learn_does(trials):
     """Red with: n_jobs=-1 refused as "found 0" threads."""
     every = threads(None, {}).number
     assert [jobs(n) for n in (1, -1, -2, -(10**6))] == [1, every, max(1, every - 1), 1]
-    one, all_of_them = (LDA(2, max_iter=4, holdout=0, n_jobs=n).fit(X) for n in (1, -1))
+    one, all_of_them = (
+        LDA(2, warm_up=0, burn_in=0, max_iter=5, holdout=0, n_jobs=n).fit(X) for n in (1, -1)
+    )
     assert one.components_.tobytes() == all_of_them.components_.tobytes()
     trials()

@@ -14,6 +14,7 @@ import os
 import random
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -160,7 +161,9 @@ def _arrays(*arrays: np.ndarray) -> str:
 def estimator_hashes() -> dict[str, str]:
     """Digests of what the estimators learn from a matrix."""
     from pysgrld import LDA, DeepLDA, DPMixture
+    from pysgrld.errors import ConvergenceWarning
 
+    warnings.simplefilter("ignore", ConvergenceWarning)  # some are too short for a sample
     x, found = _counts(), {}
     for algo in ("scir", "sgrld", "tlasgr", "smld", "smld-approx", "gibbs", "cgs", "ovb", "hsvg"):
         more = {} if algo in ("gibbs", "cgs") else {"minibatch": 20}

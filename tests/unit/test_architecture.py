@@ -64,6 +64,7 @@ ALLOWED: dict[str, set[str]] = {
         "minibatches",
         "models",
         "options",
+        "reading",
         "restore",
         "run",
         "samplers",

@@ -152,7 +152,12 @@ def test_scores_are_finite_and_better_than_no_model_at_all(name, algo):
     counts = np.bincount(CORPUS.take(TRAIN).indices, minlength=WORDS)
     assert np.isfinite(posterior.point())
     assert np.isfinite(posterior.score)
-    assert posterior.point() < 1.5 * posterior.scorer.unigram(counts)
+    unigram = posterior.scorer.unigram(counts)
+    assert posterior.point() < 1.5 * unigram
+    for figure in (posterior.point(), posterior.average() if posterior.draws else unigram, unigram):
+        assert 0 < figure.error < 0.5 * figure
+        assert len(figure.influence) == len(posterior.scorer.held_out.held_out)
+        assert figure.influence.sum() == pytest.approx(0, abs=1e-9 * figure)
 
 
 @pairs

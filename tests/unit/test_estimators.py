@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import pysgrld.estimators.lda
 import pysgrld.simplex.categories
 import pysgrld.simplex.dynamics
 from pysgrld import LDA
-from pysgrld.errors import NotFittedError, OutputError
+from pysgrld.errors import ConvergenceWarning, NotFittedError, OutputError
 from pysgrld.estimators.matrices import as_documents
 
 
@@ -56,13 +57,30 @@ def test_every_sampler_finds_topics_with_disjoint_words(algo, counts):
 
 def test_partial_fit_goes_on_after_fit(counts):
     """Red with: the number of documents seen, which only the first `partial_fit` had set."""
-    lda = LDA(n_components=3, max_iter=5, holdout=0).fit(counts)
+    lda = LDA(n_components=3, warm_up=0, burn_in=0, max_iter=5, holdout=0).fit(counts)
     assert lda.partial_fit(counts[:10]).n_iter_ == 6
+
+
+@pytest.mark.parametrize("algo", ["gibbs", "cgs", "scir"])
+def test_too_few_iterations_for_a_sample_are_warned_of(algo, counts):
+    """Red with: no warning, and a perplexity that is no number."""
+    few = LDA(n_components=3, algo=algo, max_iter=30, random_state=3)
+    with pytest.warns(ConvergenceWarning, match="max_iter=30 ends before") as told:
+        few.fit(counts)
+    assert [Path(warning.filename).name for warning in told] == ["test_estimators.py"]
+    assert few.n_samples_ == 0
+    assert 1 < few.perplexity_ < 24
+
+
+def test_an_approximation_is_not_warned_of(counts):
+    """Its samples are none by nature, and its figure is there after few iterations too."""
+    lda = LDA(n_components=3, algo="ovb", max_iter=3).fit(counts)
+    assert 1 < lda.perplexity_ < 24
 
 
 def test_partial_fit_refuses_what_needs_the_whole_corpus_after_fit_too(counts):
     """Red with: a check before the first iteration only."""
-    lda = LDA(n_components=3, algo="gibbs", max_iter=5, holdout=0).fit(counts)
+    lda = LDA(n_components=3, algo="gibbs", burn_in=0, max_iter=5, holdout=0).fit(counts)
     with pytest.raises(ValueError, match="needs the whole corpus"):
         lda.partial_fit(counts[:10])
 
@@ -79,7 +97,9 @@ def test_threads_do_not_change_the_model(counts):
 
 
 def test_seeds_change_the_model(counts):
-    one, two = (LDA(3, max_iter=20, random_state=n).fit(counts).components_ for n in (1, 2))
+    one, two = (
+        LDA(3, burn_in=0, max_iter=20, random_state=n).fit(counts).components_ for n in (1, 2)
+    )
     assert one.tobytes() != two.tobytes()
 
 

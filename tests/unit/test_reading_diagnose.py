@@ -97,7 +97,7 @@ def test_a_topic_of_one_chain_only_is_told(places):
     said = verdict(found)
     assert said[0].startswith("5 of 6 topics are the same in all 3 chains")
     assert said[0].endswith("1 is not: 2.")
-    assert any("they have settled in different places" in line for line in said)
+    assert any("they stay in different places" in line for line in said)
 
 
 def test_a_pair_that_agrees_on_topics_and_not_on_numbers_has_not_mixed(places):
@@ -271,7 +271,7 @@ def test_noise_of_scir_is_told_where_it_is_large(places):
     plant(places[0], draws(base(), 0), 1, minibatch=2, **{"step-size": (0.4, 1.0, 0.0)})
     found = diagnose(places[0])
     assert found.noise == pytest.approx(1 + np.tanh(0.2) * 50)
-    assert any("10.9 times the posterior's" in line for line in verdict(found))
+    assert any("10.9 times what it is given the counts" in line for line in verdict(found))
     plant(places[1], draws(base(), 0), 1, minibatch=50, **{"step-size": (0.01, 1.0, 0.0)})
     assert not any("Minibatch noise" in line for line in verdict(diagnose(places[1])))
 
@@ -372,8 +372,8 @@ def test_a_long_list_of_topics_is_cut():
     [
         ((1.5, 1.0), "Chain 1 still drifts"),
         ((1.5, 1.3), "Every chain still drifts"),
-        ((1.0, 1.0), "they have settled in different places"),
-        ((float("nan"), 1.0), "they have settled in different places"),
+        ((1.0, 1.0), "they stay in different places"),
+        ((float("nan"), 1.0), "they stay in different places"),
     ],
 )
 def test_advice_depends_on_whether_chains_drift(alone, said):

@@ -18,7 +18,9 @@ WORDS, TOPICS = 9, 4
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder, rng = tmp_path_factory.mktemp("infer"), np.random.default_rng(0)
-    model = LDA(n_components=TOPICS, algo="gibbs", max_iter=30, random_state=0, holdout=0)
+    model = LDA(
+        n_components=TOPICS, algo="gibbs", burn_in=10, max_iter=30, random_state=0, holdout=0
+    )
     model.fit(rng.poisson(1.0, (40, WORDS))).save(folder / "run")
     return Results(folder / "run", 1)
 

@@ -118,6 +118,30 @@ def test_topics_that_stay_empty_are_warned_of(plan_of):
     assert warned == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("topics", "said"),
+    [
+        (15, "15 topics for 14 documents of 168 tokens, about 11 tokens a topic"),
+        (5, "about 33 tokens a topic: too few to find the same topics again; 1 or fewer may do"),
+    ],
+)
+def test_more_topics_than_the_corpus_can_tell_apart_are_warned_of(plan_of, topics, said):
+    """Red with: no warning of a hundred topics for eighteen documents."""
+    (line,) = [
+        line for line in plan_of({"topics": topics, "holdout": 6})[1] if "topics for" in line
+    ]
+    assert line.startswith("warning: ")
+    assert said in line
+
+
+def test_held_out_documents_that_compare_nothing_are_warned_of(plan_of, tmp_path):
+    """Red with: a perplexity of two documents without a word."""
+    (line,) = [x for x in plan_of({"holdout": 6, "topics": 2})[1] if "held-out documents with" in x]
+    assert line.startswith("warning: 6 held-out documents with 12 held-out tokens are too few")
+    many = plan_of({"holdout": 300, "topics": 2}, inputs=text(tmp_path, 900))[1]
+    assert not [x for x in many if x.startswith("warning: ")]
+
+
 # ---- the corpus
 
 

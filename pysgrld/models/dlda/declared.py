@@ -152,10 +152,10 @@ class DeepLDAFamily(Model[DeepLDAOptions]):
 
     def remarks(self, options: DeepLDAOptions, facts: Facts) -> Iterator[str]:
         """Warn of a first layer that is wider than the corpus can fill."""
-        if options.topics > min(facts.words, facts.documents):
+        if options.topics > facts.words:
             yield (
-                f"warning: layer 1 has {options.topics} topics for {facts.words:,} words and "
-                f"{facts.documents:,} documents: most of them will stay empty"
+                f"warning: layer 1 has {options.topics} topics for {facts.words:,} words: most of them "
+                "will stay empty"
             )
 
     def memory(self, options: DeepLDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:

@@ -79,7 +79,10 @@ class MixtureChain:
     def warnings(self) -> Iterator[str]:
         """Say by how much minibatches widen the posterior of components."""
         if self.sampler.inflates:
-            yield f"minibatch noise inflates posterior variances {self.noise_inflation:.3g} times"
+            yield (
+                f"minibatch noise: the variance of components is {self.noise_inflation:.3g} times that "
+                "given the counts"
+            )
 
     def next_batch(self) -> Minibatch | None:
         """Give the documents of the next iteration."""

@@ -22,7 +22,8 @@ from pysgrld.models.dpmm.quantities import NEIGHBOURS, TITLES, quantities
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.dpmm.score import LOG_PREDICTIVE, Density
 from pysgrld.models.dpmm.slice_sampling import Mixture
-from pysgrld.models.fitted import Fitted, Node, Record, SomeDocuments, scir_noise
+from pysgrld.models.fitted import Fitted, Node, Record, SomeDocuments, noise_of, remedy_of
+from pysgrld.schedule import QUIET
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s
 
 
@@ -141,8 +142,17 @@ class MixtureFitted:
         return quantities(draw["w"][:-1].astype(np.float64), self.record.documents, p)
 
     def noise(self, step: int) -> float | None:
-        """Give the noise inflation of ``scir`` at an iteration; None for others."""
-        return scir_noise(self.record, 1.0, step)
+        """Give the noise inflation at an iteration; None where it is not known."""
+        return noise_of(self.record, 1.0, step)
+
+    def faithful(self, step: int) -> bool:
+        """Say whether components given their documents vary as the posterior's do."""
+        noise = self.noise(step)
+        return noise is not None and noise <= QUIET
+
+    def remedy(self) -> str | None:
+        """Give the step at which minibatch noise is small; None where it is not known."""
+        return remedy_of(self.record, 1.0)
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
         """Give nothing: components cannot be followed."""

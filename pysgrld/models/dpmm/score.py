@@ -14,7 +14,7 @@ import numpy as np
 
 from pysgrld.draws import Draw
 from pysgrld.errors import NumericalError
-from pysgrld.evaluate import HeldOut, Score
+from pysgrld.evaluate import Figure, HeldOut, Score
 from pysgrld.models.dpmm.likelihood import log_mixture, prior_predictive
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.restore import put_back
@@ -74,22 +74,25 @@ class Density:
         self.samples += 1
         return self.average()
 
-    def average(self) -> float:
+    def average(self) -> Figure:
         """Give the averaged score so far; NaN before the first sample."""
         if not self.samples:
-            return math.nan
-        return math.log(self.samples) - float(self._total.mean())
+            return Figure(math.nan, np.full(len(self._documents), math.nan))
+        return Figure.mean(math.log(self.samples) - float(self._total.mean()), -self._total)
 
-    def point(self, key: Key, parts: Draw) -> float:
+    def point(self, key: Key, parts: Draw) -> Figure:
         """Give the score of one draw; the running average is not touched."""
         del key
-        return -float(self._of(parts).mean())
+        found = self._of(parts)
+        return Figure.mean(-float(found.mean()), -found)
 
-    def unigram(self, counts: Int64s) -> float:
+    def unigram(self, counts: Int64s) -> Figure:
         """Score the word frequencies of the training documents, plus 0.01 each."""
         whole = self.held_out.held_out
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
-        return -float(np.dot(whole.counts, np.log(q[whole.indices]))) / len(whole)
+        logs = np.log(q[whole.indices])
+        value = -float(np.dot(whole.counts, logs)) / len(whole)
+        return Figure.mean(value, -whole.summed(logs * whole.counts))
 
     def log_probability(self, key: Key, parts: Draw) -> float:
         """Give the mean log density of a document under one draw; nothing of the documents is sampled."""

@@ -132,6 +132,8 @@ def _compare(
         quantities=compared.quantities,
         noun=first.fitted.noun,
         unit="document" if first.score.whole else "token",
+        faithful=first.fitted.faithful(steps[-1]),
+        remedy=first.fitted.remedy(),
     )
 
 

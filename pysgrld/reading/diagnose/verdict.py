@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pysgrld.reading.values import Diagnosis, MatchedTopic, Measure
+from pysgrld.run import chains_of
+from pysgrld.schedule import FORGOTTEN, QUIET, wider
 
 #: Topics are called the same if at least so much of their probability is common to all chains.
 SAME = 0.7
@@ -13,8 +17,6 @@ SAME = 0.7
 MIXED = 1.1
 #: Effective draws in all chains together below which figures are rough (Vehtari et al. 2021).
 ENOUGH = 400
-#: Noise inflation above which the draws are said not to be the posterior's.
-NOISY = 2.0
 #: Langevin steps that contract by more than this do not converge.
 STABLE = 2.0
 #: Samples of each chain below which nothing is said of where chains have settled.
@@ -79,7 +81,7 @@ def verdict(d: Diagnosis) -> list[str]:
         said.append(_mixing(sure, several))
     if d.prediction is not None:
         said.append(_prediction(d))
-    said.append(_advice(d))
+    said.append(_advice(d).sentence)
     if not several:
         said.append(
             f"One chain cannot tell whether another would have found other {d.noun}s: here its first "
@@ -98,6 +100,30 @@ def verdict(d: Diagnosis) -> list[str]:
             "it out."
         )
     return [*said, *(f"{note[0].upper()}{note[1:]}." for note in d.notes)]
+
+
+def longer(d: Diagnosis) -> list[str]:
+    """Give the commands that train the chains for twice as long, where that is the advice.
+
+    Parameters
+    ----------
+    d : Diagnosis
+        From `diagnose`.
+
+    Returns
+    -------
+    list of str
+        One for a folder of chains, or one for each run; none where more iterations are not what helps.
+    """
+    if not _advice(d).longer:
+        return []
+    folders = {run.parent for run in d.runs}
+    whole = len(folders) == 1 and set(chains_of(folder := folders.pop())) == set(d.runs)
+    named = [folder] if whole else d.runs
+    return [
+        f"sgmc train --resume {shlex.quote(str(run))} --iterations {2 * max(d.last)}"
+        for run in named
+    ]
 
 
 def _same(d: Diagnosis) -> str:
@@ -192,7 +218,14 @@ def _prediction(d: Diagnosis) -> str:
     )
 
 
-def _advice(d: Diagnosis) -> str:
+class _Advice(NamedTuple):
+    """The sentence that says what to do, and whether that is to train longer."""
+
+    sentence: str
+    longer: bool = False
+
+
+def _advice(d: Diagnosis) -> _Advice:
     same = sum(map(is_shared, d.topics)) == len(d.topics)
     mixed = same and all(map(is_mixed, d.topics))
     mixed = mixed and all(has_mixed(q.measure) for q in d.quantities)
@@ -202,16 +235,16 @@ def _advice(d: Diagnosis) -> str:
         n for n, rhat in enumerate(d.prediction.alone if d.prediction else (), 1) if rhat >= MIXED
     ]
     if mixed:
-        return (
+        return _Advice(
             "Nothing speaks against using the draws of all chains together."
             if (d.chains > 1)
             else "Nothing speaks against using its draws."
         )
-    longer = "the same command with a larger budget goes on"
     if len(d.iterations) < FEW:
-        return (
+        return _Advice(
             f"Only {len(d.iterations)} samples of each chain are compared, which is too few to tell "
-            f"more: train longer ({longer}), or with a smaller --sample-every."
+            "more: train longer, or anew with a smaller --sample-every.",
+            longer=True,
         )
     if drifting and d.chains > 1:
         which = (
@@ -220,34 +253,46 @@ def _advice(d: Diagnosis) -> str:
             else (f"Chain{'s' if len(drifting) > 1 else ''} {', '.join(map(str, drifting))}")
         )
         verb = "still drift" if len(drifting) > 1 and len(drifting) < d.chains else "still drifts"
-        return (
-            f"{which} {verb} (R-hat of first and second half): train longer first ({longer}); "
-            "--burn-in N leaves early samples out here."
+        return _Advice(
+            f"{which} {verb} (R-hat of first and second half): train longer first; --burn-in N leaves "
+            "early samples out here.",
+            longer=True,
         )
     if drifting:
-        return f"The chain still drifts: train longer ({longer})."
+        return _Advice("The chain still drifts: train longer.", longer=True)
     if d.chains == 1:
-        return f"The chain moves slowly: train longer ({longer})."
+        return _Advice(
+            f"The chain moves slowly: for figures of single {d.noun}s train longer. Held-out perplexity, "
+            "an average over all of them, may have settled all the same.",
+            longer=True,
+        )
     apart = (
-        "Each chain is steady by itself, but they have settled in different places: training longer "
+        "Each chain is steady by itself, but they stay in different places: training longer "
         "may not bring them together. "
     )
     if not d.topics:
-        return apart + "Average predictions over the chains."
-    return apart + (
-        "Fewer --topics leave fewer ways to differ; trust the topics that are the same, and average "
-        "predictions over the chains."
+        return _Advice(apart + "Average predictions over the chains.")
+    return _Advice(
+        apart
+        + "Fewer --topics leave fewer ways to differ; trust the topics that are the same, and "
+        "average predictions over the chains."
     )
 
 
 def _sampler(d: Diagnosis) -> list[str]:
     said = []
-    if d.noise is not None and d.noise >= NOISY:
+    if d.noise is not None and d.noise > QUIET:
         said.append(
-            f"Minibatch noise makes the variance of {d.algo}'s draws about {d.noise:.3g} times the "
-            "posterior's: this is an optimiser with noise and averaging, not a sampler of the "
-            "posterior. Chains that agree do not make its intervals right; a smaller --step-size or "
-            "a larger --minibatch does."
+            f"Minibatch noise makes the variance of {d.algo}'s draws {d.noise:.3g} times what it is "
+            f"given the counts, about {wider(d.noise):.2g} times the posterior's: use averages, as "
+            "single draws and intervals vary too much. Chains that agree do not make intervals right; "
+            f"{d.remedy} does, in a run that mixes more slowly."
+        )
+    elif d.noise is not None and not d.faithful:
+        said.append(
+            "Documents start afresh in every iteration, with few sweeps; with as little minibatch noise "
+            "as here means of topics may be off by more than the posterior's width. Give --sweeps "
+            f"{FORGOTTEN} or more, or --algo gibbs."
         )
     if d.contraction and max(d.contraction) > STABLE:
         n = sum(r > STABLE for r in d.contraction)

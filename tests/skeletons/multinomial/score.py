@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pysgrld.draws import Draw
-from pysgrld.evaluate import HeldOut, Score, Scorer
+from pysgrld.evaluate import Figure, HeldOut, Score, Scorer
 from pysgrld.restore import put_back
 from pysgrld.types import Array, Doubles, Int32s, Int64s, Key
 
@@ -40,7 +40,7 @@ class TokenPerplexity(Scorer):
         self.held_out, whole = held_out, held_out.held_out
         self.words: Int32s = np.unique(whole.indices).astype(np.int32)
         rows = np.searchsorted(self.words, whole.indices)
-        self._counts = np.bincount(rows, whole.counts, len(self.words))
+        self._rows, self._counts = rows, np.bincount(rows, whole.counts, len(self.words))
         self._mean: Doubles = np.zeros(len(self.words))
         self.samples = 0
 
@@ -56,16 +56,18 @@ class TokenPerplexity(Scorer):
         self._mean += (parts["phi"][:, 0] - self._mean) / self.samples
         return self.average()
 
-    def average(self) -> float:
+    def average(self) -> Figure:
         """Give the averaged score so far; NaN before the first sample."""
-        return self._perplexity(self._mean) if self.samples else math.nan
+        if not self.samples:
+            return Figure(math.nan, np.full(len(self.held_out.held_out), math.nan))
+        return self._perplexity(self._mean)
 
-    def point(self, key: Key, parts: Draw) -> float:
+    def point(self, key: Key, parts: Draw) -> Figure:
         """Give the score of one draw; the running average is not touched."""
         del key
         return self._perplexity(parts["phi"][:, 0].astype(np.float64))
 
-    def unigram(self, counts: Int64s) -> float:
+    def unigram(self, counts: Int64s) -> Figure:
         """Score the word frequencies of the training documents, plus 0.01 each."""
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
         return self._perplexity(q[self.words])
@@ -103,7 +105,11 @@ class TokenPerplexity(Scorer):
         put_back(own, arrays, self.prefix)
         self.samples = int(own["samples"][0])
 
-    def _perplexity(self, p: Doubles) -> float:
+    def _perplexity(self, p: Doubles) -> Figure:
         """Give the perplexity of the tokens, whose words have the probabilities ``p``, (R,)."""
+        whole = self.held_out.held_out
         with np.errstate(divide="ignore"):
-            return math.exp(-float(self._counts @ np.log(p)) / self.tokens)
+            log_p = np.log(p)
+        value = math.exp(-float(self._counts @ log_p) / self.tokens)
+        logs = whole.summed(log_p[self._rows] * whole.counts)
+        return Figure.perplexity(value, logs, whole.lengths.astype(np.float64))

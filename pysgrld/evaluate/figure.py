@@ -1,0 +1,66 @@
+"""A figure of held-out documents that knows its standard error."""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+import numpy as np
+
+from pysgrld.types import Doubles
+
+
+class Figure(float):
+    """A number that sums up held-out documents, and how much each of them moves it.
+
+    Documents are what is drawn at random: another corpus of the kind would have others. The standard
+    error is that of the delta method over them. Figures of the same documents are compared in pairs, by
+    `minus`, which leaves out what makes a document hard for both.
+
+    Attributes
+    ----------
+    influence : (n,) float64
+        What each document adds to the deviation of the figure from its value in a corpus without end, to
+        first order; they sum to 0.
+    """
+
+    influence: Doubles
+
+    def __new__(cls, value: float, influence: Doubles) -> Self:
+        """Make a figure of its value and the influences of its documents."""
+        figure = super().__new__(cls, value)
+        figure.influence = influence
+        return figure
+
+    @classmethod
+    def mean(cls, value: float, values: Doubles) -> Self:
+        """Make a figure that is a constant and the mean of a value of each document."""
+        return cls(value, (values - values.mean()) / len(values))
+
+    @classmethod
+    def perplexity(cls, value: float, logs: Doubles, tokens: Doubles) -> Self:
+        """Make a figure that is exp(-sum logs / sum tokens).
+
+        Parameters
+        ----------
+        value : float
+        logs : (n,) float64
+            Log probability of each document's held-out tokens.
+        tokens : (n,) float64
+            How many they are.
+        """
+        total = tokens.sum()
+        with np.errstate(invalid="ignore"):  # of a token of no probability: infinity has no error
+            return cls(value, -value / total * (logs - tokens * (logs.sum() / total)))
+
+    @property
+    def error(self) -> float:
+        """The standard error; NaN of fewer than two documents."""
+        n = len(self.influence)
+        if n < 2:
+            return math.nan
+        return math.sqrt(n / (n - 1) * float(np.dot(self.influence, self.influence)))
+
+    def minus(self, other: Figure) -> Figure:
+        """Give the difference to another figure of the same documents, with its own error."""
+        return Figure(self - other, self.influence - other.influence)

@@ -1,0 +1,48 @@
+"""Warnings of a corpus that is too small for what is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pysgrld.evaluate import HeldOut
+from pysgrld.options.facts import Facts
+from pysgrld.options.resolved import Resolved
+
+#: Tokens for each topic below which another chain finds other topics: docs/evaluation.md, "How much is
+#: enough?", as the others.
+TOKENS = 300
+#: Held-out documents, and held-out tokens of those that are split, below which figures compare little.
+HELD_OUT_DOCUMENTS, HELD_OUT_TOKENS = 20, 500
+
+
+def too_small(options: Resolved, facts: Facts) -> Iterator[str]:
+    """Warn of more topics than documents, or than tokens can tell apart.
+
+    Parameters
+    ----------
+    options : Resolved
+    facts : Facts
+        Of the training documents.
+    """
+    documents = facts.documents
+    k = max(options.widths, default=0)  # a mixture finds its own number
+    if k <= documents and k * TOKENS <= facts.tokens:
+        return
+    each = facts.tokens // k
+    most = max(1, min(documents, facts.tokens // TOKENS))
+    yield (
+        f"warning: {k} topics for {documents:,} documents of {facts.tokens:,} tokens, about {each:,} "
+        f"tokens a topic: too few to find the same topics again; {most} or fewer may do"
+    )
+
+
+def too_few(held_out: HeldOut, *, whole: bool) -> Iterator[str]:
+    """Warn of too few held-out documents or tokens to compare models by."""
+    documents, tokens = len(held_out.held_out), held_out.held_out.tokens
+    if documents >= HELD_OUT_DOCUMENTS and (whole or tokens >= HELD_OUT_TOKENS):
+        return
+    what = "tokens" if whole else "held-out tokens"
+    yield (
+        f"warning: {documents:,} held-out documents with {tokens:,} {what} are too few to compare models "
+        "by: hold more out with --holdout, or give others with --holdout-corpus"
+    )

@@ -1,0 +1,83 @@
+"""A request to go on with a run that is named, and nothing else said again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pysgrld.errors import UsageError
+from pysgrld.reading.open import find_folder
+from pysgrld.reading.recorded import recorded
+from pysgrld.run import RunDirectory, chains_of
+from pysgrld.run.choose import ROOT
+from pysgrld.settings.check import preset_of
+from pysgrld.settings.options import OPTIONS
+from pysgrld.train.request import Request
+
+#: How far a start goes: what a person says of it replaces all that was said before.
+_BUDGET = frozenset({"epochs", "iterations", "time-limit"})
+#: Of one start alone, or of one of several chains.
+_OF_A_START = frozenset({"out", "resume", "threads", "max-memory", "chain-id"})
+
+
+def going_on(
+    given: Mapping[str, Any], root: Path = ROOT, *, break_lock: bool = False
+) -> tuple[Request, int]:
+    """Make the request that goes on with the run, or the chains, that ``given`` names to resume.
+
+    Its corpus is the one that the run has stored, and its options are the run's, beside those that are
+    given now.
+
+    Returns
+    -------
+    request : Request
+    chains : int
+        Chains in the folder; 0: it is one run.
+
+    Raises
+    ------
+    UsageError
+        If no run is named, or the one that is was trained on what cannot be read again.
+    MissingInputError
+        If there is no such run.
+    CheckpointError
+        If its record is damaged.
+    """
+    name = given.get("resume", "auto")
+    if name in ("auto", "never"):
+        raise UsageError(
+            "CORPUS is missing: give files or folders, - for standard input, or --resume RUN to go on "
+            "with a run on its own corpus"
+        )
+    folder = find_folder(name, root, chains=True)
+    chains = chains_of(folder)
+    run = RunDirectory.open(chains[0] if chains else folder)
+    _, options = recorded(run)
+    command = run.config.get("command", {})
+    if not command.get("inputs") or options.corpus_size is not None:
+        why = (
+            "it was read once, as a stream" if command.get("inputs") else "the run does not name it"
+        )
+        raise UsageError(f"--resume {name}: CORPUS must be given again: {why}")
+    had = {
+        n: value
+        for n, value in options.plain().items()
+        if n in OPTIONS and n not in _OF_A_START and value is not None
+    }
+    defaults = {*run.config.get("defaults", ())} - _BUDGET
+    kept = {n: tuple(v) if isinstance(v, list) else v for n, v in had.items() if n not in defaults}
+    preset = preset_of(kept)
+    kept = {n: v for n, v in kept.items() if n == "algo" or preset.get(n) != v}
+    if _BUDGET & {*given}:
+        kept = {n: v for n, v in kept.items() if n not in _BUDGET}
+    stored = command.get("corpus")
+    request = Request(
+        command["inputs"],
+        {**kept, **given},
+        root,
+        break_lock,
+        Path(stored) if stored else folder / "corpus",
+        as_stored=True,
+    )
+    return request, len(chains)

@@ -1,0 +1,30 @@
+"""What a chain of blocks says of its settings before it is run."""
+
+import numpy as np
+
+from pysgrld import LDA
+
+COUNTS = np.random.default_rng(0).poisson(1.0, (80, 9)) + 1
+
+
+def said(**options):
+    """The warnings of a chain over 80 documents."""
+    model = LDA(3, warm_up=0, burn_in=0, max_iter=5, holdout=0, n_jobs=1, **options).fit(COUNTS)
+    return list(model._posterior.chain.warnings())
+
+
+def test_both_factors_of_minibatch_noise_are_told():
+    """1 + tanh(1/2) 4 of the variance given the counts. Red with: one called the posterior's."""
+    (line,) = said(minibatch=20, step_size=(1.0, 1.0, 0.0))
+    assert line.endswith("is 2.85 times that given the counts, about 1.9 times the posterior's")
+
+
+def test_few_sweeps_are_warned_of_where_there_is_little_noise():
+    step = (0.02, 1.0, 0.0)
+    assert "with 10 sweeps" in said(minibatch=20, step_size=step)[1]
+    assert len(said(minibatch=20, step_size=step, sweeps=40)) == 1
+
+
+def test_documents_that_are_kept_are_not_warned_of():
+    """Red with: the sweeps of a sampler that goes on from where its documents are."""
+    assert not [line for line in said(algo="gibbs") if "sweeps" in line]
