@@ -221,7 +221,8 @@ class Results:
         everything = np.arange(corpus.documents)
         if self.options.holdout_corpus or self.options.observed_corpus:
             return everything
-        wanted = hold_out_size(self.options.holdout, corpus.documents)
+        recorded = self.run.config["corpus"].get("held_out", self.options.holdout)
+        wanted = hold_out_size(recorded, corpus.documents)
         held = choose_documents(corpus.documents, wanted, Key(self.seed, 0, 0))
         return np.setdiff1d(everything, held, assume_unique=True)
 
