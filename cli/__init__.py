@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from pysgrld.errors import Interrupted, MemoryLimitError, SgmcError, WriteError
+from pysgrld.interrupt import STOPPED
 
 #: Commands in the order of help: what each does, in one line.
 COMMANDS = {
@@ -76,7 +77,10 @@ class Sgmc(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; a reader that leaves early, as ``head`` does, is no error."""
+        """Run a command; a reader that leaves early, as ``head`` does, is no error.
+
+        Of Ctrl-C nothing is said here: click would put a blank line into a log of JSON.
+        """
         try:
             result = super().invoke(ctx)
             if sys.stdout is not None:  # closed by whoever started us
@@ -84,6 +88,8 @@ class Sgmc(click.Group):
         except BrokenPipeError:
             _give_up(1)
             raise click.exceptions.Exit(BROKEN_PIPE) from None
+        except KeyboardInterrupt:
+            raise click.Abort from None
         return result
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
@@ -93,18 +99,24 @@ class Sgmc(click.Group):
             # A word that the terminal has no letters for is shown by its code points.
             if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
                 stream.reconfigure(errors="backslashreplace")
+        typed = args[0] if args else kwargs.get("args")
+        json_log = "--json-log" in (sys.argv[1:] if typed is None else typed)
         try:
             code = super().main(*args, **kwargs)
         except BaseException as error:
-            code = _exit_code(error)
+            code = _exit_code(error, json_log=json_log)
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _exit_code(error: BaseException) -> int:
-    """Say an error in one line, and give the exit code of docs/run-directory.md."""
+def _exit_code(error: BaseException, *, json_log: bool) -> int:
+    """Say an error, in one line or as an object of JSON, and give the exit code."""
     code, text = explain(error)
     if code == WriteError.exit_code and isinstance(error, OSError):
         _give_up(1)
+    if text and json_log:
+        from .progress import json_line
+
+        text = json_line("error", text.removeprefix("sgmc: ").removeprefix("error: "), code=code)
     if text:
         _say(text)
     return code
@@ -134,7 +146,7 @@ def explain(error: BaseException) -> tuple[int, str]:
     if isinstance(error, SgmcError) and type(error) is not SgmcError:
         return error.exit_code, f"sgmc: error: {error}"
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return 130, "sgmc: stopped at once"
+        return STOPPED, "sgmc: stopped at once"
     import traceback
 
     lines = "".join(traceback.format_exception(error))

@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
+from pysgrld.grammar import plural
 from pysgrld.options.parse import choice, text
 
-from .options import Described, as_json, flag, plain, quiet, show_json
+from .options import Described, as_json, flag, plain, quiet, reading_by_default, show_json
 
 
 @click.command(
@@ -79,7 +80,8 @@ def command(
             screen.note("no corpus at hand, training is left out: name one with --corpus")
         with screen.counting("benchmarks", 100) as percent:
             tell = lambda done, total: percent(100 * done // total)  # noqa: E731
-            found = measure(quick=quick, isa=isa, corpus=source, tell=tell)
+            with reading_by_default():
+                found = measure(quick=quick, isa=isa, corpus=source, tell=tell)
         if out:
             with whole_file(Path(out)) as file:
                 file.write(json_module.dumps(found, indent=1).encode() + b"\n")
@@ -95,7 +97,7 @@ def command(
 def _show(found: dict[str, Any], ratios: dict[tuple[str, str], float] | None) -> None:
     m = found["machine"]
     click.echo(
-        f"{m['cpu']}, {m['isa']}, {m['threads']} threads; sgmc {m['pysgrld']}, {m['compiler']}"
+        f"{m['cpu']}, {m['isa']}, {plural(m['threads'], 'thread')}; sgmc {m['pysgrld']}, {m['compiler']}"
     )
     group, width = None, max(len(row["name"]) for row in found["rows"])
     for row in found["rows"]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import CheckpointError, MissingInputError
+from pysgrld.grammar import plural
 from pysgrld.options.parse import integer
 
 from .options import Described, as_json, plain, run_argument, show_json
@@ -88,7 +89,9 @@ def verify(run: str | None, json: bool) -> None:
         for report in found:
             click.echo(f"{report.path}: {report.problem or 'good'}")
     if damaged := [report for report in found if report.problem]:
-        raise CheckpointError(f"{path}: {len(damaged)} of {len(found)} checkpoints are damaged")
+        raise CheckpointError(
+            f"{path}: damaged: {len(damaged)} of {plural(len(found), 'checkpoint')}"
+        )
 
 
 def _reports(run: str | None) -> tuple[Any, list[CheckpointReport]]:

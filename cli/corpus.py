@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import UsageError
+from pysgrld.grammar import plural
 from pysgrld.options.parse import integer, share_or_count, text
 
 from .options import (
@@ -177,16 +178,15 @@ def _opened(
 
 def _said(screen: Screen, out: str, made: Corpus) -> None:
     screen.note(
-        f"{out}: {made.documents:,} documents, {made.words:,} words, {made.tokens:,} tokens"
+        f"{out}: {plural(made.documents, 'document')}, {plural(made.words, 'word')}, "
+        f"{plural(made.tokens, 'token')}"
     )
 
 
 def _reading(values: dict[str, Any]) -> CorpusOptions:
     from pysgrld.corpus import CorpusOptions
 
-    return CorpusOptions(
-        **{name.replace("-", "_"): v for name, v in given(values).items() if name != "threads"}
-    )
+    return CorpusOptions.of(given(values))
 
 
 def _show(figures: dict[str, Any], stored: bool) -> None:

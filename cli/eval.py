@@ -10,9 +10,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import UsageError
+from pysgrld.grammar import plural
 from pysgrld.options.parse import integer, real, text
 
-from .options import Described, as_json, flag, plain, quiet, run_argument, show_json, threads
+from .options import (
+    Described,
+    as_json,
+    flag,
+    options_of_reading,
+    plain,
+    quiet,
+    reading_of,
+    run_argument,
+    show_json,
+    threads,
+)
 
 if TYPE_CHECKING:
     from pysgrld.evaluate import Figure, Score
@@ -78,6 +90,7 @@ Examples:
     metavar="FILE",
     group=DOCUMENTS,
 )
+@options_of_reading
 @as_json
 @quiet
 @threads
@@ -97,7 +110,7 @@ def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -
     from .progress import Screen
 
     with Screen(quiet=values["quiet"]) as screen:
-        results = open_run(run, count(values.get("threads")).number)
+        results = open_run(run, count(values.get("threads")).number, reading_of(values))
         found: dict[str, Any] = {"run": results.path}
         if perplexity or not coherence:
             scores = _score(results, values, screen)
@@ -131,6 +144,9 @@ def _check(values: dict[str, Any], scoring: bool) -> None:
     for name in ("observed", "seed"):
         if name in values and "corpus" not in values:
             raise UsageError(f"--{name} is how --corpus FILE is split: give that too")
+    if not (pair or "corpus" in values):
+        for name in reading_of(values):
+            raise UsageError(f"--{name} is how --corpus FILE is read: give that too")
     if not scoring and (pair or "corpus" in values):
         raise UsageError(
             "--coherence looks at the training corpus: add --perplexity, or leave "
@@ -177,14 +193,14 @@ def _coherence(results: Results) -> Coherence:
 
 def _show_scores(results: Results, scores: Evaluation) -> None:
     kind = scores.kind
-    how = "have no known word" if kind.whole else "could not be split"
+    how = "without a known word" if kind.whole else "too short to be split"
     dropped = f", {scores.dropped:,} more {how}" if scores.dropped else ""
-    tokens = f"{scores.held_out_tokens:,} {'tokens' if kind.whole else 'held-out tokens'}"
+    tokens = plural(scores.held_out_tokens, "token" if kind.whole else "held-out token")
     click.echo(
-        f"{results.path} after {scores.iteration:,} iterations, on {scores.documents:,} documents "
-        f"with {tokens}{dropped}\n"
+        f"{results.path} after {plural(scores.iteration, 'iteration')}, on "
+        f"{plural(scores.documents, 'document')} with {tokens}{dropped}\n"
     )
-    mean = f"mean of {scores.samples:,} posterior samples"
+    mean = f"mean of {plural(scores.samples, 'posterior sample')}"
     if scores.samples == 0:
         mean = f"{results.no_samples}: the current topics"
     lines = [
@@ -223,7 +239,9 @@ def _with_error(kind: Score, figure: Figure) -> str:
 
 
 def _show_coherence(found: dict[str, Any]) -> None:
-    click.echo(f"coherence of the ten top words in {found['documents']:,} training documents\n")
+    click.echo(
+        f"coherence of the ten top words in {plural(found['documents'], 'training document')}\n"
+    )
     click.echo("  topic    NPMI    UMass")
     for topic in found["topics"]:
         click.echo(f"  {topic['id']:>5}  {topic['npmi']:>6.3f}  {topic['umass']:>7.3f}")

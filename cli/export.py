@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from pysgrld.grammar import plural
 from pysgrld.options.parse import choice, text
 
 from .options import Described, flag, layer, plain, quiet, run_argument, threads
@@ -60,7 +61,7 @@ def command(
         done = export(results, to, Path(out), draw or "mean", force=values["force"], at=at)
         shape = " x ".join(f"{n:,}" for n in done.shape)
         if done.samples:
-            what = f"{done.samples:,} samples"
+            what = plural(done.samples, "sample")
             what = what if draw == "all" else f"mean of {what}"
         elif draw == "last":
             what = "current topics"

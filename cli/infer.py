@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from pysgrld.errors import UsageError
+from pysgrld.grammar import plural
 from pysgrld.options.parse import text
 
-from .options import Described, flag, layer, plain, quiet, threads
+from .options import Described, flag, layer, options_of_reading, plain, quiet, reading_of, threads
 
 
 @click.command(
@@ -21,6 +22,7 @@ from .options import Described, flag, layer, plain, quiet, threads
 Examples:
   sgmc infer new.txt -o theta.npy       D x K float32, row d is document d
   sgmc infer new.txt -o theta.csv       a header, then a row a document
+  sgmc infer new.csv --text-field body --on-bad-document skip -o theta.csv
   sgmc infer bible-scir new.jsonl -o theta.jsonl
   sgmc infer --layer 2 new.txt -o t.npy of a deep model's second layer
   head -5 new.txt | sgmc infer -        JSON lines on standard output""",
@@ -33,6 +35,7 @@ Examples:
     parse=text,
     metavar="FILE",
 )
+@options_of_reading
 @layer
 @flag("--force", "replace a file that is there")
 @quiet
@@ -60,7 +63,8 @@ def command(
     if out != "-":
         refuse_existing([Path(out)], force=force)
     with Screen(quiet=values["quiet"]) as screen:
-        results = open_run(run[0] if run else None, count(values["threads"]).number)
+        number = count(values["threads"]).number
+        results = open_run(run[0] if run else None, number, reading_of(values))
         at = results.at(layer)
         if results.samples == 0:
             screen.note(f"{results.no_mean}: under the current ones")
@@ -72,4 +76,4 @@ def command(
                 done = write_proportions(results, documents, file, suffix, at)
         empty = f", {done.empty:,} of them without a known word" if done.empty else ""
         where = "" if out == "-" else f"{out}: "
-        screen.note(f"{where}{done.documents:,} documents{empty}")
+        screen.note(f"{where}{plural(done.documents, 'document')}{empty}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from pysgrld.errors import UsageError
+from pysgrld.errors import CorpusError, UsageError
 from pysgrld.options.option import Option
 from pysgrld.options.parse import integer
 from pysgrld.settings.options import OPTIONS
@@ -88,9 +89,16 @@ def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Dec
     """Make one option of the table a click option; its value is None where it was not given."""
     names = ([SHORT[name]] if name in SHORT else []) + [f"--{name}", name.replace("-", "_")]
     metavar = entry.metavar or "VALUE"
+    value = Value(entry.parse, metavar)
+    if entry.joins:
+
+        def joined(ctx: click.Context, param: click.Parameter, typed: tuple[str, ...]) -> Any:
+            return value.convert(",".join(typed), param, ctx) if typed else None
+
+        kwargs |= {"multiple": True, "callback": joined}
     return click.option(
         *names,
-        type=Value(entry.parse, metavar),
+        type=str if entry.joins else value,
         metavar=metavar,
         cls=Grouped,
         group=entry.group,
@@ -111,6 +119,43 @@ def options_of_training(*groups: str) -> Callable[[Decorated], Decorated]:
         return function
 
     return decorate
+
+
+#: How documents are read whose words are those of a run.
+READING = ("text-field", "encoding", "on-bad-document", "vocab", "max-line", "max-input")
+
+
+def options_of_reading(function: Decorated) -> Decorated:
+    """Give the options of reading documents for a run; `reading_of` takes what was typed."""
+    for name in reversed(READING):
+        entry = OPTIONS[name]._replace(
+            group="How documents are read", shown="as in training", first=True
+        )
+        if name == "vocab":
+            entry = entry._replace(
+                shown="beside the counts", help="words of the numbers in a file of counts"
+            )
+        function = option(name, entry)(function)
+    return function
+
+
+def reading_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the options of `options_of_reading` that were typed, and what was typed."""
+    return {name: value for name, value in given(values).items() if name in READING}
+
+
+@contextlib.contextmanager
+def reading_by_default() -> Iterator[None]:
+    """Say of a corpus that cannot be read by the defaults of options where the options are."""
+    try:
+        yield
+    except CorpusError as error:
+        raise CorpusError(
+            f"{error.reason}; this command reads by the defaults: where an option is needed, give it "
+            "to 'sgmc corpus build' and name the folder that this writes",
+            error.path,
+            error.line,
+        ) from None
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,9 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
+from pysgrld.grammar import plural
+from pysgrld.interrupt import leave_in_order
+
 from .options import finite
 
 if TYPE_CHECKING:
@@ -61,10 +64,11 @@ class Screen:
         self.stamped = stamped and not _is_terminal()
         self.began = self.last = time.monotonic()
         self._bar: Any = None
-        self._what = ""
+        self._what: tuple[str, int | None] = "", None
         self._handler = _Handler(self)
 
     def __enter__(self) -> Self:
+        leave_in_order()  # all is loaded, and there will be files
         logger = logging.getLogger("pysgrld")
         logger.addHandler(self._handler)
         logger.setLevel(logging.INFO if self.verbose else logging.WARNING)
@@ -91,7 +95,7 @@ class Screen:
 
     def reading(self, progress: ReadingProgress) -> None:
         """Show how far the reading of a corpus is."""
-        done = f"{progress.documents:,} documents"
+        done = plural(progress.documents, "document")
         if self.terminal:
             self._draw("reading", progress.bytes_read, progress.bytes_total, done)
         elif self._due():
@@ -113,19 +117,16 @@ class Screen:
         held = corpus["held_out"]
         self._line(
             "corpus",
-            f"{corpus['name']}: {corpus['training_documents']:,} documents to train on, "
+            f"{corpus['name']}: {plural(corpus['training_documents'], 'document')} to train on, "
             + (f"{held:,} held out, " if held else "")
-            + f"{corpus['words']:,} words, {corpus['training_tokens']:,} tokens",
+            + f"{plural(corpus['words'], 'word')}, {plural(corpus['training_tokens'], 'token')}",
         )
-        step = options["step-size"]
+        each = options["minibatch"]
+        whole = each == corpus["training_documents"]
         self._line(
             "model",
-            f"{options['model']}{_size(options)} by {options['algo']}: "
-            f"minibatch {options['minibatch']:,}"
-            f", {options['sweeps']} sweep"
-            + "s" * (options["sweeps"] > 1)
-            + (f", warm-up {options['warm-up']}" if options["warm-up"] else "")
-            + (f", step {','.join(f'{x:.3g}' for x in step)}" if step else ""),
+            f"model {options['model']}{_size(options)}, sampler {options['algo']}, "
+            f"{'all documents' if whole else plural(each, 'document')} in each iteration",
         )
         for name, value in sorted(options.items()):
             if value is not None:
@@ -221,9 +222,7 @@ class Screen:
             self._close()
         try:
             if self.json_log:
-                now = datetime.now(UTC).isoformat(timespec="milliseconds")
-                record = {"time": now, "event": event, "line": line, **fields}
-                text = json.dumps(finite(record), ensure_ascii=False, default=str)
+                text = json_line(event, line, **fields)
             else:
                 text = shown or line
                 if self.stamped:
@@ -253,9 +252,9 @@ class Screen:
     def _draw(self, what: str, done: int, total: int | None, state: str) -> None:
         """Draw the bar; one that breaks is replaced by lines."""
         try:
-            if self._bar is None or self._what != what:
+            if self._bar is None or self._what != (what, total):
                 self._close()
-                self._bar, self._what = _new_bar(what, total), what
+                self._bar, self._what = _new_bar(what, done, total), (what, total)
             self._bar.set_postfix_str(state, refresh=False)
             self._bar.update(done - self._bar.n)
         except Exception:
@@ -267,6 +266,13 @@ class Screen:
             if self._bar is not None:
                 self._bar.close()
         self._bar = None
+
+
+def json_line(event: str, line: str, **fields: Any) -> str:
+    """Format an event as an object of JSON: when it was, and its line for a person."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    record = {"time": now, "event": event, "line": line, **fields}
+    return json.dumps(finite(record), ensure_ascii=False, default=str)
 
 
 class _Handler(logging.Handler):
@@ -289,6 +295,8 @@ def _size(options: Mapping[str, Any]) -> str:
     from pysgrld.models.table import model
 
     widths = model(options["model"]).resolved.of(options).widths
+    if len(widths) == 1:
+        return f" with {plural(widths[0], 'topic')}"
     return f" with {'-'.join(map(str, widths))} topics" if widths else ""
 
 
@@ -343,7 +351,8 @@ def _state(p: Position) -> str:
     return state
 
 
-def _new_bar(what: str, total: int | None) -> Any:
+def _new_bar(what: str, done: int, total: int | None) -> Any:
+    """Draw a bar that stands at what is done already, which is left out of its speed."""
     from tqdm import tqdm
 
     shape = "{desc} {percentage:.0f} %|{bar}| {remaining} left{postfix}"  # fits in 80 columns
@@ -351,6 +360,7 @@ def _new_bar(what: str, total: int | None) -> Any:
         shape = "{desc} {n:,}, {elapsed}{postfix}"
     return tqdm(
         total=total,
+        initial=done,
         desc=what,
         bar_format=shape,
         leave=False,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import UsageError
+from pysgrld.grammar import plural
 from pysgrld.options.parse import integer
 
 from .options import Described, as_json, flag, layer, plain, quiet, run_argument, show_json, threads
@@ -129,7 +130,7 @@ def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
 
 def _show(results: Results, topics: list[Topic], intervals: str | None, at: int) -> None:
     samples, noun = results.samples, results.fitted.noun
-    what = f"mean of {samples:,} posterior samples" if samples else f"current {noun}s"
+    what = f"mean of {plural(samples, 'posterior sample')}" if samples else f"current {noun}s"
     where = f", layer {at + 1} of {len(results.layers)}" if len(results.layers) > 1 else ""
     click.echo(f"{results.path}{where}, {what} after {results.checkpoint.step:,} iterations\n")
     more = f"                %    {intervals}" if intervals else ""

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from pysgrld.errors import UsageError
 from pysgrld.options.parse import integer
 
 from .options import ALL, Described, flag, given, help_all, options_of_training, plain, quiet
@@ -81,6 +82,8 @@ def command(
 
     # Asks a run for a checkpoint, and means nothing before it begins and after it has ended.
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+    if quiet and verbose:
+        raise UsageError("-q and -v contradict each other: give one")
     options = given(values)
     found = 0
     if corpus:

@@ -18,7 +18,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from pysgrld.corpus.stopwords import ENGLISH
+from pysgrld.corpus.stopwords import NAMED
 
 HERE = Path(__file__).parent
 
@@ -73,7 +73,7 @@ def main() -> None:
     vocabulary = sorted(
         word
         for word, n in seen_in.items()
-        if len(word) >= LETTERS and n >= CHAPTERS and word not in ENGLISH | ARCHAIC
+        if len(word) >= LETTERS and n >= CHAPTERS and word not in NAMED["english"] | ARCHAIC
     )
     ids = {word: i + 1 for i, word in enumerate(vocabulary)}
     entries = [

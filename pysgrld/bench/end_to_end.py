@@ -12,6 +12,7 @@ import numpy as np
 import pysgrld
 from pysgrld.bench.timing import Timing
 from pysgrld.corpus import CorpusOptions, open_corpus
+from pysgrld.grammar import plural
 from pysgrld.machine import threads
 from pysgrld.minibatches import Epochs, minibatch_words
 from pysgrld.models.protocol import CorpusFacts, RunOn
@@ -61,7 +62,7 @@ def timings(quick: bool, source: Path, scratch: Path) -> list[Timing]:
     return [
         Timing(
             "training",
-            f"{algo}, {source.name}, K={k}, {number} thread{'s' * (number > 1)}",
+            f"{algo}, {source.name}, K={k}, {plural(number, 'thread')}",
             "tokens/s",
             train(algo, number),
         )

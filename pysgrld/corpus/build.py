@@ -15,6 +15,7 @@ from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.store import PARTS, Corpus
 from pysgrld.corpus.write import Workshop
 from pysgrld.errors import Interrupted, UsageError
+from pysgrld.grammar import plural
 from pysgrld.run.files import PIECE, fsync_folder, open_regular, write_new
 from pysgrld.run.signals import StopFlag
 from pysgrld.run.whole import refuse_full_folder
@@ -94,7 +95,9 @@ def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
     """
     wanted = max(1, round(size * corpus.documents)) if isinstance(size, float) else size
     if not 1 <= wanted <= corpus.documents:
-        raise UsageError(f"a sample of {size}: the corpus has {corpus.documents} documents")
+        raise UsageError(
+            f"a sample of {size}: the corpus has {plural(corpus.documents, 'document')}"
+        )
     refuse_full_folder(place, OTHER_FOLDER)
     ids = choose_documents(corpus.documents, wanted, Key(seed, 0, 0))
     with Workshop(place) as workshop:

@@ -9,9 +9,10 @@ import numpy as np
 from pysgrld.corpus._tokenize import tally
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.steps import Step
-from pysgrld.corpus.vocabulary import Choice, Rules, choose, stop_words
+from pysgrld.corpus.vocabulary import Choice, Rules, choose, resolved, stop_words
 from pysgrld.corpus.write import Workshop, Writer, renumber
 from pysgrld.errors import CorpusError
+from pysgrld.grammar import plural
 from pysgrld.types import Int64s
 
 #: Documents without words, by this name in the record.
@@ -110,20 +111,30 @@ class Intake:
             "empty": lexicon.empty if kept else 0,
             "unknown_tokens": lexicon.unknown,
             "vocabulary": {"from": lexicon.origin, "removed": removed},
+            "reading": resolved(
+                self.options, self._rules, self.stop[self._built], text=lexicon.kind == "text"
+            ),
         }
         writer.finish_corpus(words, provenance)
         self.workshop.commit(writer.folder)
 
+    @property
+    def _built(self) -> bool:
+        return self.lexicon.origin == "built"
+
+    @property
+    def _rules(self) -> Rules:
+        return Rules.of(self.options, self._built)
+
     def _second(self, words: list[str]) -> tuple[Writer, list[str], dict[str, int]]:
         """Write the documents a second time, over the words that stay."""
         lexicon = self.lexicon
-        built = lexicon.origin == "built"
-        rules = Rules.of(self.options, built)
+        built, rules = self._built, self._rules
         known = tuple(_grown(array, len(words))[: len(words)] for array in self.known)
         if built and rules.stop_words == "english":
             self.log(
-                "english stop words left out (--stop-words none keeps them; text in another "
-                "language: --stop-words FILE, or a lower --max-df)"
+                "english stop words left out (--stop-words none keeps them; english,FILE adds others; "
+                "for text in another language give FILE)"
             )
         choice = choose(
             words,
@@ -133,14 +144,14 @@ class Intake:
             rules,
             by_frequency=built,
             must_occur=built,
-            stop=self.stop[built],
+            stop=self.stop[built].words,
         )
         kept = choice.kept
         if lexicon.numbers:  # the order of first sight means nothing
             kept = kept[np.argsort([int(words[i]) for i in kept.tolist()], kind="stable")]
         if len(kept) == 0:
             raise CorpusError(
-                f"no word is left of {len(words)} in {lexicon.documents} documents: "
+                f"no word is left of {len(words):,} in {plural(lexicon.documents, 'document')}: "
                 + _blame(choice, rules)
                 + "; a small corpus may need --min-df 1 --max-df 1.0",
                 lexicon.label,
@@ -164,7 +175,7 @@ class Intake:
         else:
             why = "no document has a word; is it the right file?"
         if lexicon.skipped:
-            why += f" ({lexicon.skipped.total()} bad documents were skipped)"
+            why += f" (skipped: {plural(lexicon.skipped.total(), 'bad document')})"
         return why
 
 
@@ -172,13 +183,13 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     """Say which documents and tokens were left out of a corpus of so many tokens."""
     if lexicon.options.on_bad_document == "skip" and lexicon.skipped:
         what = ", ".join(f"{n} {reason}" for reason, n in sorted(lexicon.skipped.items()))
-        lexicon.log(f"{lexicon.skipped.total()} bad documents skipped ({what})")
+        lexicon.log(f"{plural(lexicon.skipped.total(), 'bad document')} skipped ({what})")
     if lexicon.empty:
-        what = "stay, empty" if lexicon.keep_empty else "skipped"
-        lexicon.log(f"{lexicon.empty} documents with no known word {what}")
+        what = "kept, empty" if lexicon.keep_empty else "skipped"
+        lexicon.log(f"{plural(lexicon.empty, 'document')} with no known word {what}")
     if lexicon.unknown:
-        total = lexicon.unknown + tokens
-        lexicon.log(f"{lexicon.unknown} of {total} tokens are not in the vocabulary, left out")
+        total = plural(lexicon.unknown + tokens, "token")
+        lexicon.log(f"{lexicon.unknown:,} of {total} left out, not in the vocabulary")
 
 
 def _grown(array: Int64s, size: int) -> Int64s:

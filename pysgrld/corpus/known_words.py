@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +35,7 @@ def read_matched(
     path : str
     words : sequence of str
     reading : CorpusOptions
-        Those that choose a vocabulary are left out.
+        None that chooses a vocabulary; of counts, ``vocab`` says which words their numbers mean.
     store : Path
         Folder that the corpus is stored in.
     number : int
@@ -49,10 +48,9 @@ def read_matched(
     SgmcError
         As `open_corpus` does.
     """
-    other = replace(reading, vocab=None, max_vocab=None, min_df=None, max_df=None, stop_words=None)
     return open_corpus(
         [path],
-        other,
+        reading,
         store=store,
         match=words,
         threads=number,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus._tokenize import Dictionary
+from pysgrld.corpus.encodings import not_in
 from pysgrld.corpus.formats import Texts
 from pysgrld.corpus.policy import BadDocuments
 from pysgrld.corpus.reading import CorpusOptions
@@ -16,6 +17,7 @@ from pysgrld.corpus.steps import Heading, Step
 from pysgrld.corpus.vocabulary import fold, read_vocabulary
 from pysgrld.corpus.write import renumber
 from pysgrld.errors import CorpusError, UsageError
+from pysgrld.grammar import plural
 from pysgrld.types import Documents, Int32s
 
 #: What of a lexicon is a plain number or name, for the record of an unfinished reading.
@@ -164,7 +166,7 @@ class Lexicon:
             never = sum(word != fold(word) for word in self.chosen)
             if never:
                 self.log(
-                    f"warning: {never} words of {self.options.vocab} can never occur, because "
+                    f"warning: {plural(never, 'word')} of {self.options.vocab} can never occur, because "
                     "text is read in lower case (casefolded, NFC)"
                 )
 
@@ -180,7 +182,7 @@ class Lexicon:
         indptr, indices, counts, words, ends, bad = step.words
         for position, reason in bad:
             label, line = texts.where(position)
-            message = "a NUL" if reason == "NUL" else "not UTF-8"
+            message = "a NUL" if reason == "NUL" else not_in(self.options.encoding)
             self.bad(reason, message, label, line)
         if bad and self.keep_empty:
             at = [position - i for i, (position, _) in enumerate(bad)]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pysgrld.corpus import decompress
 from pysgrld.corpus.decompress import DamagedStreamError, blocks
+from pysgrld.corpus.encodings import UTF8, as_utf8
 from pysgrld.corpus.names import STDIN, missing, plain_name
 from pysgrld.errors import CorpusError
 
@@ -35,6 +36,8 @@ class Lines:
         That may decompress.
     max_input : int, optional
         Most bytes that may come out.
+    encoding : str
+        What it is in; it is made UTF-8.
 
     Attributes
     ----------
@@ -56,6 +59,7 @@ class Lines:
         on_read: Callable[[int], None] | None = None,
         threads: int = 1,
         max_input: int | None = None,
+        encoding: str = UTF8,
     ) -> None:
         self.max_line, self.on_read, self.line = max_line, on_read, 0
         self.file: io.FileIO
@@ -72,6 +76,8 @@ class Lines:
                 raise missing(path, error) from None
         try:
             self._blocks = blocks(self._raw, threads, max_input)
+            if encoding != UTF8:
+                self._blocks = as_utf8(self._blocks, encoding)
             if regular := size_of(str(path)) is not None:
                 self._blocks = _even(self._blocks)
             self.head, self._begun = self._begin(regular)

@@ -20,6 +20,7 @@ from pysgrld.corpus.steps import Step, read
 from pysgrld.corpus.store import Corpus, is_stored
 from pysgrld.corpus.write import Workshop
 from pysgrld.errors import Interrupted, UsageError
+from pysgrld.grammar import plural
 
 #: Seconds of reading between two notes of how far it is.
 NOTE_EVERY = 30.0
@@ -90,7 +91,7 @@ def open_corpus(
         lexicon.label = inputs[0] if len(inputs) == 1 else f"{inputs[0]} and {len(inputs) - 1} more"
         intake = Intake(lexicon, workshop)
         if intake.done != (0, 0):
-            say(f"goes on after {lexicon.documents:,} documents that were read before")
+            say(f"goes on after {plural(lexicon.documents, 'document')} read before")
         meter = Meter(inputs, notify)
         steps = read(
             inputs,

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 from pysgrld.errors import UsageError
+from pysgrld.options import parse
 
 #: What is done to words of a vocabulary that is built, where nothing else is asked for.
 BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
+#: What the built-in pattern of tokens takes, for the record.
+BUILT_PATTERN = r"built in: \w\w+ of casefolded NFC text, Han by pairs, kana by syllabary"
 
 
 @dataclass(frozen=True)
@@ -25,16 +30,18 @@ class CorpusOptions:
         Documents that a word must, and may, occur in: an int counts them, a float in (0, 1] is
         their share (2 and 0.5 where a vocabulary is built).
     stop_words : str, optional
-        "english", "none", or a file with one word a line ("english" where a vocabulary is built).
+        Lists, joined by commas: "english", or files with one word a line; or "none" ("english"
+        where a vocabulary is built).
     token_pattern : str, optional
         Regular expression of a token (``\w\w+``).
     text_field : str
-        Field of a JSON line that holds the text.
+        Field of a JSON line, CSV record or Parquet row that holds the text.
+    encoding : str
+        What text, CSV and JSON lines are in, as Python calls it.
     on_bad_document : {"stop", "skip"}
         Whether a document that cannot be read ends the reading or is skipped and counted.
     max_line : int
         Longest line, longest file of a folder of texts and longest page, in bytes.
-
     max_input : int, optional
         Most bytes that an input may have, decompressed.
 
@@ -51,6 +58,7 @@ class CorpusOptions:
     stop_words: str | None = None
     token_pattern: str | None = None
     text_field: str = "text"
+    encoding: str = "utf-8"
     on_bad_document: str = "stop"
     max_line: int = 64 * 2**20
     max_input: int | None = None
@@ -73,8 +81,21 @@ class CorpusOptions:
             raise UsageError(f"--on-bad-document {self.on_bad_document}: give stop or skip")
         if not 16 <= self.max_line < 2**31:
             raise UsageError(f"--max-line {self.max_line}: give 16 bytes to 2 GiB")
+        parse.encoding(self.encoding)
+        if self.stop_words is not None:
+            parse.lists(self.stop_words)
         if self.token_pattern is not None:
             compiled_pattern(self.token_pattern)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Take the options of reading out of values by the names that are typed; None is none."""
+        named = {f.name: values.get(f.name.replace("_", "-")) for f in fields(cls)}
+        return cls(**{name: value for name, value in named.items() if value is not None})
+
+    def without_vocabulary(self) -> CorpusOptions:
+        """Give how documents are read, without what chooses a vocabulary."""
+        return replace(self, vocab=None, max_vocab=None, min_df=None, max_df=None, stop_words=None)
 
     @property
     def prunes(self) -> bool:

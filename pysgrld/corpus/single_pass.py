@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +84,7 @@ class Once:
             raise
         self.corpus = Corpus.open(store)
         self._meter = None
-        others = replace(
-            options, vocab=None, max_vocab=None, min_df=None, max_df=None, stop_words=None
-        )
+        others = options.without_vocabulary()
         self._lexicon = Lexicon(others, self.corpus.vocabulary, False, log)
         self._lexicon.take(heading)
 

@@ -19,7 +19,9 @@ from pysgrld.corpus.inputs import texts_of_folder
 from pysgrld.corpus.listener import ReadingProgress
 from pysgrld.corpus.names import missing, plain_name
 from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.stopwords import NAMED
 from pysgrld.corpus.store import PARTS, is_stored
+from pysgrld.corpus.vocabulary import Rules, resolved, stop_words
 
 
 def look(path: str) -> dict[str, Any]:
@@ -80,20 +82,22 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``options``; ``lists``: SHA-256 of the files of ``vocab`` and ``stop_words``, where given, and
-        None of one that is no regular file, or is missing.
+        ``options``; ``lists``: SHA-256 of each file of words that they name, by its name, and None of
+        one that is no regular file, or is missing.
 
     Raises
     ------
     MissingInputError
         If a list cannot be read.
     """
-    lists: dict[str, str | None] = {}
+    named = (options.stop_words or "none").split(",")
+    files = {name for name in named if name not in NAMED and name != "none"}
     if options.vocab is not None:
-        lists["vocab"] = _digest_of_list(options.vocab)
-    if options.stop_words not in (None, "none", "english"):
-        lists["stop_words"] = _digest_of_list(options.stop_words)
-    return {"options": asdict(options), "lists": lists}
+        files.add(options.vocab)
+    return {
+        "options": asdict(options),
+        "lists": {name: _digest_of_list(name) for name in sorted(files)},
+    }
 
 
 def _digest_of_list(path: str) -> str | None:
@@ -127,9 +131,9 @@ def stands_for(
     had = provenance.get("inputs")
     if provenance.get("options") != wanted["options"] or None in lists.values():
         return False
-    if provenance.get("lists", {}) != lists or not isinstance(had, list):
+    if provenance.get("lists") != lists or not _resolves_alike(provenance, options):
         return False
-    if len(had) != len(inputs):
+    if not isinstance(had, list) or len(had) != len(inputs):
         return False
     pairs: list[tuple[dict[str, Any], dict[str, Any], Path]] = []
     for path, old in zip(inputs, had, strict=True):
@@ -146,6 +150,16 @@ def stands_for(
         notify(ReadingProgress(done, total, 0))
 
     return all(digest(path, hashed) == before["sha256"] for before, _, path in other)
+
+
+def _resolves_alike(provenance: Mapping[str, Any], options: CorpusOptions) -> bool:
+    """Whether the defaults of options are those that a corpus was made by."""
+    had, vocabulary = provenance.get("reading"), provenance.get("vocabulary")
+    if not isinstance(had, dict) or not isinstance(vocabulary, dict):
+        return False
+    rules = Rules.of(options, vocabulary.get("from") == "built")
+    text = "token-pattern" in had
+    return had == resolved(options, rules, stop_words(rules.stop_words), text=text)
 
 
 def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any], Path]]:

@@ -19,9 +19,10 @@ import numpy as np
 from pysgrld.corpus._tokenize import WordCounts, count_words
 from pysgrld.corpus.beside import vocabulary_beside
 from pysgrld.corpus.digests import digest
+from pysgrld.corpus.encodings import UTF8
 from pysgrld.corpus.formats import Context, CountedDocuments, Texts, named_as_counts, recognise
 from pysgrld.corpus.formats.plain import read_folder
-from pysgrld.corpus.inputs import texts_of_folder
+from pysgrld.corpus.inputs import left_out_of_folder, texts_of_folder
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.names import plain_name
 from pysgrld.corpus.policy import BadDocuments
@@ -235,6 +236,8 @@ class _Input:
         files = texts_of_folder(path)
         if any(named_as_counts(plain_name(file)) for file in files):
             raise CorpusError("a folder with files of counts (docword.*); name the files", path)
+        if line := left_out_of_folder(path):
+            self.notes.append(line)
         yield self._step(Heading("text"))
         digests: list[str] = []
         for texts in read_folder(files, self.context, self._read, digests.append):
@@ -249,12 +252,23 @@ class _Input:
     def _file(self) -> Iterator[Step]:
         options = self.options
         with Lines(
-            self.path, options.max_line, self._read, self.threads, options.max_input
+            self.path,
+            options.max_line,
+            self._read,
+            self.threads,
+            options.max_input,
+            options.encoding,
         ) as source:
             self.label = source.label
             if not source.head:
                 raise CorpusError("an empty file; there is nothing to read", source.label)
             format = recognise(source.head, source.name)
+            if options.encoding != UTF8 and not format.encoded:
+                raise CorpusError(
+                    f"--encoding is for text, CSV and JSON lines, and this is {format.name}: leave it "
+                    "out",
+                    source.label,
+                )
             context = self.context
             if format.kind == "counts" and source.path is not None:
                 context = context._replace(beside=vocabulary_beside(source.path))

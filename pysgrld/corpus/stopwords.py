@@ -1,4 +1,4 @@
-"""English words that say how a sentence is built and not what it is about.
+"""Stop words: words that say how a sentence is built and not what it is about.
 
 Closed classes only (articles, pronouns, prepositions, conjunctions, auxiliaries, a few adverbs of
 degree, time and place) and what contractions leave when they are cut at the apostrophe. Words like
@@ -35,4 +35,5 @@ shan ain ll ve re
 dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt wont wouldnt couldnt shouldnt cant
 """
 
-ENGLISH = frozenset(_ENGLISH.split())
+#: The lists that have a name.
+NAMED = {"english": frozenset(_ENGLISH.split())}

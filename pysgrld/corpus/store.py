@@ -118,6 +118,13 @@ class Corpus:
         corpus.verify(whole=False)
         return corpus
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """Options that made the vocabulary, by their names, defaults resolved; empty if unknown."""
+        record: dict[str, Any] = self.provenance.get("of", self.provenance)
+        found: dict[str, Any] = record.get("reading", {})
+        return found
+
     def verify(self, *, whole: bool = True) -> None:
         """Check that the corpus is what was written: every byte of it, by SHA-256.
 

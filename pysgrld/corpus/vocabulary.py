@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +16,11 @@ from pysgrld.corpus.reading import (
     BUILT_MAX_DF,
     BUILT_MAX_VOCAB,
     BUILT_MIN_DF,
+    BUILT_PATTERN,
     BUILT_STOP_WORDS,
     CorpusOptions,
 )
-from pysgrld.corpus.stopwords import ENGLISH
+from pysgrld.corpus.stopwords import NAMED
 from pysgrld.errors import CorpusError, MissingInputError
 from pysgrld.types import Int64s
 
@@ -43,38 +45,56 @@ def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]
         If a line is blank, a word comes twice, or a line is not UTF-8; says which.
     """
     lines: dict[str, int] = {}
-    with Lines(path, 2**31 if exact else _LONGEST) as source:
-        for block in source.lines(_refuse):
-            for line in block.removesuffix(b"\n").split(b"\n"):
-                number = len(lines) + 1
-                try:
-                    word = line.decode("utf-8")
-                except UnicodeDecodeError:
-                    raise CorpusError(
-                        "not UTF-8; convert the vocabulary", source.label, number
-                    ) from None
-                if not exact:
-                    word = word.strip()
-                if not word or "\0" in word:
-                    what = "a NUL" if word else "a blank line"
-                    raise CorpusError(
-                        f"{what} in a vocabulary; give one word a line", source.label, number
-                    )
-                if word in lines:
-                    raise CorpusError(
-                        f"{word[:40]!r} is in the vocabulary twice, first in line {lines[word]}; "
-                        "take one out",
-                        source.label,
-                        number,
-                    )
-                lines[word] = number
+    for number, line in _lines_of(path, "a vocabulary", 2**31 if exact else _LONGEST):
+        word = line if exact else line.strip()
+        if not word:
+            raise CorpusError("a blank line in a vocabulary; give one word a line", path, number)
+        if word in lines:
+            raise CorpusError(
+                f"{word[:40]!r} is in the vocabulary twice, first in line {lines[word]}; "
+                "take one out",
+                path,
+                number,
+            )
+        lines[word] = number
     if not lines:
         raise CorpusError("an empty vocabulary; give one word a line", path)
     return tuple(lines)
 
 
-def _refuse(reason: str, message: str, path: str, line: int | None) -> None:
-    raise CorpusError(f"{message}: this is no vocabulary", path, line)
+def _lines_of(path: str | Path, what: str, longest: int) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a list of words, each with its number.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such file.
+    CorpusError
+        If a line is not UTF-8, has a NUL or is too long.
+    """
+
+    def refuse(reason: str, message: str, path: str, line: int | None) -> None:
+        raise CorpusError(f"{message}: this is no list of words", path, line)
+
+    number = 0
+    with Lines(path, longest) as source:
+        for block in source.lines(refuse):
+            for line in block.removesuffix(b"\n").split(b"\n"):
+                number += 1
+                try:
+                    word = line.decode("utf-8")
+                except UnicodeDecodeError:
+                    raise CorpusError(
+                        "not UTF-8; convert the file (iconv -f WINDOWS-1252 -t UTF-8, or from what "
+                        "it is in)",
+                        source.label,
+                        number,
+                    ) from None
+                if "\0" in word:
+                    raise CorpusError(
+                        f"a NUL in {what}; give one word a line", source.label, number
+                    )
+                yield number, word
 
 
 def fold(word: str) -> str:
@@ -82,18 +102,57 @@ def fold(word: str) -> str:
     return unicodedata.normalize("NFC", word).casefold()
 
 
-def stop_words(choice: str) -> frozenset[str]:
-    """Return the stop words of a choice: "english", "none", or a file with one word a line."""
-    if choice == "none":
-        return frozenset()
-    if choice == "english":
-        return ENGLISH
-    if not Path(choice).exists():
+class StopWords(NamedTuple):
+    """The stop words of a choice.
+
+    Attributes
+    ----------
+    words : frozenset of str
+        As the tokeniser writes them.
+    record : list of dict
+        Of each list its ``name``, the number of its ``words``, and the SHA-256 of them, sorted.
+    """
+
+    words: frozenset[str]
+    record: list[dict[str, Any]]
+
+
+def stop_words(choice: str) -> StopWords:
+    """Read the stop words of a choice: lists, by name or by file, joined by commas; or "none".
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such list.
+    CorpusError
+        If a file is none of words.
+    """
+    lists = {} if choice == "none" else {name: _stop_list(name) for name in choice.split(",")}
+    record = [
+        {
+            "name": name,
+            "words": len(words),
+            "sha256": hashlib.sha256("\n".join(sorted(words)).encode()).hexdigest(),
+        }
+        for name, words in lists.items()
+    ]
+    return StopWords(frozenset().union(*lists.values()), record)
+
+
+def _stop_list(name: str) -> frozenset[str]:
+    """Give a list that has a name, or read a file: one word a line, as often as it likes."""
+    if name in NAMED:
+        return NAMED[name]
+    if not Path(name).exists():
         raise MissingInputError(
-            f"--stop-words {choice}: there is no such file; give english, none, "
-            "or a file with one word a line"
+            f"--stop-words {name}: there is no such file; give {', '.join(NAMED)}, none, "
+            "a file with one word a line, or several of them joined by commas"
         )
-    return frozenset(map(fold, read_vocabulary(choice)))
+    lines = _lines_of(name, "a list of stop words", _LONGEST)
+    words = frozenset(fold(line.strip()) for _, line in lines) - {""}
+    if not words:
+        raise CorpusError("no stop words in the list; give one word a line", name)
+    return words
 
 
 class Rules(NamedTuple):
@@ -125,6 +184,25 @@ class Rules(NamedTuple):
 
 _BUILT = Rules(BUILT_STOP_WORDS, BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB)
 _GIVEN = Rules("none", 0, 1.0, None)
+
+
+def resolved(
+    options: CorpusOptions, rules: Rules, stop: StopWords, *, text: bool
+) -> dict[str, Any]:
+    """Give what makes a vocabulary, by the names of options, every default resolved.
+
+    Of counts nothing is said of tokens and encodings, which they have not.
+    """
+    found: dict[str, Any] = {
+        "stop-words": stop.record,
+        "min-df": rules.min_df,
+        "max-df": rules.max_df,
+        "max-vocab": rules.max_vocab,
+    }
+    if text:
+        found["token-pattern"] = options.token_pattern or BUILT_PATTERN
+        found["encoding"] = options.encoding
+    return found
 
 
 class Choice(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.errors import UsageError
+from pysgrld.grammar import plural
 from pysgrld.types import Array, Documents
 
 #: Words are numbered in 32 bits.
@@ -122,7 +123,7 @@ def as_documents(x: Any, words: int | None = None, who: str = "LDA") -> tuple[Do
 def _check_dimensions(found: int) -> None:
     if found != 2:
         raise UsageError(
-            f"X has {found} dimensions, wanted 2: documents x words. Reshape your data."
+            f"X has {plural(found, 'dimension')}, wanted 2: documents x words. Reshape your data."
         )
 
 

@@ -20,6 +20,7 @@ from pysgrld.estimators.resources import check_memory, jobs
 from pysgrld.estimators.saved import Saved, load, save
 from pysgrld.evaluate import HeldOut
 from pysgrld.evaluate.proportions import BLOCK
+from pysgrld.grammar import plural
 from pysgrld.minibatches import Epochs, compact, hold_out_size, minibatch_words
 from pysgrld.models.fitted import Fitted
 from pysgrld.models.protocol import CorpusFacts, RunOn
@@ -485,7 +486,7 @@ class TopicModel(Estimator):
         v = self.n_features_in_
         words = [f"word{i + 1}" for i in range(v)] if vocabulary is None else list(vocabulary)
         if len(words) != v:
-            raise UsageError(f"vocabulary has {len(words)} words, the model has {v}")
+            raise UsageError(f"vocabulary has {plural(len(words), 'word')}, the model has {v:,}")
         parameters = self.get_params()
         save(
             Path(path), Saved(parameters, self._options, self._posterior, tuple(words), self._seen)

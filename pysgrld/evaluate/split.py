@@ -8,6 +8,7 @@ import numpy as np
 
 from pysgrld.core import core
 from pysgrld.errors import CorpusError
+from pysgrld.grammar import plural
 from pysgrld.types import Documents, Int32s, Int64s
 
 
@@ -79,7 +80,7 @@ def pair(observed: Documents, held_out: Documents) -> HeldOut:
     """
     if len(observed) != len(held_out):
         raise CorpusError(
-            f"the observed corpus has {len(observed)} documents and the held-out corpus "
+            f"the observed corpus has {plural(len(observed), 'document')} and the held-out corpus "
             f"{len(held_out)}: they must be the same documents in the same order"
         )
     keep = (np.diff(observed.indptr) > 0) & (np.diff(held_out.indptr) > 0)

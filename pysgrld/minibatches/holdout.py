@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pysgrld.errors import UsageError
+from pysgrld.grammar import plural
 
 
 def hold_out_size(wanted: int | float | None, documents: int) -> int:
@@ -18,6 +19,6 @@ def hold_out_size(wanted: int | float | None, documents: int) -> int:
     size = max(1, round(wanted * documents)) if isinstance(wanted, float) else wanted
     if (size and size >= documents) or size < 0:
         raise UsageError(
-            f"holdout {wanted}: the corpus has {documents} documents; leave some to train on"
+            f"holdout {wanted}: the corpus has {plural(documents, 'document')}; leave some to train on"
         )
     return size

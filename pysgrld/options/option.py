@@ -30,6 +30,8 @@ class Option(NamedTuple):
         None where it depends on the corpus (see `pysgrld.settings.resolve`).
     first : bool
         Among the dozen that ``sgmc train --help`` shows; ``--help-all`` shows every option.
+    joins : bool
+        Given several times it means all of its values, joined by commas; else the last one.
     """
 
     parse: Callable[[str], Any]
@@ -40,3 +42,4 @@ class Option(NamedTuple):
     metavar: str = ""
     default: Any = None
     first: bool = False
+    joins: bool = False

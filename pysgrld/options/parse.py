@@ -5,6 +5,7 @@ No NumPy here: help must be instant.
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import math
 import re
@@ -145,6 +146,27 @@ def schedule(value: str) -> tuple[float, float, float]:
     if not (0 < a <= 1e6 and 0 < b <= 1e12 and 0 <= c <= 1):
         raise UsageError(f"'{value}': wanted A > 0, B > 0 and 0 <= C <= 1 in A*(1 + t/B)^(-C)")
     return a, b, c
+
+
+def encoding(value: str) -> str:
+    """Parse an encoding of text, by any of its names; gives the one that Python calls it by."""
+    try:
+        b"a".decode(value, "backslashreplace")
+    except (LookupError, ValueError):
+        raise UsageError(
+            f"'{value}' is no encoding: give utf-8, windows-1252, latin-1, shift_jis or another one"
+        ) from None
+    return codecs.lookup(value).name
+
+
+def lists(value: str) -> str:
+    """Parse names of lists of words, separated by commas; none stands alone."""
+    names = [name.strip() for name in value.split(",")]
+    if not all(names):
+        raise UsageError(f"'{value}' is not a list, or several separated by commas")
+    if "none" in names and len(names) > 1:
+        raise UsageError(f"'{value}': none stands alone, or leave it out")
+    return ",".join(names)
 
 
 def size(value: str) -> int:

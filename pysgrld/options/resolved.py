@@ -44,6 +44,7 @@ class Resolved:
     stop_words: str | None
     token_pattern: str | None
     text_field: str
+    encoding: str = "utf-8"
     on_bad_document: Literal["stop", "skip"]
     max_line: int
     max_input: int | None

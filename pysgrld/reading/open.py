@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pysgrld.errors import MissingInputError
 from pysgrld.reading.results import Results
@@ -35,12 +37,14 @@ def find_folder(name: str | None, root: Path = ROOT, *, chains: bool = False) ->
     raise MissingInputError(f"{name}: is not a run (it has no config.json); check the path")
 
 
-def open_run(name: str | Path | None, threads: int) -> Results:
-    """Open the run that a person means, as `find_folder` does.
+def open_run(
+    name: str | Path | None, threads: int, reading: Mapping[str, Any] | None = None
+) -> Results:
+    """Open the run that a person means, as `find_folder` does; the others are those of `Results`.
 
     Raises
     ------
     MissingInputError
         If there is no such run, or it cannot be read.
     """
-    return Results(find_folder(None if name is None else str(name)), threads)
+    return Results(find_folder(None if name is None else str(name)), threads, reading)

@@ -16,8 +16,8 @@ from pysgrld.types import Array
 
 #: Options without which nothing of a run can be read, and that every release has written.
 _NEEDED = frozenset({"algo", "topics", "seed"})
-#: What the record says of the corpus, and reading needs.
-_FIGURES = ("training_documents", "training_tokens")
+#: What the record says of the corpus, and reading needs: with what it is where nothing is said.
+_FIGURES = {"training_documents": None, "training_tokens": None, "held_out": 0}
 
 
 def recorded(run: RunDirectory) -> tuple[Model[Any], Resolved]:
@@ -38,8 +38,8 @@ def recorded(run: RunDirectory) -> tuple[Model[Any], Resolved]:
         due = option_name(field) in options or field in _NEEDED  # older runs know fewer options
         if due and not _fits(value := getattr(found, field), hint):
             raise _damaged(run, f"option {option_name(field)} is {value!r}")
-    for figure in _FIGURES:
-        if not _fits(value := corpus.get(figure), int):
+    for figure, unsaid in _FIGURES.items():
+        if not _fits(value := corpus.get(figure, unsaid), int):
             raise _damaged(run, f"{figure} of its corpus is {value!r}")
     return family, found
 

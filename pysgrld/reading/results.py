@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from pysgrld.draws import Draw
 from pysgrld.errors import CheckpointError, MissingInputError, SgmcError, UsageError
 from pysgrld.evaluate import HeldOut, Score, pair, whole
 from pysgrld.evaluate.coherence import Coherence, coherence
+from pysgrld.grammar import plural
 from pysgrld.minibatches import hold_out_size
 from pysgrld.models.fitted import Fitted, top_words
 from pysgrld.reading.intervals import Spread, interval
@@ -35,8 +38,6 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
 #: Documents that coherence looks at, and topic weights: more change no digit that is shown.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
-_READING = ("token_pattern", "text_field", "on_bad_document", "max_line", "max_input")
-
 
 class Results:
     """A run that is open for reading.
@@ -46,6 +47,8 @@ class Results:
     path : Path
         Of a run, as `pysgrld.reading.open.find_folder` gives it.
     threads : int
+    reading : mapping, optional
+        How other documents are read, by the names of options, where not as in training.
 
     Raises
     ------
@@ -55,7 +58,8 @@ class Results:
         If its ``config.json`` is not what was written.
     """
 
-    def __init__(self, path: Path, threads: int) -> None:
+    def __init__(self, path: Path, threads: int, reading: Mapping[str, Any] | None = None) -> None:
+        self.asked = reading or {}
         self.run = RunDirectory.open(path)
         self.family, self.options = recorded(self.run)
         self.threads = threads
@@ -194,8 +198,8 @@ class Results:
         )
 
     def _reading(self) -> CorpusOptions:
-        given = {n: getattr(self.options, n) for n in _READING}
-        return CorpusOptions(**{name: v for name, v in given.items() if v is not None})
+        trained = CorpusOptions.of(self.options.plain()).without_vocabulary()
+        return replace(trained, **{name.replace("-", "_"): v for name, v in self.asked.items()})
 
     def training_corpus(self) -> Corpus | None:
         """Open the stored corpus that the run was trained on; None if it is not where it was."""
@@ -220,7 +224,8 @@ class Results:
         everything = np.arange(corpus.documents)
         if self.options.holdout_corpus or self.options.observed_corpus:
             return everything
-        wanted = hold_out_size(self.options.holdout, corpus.documents)
+        recorded = self.run.config["corpus"].get("held_out", self.options.holdout)
+        wanted = hold_out_size(recorded, corpus.documents)
         held = choose_documents(corpus.documents, wanted, Key(self.seed, 0, 0))
         return np.setdiff1d(everything, held, assume_unique=True)
 
@@ -259,8 +264,7 @@ class Results:
         depth = self.fitted.depth
         if layer is not None and not 1 <= layer <= depth:
             raise UsageError(
-                f"--layer {layer}: the model of {self.path} has {depth} layer"
-                + ("s" if depth > 1 else "")
+                f"--layer {layer}: the model of {self.path} has {plural(depth, 'layer')}"
             )
         return (layer or 1) - 1
 

@@ -25,7 +25,7 @@ from pysgrld.run.checkpoint_read import checkpoint_folders, damaged_checkpoints
 from pysgrld.run.create import LOG, TakenError, is_run
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.files import read_small, rename, temporary_name, write_new
-from pysgrld.run.identity import BUDGET, identity, long_name, mismatch
+from pysgrld.run.identity import BUDGET, identities, long_name, mismatch
 from pysgrld.run.scratch import PREFIX, scratch_name
 
 logger = logging.getLogger(__name__)
@@ -291,7 +291,6 @@ def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> D
     """
     config = jsonio.plain(dict(config), where="config")
     free = config.get("free", ())
-    wanted = identity(config, free).fields
     if resume == "never" and candidate.named and candidate.runs:
         raise _holds_run(candidate.path)
     for path in candidate.runs if resume != "never" else ():
@@ -302,7 +301,7 @@ def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> D
                 raise
             logger.warning("passed over: %s", error)
             continue
-        had = identity(run.config, free).fields
+        had, wanted = identities(run.config, config, free)
         if had != wanted:
             if not candidate.named:
                 continue

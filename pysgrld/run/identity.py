@@ -1,8 +1,10 @@
 """The identity of a configuration: when two of them are of one run, said once.
 
 The identity of a configuration is its options without the free ones, and the fingerprint of its
-corpus. Versions and instruction set are recorded beside it but are no part of it: a run may go on
-under a newer release, in distribution if not in bits.
+corpus. Two configurations that both record what options of reading were resolved to are compared by
+that, so that a release with other defaults does not pass for the same. Versions and instruction set are
+recorded beside it but are no part of it: a run may go on under a newer release, in distribution if not
+in bits.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any, NamedTuple
 from pysgrld.run import jsonio
 
 #: What runs had that are older than the option: there it says nothing, and they go on.
-IMPLIED = {"--chain-id": 1}
+IMPLIED = {"--chain-id": 1, "--encoding": "utf-8"}
 
 #: The free options that say how far a run goes.
 BUDGET = ("epochs", "iterations")
@@ -36,7 +38,11 @@ def long_name(option: str) -> str:
     return option.replace("_", "-")
 
 
-def identity(config: Mapping[str, Any], free: Iterable[str] | None = None) -> Identity:
+def identity(
+    config: Mapping[str, Any],
+    free: Iterable[str] | None = None,
+    resolved: Mapping[str, Any] | None = None,
+) -> Identity:
     """Return the identity of a configuration.
 
     Parameters
@@ -46,11 +52,13 @@ def identity(config: Mapping[str, Any], free: Iterable[str] | None = None) -> Id
     free : iterable of str, optional
         Options to leave out; by default what the configuration itself lists under ``free``, which
         every release has written; nothing is free of a configuration without it.
+    resolved : mapping, optional
+        Values that take the place of options.
     """
     if free is None:
         free = config.get("free", ())
     left_out = {long_name(name) for name in free}
-    options = config.get("options", {})
+    options = {**config.get("options", {}), **(resolved or {})}
     fields = {
         f"--{long_name(name)}": value
         for name, value in options.items()
@@ -66,8 +74,34 @@ def identity(config: Mapping[str, Any], free: Iterable[str] | None = None) -> Id
     return Identity(jsonio.plain(fields, where="options"))
 
 
+def identities(
+    old: Mapping[str, Any], new: Mapping[str, Any], free: Iterable[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the fields of two configurations, in a form that can be compared.
+
+    Parameters
+    ----------
+    old, new : mapping
+        As in ``config.json``.
+    free : iterable of str
+        Options to leave out.
+    """
+    free = tuple(free)
+    had, wanted = ((c.get("corpus") or {}).get("reading") or {} for c in (old, new))
+    both = had.keys() & wanted.keys()
+    fields = (
+        identity(config, free, {name: reading[name] for name in both}).fields
+        for config, reading in ((old, had), (new, wanted))
+    )
+    return next(fields), next(fields)
+
+
 def _show(fields: Mapping[str, Any], name: str) -> str:
-    return str(fields.get(name, IMPLIED.get(name, "none")))
+    value = fields.get(name, IMPLIED.get(name, "none"))
+    if isinstance(value, list) and all(isinstance(part, dict) for part in value):
+        named = [f"{part['name']} ({part['words']} words, {part['sha256'][:8]})" for part in value]
+        return ", ".join(named) or "none"
+    return str(value)
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from pysgrld.grammar import plural
 from pysgrld.options.resolved import Resolved, option_name
 
 
@@ -67,5 +68,5 @@ class Budget:
     def used(self, step: int) -> str | None:
         """Say that the budget is used after so many iterations; None while it is not."""
         if self.iterations and step >= self.iterations:
-            return f"{step} iterations done, the budget is used"
+            return f"{plural(step, 'iteration')} done, the budget is used"
         return None

@@ -14,6 +14,7 @@ from pysgrld.corpus.known_words import read_matched
 from pysgrld.corpus.listener import Listener
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.evaluate import HeldOut, pair
+from pysgrld.grammar import plural
 from pysgrld.minibatches import hold_out_size
 from pysgrld.models.protocol import Model
 from pysgrld.settings.options import OPTIONS
@@ -98,8 +99,8 @@ def divide(
         train = np.setdiff1d(everything, ids, assume_unique=True)
     whole = family.score.whole
     if held_out.dropped:
-        why = "have no known word" if whole else "cannot be split"
-        reading.listener.note(f"{held_out.dropped} held-out documents {why}: left out")
+        why = "no known word" if whole else "too short to be split"
+        reading.listener.note(f"{plural(held_out.dropped, 'held-out document')} left out: {why}")
     if len(held_out.observed) == 0:
         fewest = "a token" if whole else "two tokens"
         raise CorpusError(

@@ -9,6 +9,7 @@ from typing import Any
 from pysgrld.chain.posterior import Settled
 from pysgrld.errors import CheckpointError, Interrupted, MismatchError, NumericalError, WriteError
 from pysgrld.evaluate.score import Score
+from pysgrld.grammar import plural
 from pysgrld.machine import login_node, threads
 from pysgrld.minibatches import FeedPosition, OnePass
 from pysgrld.models.protocol import CorpusFacts, RunOn
@@ -49,7 +50,7 @@ class Training:
         self.family = model(p.options.model)
         self.score: Score = self.family.score
         count = threads(given.get("threads"))
-        reporter.note(f"{count.number} threads ({count.source})")
+        reporter.note(f"{plural(count.number, 'thread')} ({count.source})")
         if warning := login_node(count):
             reporter.note(f"warning: {warning}")
         self.posterior = begin(
@@ -175,7 +176,7 @@ class Training:
             ready = self.pulse.awake()
             at.wait_seconds += ready - began
             if batch is None:
-                self.ended = f"the stream ended after {at.documents:,} documents"
+                self.ended = f"the stream ended after {plural(at.documents, 'document')}"
                 return
             visit = chain.advance(batch)
             at.train_seconds += self.pulse.awake() - began
@@ -258,7 +259,7 @@ class Training:
             If it gives other documents than those that were trained on.
         """
         had = FeedPosition(**checkpoint.meta["stream"])
-        self.reporter.note(f"reads {had.documents:,} documents of the stream again")
+        self.reporter.note(f"reads {plural(had.documents, 'document')} of the stream again")
         stream.go_to(checkpoint.step, self._check_stop)
         found = stream.position(checkpoint.step)
         if found != had:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.single_pass import Once
 from pysgrld.errors import CorpusError, OutputError
 from pysgrld.evaluate import HeldOut, visits
+from pysgrld.grammar import plural
 from pysgrld.minibatches import minibatch_words
 from pysgrld.models.protocol import Extent, Model
 from pysgrld.models.table import model
@@ -35,19 +37,7 @@ from pysgrld.train.memory import check_memory
 from pysgrld.train.request import Request
 from pysgrld.types import Int64s
 
-#: Options of how a corpus is read.
-_READING = (
-    "vocab",
-    "max-vocab",
-    "min-df",
-    "max-df",
-    "stop-words",
-    "token-pattern",
-    "text-field",
-    "on-bad-document",
-    "max-line",
-    "max-input",
-)
+logger = logging.getLogger(__name__)
 
 
 class Plan(NamedTuple):
@@ -112,10 +102,12 @@ def _plan(
 ) -> Plan:
     """Read the corpus, or find it where it was stored before; then settle everything else."""
     given, number = request.given, request.threads
-    reading = CorpusOptions(**{n.replace("-", "_"): given[n] for n in _READING if n in given})
+    reading = CorpusOptions.of(given)
     corpus, once = _corpus(request, reading, candidate, scratch, listener)
     _, family = kind_of(given)
-    train, held_out = divide(corpus, given, family, Reading(reading, scratch, number, listener))
+    documents_only = reading.without_vocabulary()
+    others = Reading(documents_only, scratch, number, listener)
+    train, held_out = divide(corpus, given, family, others)
     lengths = corpus.lengths()
     documents = given.get("corpus-size", len(train))
     tokens = int(lengths[train].sum()) * documents // len(train)
@@ -145,11 +137,18 @@ def _plan(
             "training_tokens": tokens,
             "held_out": corpus.documents - len(train),
             "held_out_dropped": held_out.dropped if held_out else 0,
+            "reading": corpus.reading | _held_out(given, corpus.documents - len(train)),
         },
     }
     return Plan(
         request, candidate, options, config, corpus, train, held_out, once, scratch, elsewhere
     )
+
+
+def _held_out(given: Mapping[str, Any], documents: int) -> dict[str, int]:
+    """Resolve how many documents are held out; nothing where others made the choice."""
+    elsewhere = {"holdout-corpus", "observed-corpus"} & given.keys()
+    return {} if elsewhere else {"holdout": documents}
 
 
 def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
@@ -172,12 +171,17 @@ def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
 
 
 def _remarks(options: Resolved, facts: Facts, documents: int) -> Iterator[str]:
-    """Say how rows of the topics are stepped, and what the family has to say of the options."""
+    """Give what the family has to say of the options, and log how rows of the topics are stepped."""
     family: Model[Any] = model(options.model)
     if SAMPLERS[options.algo].composes and "lazy" not in family.refuses:
         seen = facts.minibatch_words(options.minibatch, options.seed)
         about = round(seen, 2 - len(str(seen)))
-        yield f"lazy: {options.lazy}, minibatches hold about {about:,} of {facts.words:,} words"
+        logger.info(
+            "--lazy %s: a minibatch holds about %s of %s",
+            options.lazy,
+            f"{min(about, facts.words):,}",
+            plural(facts.words, "word"),
+        )
     yield from family.remarks(options, facts._replace(documents=documents))
     yield from too_small(options, facts)
 

@@ -32,7 +32,7 @@ from pysgrld.run import (
     set_latest,
 )
 from pysgrld.run.files import make_folder
-from pysgrld.run.identity import identity, mismatch
+from pysgrld.run.identity import identities, mismatch
 from pysgrld.run.signals import STOP_SIGNALS
 from pysgrld.settings.options import FREE
 from pysgrld.train.plan import planned
@@ -188,27 +188,22 @@ def choose_folder(
     MismatchError
         If the folder that was named holds a chain of another configuration or corpus.
     """
-    wanted = _fields(config, free)
     for folder in candidate.runs:
         runs = [RunDirectory.open(path) for path in chains_of(folder)]
-        other = next((run for run in runs if _fields(run.config, free) != wanted), None)
+        fields = [(run.path, *identities(run.config, config, {*free, "chain-id"})) for run in runs]
+        other = next(((path, had, new) for path, had, new in fields if had != new), None)
         if other is not None and candidate.named:
+            path, had, new = other
             summary = (
-                f"{other.path}: is a chain of another configuration or corpus; name another folder "
+                f"{path}: is a chain of another configuration or corpus; name another folder "
                 "with --out, or give the same options:"
             )
-            raise MismatchError(mismatch(summary, _fields(other.config, free), wanted))
+            raise MismatchError(mismatch(summary, had, new))
         asked = {chain_path(folder, i) for i in range(1, number + 1)}
         done = {run.path for run in runs if run.status.get("state") == "finished"}
         if other is None and (candidate.named or not asked <= done):
             return folder
     return candidate.path
-
-
-def _fields(config: Mapping[str, Any], free: Iterable[str]) -> dict[str, Any]:
-    """Give the identity that chains of one folder must have in common."""
-    fields = identity(config, free).fields
-    return {name: value for name, value in fields.items() if name != "--chain-id"}
 
 
 # ---- the parent's side

@@ -115,6 +115,7 @@ CONTRADICTIONS = [
     "--min-df 5 --max-df 2",
     "--min-df 0.5 --max-df 0.1",
     "--nonsense",
+    "-q -v",
     "--topics",
     "-k",
     "--topics 3 --topics",

@@ -209,3 +209,32 @@ def test_held_out_documents_that_were_exchanged_are_76(sgmc):
     (sgmc.folder / "run" / "holdout").rename(sgmc.folder / "away")
     (sgmc.folder / "other" / "holdout").rename(sgmc.folder / "run" / "holdout")
     assert "holdout: not the documents" in one_line(sgmc("eval", "run", code=76))
+
+
+# ---- with --json-log
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"), [(["nowhere.txt"], 66), (["nowhere.txt", "--nonsense"], 2), ([], 2)]
+)
+def test_an_error_is_an_object_of_json_where_the_log_is(typed, code):
+    """Red with: a plain line among the objects."""
+    done = CliRunner().invoke(cli.main, ["train", "--json-log", *typed])
+    assert done.exit_code == code
+    (said,) = (json.loads(line) for line in done.stderr.splitlines())
+    assert (said["event"], said["code"]) == ("error", code)
+    assert not said["line"].startswith("sgmc")
+
+
+def test_a_second_ctrl_c_and_a_bug_are_objects_too(monkeypatch, capsys):
+    for error, code in ((KeyboardInterrupt(), 130), (RuntimeError("no\nsense"), 70)):
+
+        def fail(self, error=error):
+            raise error
+
+        monkeypatch.setattr("pysgrld.train.request.Request.check", fail)
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["train", "x.txt", "--json-log"])
+        assert ended.value.code == code
+        (said,) = (json.loads(line) for line in capsys.readouterr().err.splitlines())
+        assert said["code"] == code

@@ -65,6 +65,16 @@ def test_a_terminal_gets_a_bar(monkeypatch):
     assert "a fact\n" in shown
 
 
+def test_a_bar_of_a_run_that_goes_on_knows_no_speed_yet(monkeypatch):
+    """Red with: iterations of earlier starts taken for done in the first moment ("00:00 left")."""
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with Screen() as screen:
+        screen.moved(position(40))
+    assert "40 %" in terminal.getvalue()
+    assert "? left" in terminal.getvalue()
+
+
 @pytest.mark.parametrize("option", ["quiet", "json_log"])
 def test_no_bar_where_none_was_asked_for(monkeypatch, option):
     terminal = Terminal()

@@ -109,6 +109,16 @@ def test_a_terminal_has_one_bar_and_a_line_when_all_were_evaluated(monkeypatch):
     assert "iteration 42 to 50: perplexity 648.0, 652.0 (unigram 1,000.0)" in shown
 
 
+def test_a_bar_of_chains_has_an_end_when_all_of_them_have_moved(monkeypatch):
+    """Red with: the bar of the first chain, whose end was not known, kept for all."""
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with SeveralScreen(2) as screen:
+        for number in (1, 2):
+            screen.of_chain(number, "moved", position(40, 650.0))
+    assert "40 %" in terminal.getvalue()
+
+
 def test_many_chains_are_told_as_a_range():
     records = [record(10, 600.0 + i) for i in range(9)]
     assert merged(records) == "iteration 10: perplexity 600.0 to 608.0 (unigram 1,000.0)"

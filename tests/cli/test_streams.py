@@ -126,7 +126,7 @@ def test_bad_text_in_mid_stream_is_said_with_its_line_and_the_checkpoint_stays(s
     assert "<stdin>:801: not UTF-8" in said
     assert sgmc("checkpoint", "list", "run").stdout
     said = pipe(sgmc, b"".join(lines), "--out", "skip", "--on-bad-document", "skip")
-    assert "1 bad documents skipped" in said
+    assert "1 bad document skipped" in said
 
 
 def test_infer_gives_rows_as_documents_come(trained):

@@ -245,7 +245,7 @@ def test_all_damaged_never_begins_from_zero(copied, trials):
     assert (copied / "run" / "metrics.jsonl").read_bytes() == metrics
     done = sgmc(copied, "checkpoint", "verify", "run", code=76)
     assert "good" not in done.stdout
-    assert "3 of 3 checkpoints are damaged" in done.stderr
+    assert "damaged: 3 of 3 checkpoints" in done.stderr
     trials()
 
 

@@ -164,7 +164,7 @@ def test_a_truncated_dump_is_refused_with_the_articles_before_it(tmp_path, trial
     with pytest.raises(CorpusError, match="ends early") as found:
         open_corpus([str(path)], CorpusOptions(), store=tmp_path / "store")
     articles = path.read_bytes().count(b"</page>")
-    assert f"({articles} articles were read before)" in str(found.value)
+    assert f"(after {articles} article" in str(found.value)
     assert str(found.value).startswith(f"{path}:{articles + 2}: ")
     assert not (tmp_path / "store").exists()
     trials()

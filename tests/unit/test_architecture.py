@@ -14,10 +14,12 @@ from pysgrld.samplers import SAMPLERS
 
 PACKAGE = Path(pysgrld.__file__).parent
 #: What every part may import.
-EVERYWHERE = {"errors", "schedule", "types", "core", "_core"}
+EVERYWHERE = {"errors", "grammar", "schedule", "types", "core", "_core"}
 #: From the bottom to the top: a part, and those beneath it that it may import beside `EVERYWHERE`.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "grammar": set(),
+    "interrupt": set(),
     "schedule": set(),
     "types": set(),
     "core": set(),
@@ -115,7 +117,7 @@ ALLOWED: dict[str, set[str]] = {
     },
 }
 #: The face of the package, which loads names from anywhere, and the command line, which is above all.
-FACE = {"__init__", "cli"}
+FACE = {"__init__", "__main__", "cli"}
 #: Folders that may decide by the name of a model or of a sampler.
 NAMED = ("models/", "samplers/", "cli/reproduce.py", "experiments/")
 

@@ -72,7 +72,7 @@ def test_a_new_format_says_what_a_page_is_and_what_its_namespaces_are_called():
     found = Reading(DATA / "wiki-0.11.xml")
     assert found.prose == ["Käse ist ein Milchprodukt.\n\nSiehe Molkereien", "Käse reiben"]
     assert found.log[-1].endswith(
-        "5 pages: 2 articles; left out 1 redirects, 2 of other namespaces, 0 empty"
+        "5 pages: 2 articles; left out 1 redirect, 2 of other namespaces, 0 empty"
     )
 
 
@@ -166,8 +166,8 @@ def test_a_page_above_the_limit_is_not_missed_where_it_is_no_article(tmp_path):
             2,
             "not a MediaWiki dump: it begins with <rss>",
         ),
-        ("<!DOCTYPE html>\n<html></html>", 1, "document type"),
-        (dump(page("a"), page("b & c")), 3, r"not well-formed.*\(1 articles were read before\)"),
+        ("<!DOCTYPE page>\n<page></page>", 1, "document type"),
+        (dump(page("a"), page("b & c")), 3, r"not well-formed.*\(after 1 article\)"),
         (dump(page("a"), page("b &nbsp; c")), 3, "undefined entity"),
         (dump(page("a")) + "<mediawiki/>", 4, "junk after document"),
         (
@@ -197,7 +197,7 @@ def test_a_dump_that_is_cut_off_says_where_and_after_how_many_articles(tmp_path,
     assert found.value.line is not None
     if compress is bytes:
         pages = cut.count(b"</page>")
-        assert f"({pages} articles were read before)" in str(found.value)
+        assert f"(after {pages} article" in str(found.value)
         assert found.value.line == cut.count(b"\n") + 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import tarfile
+import zipfile
 
 import numpy as np
 import pytest
@@ -29,18 +30,46 @@ def npy() -> bytes:
     return file.getvalue()
 
 
+def zipped(*names: str, first: str = "") -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in names:
+            archive.writestr(name, first)
+    return file.getvalue()
+
+
+def opened(kind: str) -> bytes:
+    return zipped("mimetype", "content.xml", first=f"application/{kind}")
+
+
 REFUSED = {
     "x.zip": (b"PK\x03\x04" + bytes(26) + b"a.txt", "a zip archive", "unpack"),
     "x.tar": (tar(), "a tar archive", "unpack"),
     "x.npy": (npy(), "dense NumPy array", "save_npz"),
     "x.pt": (b"PK\x03\x04" + bytes(26) + b"archive/data.pkl", "a zip archive", "unpack"),
-    "x.pkl": (pickle.dumps({"text": "a"}), "pickle", "never loaded"),
+    "x.pkl": (pickle.dumps({"text": "a"}), "pickle, which is not read; one is never", "save_npz"),
     "x.xml": (b'<?xml version="1.0"?>\n<rss><item>a text</item></rss>\n', "XML", "plain text"),
     "x.json": (b'[{"text": "a b"}]', "JSON array", "JSON lines"),
     "y.json": (b'[\n  "a text",\n  "another"\n]', "JSON array", "JSON lines"),
     "utf16.txt": ("a text".encode("utf-16"), "UTF-16", "UTF-8"),
     "x.h5": (b"\x89HDF\r\n\x1a\n", "HDF5", "save_npz"),
     "x.pdf": (b"%PDF-1.4\n", "PDF", "take the text out"),
+    "page.html": (b"<!DOCTYPE html>\n<p>a text", "an HTML page", "take the text out"),
+    "page.htm": (b"<p>a text</p>", "an HTML page", "take the text out"),
+    "page.txt": (b"\n<!-- saved -->\n<HTML lang='en'><p>a text", "an HTML page", "take the text"),
+    "xhtml.xml": (b'<?xml version="1.0"?>\n<!DOCTYPE html PUBLIC "x" "y">\n', "HTML", "take the"),
+    "essay.docx": (
+        zipped("[Content_Types].xml", "word/document.xml"),
+        "a Word document",
+        "save it",
+    ),
+    "book.xlsx": (zipped("[Content_Types].xml", "xl/workbook.xml"), "an Excel workbook", "as CSV"),
+    "talk.pptx": (zipped("[Content_Types].xml", "ppt/slides.xml"), "a PowerPoint file", "save its"),
+    "essay.odt": (opened("vnd.oasis.opendocument.text"), "an OpenDocument text", "save it"),
+    "book.ods": (opened("vnd.oasis.opendocument.spreadsheet"), "OpenDocument spread", "as CSV"),
+    "book.epub": (opened("epub+zip"), "a book (.epub)", "take the text out"),
+    "old.doc": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Word or Excel file", "save it"),
+    "x.rtf": (rb"{\rtf1 a text}", "rich text", "save it"),
 }
 
 
@@ -54,6 +83,7 @@ def test_a_format_that_is_not_read_is_refused_by_name_with_what_to_do(tmp_path, 
     assert what in message
     assert advice in message
     assert "\n" not in message
+    assert "dump" not in message or name == "x.xml"
     assert not (tmp_path / "s").exists()
 
 

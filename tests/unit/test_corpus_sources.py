@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pysgrld.corpus import CorpusOptions, open_corpus, stands_for
+from pysgrld.corpus import CorpusOptions, open_corpus, stands_for, vocabulary
 from pysgrld.corpus.beside import vocabulary_beside
 from pysgrld.corpus.formats import FORMATS
 from pysgrld.corpus.sources import look, recipe
@@ -123,11 +123,30 @@ def test_an_edited_list_of_words_is_another_reading(name, tmp_path):
 
 
 def test_lists_are_in_the_recipe_by_what_they_hold(tmp_path):
-    words = tmp_path / "words.txt"
-    words.write_text("wine\n")
+    """Red with: the last of several lists alone."""
+    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for file in files:
+        file.write_text(f"wine {file.name}\n")
     assert recipe(CorpusOptions(stop_words="english"))["lists"] == {}
-    found = recipe(CorpusOptions(stop_words=str(words)))["lists"]
-    assert found == {"stop_words": hashlib.sha256(b"wine\n").hexdigest()}
+    joined = ",".join(["english", *map(str, files)])
+    assert recipe(CorpusOptions(stop_words=joined))["lists"] == {
+        str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files
+    }
+
+
+@pytest.mark.parametrize("changed", ["rules", "list"])
+def test_a_corpus_made_by_other_defaults_stands_for_nothing(changed, tmp_path, monkeypatch):
+    """As a release may have them. Red with: options compared as they were given."""
+    path = tmp_path / "x.txt"
+    path.write_text("red words here\nred wine there\nred bread\n")
+    found = stored(tmp_path, path, options=CorpusOptions(max_df=1.0))
+    assert stands(found, path, options=CorpusOptions(max_df=1.0))
+    if changed == "rules":
+        rules = vocabulary._BUILT._replace(min_df=3)
+        monkeypatch.setattr(vocabulary, "_BUILT", rules)
+    else:
+        monkeypatch.setitem(vocabulary.NAMED, "english", frozenset({"there"}))
+    assert not stands(found, path, options=CorpusOptions(max_df=1.0))
 
 
 def test_files_of_a_folder_are_compared_one_by_one(tmp_path):
@@ -224,26 +243,12 @@ def test_inputs_more_or_fewer_or_in_another_order_are_another_corpus(tmp_path):
         stands(found, first, tmp_path / "none.txt")
 
 
-def of_0_1_0(path):
-    """Give the record of a file as 0.1.0 made it: both ends hashed, no stamp."""
-    data = path.read_bytes()
-    ends = data[: 2**20] + data[max(2**20, len(data) - 2**20) :]
-    return {"name": path.name, "size": len(data), "sha256": hashlib.sha256(ends).hexdigest()}
-
-
-def test_a_record_of_0_1_0_stands_for_what_it_has_hashed_whole(large, tmp_path):
-    """Small files, and no lists. Red with: such a record taken for more than it says, or refused."""
-    small = tmp_path / "small.txt"
-    small.write_text("some words\n" * 150_000)  # 1.65 MB
-    words = tmp_path / "words.txt"
-    words.write_text("some\n")
-    options = recipe(ALL)["options"]
-    for path, whole in ((small, True), (large, False)):
-        record = {"inputs": [of_0_1_0(path)], "options": options}
-        assert stands(record, path) is whole
-    listed = CorpusOptions(stop_words=str(words))
-    record = {"inputs": [of_0_1_0(small)], "options": recipe(listed)["options"]}
-    assert not stands(record, small, options=listed)
+def test_a_record_of_0_1_0_which_says_no_defaults_stands_for_nothing(tmp_path):
+    """Red with: what a record does not say taken for the same."""
+    found = stored(tmp_path, DATA / "tiny.txt")
+    assert stands(found, DATA / "tiny.txt")
+    del found["reading"]
+    assert not stands(found, DATA / "tiny.txt")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.corpus.stopwords import NAMED
+from pysgrld.corpus.vocabulary import stop_words
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
 
 DATA = Path(__file__).parents[1] / "data"
@@ -62,6 +64,48 @@ def test_stop_words_of_a_file_are_left_out_in_any_case(tmp_path):
         DATA / "tiny.txt", tmp_path / "s", **{**ALL, "stop_words": str(tmp_path / "stop.txt")}
     )
     assert not {"bread", "the"} & set(corpus.vocabulary)
+
+
+def test_lists_of_stop_words_are_joined(tmp_path):
+    """Red with: the file alone, or its name with the comma taken for one file's."""
+    (tmp_path / "mine.txt").write_text("Bread\n")
+    corpus = read(
+        DATA / "tiny.txt",
+        tmp_path / "s",
+        **ALL | {"stop_words": f"english,{tmp_path / 'mine.txt'}"},
+    )
+    assert set(corpus.vocabulary) == {"café", "wine", "serves", "zebra"}
+    names = [part["name"] for part in corpus.provenance["reading"]["stop-words"]]
+    assert names == ["english", str(tmp_path / "mine.txt")]
+
+
+def test_stop_words_may_come_twice_and_lines_may_be_blank(tmp_path):
+    (tmp_path / "stop.txt").write_text("bread\n\nthe\nBread \n")
+    found = stop_words(f"english,{tmp_path / 'stop.txt'},english")
+    assert [part["words"] for part in found.record] == [len(NAMED["english"]), 2]
+    assert found.words == NAMED["english"] | {"bread", "the"}
+
+
+@pytest.mark.parametrize(
+    ("content", "piece"),
+    [
+        (b"\n", "no stop words in the list"),
+        (b"the\n\0\n", "stop.txt:2: a NUL in a list of stop words"),
+        (b"the\ncaf\xe9\n", "stop.txt:2: not UTF-8; convert the file"),
+    ],
+)
+def test_a_list_of_stop_words_that_is_none_is_called_so(tmp_path, content, piece):
+    """Red with: "this is no vocabulary"."""
+    (tmp_path / "stop.txt").write_bytes(content)
+    with pytest.raises(CorpusError, match=piece) as caught:
+        stop_words(str(tmp_path / "stop.txt"))
+    assert "vocabulary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("choice", ["none,english", "english,", ",", ""])
+def test_lists_of_stop_words_that_contradict_each_other_are_wrong_usage(choice):
+    with pytest.raises(UsageError):
+        CorpusOptions(stop_words=choice)
 
 
 def test_a_language_without_a_list_of_stop_words_is_told_what_there_is(tmp_path):
@@ -167,8 +211,14 @@ def test_a_folder_of_files_is_read_in_order_of_path(tmp_path):
     (folder / "b").mkdir(parents=True)
     (folder / "b" / "1.txt").write_text("second\nfile")
     (folder / "a.txt").write_text("first file")
-    (folder / "c.md").write_text("not read")
-    corpus = read(folder, tmp_path / "s", **ALL)
+    for name in ("c.md", "d.pdf", "b/e.PDF", "README", ".hidden"):
+        (folder / name).write_text("not read")
+    said: list[str] = []
+    corpus = read(folder, tmp_path / "s", **ALL, log=said.append)
+    assert said == [
+        f"{folder}: left out, as only .txt files of a folder are read: 2 .pdf, 1 without a suffix, "
+        "1 .md"
+    ]
     assert words(corpus) == [{"first": 1, "file": 1}, {"second": 1, "file": 1}]
 
 
@@ -216,7 +266,6 @@ BAD_JSON = {
     "malformed UTF-8": (b'{"text": "\xff"}', "not UTF-8", "not UTF-8"),
     "no field": (b'{"body": "x"}', "no field 'text' (it has 'body'", "field missing"),
     "number": (b'{"text": 3}', "not a string but int", "field not a string"),
-    "null": (b'{"text": null}', "not a string but null", "field not a string"),
     "list": (b"[1, 2]", "not an object", "not an object"),
     "surrogate": (b'{"text": "\\ud800"}', "surrogate", "not UTF-8"),
     "NUL": (b'{"text": "\\u0000"}', "a NUL", "NUL"),
@@ -258,7 +307,7 @@ def test_a_bad_document_is_skipped_and_counted_if_asked(tmp_path, kind, name):
     )
     assert words(corpus) == [{"good": 1, "one": 1}, {"good": 1, "two": 1}]
     assert corpus.provenance["skipped"] == {reason: 1}
-    assert any("1 bad documents skipped" in line for line in lines)
+    assert any("1 bad document skipped" in line for line in lines)
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
@@ -294,6 +343,69 @@ def test_a_bad_file_of_a_folder_keeps_its_row_when_matched(tmp_path):
     options = {"max_line": 100, "on_bad_document": "skip"}
     corpus = read(tmp_path, tmp_path / "o" / "s", **options, match=("good",))
     assert words(corpus) == [{}, {}, {"good": 1}]
+
+
+def test_a_null_is_a_document_without_words(tmp_path):
+    """Of JSON lines as of Parquet; an empty field of CSV is the same. Red with: a bad document."""
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "good one"}\n{"text": null}\n{"text": "good two"}\n')
+    assert words(read(path, tmp_path / "s", match=("good",))) == [{"good": 1}, {}, {"good": 1}]
+
+
+# ---- encodings
+
+
+ENCODED = {
+    "x.txt": "un été\nà Zürich\n",
+    "x.csv": "nom;text\ncafé;un été\nthé;à Zürich\n",
+    "x.jsonl": '{"text": "un été"}\n{"text": "à Zürich"}\n',
+}
+
+
+@pytest.mark.parametrize("name", ENCODED)
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "shift_jisx0213"])
+def test_text_of_another_encoding_is_read_as_if_it_were_utf_8(tmp_path, name, encoding):
+    """Red with: lines cut before they are decoded (UTF-16)."""
+    (tmp_path / name).write_bytes(ENCODED[name].encode(encoding))
+    corpus = read(tmp_path / name, tmp_path / "s", **ALL, encoding=encoding)
+    assert set(corpus.vocabulary) == {"un", "été", "zürich"}
+    assert corpus.provenance["reading"]["encoding"] == encoding
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.jsonl"])
+def test_what_is_not_utf_8_says_how_it_is_read(tmp_path, name):
+    """Red with: "mend it" and no word how."""
+    (tmp_path / name).write_bytes(ENCODED[name].encode("latin-1"))
+    with pytest.raises(CorpusError, match=r"not UTF-8 .* --encoding windows-1252"):
+        read(tmp_path / name, tmp_path / "s", **ALL)
+
+
+def test_bytes_that_an_encoding_has_not_make_a_bad_document(tmp_path):
+    """Red with: such bytes replaced in silence."""
+    path = tmp_path / "x.txt"
+    path.write_bytes(b"good one\nbad \x81\ngood two\n")
+    with pytest.raises(CorpusError, match=r"x\.txt:2: not cp1252"):
+        read(path, tmp_path / "s", **ALL, encoding="cp1252")
+    skipped = read(path, tmp_path / "s", **ALL, encoding="cp1252", on_bad_document="skip")
+    assert skipped.documents == 2
+
+
+def test_the_texts_of_a_folder_may_be_of_another_encoding(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.txt").write_bytes("un été".encode("latin-1"))
+    corpus = read(tmp_path / "in", tmp_path / "s", **ALL, encoding="iso8859-1")
+    assert corpus.vocabulary == ("un", "été")
+
+
+def test_an_encoding_of_what_says_its_own_is_refused(tmp_path):
+    with pytest.raises(CorpusError, match="--encoding is for text, CSV and JSON lines"):
+        read(DATA / "docword.tiny.txt", tmp_path / "s", encoding="cp1252")
+
+
+@pytest.mark.parametrize("name", ["", "x", "hex", "idna", "undefined", "utf-8\0", "rot13"])
+def test_a_name_that_is_no_encoding_is_wrong_usage(name):
+    with pytest.raises(UsageError, match="is no encoding: give utf-8, windows-1252"):
+        CorpusOptions(encoding=name)
 
 
 def test_json_nested_beyond_any_stack_is_a_bad_line(tmp_path):

@@ -166,9 +166,7 @@ def test_a_short_chain_is_told(places):
 def test_too_few_samples_are_refused(places, n):
     plant(places[0], draws(base(), 0, n=DRAWS), 1)
     plant(places[1], draws(base(), 1, n=n).reshape(n, K, V), 2)
-    with pytest.raises(
-        MissingInputError, match=f"{n} posterior samples all have kept.*chain-2 {n}"
-    ):
+    with pytest.raises(MissingInputError, match=f"in common {n} posterior samples.*chain-2 {n}"):
         diagnose(*places[:2])
 
 

@@ -1,6 +1,7 @@
 """What is read out of a run, against plain NumPy; coherence against counting by hand."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -138,3 +139,12 @@ def test_a_run_without_checkpoint_says_so(saved, tmp_path):
 def test_a_name_that_does_not_tell_the_format_is_refused(path):
     with pytest.raises(UsageError, match=r"ends in \.npy, \.csv, \.jsonl"):
         check_suffix(path)
+
+
+def test_the_training_documents_are_those_of_the_record_whatever_the_default_is_now(tmp_path):
+    """Red with: as many held out as this release would."""
+    LDA(n_components=2, max_iter=3, holdout=0).fit(np.ones((9, 4), int)).save(tmp_path / "run")
+    results = Results(tmp_path / "run", 1)
+    assert len(results.training_documents(SimpleNamespace(documents=40))) == 36
+    results.run.config["corpus"]["held_out"] = 7
+    assert len(results.training_documents(SimpleNamespace(documents=40))) == 33

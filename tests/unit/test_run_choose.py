@@ -369,3 +369,59 @@ def test_what_may_change_is_said_by_the_configuration_alone(tmp_path: Path) -> N
     del wanted["free"]
     with pytest.raises(MismatchError, match="--threads: 1 -> 2"):
         decide(candidate, wanted, resume="auto")
+
+
+# ---- what options of reading were resolved to
+
+
+def english(words: int) -> list[dict[str, Any]]:
+    return [{"name": "english", "words": words, "sha256": f"{words:064x}"}]
+
+
+READING = {"min-df": 2, "max-vocab": None, "holdout": 9, "stop-words": english(302)}
+
+
+def with_reading(found: dict[str, Any], reading: dict[str, Any]) -> dict[str, Any]:
+    return found | {"corpus": found["corpus"] | {"reading": reading}}
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        ({"min-df": 3}, "--min-df: 2 -> 3"),
+        ({"max-vocab": 10}, "--max-vocab: none -> 10"),
+        ({"holdout": 10}, "--holdout: 9 -> 10"),
+        (
+            {"stop-words": english(310)},
+            "--stop-words: english (302 words, 00000000) -> english (310 words, 00000000)",
+        ),
+        ({"stop-words": []}, "--stop-words: english (302 words, 00000000) -> none"),
+    ],
+)
+def test_a_release_with_other_defaults_is_refused_by_their_names(
+    changed: dict[str, Any], line: str, tmp_path: Path
+) -> None:
+    """Red with: options compared as they were given, none as none."""
+    RunDirectory.create(tmp_path / "r", with_reading(config(), READING), ["a"])
+    candidate = find_run(out=tmp_path / "r", name=NAME, resume="auto")
+    same = with_reading(config(), READING)
+    assert decide(candidate, same, resume="auto").action == "continue"
+    other = with_reading(config(), READING | changed)
+    with pytest.raises(MismatchError) as caught:
+        decide(candidate, other, resume="auto")
+    assert str(caught.value).splitlines()[1:] == [f"  {line}"]
+
+
+def test_a_default_that_is_typed_is_the_same(tmp_path: Path) -> None:
+    RunDirectory.create(tmp_path / "r", with_reading(config(), READING), ["a"])
+    candidate = find_run(out=tmp_path / "r", name=NAME, resume="auto")
+    typed = with_reading(config(**{"min-df": 2}), READING)
+    assert decide(candidate, typed, resume="auto").action == "continue"
+
+
+def test_a_run_of_0_1_0_which_has_no_record_of_defaults_goes_on(tmp_path: Path) -> None:
+    """Red with: what one of the two does not say compared."""
+    make(tmp_path / "r", **{"min-df": 5})
+    candidate = find_run(out=tmp_path / "r", name=NAME, resume="auto")
+    now = with_reading(config(**{"min-df": 5}), READING | {"min-df": 5})
+    assert decide(candidate, now, resume="auto").action == "continue"

@@ -5,7 +5,10 @@ import contextlib
 import numpy as np
 import pytest
 
+from pysgrld.corpus import vocabulary
+from pysgrld.corpus.reading import BUILT_PATTERN
 from pysgrld.errors import CorpusError, UsageError
+from pysgrld.run.identity import differences, identities
 from pysgrld.train.plan import planned
 from pysgrld.train.request import Request
 
@@ -159,3 +162,32 @@ def test_a_corpus_that_was_stored_is_read_again_only_if_its_files_have_changed(t
     text(tmp_path, documents=21)
     changed, _ = plan_of({"holdout": 6}, place, source)
     assert changed.corpus.documents == 21
+
+
+def test_the_record_of_a_run_says_what_made_its_vocabulary(tmp_path, plan_of):
+    """Red with: options as they were given, none where they are defaults."""
+    found, _ = plan_of({"stop-words": "english"})
+    (stop,) = found.config["corpus"]["reading"].pop("stop-words")
+    assert stop["name"] == "english"
+    assert stop["words"] > 200
+    assert found.config["corpus"]["reading"] == {
+        "min-df": 1,
+        "max-df": 1.0,
+        "max-vocab": 100_000,
+        "token-pattern": BUILT_PATTERN,
+        "encoding": "utf-8",
+        "holdout": 2,
+    }
+    assert found.corpus.provenance["reading"]["max-vocab"] == 100_000
+
+
+def test_another_default_of_a_release_is_another_vocabulary_and_not_the_stored_one(
+    plan_of, monkeypatch
+):
+    """Red with: the corpus of the same options, none given, taken for the same."""
+    first, _ = plan_of({"holdout": 6})
+    monkeypatch.setattr(vocabulary, "_BUILT", vocabulary._BUILT._replace(max_vocab=3))
+    again, _ = plan_of({"holdout": 6}, first.corpus.path)
+    assert (first.corpus.words, again.corpus.words) == (6, 3)
+    had, wanted = identities(first.config, again.config, ())
+    assert "--max-vocab: 100000 -> 3" in differences(had, wanted)

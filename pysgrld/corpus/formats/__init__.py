@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from pysgrld.corpus.formats import (
     delimited,
+    html,
     jsonl,
     ldac,
     matrix_market,
@@ -55,6 +56,8 @@ class Format(NamedTuple):
         What names of such files end with, in lower case; no proof of what is in them.
     prefix : str
         What names of such files begin with; empty if nothing.
+    encoded : bool
+        Whether a person may say what encoding it is in.
     """
 
     name: str
@@ -63,23 +66,25 @@ class Format(NamedTuple):
     read: Callable[[Lines, Context], Iterator[Texts] | CountedDocuments]
     suffixes: tuple[str, ...]
     prefix: str = ""
+    encoded: bool = False
 
 
 #: First match wins: from the unmistakable to what any file could be.
 FORMATS = (
+    Format("HTML", "text", html.sniff, html.read, (), encoded=True),
     Format("MediaWiki XML", "text", mediawiki.sniff, mediawiki.read, mediawiki.SUFFIXES),
     Format("SciPy .npz", "counts", npz.sniff, npz.read, npz.SUFFIXES),
     Format("Parquet", "text", parquet.sniff, parquet.read, parquet.SUFFIXES),
-    Format("a format that is not read", "text", refused.sniff, refused.read, ()),
+    Format("a format that is not read", "text", refused.sniff, refused.read, (), encoded=True),
     Format(
         "Matrix Market", "counts", matrix_market.sniff, matrix_market.read, matrix_market.SUFFIXES
     ),
     Format("UCI bag of words", "counts", uci.sniff, uci.read, (), uci.PREFIX),
     Format("LDA-C", "counts", ldac.sniff, ldac.read, ldac.SUFFIXES),
     Format("SVMlight", "counts", svmlight.sniff, svmlight.read, svmlight.SUFFIXES),
-    Format("JSON lines", "text", jsonl.sniff, jsonl.read, jsonl.SUFFIXES),
-    Format("CSV or TSV", "text", delimited.sniff, delimited.read, delimited.SUFFIXES),
-    Format("plain text", "text", plain.sniff, plain.read, plain.SUFFIXES),
+    Format("JSON lines", "text", jsonl.sniff, jsonl.read, jsonl.SUFFIXES, encoded=True),
+    Format("CSV or TSV", "text", delimited.sniff, delimited.read, delimited.SUFFIXES, encoded=True),
+    Format("plain text", "text", plain.sniff, plain.read, plain.SUFFIXES, encoded=True),
 )
 
 

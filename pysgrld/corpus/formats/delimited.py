@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pysgrld.corpus.formats.protocol import Context, Texts, field_names
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
+from pysgrld.grammar import plural
 
 SUFFIXES = (".csv", ".tsv")
 
@@ -46,7 +47,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         if not isinstance(record, _BadRecordError) and len(record) != fields:
             record = _BadRecordError(
                 "wrong number of fields",
-                f"a record of {len(record)} fields, but the header has {fields}",
+                f"a record of {plural(len(record), 'field')}, but the header has {fields}",
             )
         text = b""
         if not isinstance(record, _BadRecordError):

@@ -10,6 +10,7 @@ from pysgrld.corpus._sparse import COUNT, PATTERN, parse_entries
 from pysgrld.corpus.formats.rows import LARGEST, REAL_DATA, Entries
 from pysgrld.corpus.formats.vocabulary_files import quoted
 from pysgrld.errors import CorpusError
+from pysgrld.grammar import plural
 
 _NAMES = ("documents", "words", "entries")
 
@@ -100,7 +101,7 @@ def read_entries(
         excess = header.entries - seen
         if len(rows) > excess:
             raise CorpusError(
-                f"the header promises {header.entries} entries, but there are more; "
+                f"the header promises {plural(header.entries, 'entry', 'entries')}, but there are more; "
                 f"line {header.lines[2]} is wrong",
                 label,
                 line + excess,
@@ -118,8 +119,8 @@ def read_entries(
         line += len(rows)
     if seen < header.entries:
         raise CorpusError(
-            f"the header promises {header.entries} entries, but the file ends after {seen}; "
-            f"it was cut off, or line {header.lines[2]} is wrong",
+            f"the header promises {plural(header.entries, 'entry', 'entries')}, but the file ends "
+            f"after {seen:,}; it was cut off, or line {header.lines[2]} is wrong",
             label,
             line - 1,
         )

@@ -6,8 +6,10 @@ import json
 import re
 from collections.abc import Iterator
 
+from pysgrld.corpus.encodings import not_in
 from pysgrld.corpus.formats.protocol import Context, Texts, field_names
 from pysgrld.corpus.lines import Lines
+from pysgrld.corpus.reading import CorpusOptions
 
 SUFFIXES = (".jsonl", ".ndjson", ".json")
 #: Names that are believed whatever the content is: a .json may be one value.
@@ -22,8 +24,7 @@ def sniff(head: bytes, name: str) -> bool:
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document an object; blank lines are not documents."""
-    field = context.options.text_field
+    """Yield one document an object; a null is one without words, and blank lines are none."""
     for block in source.lines(context.bad):
         if not block:
             if context.keep_empty:
@@ -36,7 +37,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 continue
             number = source.line + 1 + offset
             try:
-                text = _text(line, field)
+                text = _text(line, context.options)
             except _BadLine as bad:
                 context.bad(bad.reason, str(bad), source.label, number)
                 if not context.keep_empty:
@@ -53,11 +54,12 @@ class _BadLine(Exception):
         self.reason = reason
 
 
-def _text(line: bytes, field: str) -> bytes:
+def _text(line: bytes, options: CorpusOptions) -> bytes:
+    field = options.text_field
     try:
         value = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError:
-        raise _BadLine("not UTF-8", "not UTF-8") from None
+        raise _BadLine("not UTF-8", not_in(options.encoding)) from None
     except (ValueError, RecursionError) as error:
         why = getattr(error, "msg", "nested too deeply or a number too long")
         raise _BadLine("not JSON", f"not JSON: {why}") from None
@@ -69,9 +71,12 @@ def _text(line: bytes, field: str) -> bytes:
             f"no field {field!r} (it has {field_names(value)}; choose one with --text-field)",
         )
     text = value[field]
+    if text is None:
+        return b""
     if not isinstance(text, str):
-        kind = "null" if text is None else type(text).__name__
-        raise _BadLine("field not a string", f"field {field!r} is not a string but {kind}")
+        raise _BadLine(
+            "field not a string", f"field {field!r} is not a string but {type(text).__name__}"
+        )
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:

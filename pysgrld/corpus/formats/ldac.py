@@ -13,6 +13,7 @@ from pysgrld.corpus.formats.protocol import Context, CountedDocuments
 from pysgrld.corpus.formats.svmlight import SUFFIXES as OTHERS
 from pysgrld.corpus.formats.vocabulary_files import find_words, quoted
 from pysgrld.corpus.lines import Lines
+from pysgrld.grammar import plural
 
 SUFFIXES = (".ldac", ".lda-c", ".dat")
 #: Names that are believed whatever the content is: a .dat may be anything.
@@ -47,5 +48,5 @@ def _explain(line: bytes, first: int, last: int) -> str:
         if why := wrong_id(word, first, last) or wrong_count(count, True):
             return why
     if int(fields[0]) != len(fields) - 1:
-        return f"the line promises {int(fields[0])} pairs, but has {len(fields) - 1}"
+        return f"the line promises {plural(int(fields[0]), 'pair')}, but has {len(fields) - 1}"
     return f"{quoted(line)} is not a line of LDA-C: N id:count ..."

@@ -15,6 +15,7 @@ from pysgrld.corpus.formats.protocol import Context, Texts
 from pysgrld.corpus.formats.wikinames import is_redirect, namespaces, plain, stripper
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
+from pysgrld.grammar import plural
 
 SUFFIXES = (".xml",)
 
@@ -62,13 +63,13 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                     yield dump.batch()
         dump.feed(b"")
     except CorpusError as error:
-        so_far = f" ({dump.articles} articles were read before)" if dump.begun else ""
+        so_far = f" (after {plural(dump.articles, 'article')})" if dump.begun else ""
         raise CorpusError(error.reason + so_far, error.path, error.line) from None
     if dump.documents:
         yield dump.batch()
     context.log(
-        f"{source.label}: {dump.pages} pages: {dump.articles} articles; left out "
-        f"{dump.redirects} redirects, {dump.others} of other namespaces, {dump.empty} empty"
+        f"{source.label}: {plural(dump.pages, 'page')}: {plural(dump.articles, 'article')}; left out "
+        f"{plural(dump.redirects, 'redirect')}, {dump.others} of other namespaces, {dump.empty} empty"
     )
 
 
@@ -148,8 +149,8 @@ class _Dump:
 
     def _refuse_doctype(self, *_: object) -> None:
         raise self._error(
-            "it declares a document type (DTD), which MediaWiki dumps never do; refused, nothing "
-            "that it declares was read"
+            "XML with a document type (DTD), which is refused before anything that it declares is "
+            "read: take the text out, and give one document a line"
         )
 
     # -- elements -----------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from pysgrld.corpus.formats.vocabulary_files import find_words
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.names import missing
 from pysgrld.errors import CorpusError
+from pysgrld.grammar import plural
 from pysgrld.types import Array, Int64s
 
 SUFFIXES = (".npz",)
@@ -227,7 +228,8 @@ def _coordinates(
     row, col = _Member(archive, "row", "iu"), _Member(archive, "col", "iu")
     if row.length() != entries or col.length() != entries:
         raise _WrongError(
-            f"arrays do not fit: {row.length()} rows, {col.length()} columns, {entries} values"
+            f"arrays do not fit: {plural(row.length(), 'row')}, {plural(col.length(), 'column')}, "
+            f"{plural(entries, 'value')}"
         )
     for start in range(0, entries, PORTION):
         n = min(PORTION, entries - start)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pysgrld.corpus.formats.protocol import Context, Texts
 from pysgrld.corpus.lines import Lines
+from pysgrld.corpus.reading import CorpusOptions
 
 SUFFIXES = (".txt", ".text")
 
@@ -44,7 +45,7 @@ def read_folder(
     labels: list[str] = []
     size, limit = 0, context.options.max_line
     for path in files:
-        text = _whole(path, limit, on_read, on_digest)
+        text = _whole(path, context.options, on_read, on_digest)
         if text is not None:
             documents.append(text)
             labels.append(str(path))
@@ -62,11 +63,14 @@ def read_folder(
 
 
 def _whole(
-    path: Path, limit: int, on_read: Callable[[int], None], on_digest: Callable[[str], None]
+    path: Path,
+    options: CorpusOptions,
+    on_read: Callable[[int], None],
+    on_digest: Callable[[str], None],
 ) -> bytes | None:
     """Return all of a file; None if it is larger than the limit."""
-    parts, size = [], 0
-    with Lines(path, limit, on_read) as source:
+    parts, size, limit = [], 0, options.max_line
+    with Lines(path, limit, on_read, encoding=options.encoding) as source:
         for block in source.blocks():
             parts.append(block)
             size += len(block)

@@ -11,7 +11,36 @@ from pysgrld.errors import CorpusError
 
 _TAR = 257  # where a tar archive says that it is one
 _BY_CONTENT = (
-    (re.compile(rb"PK\x03\x04"), "a zip archive", "unpack it and name the files"),
+    *(
+        (re.compile(rb"PK\x03\x04" + entry, re.S), what, advice)
+        for entry, what, advice in (
+            (rb".*\x00word/", "a Word document (.docx)", "save it as plain text (.txt, UTF-8)"),
+            (rb".*\x00xl/", "an Excel workbook (.xlsx)", "save the sheet as CSV UTF-8"),
+            (rb".*\x00ppt/", "a PowerPoint file (.pptx)", "save its text as plain text"),
+            (
+                rb".{26}mimetypeapplication/vnd\.oasis\.opendocument\.text",
+                "an OpenDocument text (.odt)",
+                "save it as plain text (.txt, UTF-8)",
+            ),
+            (
+                rb".{26}mimetypeapplication/vnd\.oasis\.opendocument\.spreadsheet",
+                "an OpenDocument spreadsheet (.ods)",
+                "save the sheet as CSV in UTF-8",
+            ),
+            (
+                rb".{26}mimetypeapplication/epub",
+                "a book (.epub)",
+                "take the text out (pandoc -t plain)",
+            ),
+            (rb"", "a zip archive", "unpack it and name the files"),
+        )
+    ),
+    (
+        re.compile(rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
+        "an old Word or Excel file (.doc, .xls)",
+        "save it as plain text or as CSV, in UTF-8",
+    ),
+    (re.compile(rb"\{\\rtf"), "rich text (.rtf)", "save it as plain text (.txt, UTF-8)"),
     (re.compile(rb".{%d}ustar" % _TAR, re.S), "a tar archive", "unpack it and name the files"),
     (
         re.compile(rb"\x93NUMPY"),
@@ -20,22 +49,22 @@ _BY_CONTENT = (
     ),
     (
         re.compile(rb"\x80[\x02-\x05]"),
-        "a Python pickle, which is never loaded because it can run code",
-        "save counts with scipy.sparse.save_npz, or text as JSON lines",
-    ),
-    (
-        re.compile(rb"\s*<\?xml[^>]*>"),
-        "XML",
-        "take the text out and give plain text, one document a line",
+        "a Python pickle",
+        "one is never loaded because it can run code: save counts with scipy.sparse.save_npz, or "
+        "text as JSON lines",
     ),
     (
         re.compile(rb"\s*\[\s*(\{\s*[\"}]|\")"),
         "a JSON array",
         "write JSON lines, one object a line (jq -c '.[]' does it)",
     ),
-    (re.compile(rb"\xff\xfe|\xfe\xff"), "UTF-16 text", "convert it to UTF-8"),
+    (
+        re.compile(rb"\xff\xfe|\xfe\xff"),
+        "UTF-16 text",
+        "give --encoding utf-16, or convert it to UTF-8",
+    ),
     (re.compile(rb"\x89HDF\r\n"), "an HDF5 file", "save counts with scipy.sparse.save_npz"),
-    (re.compile(rb"%PDF-"), "a PDF document", "take the text out, one document a line"),
+    (re.compile(rb"%PDF-"), "a PDF document", "take the text out (pdftotext), one document a line"),
 )
 
 

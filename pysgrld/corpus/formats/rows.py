@@ -9,6 +9,7 @@ import numpy as np
 
 from pysgrld.corpus.formats.protocol import Context
 from pysgrld.errors import CorpusError
+from pysgrld.grammar import plural
 from pysgrld.types import Documents, Int32s, Int64s
 
 LARGEST = 2**31 - 1
@@ -196,7 +197,8 @@ class Grouping:
         if self.context.keep_empty and gap:
             if self.absent > 1_000_000 + self.present and not self.sure:
                 raise self._error(
-                    f"document {present[-1]}, but only {self.present} documents so far have words",
+                    f"document {present[-1]}, but so far only "
+                    f"{plural(self.present, 'document')} with words",
                     0,
                 )
             kept = np.zeros(int(present[-1]) - self.last, np.int64)
@@ -217,8 +219,8 @@ class Grouping:
         most = self.present + 1000 if self.context.keep_empty else self.documents // 100
         if gap > most and not self.sure:
             raise CorpusError(
-                f"the header promises {self.documents} documents, but the last one with words is "
-                f"{self.last}; the file was cut off, or the header is wrong",
+                f"the header promises {plural(self.documents, 'document')}, but the last one with "
+                f"words is {self.last}; the file was cut off, or the header is wrong",
                 self.label,
                 self.header_line,
             )

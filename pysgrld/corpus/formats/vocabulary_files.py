@@ -8,6 +8,7 @@ from pysgrld.corpus.formats.protocol import Context
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.errors import CorpusError
+from pysgrld.grammar import plural
 
 
 def find_words(
@@ -52,7 +53,7 @@ def find_words(
     if words is not None and len(vocabulary) < words:
         turned = documents == len(vocabulary)
         raise CorpusError(
-            f"it counts {words} words, but the vocabulary {found} has only {len(vocabulary)}; "
+            f"it counts {plural(words, 'word')}, but the vocabulary {found} has only {len(vocabulary)}; "
             + (
                 "that is its number of documents: transpose it, so that documents are rows"
                 if turned

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError
 from pysgrld.evaluate.convergence import FEWEST, convergence
+from pysgrld.grammar import plural
 from pysgrld.machine import threads as allowed_threads
 from pysgrld.reading.diagnose.follow import KeptDraws, follow_quantities, match_topics
 from pysgrld.reading.open import find_folder, open_run
@@ -196,10 +197,10 @@ def _common(found: Sequence[Results], burn_in: int) -> list[int]:
     steps = sorted(set.intersection(*kept))
     if len(steps) < FEWEST:
         each = ", ".join(f"{r.path.name} {len(k)}" for r, k in zip(found, kept, strict=True))
-        what = "has kept" if len(found) == 1 else "all have kept, of"
+        who = "it has kept" if len(found) == 1 else "the chains have kept in common"
         raise MissingInputError(
-            f"{found[0].path}: {len(steps)} posterior samples {what} ({each}): at least {FEWEST} "
-            "are needed, better 100; train longer, with --samples above 0"
+            f"{found[0].path}: {who} {plural(len(steps), 'posterior sample')} ({each}): at least "
+            f"{FEWEST} are needed, better 100; train longer, with --samples above 0"
         )
     return steps
 

@@ -1,0 +1,17 @@
+"""The entry of the command ``sgmc``, so small that Ctrl-C hardly meets it."""
+
+from __future__ import annotations
+
+from pysgrld.interrupt import leave_at_once
+
+
+def main() -> None:
+    """Run ``sgmc``."""
+    leave_at_once()
+    from pysgrld.cli import main as command
+
+    command()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Text in other encodings than UTF-8, made UTF-8 while it is read."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Generator
+from contextlib import closing
+
+UTF8 = "utf-8"
+
+#: How malformed bytes are decoded: to what no UTF-8 has, so that they are found like malformed UTF-8.
+_MALFORMED = "pysgrld.malformed"
+codecs.register_error(_MALFORMED, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
+
+
+def as_utf8(blocks: Generator[bytes, None, None], encoding: str) -> Generator[bytes, None, None]:
+    """Yield text of another encoding as UTF-8, where what was malformed is malformed too."""
+    decoder = codecs.getincrementaldecoder(encoding)(_MALFORMED)
+    with closing(blocks):
+        for block in blocks:
+            if text := decoder.decode(block):
+                yield text.encode(UTF8, "surrogatepass")
+    if text := decoder.decode(b"", True):
+        yield text.encode(UTF8, "surrogatepass")
+
+
+def not_in(encoding: str) -> str:
+    """Say that text is not in an encoding, and which it may be in."""
+    if encoding != UTF8:
+        return f"not {encoding} (choose another --encoding)"
+    return "not UTF-8 (older Western text, and Excel's CSV, is read with --encoding windows-1252)"

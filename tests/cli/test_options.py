@@ -1,0 +1,109 @@
+"""Options that several commands share: how documents are read."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import pysgrld.corpus
+from pysgrld.cli import main
+from pysgrld.cli.options import READING, reading_by_default
+from pysgrld.errors import CorpusError
+
+pytestmark = pytest.mark.cli
+
+FOLDER = Path(pysgrld.corpus.__file__).parent
+#: Modules that say something only where a vocabulary is made.
+CHOOSING = ("reading.py", "vocabulary.py", "intake.py")
+
+
+def options_named(files):
+    """Names of options in the text of messages: strings that are no docstrings."""
+    found = set()
+    for file in files:
+        tree = ast.parse(file.read_text())
+        docs = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+            and ast.get_docstring(node)
+        }
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and id(node) not in docs
+            ):
+                found |= set(re.findall(r"(?<!train with )--([a-z]+(?:-[a-z]+)*)", node.value))
+    return found
+
+
+def options_of(*path):
+    command = main
+    for word in path:
+        command = command.get_command(None, word)
+    return {name.removeprefix("--") for param in command.params for name in param.opts}
+
+
+def test_every_option_that_reading_a_corpus_may_advise_is_there():
+    """Red with: `infer` without --text-field, though its message says to choose one with it."""
+    files = sorted(FOLDER.rglob("*.py"))
+    everywhere = options_named(file for file in files if file.name not in CHOOSING)
+    assert {"text-field", "on-bad-document", "encoding"} <= everywhere
+    for path in (["infer"], ["eval"]):
+        assert everywhere <= options_of(*path), path
+    for path in (["train"], ["corpus", "build"], ["corpus", "info"], ["corpus", "sample"]):
+        assert options_named(files) <= options_of(*path), path
+
+
+def test_documents_for_a_run_are_read_as_it_is_typed(trained, tmp_path):
+    """Red with: the field that the run was trained with and no other."""
+    table = tmp_path / "new.csv"
+    table.write_bytes("id;body\n1;lord café\n2;king\n".encode("latin-1"))
+    failed = trained("infer", table, code=65)
+    assert "choose one with --text-field" in failed.stderr
+    done = trained("infer", table, "--text-field", "body", "--encoding", "latin-1")
+    assert [line.split(",")[1] for line in done.stdout.splitlines()] == [' "tokens": 1'] * 2
+    scored = trained("eval", "--corpus", table, "--text-field", "body", code=65)
+    assert "--encoding windows-1252" in scored.stderr
+
+
+@pytest.mark.parametrize("name", READING)
+def test_how_documents_are_read_has_no_meaning_for_the_runs_own(name):
+    value = {"on-bad-document": "skip", "max-line": "1M", "max-input": "1M"}.get(name, "utf-8")
+    done = CliRunner().invoke(main, ["eval", f"--{name}", value], prog_name="sgmc")
+    assert done.exit_code == 2
+    assert f"--{name} is how --corpus FILE is read" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "typed", [["english,mine.txt"], ["english", "mine.txt"], ["english, mine.txt", "mine.txt"]]
+)
+def test_stop_words_that_are_given_several_times_are_joined(typed, tmp_path, monkeypatch):
+    """Red with: the last of them alone."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.txt").write_text("wine\n")
+    Path("x.txt").write_text("the wine and bread\n")
+    given = [word for name in typed for word in ("--stop-words", name)]
+    arguments = ["corpus", "info", "x.txt", "--min-df", "1", "--max-df", "1.0", *given]
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.split("frequent")[1].split() == ["1", "bread"]
+
+
+def test_none_beside_other_stop_words_is_wrong_usage():
+    arguments = ["train", "x.txt", "--stop-words", "none", "--stop-words", "english"]
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 2
+    assert "--stop-words: 'none,english': none stands alone" in done.stderr
+
+
+def test_a_command_without_options_of_reading_says_where_they_are():
+    """Red with: bench and reproduce advising --text-field, which they have not."""
+    with (
+        pytest.raises(CorpusError, match=r"x\.csv:1: no field .* 'sgmc corpus build' and name"),
+        reading_by_default(),
+    ):
+        raise CorpusError("no field 'text' (choose one with --text-field)", "x.csv", 1)
