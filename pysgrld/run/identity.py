@@ -8,13 +8,13 @@ under a newer release, in distribution if not in bits.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pysgrld.run import jsonio
 
-#: What runs had that are older than the option: there it says nothing, and they go on.
-IMPLIED = {"--chain-id": 1}
+#: What runs did that are older than the option: there it says nothing, and they go on.
+IMPLIED = {"chain-id": 1, "edge": "reflect"}
 
 #: The free options that say how far a run goes.
 BUDGET = ("epochs", "iterations")
@@ -36,7 +36,11 @@ def long_name(option: str) -> str:
     return option.replace("_", "-")
 
 
-def identity(config: Mapping[str, Any], free: Iterable[str] | None = None) -> Identity:
+def identity(
+    config: Mapping[str, Any],
+    free: Iterable[str] | None = None,
+    older: Mapping[str, Any] | None = None,
+) -> Identity:
     """Return the identity of a configuration.
 
     Parameters
@@ -46,11 +50,13 @@ def identity(config: Mapping[str, Any], free: Iterable[str] | None = None) -> Id
     free : iterable of str, optional
         Options to leave out; by default what the configuration itself lists under ``free``, which
         every release has written; nothing is free of a configuration without it.
+    older : mapping, optional
+        Options that are other than the configuration says (`older_than`).
     """
     if free is None:
         free = config.get("free", ())
     left_out = {long_name(name) for name in free}
-    options = config.get("options", {})
+    options = {**config.get("options", {}), **(older or {})}
     fields = {
         f"--{long_name(name)}": value
         for name, value in options.items()
@@ -61,13 +67,34 @@ def identity(config: Mapping[str, Any], free: Iterable[str] | None = None) -> Id
     fields = {
         name: value
         for name, value in fields.items()
-        if value is not None and value != IMPLIED.get(name)
+        if value is not None and value != IMPLIED.get(name.removeprefix("--"))
     }
     return Identity(jsonio.plain(fields, where="options"))
 
 
+def older_than(
+    run: Mapping[str, Any], wanted: Mapping[str, Any], typed: Container[str]
+) -> dict[str, Any]:
+    """Return the options that a run is older than, with what it did: so it goes on unless one is typed.
+
+    Parameters
+    ----------
+    run, wanted : mapping
+        As in ``config.json``: of the run, and of what is wanted now.
+    typed : container of str
+        Options that a person has given now.
+    """
+    known = {long_name(name) for name in run.get("options", {})}
+    options = wanted.get("options", {})
+    return {
+        name: value
+        for name, value in IMPLIED.items()
+        if name not in known and name not in typed and options.get(name) is not None
+    }
+
+
 def _show(fields: Mapping[str, Any], name: str) -> str:
-    return str(fields.get(name, IMPLIED.get(name, "none")))
+    return str(fields.get(name, IMPLIED.get(name.removeprefix("--"), "none")))
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

@@ -13,7 +13,7 @@ import multiprocessing as mp
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -32,7 +32,7 @@ from pysgrld.run import (
     set_latest,
 )
 from pysgrld.run.files import make_folder
-from pysgrld.run.identity import identity, mismatch
+from pysgrld.run.identity import identity, mismatch, older_than
 from pysgrld.run.signals import STOP_SIGNALS
 from pysgrld.settings.options import FREE
 from pysgrld.train.plan import planned
@@ -157,7 +157,7 @@ def _folder(request: Request, number: int, listener: Listener) -> tuple[Path, Pa
     with planned(request, listener, number) as plan:
         if plan.once:
             plan.once.close()
-        folder = choose_folder(plan.candidate, plan.config, number, free=FREE)
+        folder = choose_folder(plan.candidate, plan.config, number, free=FREE, typed=request.given)
         make_folder(folder, "chains")
         stored = None
         if plan.once is None:
@@ -168,7 +168,12 @@ def _folder(request: Request, number: int, listener: Listener) -> tuple[Path, Pa
 
 
 def choose_folder(
-    candidate: Candidate, config: Mapping[str, Any], number: int, *, free: Iterable[str]
+    candidate: Candidate,
+    config: Mapping[str, Any],
+    number: int,
+    *,
+    free: Iterable[str],
+    typed: Container[str] = (),
 ) -> Path:
     """Choose where chains go: a folder of the same configuration where some is left to do, or anew.
 
@@ -182,22 +187,27 @@ def choose_folder(
         Chains wanted.
     free : iterable of str
         Options that may differ.
+    typed : container of str
+        Options that a person has given now.
 
     Raises
     ------
     MismatchError
         If the folder that was named holds a chain of another configuration or corpus.
     """
-    wanted = _fields(config, free)
+
+    def wanted(run: RunDirectory) -> dict[str, Any]:
+        return _fields(config, free, older_than(run.config, config, typed))
+
     for folder in candidate.runs:
         runs = [RunDirectory.open(path) for path in chains_of(folder)]
-        other = next((run for run in runs if _fields(run.config, free) != wanted), None)
+        other = next((run for run in runs if _fields(run.config, free) != wanted(run)), None)
         if other is not None and candidate.named:
             summary = (
                 f"{other.path}: is a chain of another configuration or corpus; name another folder "
                 "with --out, or give the same options:"
             )
-            raise MismatchError(mismatch(summary, _fields(other.config, free), wanted))
+            raise MismatchError(mismatch(summary, _fields(other.config, free), wanted(other)))
         asked = {chain_path(folder, i) for i in range(1, number + 1)}
         done = {run.path for run in runs if run.status.get("state") == "finished"}
         if other is None and (candidate.named or not asked <= done):
@@ -205,9 +215,11 @@ def choose_folder(
     return candidate.path
 
 
-def _fields(config: Mapping[str, Any], free: Iterable[str]) -> dict[str, Any]:
+def _fields(
+    config: Mapping[str, Any], free: Iterable[str], older: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Give the identity that chains of one folder must have in common."""
-    fields = identity(config, free).fields
+    fields = identity(config, free, older).fields
     return {name: value for name, value in fields.items() if name != "--chain-id"}
 
 
