@@ -214,6 +214,7 @@ def simplex_tlasgr(
     factor: float,
     steps: Doubles,
     totals: Doubles,
+    clip: bool,
     seed: int,
     chain: int,
     step: int,

@@ -171,6 +171,8 @@ class Block(NamedTuple):
         Further constants of the prior.
     natural : bool
         Whether the CIR process has the rate 1 + N_k/s_k (see `pysgrld.samplers.simplex.scir`).
+    clip : bool
+        Whether steps that leave the simplex are clipped to 0 (see `pysgrld.samplers.simplex.tlasgr`).
     """
 
     name: str
@@ -182,6 +184,7 @@ class Block(NamedTuple):
     weight: Schedule = RUNNING
     hyper: tuple[float, ...] = ()
     natural: bool = False
+    clip: bool = False
 
     def average_rate(self, tokens: float) -> float:
         """Give the rate of the CIR process of an average topic: 1, or the natural 1 + N_k/s_k.

@@ -125,7 +125,10 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
         "simplex_scir_rows": rows | {"counts": seen},
         "simplex_scir_rows#behind": rows | {"counts": None},
         "simplex_relax_rows": rows | {"counts": seen},
-        "simplex_tlasgr": state | evidence | {"steps": np.full(k, 0.01), "totals": totals} | where,
+        "simplex_tlasgr": state
+        | evidence
+        | {"steps": np.full(k, 0.01), "totals": totals, "clip": True}
+        | where,
         "simplex_smld": evidence
         | {"y": g, "log_sums": state["sums"], "topics": k, "h": 0.01, "totals": totals}
         | {"approximate": False}

@@ -190,7 +190,7 @@ void bind_simplex(py::module_& m) {
       "simplex_tlasgr",
       [](Array<float> g, Array<double> sums, std::int32_t topics, float eta,
          Array<std::int32_t> const& rows, Array<std::int64_t> const& counts, double factor,
-         Array<double> const& steps, Array<double> const& totals, std::uint64_t seed,
+         Array<double> const& steps, Array<double> const& totals, bool clip, std::uint64_t seed,
          std::uint32_t chain, std::uint64_t step, std::uint32_t stream, Workspace& work,
          int threads) {
         check_state(g, sums, topics);
@@ -205,13 +205,13 @@ void bind_simplex(py::module_& m) {
         float* const data = g.mutable_data();
         double* const to = sums.mutable_data();
         py::gil_scoped_release release;
-        run_tlasgr(*active_kernels(), data, g.shape(0), task, to, steps.data(), totals.data(), work,
-                   threads);
+        run_tlasgr(*active_kernels(), data, g.shape(0), task, to, steps.data(), totals.data(), clip,
+                   work, threads);
       },
       py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
       py::arg("eta"), py::arg("rows"), py::arg("counts"), py::arg("factor"), py::arg("steps"),
-      py::arg("totals"), py::arg("seed"), py::arg("chain"), py::arg("step"), py::arg("stream"),
-      py::arg("work"), py::arg("threads"));
+      py::arg("totals"), py::arg("clip"), py::arg("seed"), py::arg("chain"), py::arg("step"),
+      py::arg("stream"), py::arg("work"), py::arg("threads"));
   m.def(
       "simplex_smld",
       [](Array<float> y, Array<double> log_sums, std::int32_t topics, float eta,

@@ -116,7 +116,8 @@ void run_start(decltype(SimplexKernels::start) kernel, float* g, std::int64_t n,
 }
 
 void run_tlasgr(KernelTable const& k, float* g, std::int64_t n, RowsTask const& task, double* sums,
-                double const* steps, double const* totals, Workspace& work, int threads) {
+                double const* steps, double const* totals, bool clip, Workspace& work,
+                int threads) {
   Scratch memory(work);
   check_sums("sums", sums, task.topics);
   std::int64_t const stride = task.stride;
@@ -129,7 +130,7 @@ void run_tlasgr(KernelTable const& k, float* g, std::int64_t n, RowsTask const& 
   });
   auto const excess = floats(stride, task.topics, [&](std::int64_t c) { return sums[c] - 1.0; });
   over_blocks(n, task, sums, memory, threads, [&](RowsTask const& mine, int) {
-    k.simplex.project(g, x, mine, {scale.data(), excess.data(), total.data()});
+    k.simplex.project(g, x, mine, {scale.data(), excess.data(), total.data()}, clip);
   });
 }
 

@@ -3,11 +3,12 @@
 //
 //   x_v   = phi_v + e_k (eta + N_v - A phi_v) + sqrt(2 e_k phi_v) z_v,  e_k = eps_t / M_k
 //   u_v   = x_v - (S - 1) phi_v,  S = sum_v x_v
-//   phi_v = |u_v| / sum_w |u_w|
+//   phi_v = |u_v| / sum_w |u_w|, or with max(u, 0) for |u|
 //
 // The second line projects along the old phi: it alone gives u the covariance 2 e_k (diag(phi) -
 // phi phi^T). S and the last sum are of whole columns, hence two passes; the division is left to
-// whoever reads phi = g / sums.
+// whoever reads phi = g / sums. The third is the edge: what would leave the simplex is reflected
+// or clipped.
 #include <cstdint>
 
 #include "sgmc/distributions.hpp"
@@ -39,15 +40,17 @@ void simplex_tlasgr(float const* g, float* x, RowsTask const& task,
   finish.flush();
 }
 
-void simplex_project(float* g, float const* x, RowsTask const& task,
-                     ColumnsTask const& columns) noexcept {
+void simplex_project(float* g, float const* x, RowsTask const& task, ColumnsTask const& columns,
+                     bool clip) noexcept {
   Finish finish(task);
   Rows rows(g, task);
   for (Row<float> row; rows.next(row);) {
     float const* const from = x + row.word * task.stride;
     for (std::int64_t k = 0; k < task.stride; k += 16) {
       F16 const phi = load(row.g + k) * load(columns.scale + k);
-      store(row.g + k, abs(load(from + k) - load(columns.step + k) * phi));
+      F16 const u = load(from + k) - load(columns.step + k) * phi;
+      // in this order, in which max keeps what is no number
+      store(row.g + k, clip ? max(f16(0.0f), u) : abs(u));
     }
     finish.written(row.g);
   }

@@ -17,7 +17,7 @@ void simplex_scir(float*, RowsTask const&, RowsScratch const&) noexcept;
 void simplex_scir_log(double*, double const*, LogRowsTask const&) noexcept;
 void simplex_sgrld(float*, float const*, RowsTask const&) noexcept;
 void simplex_tlasgr(float const*, float*, RowsTask const&, ColumnsTask const&) noexcept;
-void simplex_project(float*, float const*, RowsTask const&, ColumnsTask const&) noexcept;
+void simplex_project(float*, float const*, RowsTask const&, ColumnsTask const&, bool) noexcept;
 void simplex_smld(float*, RowsTask const&, ColumnsTask const&, std::int64_t, bool) noexcept;
 void simplex_smld_phi(float const*, std::int32_t const*, std::int64_t, std::int64_t, float*,
                       std::int64_t, std::int32_t, ColumnsTask const&, bool) noexcept;

@@ -1,7 +1,8 @@
 """Table 1 of the paper on deep LDA (Cong et al. 2017): perplexity on the authors' 20News matrix.
 
 Four samplers by one, two and three layers, with the constants of the authors' code (``--preset
-dlda-2017``), and our own default sampler beside them. Every row trains with one thread:
+dlda-2017``), and our own default sampler beside them. Rows of samplers that project come twice: clipped,
+as the preset has them, and reflected, as the released code does. Every row trains with one thread:
 
 - a sample after each minibatch, 1500 of them after 2000 minibatches (Gibbs: 1000 iterations) of
   burn-in. Rates of the first layer are summed over samples, then normalised: the paper's perplexity
@@ -49,7 +50,7 @@ from pysgrld.experiments.frame import (
 from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.settings.resolve import resolve
 
-#: The paper's figures for 20News.
+#: The paper's figures for 20News, whose rows do not say which edge they had.
 PAPER = {
     "tlasgr-128": 770,
     "tlasgr-128-64": 758,
@@ -65,7 +66,17 @@ PAPER = {
     "gibbs-128-64-32": 752,
 }
 LAYERS = ((128,), (128, 64), (128, 64, 32))
-SAMPLERS = ("tlasgr", "tlfsgr", "sgrld", "gibbs", "ours")
+#: What names of rows that reflect have behind the sampler's.
+REFLECTED = "_reflect"
+SAMPLERS = (
+    "tlasgr",
+    "tlfsgr",
+    f"tlasgr{REFLECTED}",
+    f"tlfsgr{REFLECTED}",
+    "sgrld",
+    "gibbs",
+    "ours",
+)
 
 #: Samples after the burn-in, and in what a person only wants to see work.
 COLLECTED, QUICK_BURN_IN, QUICK_COLLECTED = 1500, 20, 20
@@ -165,8 +176,11 @@ def cut(data: SplitCorpus) -> SplitCorpus:
 def task(name: str, seed: int, data: SplitCorpus, setting: ExperimentSetting) -> CurveTask:
     """Resolve the options of a row with one seed, and the number of its iterations."""
     sampler, *widths = name.split("-")
+    algo = sampler.removesuffix(REFLECTED)
     given: dict[str, Any] = {"layers": tuple(map(int, widths)), "seed": seed}
-    given |= {"algo": "scir"} if sampler == "ours" else {"algo": sampler, "preset": "dlda-2017"}
+    given |= {"algo": "scir"} if sampler == "ours" else {"algo": algo, "preset": "dlda-2017"}
+    if algo != sampler:
+        given["edge"] = "reflect"
     if setting.quick:
         given |= {"burn-in": QUICK_BURN_IN}
         if sampler != "gibbs":
@@ -205,14 +219,15 @@ def rows(wanted: list[str], curves: list[Curve]) -> list[tuple[Any, ...]]:
         if not own:  # not done yet
             continue
         ends = last_points(own)
+        paper = PAPER.get(name.replace(REFLECTED, ""))
         if not ends:
-            lines.append((name, PAPER.get(name), *(None,) * 6, 0, None))
+            lines.append((name, paper, *(None,) * 6, 0, None))
             continue
         mean = mean_point(ends)
         lines.append(
             (
                 name,
-                PAPER.get(name),
+                paper,
                 mean.rate_weighted,
                 mean.perplexity,
                 mean.point,
@@ -297,7 +312,12 @@ def draw(path: Path, curves: list[Curve], *, quick: bool) -> Path:
 def _legend(figure: Any, drawn: set[str], *, quick: bool) -> None:
     from matplotlib.lines import Line2D
 
-    labels = {"gibbs": "Gibbs, whole corpus", "ours": "ours: SCIR"}
+    labels = {
+        "gibbs": "Gibbs, whole corpus",
+        "ours": "ours: SCIR",
+        f"tlasgr{REFLECTED}": "TLASGR, reflected",
+        f"tlfsgr{REFLECTED}": "TLFSGR, reflected",
+    }
     handles = [
         Line2D([], [], color=colour, lw=2.2, label=labels.get(sampler, sampler.upper()))
         for sampler, colour in zip(SAMPLERS, COLOURS, strict=False)

@@ -64,6 +64,9 @@ SHARED: dict[str, Option] = {
     "cir-rate": Option(choice(*CIR_RATES), "paper",
                        "scir: rate of a topic's process: paper (1), natural (1 + N_k/s_k, sgrld's target "
                        "without its bias)", "Sampling", metavar="paper|natural"),
+    "edge": Option(choice("clip", "reflect"), "clip",
+                   "tlasgr, tlfsgr: a probability that a step takes below 0 is clipped to 0, or "
+                   "reflected", "Sampling", metavar="clip|reflect"),
     "lazy": Option(choice(*LAZY), "auto",
                    "scir: bring a word's row up to date only when it is next read: auto, on, off",
                    "Sampling", metavar="auto|on|off", default="auto"),

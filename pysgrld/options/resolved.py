@@ -30,6 +30,7 @@ class Resolved:
     counts: Literal["rao-blackwell", "sampled"]
     step_size: Steps | None
     cir_rate: Literal["natural"] | None
+    edge: Literal["clip", "reflect"] | None
     lazy: Literal["on", "off"]
     seed: int
     chain_id: int = 1

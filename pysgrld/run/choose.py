@@ -8,7 +8,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -25,7 +25,7 @@ from pysgrld.run.checkpoint_read import checkpoint_folders, damaged_checkpoints
 from pysgrld.run.create import LOG, TakenError, is_run
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.files import read_small, rename, temporary_name, write_new
-from pysgrld.run.identity import BUDGET, identities, long_name, mismatch
+from pysgrld.run.identity import BUDGET, identities, long_name, mismatch, older_than
 from pysgrld.run.scratch import PREFIX, scratch_name
 
 logger = logging.getLogger(__name__)
@@ -73,6 +73,8 @@ class Decision(NamedTuple):
         Whether a checkpoint must be there: pass it to `RunDirectory.load_checkpoint`.
     notes : tuple of str
         What is different now and may change bits (instruction set, versions): to be said.
+    older : dict
+        Options that the run is older than, and what it did (`pysgrld.run.identity.older_than`).
     """
 
     action: Literal["new", "continue", "finished"]
@@ -80,6 +82,7 @@ class Decision(NamedTuple):
     run: RunDirectory | None
     required: bool
     notes: tuple[str, ...]
+    older: dict[str, Any]
 
 
 # ---- RUN
@@ -266,7 +269,9 @@ def _finished(run: RunDirectory, config: Mapping[str, Any]) -> bool:
     return budget(run.config) == budget(config)
 
 
-def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> Decision:
+def decide(
+    candidate: Candidate, config: Mapping[str, Any], *, resume: str, typed: Container[str] = ()
+) -> Decision:
     """Decide whether a run begins, goes on, or is done.
 
     Parameters
@@ -278,6 +283,8 @@ def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> D
         under ``free`` may differ.
     resume : str
         ``auto``, ``never``, or a run.
+    typed : container of str
+        Options that a person has given now.
 
     Raises
     ------
@@ -301,7 +308,8 @@ def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> D
                 raise
             logger.warning("passed over: %s", error)
             continue
-        had, wanted = identities(run.config, config, free)
+        older = older_than(run.config, config, typed)
+        had, wanted = identities(run.config, config, free, older)
         if had != wanted:
             if not candidate.named:
                 continue
@@ -315,11 +323,12 @@ def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> D
             damaged = "".join(f"\n  {found}: damaged" for found in damaged_checkpoints(path))
             raise CheckpointError(f"--resume {resume}: has no usable checkpoint{damaged}")
         if candidate.named and _finished(run, config):
-            return Decision("finished", path, run, required=False, notes=notes)
+            return Decision("finished", path, run, required=False, notes=notes, older=older)
         if not candidate.named and run.status.get("state") == "finished":
             continue
-        return Decision("continue", path, run, required=resume != "auto", notes=notes)
-    return Decision("new", candidate.path, None, required=False, notes=())
+        required = resume != "auto"
+        return Decision("continue", path, run, required=required, notes=notes, older=older)
+    return Decision("new", candidate.path, None, required=False, notes=(), older={})
 
 
 def claim(
@@ -329,6 +338,7 @@ def claim(
     held: contextlib.ExitStack,
     *,
     resume: str,
+    typed: Container[str] = (),
     break_lock: bool = False,
 ) -> tuple[Decision, RunDirectory]:
     """Decide, and lock the run before anything else is written to it; make it if it is new.
@@ -337,7 +347,7 @@ def claim(
     ----------
     find : callable () -> Candidate
         `find_run` with its arguments: what lies there may have changed since it was last looked.
-    config, resume
+    config, resume, typed
         As `decide` has them.
     vocabulary : sequence of str
         For a new run.
@@ -354,7 +364,7 @@ def claim(
         What `find_run`, `decide` and `RunDirectory.create` raise.
     """
     for attempt in range(_TRIES):
-        decision = decide(find(), config, resume=resume)
+        decision = decide(find(), config, resume=resume, typed=typed)
         if decision.run is not None:
             held.enter_context(decision.run.lock(break_lock=break_lock))
             return decision, decision.run

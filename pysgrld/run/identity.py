@@ -10,13 +10,13 @@ in bits.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pysgrld.run import jsonio
 
-#: What runs had that are older than the option: there it says nothing, and they go on.
-IMPLIED = {"--chain-id": 1, "--encoding": "utf-8"}
+#: What runs did that are older than the option: there it says nothing, and they go on.
+IMPLIED = {"chain-id": 1, "edge": "reflect", "encoding": "utf-8"}
 
 #: The free options that say how far a run goes.
 BUDGET = ("epochs", "iterations")
@@ -69,15 +69,15 @@ def identity(
     fields = {
         name: value
         for name, value in fields.items()
-        if value is not None and value != IMPLIED.get(name)
+        if value is not None and value != IMPLIED.get(name.removeprefix("--"))
     }
     return Identity(jsonio.plain(fields, where="options"))
 
 
 def identities(
-    old: Mapping[str, Any], new: Mapping[str, Any], free: Iterable[str]
+    old: Mapping[str, Any], new: Mapping[str, Any], free: Iterable[str], older: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the fields of two configurations, in a form that can be compared.
+    """Return the fields of a run and of what is wanted now, in a form that can be compared.
 
     Parameters
     ----------
@@ -85,19 +85,41 @@ def identities(
         As in ``config.json``.
     free : iterable of str
         Options to leave out.
+    older : mapping
+        Options that the run is older than (`older_than`).
     """
     free = tuple(free)
     had, wanted = ((c.get("corpus") or {}).get("reading") or {} for c in (old, new))
     both = had.keys() & wanted.keys()
-    fields = (
-        identity(config, free, {name: reading[name] for name in both}).fields
-        for config, reading in ((old, had), (new, wanted))
+    return (
+        identity(old, free, {name: had[name] for name in both}).fields,
+        identity(new, free, {name: wanted[name] for name in both} | dict(older)).fields,
     )
-    return next(fields), next(fields)
+
+
+def older_than(
+    run: Mapping[str, Any], wanted: Mapping[str, Any], typed: Container[str]
+) -> dict[str, Any]:
+    """Return the options that a run is older than, with what it did: so it goes on unless one is typed.
+
+    Parameters
+    ----------
+    run, wanted : mapping
+        As in ``config.json``: of the run, and of what is wanted now.
+    typed : container of str
+        Options that a person has given now.
+    """
+    known = {long_name(name) for name in run.get("options", {})}
+    options = wanted.get("options", {})
+    return {
+        name: value
+        for name, value in IMPLIED.items()
+        if name not in known and name not in typed and options.get(name) is not None
+    }
 
 
 def _show(fields: Mapping[str, Any], name: str) -> str:
-    value = fields.get(name, IMPLIED.get(name, "none"))
+    value = fields.get(name, IMPLIED.get(name.removeprefix("--"), "none"))
     if isinstance(value, list) and all(isinstance(part, dict) for part in value):
         named = [f"{part['name']} ({part['words']} words, {part['sha256'][:8]})" for part in value]
         return ", ".join(named) or "none"

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pysgrld.types import Block
 
 _SCALE = frozenset({"scale-weight"})
+_PROJECTS = _SCALE | {"edge"}
 _FITTED = frozenset({"kept-sweeps", "counts"})
 
 SAMPLERS: dict[str, Sampler] = {
@@ -35,14 +36,14 @@ SAMPLERS: dict[str, Sampler] = {
             "Riemannian steps on the simplex, a scale for each topic and layer",
             "pysgrld.samplers.simplex.tlasgr",
             "TopicScales",
-            own=_SCALE,
+            own=_PROJECTS,
         ),
         Sampler(
             "tlfsgr",
             "Riemannian steps on the simplex, one scale for all topics",
             "pysgrld.samplers.simplex.tlasgr",
             "OneScale",
-            own=_SCALE,
+            own=_PROJECTS,
         ),
         Sampler(
             "smld", "mirrored Langevin", "pysgrld.samplers.simplex.smld", "Dual", relative=False

@@ -80,6 +80,7 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
     default("kept-sweeps", 1 if whole else value["sweeps"] - value["sweeps"] // 2)
     default("shuffle-buffer", SHUFFLE_BUFFER if value["corpus-size"] else None)
     default("counts", "sampled" if whole else "rao-blackwell")
+    default("edge", "clip" if "edge" in sampler.own else None)
     per_epoch = -(-d // value["minibatch"])
     if value["warm-up"] in (None, "auto"):
         value["warm-up"] = 0 if whole or not sampler.draws else min(500, max(50, per_epoch))

@@ -82,6 +82,7 @@ def prepare(request: Request, listener: Listener, locks: contextlib.ExitStack) -
             plan.corpus.vocabulary,
             locks,
             resume=request.resume,
+            typed=request.given,
             break_lock=request.break_lock,
         )
         for note in decision.notes:
@@ -92,7 +93,7 @@ def prepare(request: Request, listener: Listener, locks: contextlib.ExitStack) -
         _store_counts(run, counts)
         return Prepared(
             run,
-            plan.options,
+            plan.options.of(plan.options.plain() | decision.older),
             stored.words,
             plan.config["corpus"]["training_tokens"],
             _stream(plan, stored),

@@ -13,7 +13,7 @@ import multiprocessing as mp
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -32,7 +32,7 @@ from pysgrld.run import (
     set_latest,
 )
 from pysgrld.run.files import make_folder
-from pysgrld.run.identity import identities, mismatch
+from pysgrld.run.identity import identities, mismatch, older_than
 from pysgrld.run.signals import STOP_SIGNALS
 from pysgrld.settings.options import FREE
 from pysgrld.train.plan import planned
@@ -157,7 +157,7 @@ def _folder(request: Request, number: int, listener: Listener) -> tuple[Path, Pa
     with planned(request, listener, number) as plan:
         if plan.once:
             plan.once.close()
-        folder = choose_folder(plan.candidate, plan.config, number, free=FREE)
+        folder = choose_folder(plan.candidate, plan.config, number, free=FREE, typed=request.given)
         make_folder(folder, "chains")
         stored = None
         if plan.once is None:
@@ -168,7 +168,12 @@ def _folder(request: Request, number: int, listener: Listener) -> tuple[Path, Pa
 
 
 def choose_folder(
-    candidate: Candidate, config: Mapping[str, Any], number: int, *, free: Iterable[str]
+    candidate: Candidate,
+    config: Mapping[str, Any],
+    number: int,
+    *,
+    free: Iterable[str],
+    typed: Container[str] = (),
 ) -> Path:
     """Choose where chains go: a folder of the same configuration where some is left to do, or anew.
 
@@ -182,6 +187,8 @@ def choose_folder(
         Chains wanted.
     free : iterable of str
         Options that may differ.
+    typed : container of str
+        Options that a person has given now.
 
     Raises
     ------
@@ -190,7 +197,10 @@ def choose_folder(
     """
     for folder in candidate.runs:
         runs = [RunDirectory.open(path) for path in chains_of(folder)]
-        fields = [(run.path, *identities(run.config, config, {*free, "chain-id"})) for run in runs]
+        fields = []
+        for run in runs:
+            older = older_than(run.config, config, typed)
+            fields.append((run.path, *identities(run.config, config, {*free, "chain-id"}, older)))
         other = next(((path, had, new) for path, had, new in fields if had != new), None)
         if other is not None and candidate.named:
             path, had, new = other

@@ -19,9 +19,10 @@ from faults_runs import (
     stopped_here,
     train_command,
     train_here,
+    write_corpus,
 )
 
-from pysgrld.errors import CheckpointError, Interrupted
+from pysgrld.errors import CheckpointError, Interrupted, MismatchError
 from pysgrld.train.request import Request
 from pysgrld.train.start import train
 
@@ -51,6 +52,40 @@ def test_a_run_of_every_release_goes_on(release, tmp_path, trials):
     assert after[-1]["perplexity"] < after[-1]["unigram_perplexity"]
     now = {p.name: p.read_bytes() for p in (tmp_path / "run/samples").iterdir()}
     assert [(name, now[name]) for name, _ in samples] == samples
+    trials()
+
+
+@pytest.mark.row(37)
+@pytest.mark.parametrize("typed", [{}, {"edge": "reflect"}, {"edge": "clip"}])
+def test_a_run_that_is_older_than_the_edge_goes_on_as_it_was(typed, tmp_path, trials):
+    """It reflected. Red with: it goes on by today's default, is refused, or clips when asked to."""
+    write_corpus(tmp_path / "corpus.txt")
+    train_here(tmp_path, algo="tlasgr", edge="reflect")
+    whole = result(tmp_path)
+    (tmp_path / "run").rename(tmp_path / "whole")
+    stopped_here(tmp_path, 20, algo="tlasgr", edge="reflect")
+    path = tmp_path / "run" / "config.json"
+    config = json.loads(path.read_text())
+    assert config["options"].pop("edge") == "reflect"
+    path.write_text(json.dumps(config))
+    if typed.get("edge") == "clip":
+        with pytest.raises(MismatchError, match="--edge: reflect -> clip"):
+            train_here(tmp_path, algo="tlasgr", **typed)
+    else:
+        assert any(
+            "from iteration 20" in line for line in train_here(tmp_path, algo="tlasgr", **typed)
+        )
+        assert result(tmp_path) == whole
+    trials()
+
+
+@pytest.mark.row(37)
+def test_a_run_that_was_told_to_reflect_is_another_than_one_by_default(tmp_path, trials):
+    """Red with: an edge that is left out of the configuration where it is what older runs did."""
+    write_corpus(tmp_path / "corpus.txt")
+    stopped_here(tmp_path, 20, algo="tlasgr", edge="reflect")
+    with pytest.raises(MismatchError, match="--edge: reflect -> clip"):
+        train_here(tmp_path, algo="tlasgr")
     trials()
 
 

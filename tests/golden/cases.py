@@ -55,6 +55,7 @@ RUNS = {
     "dlda-gibbs": f"--layers 9,5 --algo gibbs {_WHOLE}",
     "dlda-three": f"--layers 9,5,3 --eta 0.1,0.05,0.2 --link binary {_BASE}",
     "dlda-one": f"--algo tlasgr -k 9 {_BASE}",
+    "lda-tlasgr-reflect": f"--model lda --algo tlasgr --edge reflect -k 7 {_BASE}",
     "dpmm-gibbs": f"--model dpmm --algo gibbs {_MIXED}",
     "dpmm-gibbs-ew": f"--model dpmm --algo gibbs --dp-conc ew {_MIXED}",
     "dpmm-scir": f"--model dpmm --algo scir --minibatch 60 {_MIXED}",

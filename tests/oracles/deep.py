@@ -106,11 +106,16 @@ def crt_moments(n, shape):
     return mean, mean + shape**2 * spread
 
 
-def tlasgr(phi, a, pace, z):
+def tlasgr(phi, a, pace, z, edge=np.abs):
     """One step of topics in columns, (V, K): eq. 13 to 15 and the authors' projection.
 
-    ``a`` = eta + counts, ``pace`` = eps / M.
+    ``a`` = eta + counts, ``pace`` = eps / M; ``edge`` brings back what left the simplex.
     """
     x = phi + pace * (a - a.sum(axis=0) * phi) + np.sqrt(2 * pace * phi) * z
     u = x - (x.sum(axis=0) - 1) * phi
-    return np.abs(u) / np.abs(u).sum(axis=0)
+    return edge(u) / edge(u).sum(axis=0)
+
+
+def clip(u):
+    """What is above 0, and 0."""
+    return np.maximum(u, 0.0)

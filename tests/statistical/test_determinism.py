@@ -49,6 +49,7 @@ def run(name, form="rows", *, threads=1, seed=1, chain=0, stop=None):
         0,
         2000.0,
         natural=form.startswith("natural"),
+        clip=form == "clip",
     )
     state = sampler.start(Key(seed, chain, 0), block, threads, lazy=form == "lazy").settle()
     documents = documents_of(threads)
@@ -98,6 +99,7 @@ CASES = [
     ("sgrld", "rows"),
     ("gibbs", "rows"),
     ("tlasgr", "rows"),
+    ("tlasgr", "clip"),
     ("tlfsgr", "rows"),
     ("smld", "rows"),
     ("smld-approx", "rows"),

@@ -24,9 +24,9 @@ SUM = A.sum()
 class Topics:
     """K topics that all start at ``phi``, with counts of their own or the same ones."""
 
-    def __init__(self, phi=PHI, *, topics=50_000, algo="tlasgr", eta=ETA):
+    def __init__(self, phi=PHI, *, topics=50_000, algo="tlasgr", eta=ETA, clip=False):
         self.k = topics
-        self.block = Block("phi", "simplex", (len(phi), topics), eta, 0, 0.0)
+        self.block = Block("phi", "simplex", (len(phi), topics), eta, 0, 0.0, clip=clip)
         g = core.zeros(len(phi), padded(topics), "float32")
         g[:, :topics] = np.reshape(phi, (len(phi), -1))
         rows = {"g": g, "sums": g.sum(axis=0, dtype=np.float64)}
@@ -45,11 +45,11 @@ class Topics:
         return self.state.rows()[:, : self.k].astype(np.float64)
 
 
-def drawn(h, steps=4):
+def drawn(h, steps=4, *, clip=False):
     """Topics after one step from PHI, M = 8, (4, 200,000)."""
     columns = []
     for t in range(steps):
-        topics = Topics()
+        topics = Topics(clip=clip)
         topics.step(COUNTS, h, t)
         columns.append(topics.phi)
     return np.concatenate(columns, axis=1)
@@ -84,10 +84,18 @@ def test_the_oracle_s_step_is_the_fixture_s(eps, z, after):
     assert found[:, 0] == pytest.approx(after, abs=5e-9)
 
 
-def like_the_oracle(x, start, a, pace):
-    """Every word's law, and that of products of two, after one step that may be reflected."""
+def test_the_oracle_s_clipped_step_is_the_reflected_one_without_what_left_the_simplex():
+    """By hand from the fixture above, whose third word is the one that left it."""
+    z = np.array([1, -1, -2, 0.5])[:, None]
+    found = deep.tlasgr(PHI[:, None], A[:, None], 0.5 / 8, z, deep.clip)[:, 0]
+    left = np.array([0.59202378, 0.08601853, 0, 0.20604270])
+    assert found == pytest.approx(left / (1 - 0.11591499), abs=2e-8)
+
+
+def like_the_oracle(x, start, a, pace, edge=np.abs):
+    """Every word's law, and that of products of two, after one step that may leave the simplex."""
     z = np.random.default_rng(2).standard_normal((len(a), 200_000))
-    expected = deep.tlasgr(start[:, None], a[:, None], pace, z)
+    expected = np.maximum(deep.tlasgr(start[:, None], a[:, None], pace, z, edge), core.PHI_FLOOR)
     for i in range(len(a)):
         assert ks_two(x[i], expected[i]) < KS
         for j in range(i):
@@ -100,9 +108,15 @@ def test_reflected_steps_have_the_oracle_s_law(eps):
     like_the_oracle(drawn(eps), PHI, A, eps / 8)
 
 
+def test_clipped_steps_have_the_oracle_s_law():
+    """Red with: reflected; clipped at 0.01 in place of 0; no projection; noise variance 2.1 eps."""
+    like_the_oracle(drawn(0.5, clip=True), PHI, A, 0.5 / 8, deep.clip)
+
+
+@pytest.mark.parametrize("clip", [False, True])
 @pytest.mark.parametrize("h", [0.02, 0.5])
-def test_topics_sum_to_one_and_the_kernel_keeps_their_sums(h):
-    topics = Topics(topics=1000)
+def test_topics_sum_to_one_and_the_kernel_keeps_their_sums(h, clip):
+    topics = Topics(topics=1000, clip=clip)
     for t in range(20):
         topics.step(COUNTS, h, t)
     state = topics.state
@@ -138,6 +152,25 @@ def test_stationary_bias_is_that_of_the_table(eps, steps, mean, log):
     assert second[:2] - first[:2] ** 2 == pytest.approx(
         exact[:2] * (1 - exact[:2]) / (SUM + 1), rel=0.03
     )
+
+
+def test_clipped_the_stationary_law_is_that_of_the_table():
+    """At .1: the word without counts, its share at exactly 0, which is floored when read, and the first.
+
+    Red with: reflected; noise variance 2.1 eps; eta left out; clipped at 0.001 in place of 0.
+    """
+    k = 8000
+    topics = Topics(np.random.default_rng(3).dirichlet(A, k).T, topics=k, clip=True)
+    found = []
+    for t in range(200):
+        topics.step(COUNTS, 0.1, t)
+        if t >= 66 and t % 4 == 0:
+            phi = topics.phi
+            found.append([phi[2].mean(), (phi[2] < 1e-20).mean(), phi[0].mean()])
+    mean, at_zero, first = np.mean(found, axis=0)
+    assert mean == pytest.approx(0.0424, abs=8e-4)
+    assert at_zero == pytest.approx(0.1195, abs=3e-3)
+    assert first == pytest.approx(0.5689, abs=3e-3)
 
 
 def test_running_m_is_the_first_estimate_then_a_weighted_mean_of_each_topic():

@@ -224,6 +224,9 @@ def test_tables_and_latent_counts_name_the_bad_argument():
         core.latent_counts("counts", np.ones(1), 1)
 
 
+EDGES = {"tlasgr": {"clip": False}, "tlasgr-clip": {"clip": True}}
+
+
 def step_of(kernel, v, k, seed=0, **more):
     """One step of random topics: its state afterwards."""
     rng = np.random.default_rng(seed)
@@ -246,9 +249,9 @@ def step_of(kernel, v, k, seed=0, **more):
         "threads": 1,
     }
     g = rows(rng.gamma(0.3, size=(v, k)) + 1e-6)
-    if kernel == "tlasgr":
+    if kernel in EDGES:
         found = {"g": g, "sums": g.sum(axis=0, dtype=np.float64)}
-        core.simplex_tlasgr(**found, **how | {"steps": 0.3 / totals} | more)
+        core.simplex_tlasgr(**found, **how | {"steps": 0.3 / totals} | EDGES[kernel] | more)
     else:
         y = rows(np.log(g[:, :k]) - np.log(g[-1, :k]))
         sums = np.zeros(padded(k))
@@ -259,7 +262,7 @@ def step_of(kernel, v, k, seed=0, **more):
     return found
 
 
-KERNELS = ["tlasgr", "smld", "smld-approx"]
+KERNELS = [*EDGES, "smld", "smld-approx"]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -303,10 +306,10 @@ def test_no_two_cells_of_a_step_share_their_noise(kernel):
         "work": core.Workspace(),
         "threads": 1,
     } | none
-    if kernel == "tlasgr":
+    if kernel in EDGES:
         found = rows(np.full((v, k), 1 / v))
         sums = found.sum(axis=0, dtype=np.float64)
-        core.simplex_tlasgr(g=found, sums=sums, steps=np.full(k, 1e-4), **how)
+        core.simplex_tlasgr(g=found, sums=sums, steps=np.full(k, 1e-4), **how | EDGES[kernel])
     else:
         found, sums = rows(np.zeros((v, k))), np.full(padded(k), np.log(v))
         core.simplex_smld(
@@ -316,6 +319,13 @@ def test_no_two_cells_of_a_step_share_their_noise(kernel):
     cells = found[:, :k].ravel()
     # float32 has some 2^20 values in reach: a few pairs meet by chance
     assert len(np.unique(cells)) > 0.97 * cells.size
+
+
+@pytest.mark.parametrize("kernel", EDGES)
+def test_a_topic_that_is_no_number_is_seen_in_its_sum_at_either_edge(kernel):
+    """Red with: a clip that takes 0 for what is no number."""
+    found = step_of(kernel, 20, 5, steps=np.array([1e-3, 3e38, 1e-3, 1e-3, 1e-3]))
+    assert np.isfinite(found["sums"]).tolist() == [True, False, True, True, True] + 11 * [True]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -26,6 +26,7 @@ KINDS = {
     "scir-lazy": (SAMPLERS["scir"], TOPICS, True),
     "scir-log": (SAMPLERS["scir"], SPARSE, False),
     "scir-natural": (SAMPLERS["scir"], TOPICS._replace(natural=True), False),
+    "tlasgr-clip": (SAMPLERS["tlasgr"], TOPICS._replace(clip=True), False),
     "gibbs-log": (SAMPLERS["gibbs"], SPARSE, False),
     "shapes": (SHAPES, VECTOR, False),
     "shapes-gibbs": (CONJUGATE_SHAPES, VECTOR, False),

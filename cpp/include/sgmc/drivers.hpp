@@ -91,9 +91,9 @@ void run_start(decltype(SimplexKernels::start) kernel, float* g, std::int64_t n,
                RowsTask const& task, double* sums, Workspace& work, int threads);
 
 /// One TLASGR step of all `n` rows, phi = g / sums; steps and totals (topics) are eps_t / M_k and
-/// V eta + N_k.
+/// V eta + N_k; what would leave the simplex is reflected, or with `clip` set to 0.
 void run_tlasgr(KernelTable const& k, float* g, std::int64_t n, RowsTask const& task, double* sums,
-                double const* steps, double const* totals, Workspace& work, int threads);
+                double const* steps, double const* totals, bool clip, Workspace& work, int threads);
 
 /// One SMLD step of all `n` rows of y; log_sums (stride) are those of exp(y), of the approximate
 /// form the logarithms of the sums of max(1e-8, 1 + y).

@@ -207,8 +207,10 @@ struct SimplexKernels {
   void (*sgrld)(float* g, float const* ratio, RowsTask const&) noexcept;
   /// First half of a TLASGR step: x of all rows from phi = g scale; columns.step is eps_t / M_k.
   void (*tlasgr)(float const* g, float* x, RowsTask const&, ColumnsTask const&) noexcept;
-  /// Second half: g = |x - (S_k - 1) phi|; columns.step is S_k - 1, S_k the sums of the first.
-  void (*project)(float* g, float const* x, RowsTask const&, ColumnsTask const&) noexcept;
+  /// Second half: g = |u|, u = x - (S_k - 1) phi, or with `clip` max(u, 0); columns.step is S_k -
+  /// 1, S_k the sums of the first.
+  void (*project)(float* g, float const* x, RowsTask const&, ColumnsTask const&,
+                  bool clip) noexcept;
   /// SMLD, exact or approximate; columns.step is a shift near the largest y. sums: of exp(y -
   /// shift).
   void (*smld)(float* y, RowsTask const&, ColumnsTask const&, std::int64_t reference,

@@ -100,8 +100,8 @@ class DeepLDAFamily(Model[DeepLDAOptions]):
             "counts": "sampled",
             "step-size": (1.0, 21.0, 0.7),
             "algos": {
-                "tlasgr": {},
-                "tlfsgr": {},
+                "tlasgr": {"edge": "clip"},
+                "tlfsgr": {"edge": "clip"},
                 "sgrld": {"step-size": (0.1, 21.0, 0.9)},
                 "gibbs": {"minibatch": None, "burn-in": 1000, "step-size": None},
             },

@@ -7,6 +7,7 @@ cpp/kernels/documents_deep.cpp.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,9 +43,10 @@ def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
     """Give the blocks of a deep model: topics of every layer, and the shapes of the top one."""
     layers, weight = options.layers, Schedule(*options.scale_weight)
     natural = options.cir_rate == "natural"  # runs older than the option lack it
+    clip, mass = options.edge == "clip", float(tokens)
     topics = tuple(
-        Block(name_of(i), "simplex", (below, k), eta, 4 * i, float(tokens), weight, natural=natural)
-        for i, (below, k, eta) in enumerate(zip((v, *layers), layers, options.eta, strict=False))
+        Block(name_of(i), "simplex", shape, eta, 4 * i, mass, weight, natural=natural, clip=clip)
+        for i, (shape, eta) in enumerate(zip(pairwise((v, *layers)), options.eta, strict=True))
     )
     gamma0, c0 = options.r_prior
     hyper = (c0, *options.r_shape_prior, *options.r_rate_prior)

@@ -23,7 +23,9 @@ def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
     weight = Schedule(*options.scale_weight)
     k, eta = options.topics, options.eta
     natural = options.cir_rate == "natural"  # runs older than the option lack it
-    return (Block("phi", "simplex", (v, k), eta, 0, float(tokens), weight, natural=natural),)
+    clip = options.edge == "clip"
+    mass = float(tokens)
+    return (Block("phi", "simplex", (v, k), eta, 0, mass, weight, natural=natural, clip=clip),)
 
 
 def token_places(documents: Documents) -> Int64s:

@@ -29,7 +29,8 @@ FARTHEST = 1.9
 def default_step(facts: StepFacts) -> Steps:
     """Give a small constant step after a warm-up; without one, the published schedule.
 
-    Reflection at 0 keeps h / M_k on each of the V words, also on those that a topic does not use.
+    The edge leaves mass on each of the V words, also on those that a topic does not use: the more, the
+    longer the step.
     """
     return (0.02, 1.0, 0.0) if facts.warm_up > 0 else (1.0, 21.0, 0.7)
 
@@ -67,6 +68,7 @@ class ScaledRows(Rows):
             **self.arguments(key, evidence),
             steps=np.broadcast_to(steps, (k,)).copy(),
             totals=all_of_it,
+            clip=self.block.clip,
         )
 
 

@@ -30,6 +30,7 @@ def blocks(options: MultinomialOptions, words: int, tokens: float) -> tuple[Bloc
             mass=options.power * tokens,
             weight=Schedule(*options.scale_weight),
             natural=options.cir_rate == "natural",
+            clip=options.edge == "clip",
         ),
     )
 
