@@ -231,8 +231,8 @@ def test_training_says_nothing_on_standard_output(sgmc):
     assert done.stdout == ""
     lines = done.stderr.splitlines()
     assert all(line[:2] == "20" and line[19:21] == "Z " for line in lines)
-    assert lines[-2].endswith("sgmc topics run")
-    assert lines[-1].endswith("sgmc eval run")
+    named = [line.split("  ")[-1].strip() for line in lines[-3:]]
+    assert named == ["sgmc topics run", "sgmc eval run", "sgmc diagnose run"]
     evaluations = [line for line in lines if "iteration 20," in line or "iteration 60," in line]
     assert len(evaluations) == 2
     assert all("unigram" in line for line in evaluations)
