@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import textwrap
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +100,9 @@ def command(
             screen.note("too few samples are kept to tell intervals")
         _show(results, topics, spread.title if intervals else None, at)
         if intervals and (line := spread.remark()):
-            click.echo(f"\n{spread.title}: {line}")
+            room = min(100, shutil.get_terminal_size().columns)
+            text = textwrap.fill(f"{spread.title}: {line}", room, break_on_hyphens=False)
+            click.echo(f"\n{text}")
 
 
 def _show_tree(results: Results, top: int, *, as_json: bool) -> None:

@@ -95,23 +95,18 @@ class BlockChain:
 
     def warnings(self) -> Iterator[str]:
         """Say by how much minibatches widen the posterior, and whether steps or sweeps are wrong."""
-        noise = self.noise_inflation
         if self.sampler.inflates:
+            noise = self.noise_inflation
             yield (
                 f"minibatch noise: the variance of topics is {noise:.3g} times that given the counts, "
                 f"about {wider(noise):.2g} times the posterior's"
             )
-        if (
-            self.draws
-            and not self.sampler.whole_corpus
-            and noise <= QUIET
-            and self.sweeps < FORGOTTEN
-        ):
-            yield (
-                f"warning: documents start afresh in every iteration, with {self.sweeps} sweeps; with as "
-                "little minibatch noise as here means of topics may be off by more than the posterior's "
-                f"width: give --sweeps {FORGOTTEN} or more, or --algo gibbs"
-            )
+            if noise <= QUIET and self.sweeps < FORGOTTEN:
+                yield (
+                    f"warning: documents start afresh in every iteration, with {self.sweeps} sweeps; "
+                    "with as little minibatch noise as here means of topics may be off by more than "
+                    f"the posterior's width: give --sweeps {FORGOTTEN} or more, or --algo gibbs"
+                )
         if (stiff := self.stiffness) > 4.0:
             yield (
                 f"warning: h (V eta + N_k) is about {stiff:.3g}, steps of {self.sampler.name} are "

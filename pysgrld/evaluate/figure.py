@@ -32,6 +32,10 @@ class Figure(float):
         figure.influence = influence
         return figure
 
+    def __reduce__(self) -> tuple[type[Self], tuple[float, Doubles]]:
+        """Give what makes a copy, for whoever sends a figure to another process."""
+        return type(self), (float(self), self.influence)
+
     @classmethod
     def mean(cls, value: float, values: Doubles) -> Self:
         """Make a figure that is a constant and the mean of a value of each document."""

@@ -8,9 +8,9 @@ from pysgrld.evaluate import HeldOut
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
 
-#: Tokens for each topic below which another chain finds other topics: docs/evaluation.md, "How much is
-#: enough?", as the others.
-TOKENS = 300
+#: Tokens for each topic below which what is found is not what is there, and from which it may be:
+#: docs/evaluation.md, "How much is enough?", as the others.
+TOKENS, BETTER = 300, 1000
 #: Held-out documents, and held-out tokens of those that are split, below which figures compare little.
 HELD_OUT_DOCUMENTS, HELD_OUT_TOKENS = 20, 500
 
@@ -29,10 +29,11 @@ def too_small(options: Resolved, facts: Facts) -> Iterator[str]:
     if k <= documents and k * TOKENS <= facts.tokens:
         return
     each = facts.tokens // k
-    most = max(1, min(documents, facts.tokens // TOKENS))
+    most = min(documents, facts.tokens // BETTER)
+    advice = f"{most} or fewer may do" if most > 1 else "topics need more documents"
     yield (
         f"warning: {k} topics for {documents:,} documents of {facts.tokens:,} tokens, about {each:,} "
-        f"tokens a topic: too few to find the same topics again; {most} or fewer may do"
+        f"tokens a topic, which are too few to find topics that are there: {advice}"
     )
 
 

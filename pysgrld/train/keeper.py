@@ -130,11 +130,11 @@ class Keeper:
             "train_seconds": round(self.at.train_seconds, 6),
             "wait_seconds": round(self.at.wait_seconds, 6),
             "step_size": self.chain.step_size,
-            self.score.name: _number(averaged),
+            self.score.name: _number(float(averaged)),
             self.score.error: _number(averaged.error),
-            self.score.point: _number(point),
+            self.score.point: _number(float(point)),
             "samples": self.posterior.samples,
-            self.score.unigram: _number(self.unigram),
+            self.score.unigram: _number(float(self.unigram)),
             "tokens_per_second": round(self.at.tokens_per_second, 1),
             "rss_bytes": rss_bytes(),
         }
@@ -198,4 +198,4 @@ class Keeper:
 
 
 def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+    return value if math.isfinite(value) else None

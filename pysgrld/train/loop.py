@@ -76,10 +76,11 @@ class Training:
         first, budget = self.posterior.first, self.budget.iterations
         if not self.posterior.draws or not 0 < budget < first:
             return None
+        burn_in, warm_up = self.posterior.burn_in, self.options.warm_up
+        less = f", or a --burn-in of less than {burn_in}" if burn_in > warm_up else ""
         return (
             f"warning: {budget} iterations end before the first posterior sample, at iteration {first}: "
-            "topics will be one draw, and nothing is averaged; give more --iterations, or a --burn-in "
-            f"of less than {self.posterior.burn_in}"
+            f"topics will be one draw, and nothing is averaged; give more --iterations{less}"
         )
 
     def go(self) -> RunDirectory:

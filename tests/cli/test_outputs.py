@@ -78,7 +78,8 @@ def test_eval_counts_unknown_words_and_documents_that_cannot_be_split(trained, t
 
 
 def test_eval_before_the_first_sample_scores_the_current_topics(sgmc):
-    sgmc.train("--iterations", "15")
+    warned = "15 iterations end before the first posterior sample, at iteration 25"
+    assert warned in sgmc.train("--iterations", "15").stderr
     found = parsed(sgmc("eval", "run", "--json"))
     assert found["samples"] == 0
     assert found["perplexity"] == found["point_perplexity"]
@@ -230,8 +231,8 @@ def test_training_says_nothing_on_standard_output(sgmc):
     assert done.stdout == ""
     lines = done.stderr.splitlines()
     assert all(line[:2] == "20" and line[19:21] == "Z " for line in lines)
-    assert lines[-2].endswith("sgmc topics run")
-    assert lines[-1].endswith("sgmc eval run")
+    named = [line.split("  ")[-1].strip() for line in lines[-3:]]
+    assert named == ["sgmc topics run", "sgmc eval run", "sgmc diagnose run"]
     evaluations = [line for line in lines if "iteration 20," in line or "iteration 60," in line]
     assert len(evaluations) == 2
     assert all("unigram" in line for line in evaluations)

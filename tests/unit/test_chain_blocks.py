@@ -9,7 +9,7 @@ COUNTS = np.random.default_rng(0).poisson(1.0, (80, 9)) + 1
 
 def said(**options):
     """The warnings of a chain over 80 documents."""
-    model = LDA(3, warm_up=0, burn_in=0, max_iter=5, holdout=0, n_jobs=1, **options).fit(COUNTS)
+    model = LDA(3, burn_in=0, max_iter=5, holdout=0, n_jobs=1, **options).fit(COUNTS)
     return list(model._posterior.chain.warnings())
 
 
@@ -27,4 +27,4 @@ def test_few_sweeps_are_warned_of_where_there_is_little_noise():
 
 def test_documents_that_are_kept_are_not_warned_of():
     """Red with: the sweeps of a sampler that goes on from where its documents are."""
-    assert not [line for line in said(algo="gibbs") if "sweeps" in line]
+    assert said(algo="gibbs") == []

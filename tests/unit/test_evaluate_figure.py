@@ -4,6 +4,7 @@ docs/evaluation.md, "Standard errors".
 """
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -60,6 +61,13 @@ def test_figures_of_the_same_documents_are_compared_in_pairs():
     gaps = np.exp(-better[drawn].sum(axis=1) / lengths) - np.exp(-logs[drawn].sum(axis=1) / lengths)
     assert gap.error == pytest.approx(gaps.std(), rel=0.05)
     assert gap.error < 0.5 * perplexity(logs, tokens).error
+
+
+def test_a_copy_knows_its_error():
+    """Red with: a figure that cannot be sent to another process."""
+    figure = Figure.mean(2.0, np.array([1.0, 3.0]))
+    copy = pickle.loads(pickle.dumps(figure))
+    assert (copy, copy.error) == (2.0, figure.error)
 
 
 def test_one_document_has_no_error():

@@ -125,7 +125,10 @@ def test_topics_that_stay_empty_are_warned_of(plan_of):
     ("topics", "said"),
     [
         (15, "15 topics for 14 documents of 168 tokens, about 11 tokens a topic"),
-        (5, "about 33 tokens a topic: too few to find the same topics again; 1 or fewer may do"),
+        (
+            5,
+            "about 33 tokens a topic, which are too few to find topics that are there: topics need",
+        ),
     ],
 )
 def test_more_topics_than_the_corpus_can_tell_apart_are_warned_of(plan_of, topics, said):

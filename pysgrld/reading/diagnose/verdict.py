@@ -181,7 +181,7 @@ def _mixing(sure: Sequence[MatchedTopic], several: bool) -> str:
     if not mixed:
         return (
             f"Of those, none has mixed ({what}): {who} on what these topics are about, not on their "
-            "numbers. Intervals of one chain are too narrow."
+            "numbers. Intervals of one chain leave that out."
         )
     least = min((t.ess for t in mixed if not math.isnan(t.ess)), default=math.nan)
     worth = f"the draws of each are worth {least:,.0f} independent ones or more"
@@ -192,8 +192,8 @@ def _mixing(sure: Sequence[MatchedTopic], several: bool) -> str:
     return (
         f"Of those, {len(mixed)} {'has' if len(mixed) == 1 else 'have'} mixed ({what}; {worth}); of "
         f"the other {len(sure) - len(mixed)} the numbers differ between "
-        f"{'chains' if several else 'halves'} by more than within them: intervals of one chain are "
-        "too narrow."
+        f"{'chains' if several else 'halves'} by more than within them: intervals of one chain "
+        "leave that out."
     )
 
 
@@ -282,10 +282,11 @@ def _advice(d: Diagnosis) -> _Advice:
 def _sampler(d: Diagnosis) -> list[str]:
     said = []
     if d.noise is not None and d.noise > QUIET:
+        beside = f", about {wider(d.noise):.2g} times the posterior's" if d.topics else ""
         said.append(
             f"Minibatch noise makes the variance of {d.algo}'s draws {d.noise:.3g} times what it is "
-            f"given the counts, about {wider(d.noise):.2g} times the posterior's: use averages, as "
-            "single draws and intervals vary too much. Chains that agree do not make intervals right; "
+            f"given the counts{beside}: use averages, as single draws and intervals vary too much. "
+            "Chains that agree do not make intervals right; "
             f"{d.remedy} does, in a run that mixes more slowly."
         )
     elif d.noise is not None and not d.faithful:
