@@ -1,8 +1,9 @@
 """Figure 3 of the paper on deep LDA (Cong et al. 2017): what three layers learn of MNIST's digits.
 
 A Poisson randomized gamma belief network of 128, 64 and 32 topics over 784 pixels, one epoch of
-minibatches of 200 images, with the constants of the authors' code (``--preset dlda-2017``). A topic of
-a layer above the first is shown as the picture that it stands for, Phi1 Phi2 ... phi_k.
+minibatches of 200 images, with the constants of the authors' code (``--preset dlda-2017``) and, as
+that code, reflected at the edge of the simplex. A topic of a layer above the first is shown as the
+picture that it stands for, Phi1 Phi2 ... phi_k.
 
 Two numbers for each layer tell whether it has learned anything, without looking: the spread of a topic
 over what is below it, exp(entropy) / number of topics there, averaged over topics, and the cosine
@@ -150,6 +151,7 @@ def task(algo: str, images: Documents, pixels: int, setting: ExperimentSetting) 
         "algo": algo,
         "layers": LAYERS,
         "link": "real",
+        "edge": "reflect",
         "seed": setting.seed,
     }
     if setting.quick:

@@ -5,7 +5,7 @@ out and every 100th of the others kept; effective sample size of the probabiliti
 and traces at the step where it is largest. The estimator is not stated in the paper: here it is
 Geyer's initial monotone sequence on the kept draws, at most as many as are different. All chains
 start at the posterior's mean: from a random start the longest steps in natural coordinates accept
-nothing.
+nothing. Figures are means of ten chains: one that is stuck says little of its sampler.
 
 The expanded-mean sampler runs twice, with the Metropolis step as the paper describes and without it,
 because only the second looks like the figure; and what each step does to the law stands beside the
@@ -35,6 +35,8 @@ STEPS = tuple(10.0 ** (power / 2) for power in range(-10, 1))
 #: Iterations left out, and from one kept draw to the next, in full and where it only has to work.
 FULL, QUICK = (10_000, 100), (500, 2)
 KEPT = 1000
+#: Chains of a sampler at each step.
+CHAINS = 10
 #: Categories whose traces are shown: 90 counts, 5, and 0.
 SHOWN = (0, 1, 3)
 RARE = 1e-6
@@ -67,14 +69,28 @@ class LangevinTask(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Efficiency and law of one sampler at one step."""
+    """Efficiency and law of one sampler at one step.
+
+    Attributes
+    ----------
+    accepted : float
+        Share of the proposals.
+    ess_mean, ess_median : float
+        Effective sample sizes of the ten probabilities.
+    zeros : float
+        Mass of the seven categories without counts together.
+    rare : float
+        Share of their draws below `RARE`.
+    scale : float
+        Sum of g.
+    """
 
     accepted: float
     ess_mean: float
     ess_median: float
     zeros: float
     rare: float
-    mass: float
+    scale: float
 
 
 def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
@@ -118,7 +134,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def work(task: LangevinTask, share: Callable[[float], None]) -> tuple[list[Outcome], list[Doubles]]:
-    """Run a task; return the outcome and the trace (draws, shown) of each step."""
+    """Run a task; return the mean outcome of each step, and the trace (draws, shown) of a chain."""
     sampler = SAMPLERS[task.name]
     draws = simplex.langevin(
         COUNTS,
@@ -126,8 +142,8 @@ def work(task: LangevinTask, share: Callable[[float], None]) -> tuple[list[Outco
         coordinates=sampler.coordinates,
         riemannian=sampler.riemannian,
         adjusted=sampler.adjusted,
-        step_size=np.array(STEPS) / 2,
-        chains=len(STEPS),
+        step_size=np.tile(STEPS, CHAINS) / 2,
+        chains=len(STEPS) * CHAINS,
         samples=KEPT,
         burn_in=task.burn_in,
         thin=task.thin,
@@ -135,24 +151,24 @@ def work(task: LangevinTask, share: Callable[[float], None]) -> tuple[list[Outco
         seed=task.seed,
         progress=share,
     )
+    each = [outcome(draws, chain) for chain in range(len(STEPS) * CHAINS)]
+    outcomes = [mean(each[at :: len(STEPS)]) for at in range(len(STEPS))]
+    return outcomes, [draws.log_omega[:, at, list(SHOWN)] for at in range(len(STEPS))]
+
+
+def outcome(draws: simplex.Draws, chain: int) -> Outcome:
+    """Measure one chain."""
     assert draws.accepted is not None
-    outcomes, traces = [], []
-    for at in range(len(STEPS)):
-        log_phi = draws.log_omega[:, at]
-        phi = np.exp(log_phi)
-        sizes = [effective_size(series) for series in phi.T]
-        outcomes.append(
-            Outcome(
-                float(draws.accepted[at]),
-                statistics.fmean(sizes),
-                statistics.median(sizes),
-                float(phi[:, 3:].sum(axis=1).mean()),
-                float((phi[:, 3:] < RARE).mean()),
-                float(np.exp(draws.log_mass[:, at]).mean()),
-            )
-        )
-        traces.append(log_phi[:, list(SHOWN)])
-    return outcomes, traces
+    phi = np.exp(draws.log_omega[:, chain])
+    sizes = [effective_size(series) for series in phi.T]
+    return Outcome(
+        float(draws.accepted[chain]),
+        statistics.fmean(sizes),
+        statistics.median(sizes),
+        float(phi[:, 3:].sum(axis=1).mean()),
+        float((phi[:, 3:] < RARE).mean()),
+        float(np.exp(draws.log_mass[:, chain]).mean()),
+    )
 
 
 def effective_size(series: Doubles) -> float:
@@ -176,7 +192,7 @@ def effective_size(series: Doubles) -> float:
 
 
 def mean(outcomes: list[Outcome]) -> Outcome:
-    """Average outcomes over seeds."""
+    """Average outcomes over chains, or over seeds."""
     return Outcome._make(map(statistics.fmean, zip(*outcomes, strict=True)))
 
 
@@ -193,9 +209,9 @@ HEAD = (
     "accepted",
     "ess-mean",
     "ess-median",
-    "sum-of-zeros",
+    "mass-without-counts",
     "below-1e-6",
-    "mass",
+    "sum-of-g",
 )
 
 
@@ -282,7 +298,7 @@ def draw(
     )
     bias.set(
         yscale="log",
-        ylabel="mean mass of the 7 categories without counts",
+        ylabel="mass of the 7 categories without counts",
         title="How wrong they are (only where more than 10 are effective)",
     )
     for axes in (size, bias):

@@ -7,6 +7,7 @@ import pytest
 from oracles.judge import Z, z_mean
 from scipy import special, stats
 
+from pysgrld import simplex
 from pysgrld.experiments import mld_tv, scir_synthetic, sgrld_fig1
 from pysgrld.samplers.simplex.rows import drawn
 from pysgrld.types import Block, Key
@@ -54,6 +55,39 @@ def test_the_exact_line_is_the_posterior_s():
     assert exact.zeros == pytest.approx(0.7 / 101, rel=1e-12)
     assert exact.rare == pytest.approx(special.betainc(0.1, 100.9, 1e-6), rel=1e-6)
     assert round(exact.rare, 4) == 0.4186
+
+
+def test_an_outcome_of_exact_draws_is_the_exact_one():
+    """Red with: the mean of the categories without counts for their sum."""
+    rng, a, n = np.random.default_rng(1), np.array(sgrld_fig1.COUNTS) + sgrld_fig1.ALPHA, 40_000
+    log_g = np.log(rng.gamma(a + 1, size=(n, 1, 10))) + np.log(rng.random((n, 1, 10))) / a
+    log_omega = log_g - special.logsumexp(log_g, axis=2, keepdims=True)
+    scale = rng.gamma(1.0, size=(n, 1))
+    draws = simplex.Draws(log_omega, np.log(scale), np.array([0.5]), np.zeros(1, np.int64))
+    found, exact = sgrld_fig1.outcome(draws, 0), sgrld_fig1.exact()
+    assert found.accepted == 0.5
+    for name in ("zeros", "rare", "scale"):
+        assert getattr(found, name) == pytest.approx(getattr(exact, name), rel=0.03), name
+
+
+def test_figures_of_a_step_are_means_of_all_its_chains(monkeypatch):
+    """Red with: those of the first; chains of one step taken for those of another."""
+    monkeypatch.setattr(sgrld_fig1, "KEPT", 40)
+    task = sgrld_fig1.LangevinTask("em-rld", 3, 0, 1)
+    outcomes, traces = sgrld_fig1.work(task, lambda share: None)
+    steps, chains = np.array(sgrld_fig1.STEPS), sgrld_fig1.CHAINS
+    each = simplex.langevin(
+        sgrld_fig1.COUNTS,
+        coordinates="expanded-mean",
+        step_size=np.repeat(steps[None] / 2, chains, axis=0).ravel(),
+        chains=len(steps) * chains,
+        samples=40,
+        start=(np.array(sgrld_fig1.COUNTS) + 0.1) / 100,
+        seed=3,
+    )
+    shares = each.accepted.reshape(chains, len(steps))
+    assert [o.accepted for o in outcomes] == pytest.approx(shares.mean(axis=0))
+    assert len(traces) == len(sgrld_fig1.STEPS)
 
 
 # ---- scir-synthetic
