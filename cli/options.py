@@ -150,9 +150,11 @@ def reading_by_default() -> Iterator[None]:
     try:
         yield
     except CorpusError as error:
+        if "--" not in error.reason:
+            raise
         raise CorpusError(
-            f"{error.reason}; this command reads by the defaults: where an option is needed, give it "
-            "to 'sgmc corpus build' and name the folder that this writes",
+            f"{error.reason}; this command has no such options: give them to 'sgmc corpus build', and "
+            "name the folder that it writes",
             error.path,
             error.line,
         ) from None

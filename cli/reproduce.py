@@ -12,7 +12,7 @@ from pysgrld.experiments import EXPERIMENTS, Experiment, check_corpus, find
 from pysgrld.options.parse import duration, integer, text
 from pysgrld.settings.options import OPTIONS
 
-from .options import Described, flag, plain, quiet, reading_by_default, threads
+from .options import Described, flag, plain, quiet, threads
 
 if TYPE_CHECKING:
     from pysgrld.experiments.frame import Report
@@ -105,8 +105,7 @@ def command(
         setting = ExperimentSetting(
             folder, quick, threads=number, pictures=not no_pictures, **typed
         )
-        with reading_by_default():
-            report = chosen.run(setting, screen, source)
+        report = chosen.run(setting, screen, source)
     _show(chosen, report)
 
 

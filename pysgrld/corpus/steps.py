@@ -265,8 +265,8 @@ class _Input:
             format = recognise(source.head, source.name)
             if options.encoding != UTF8 and not format.encoded:
                 raise CorpusError(
-                    f"--encoding is for text, CSV and JSON lines, and this is {format.name}: leave it "
-                    "out",
+                    f"--encoding {options.encoding} is for text, CSV and JSON lines, and this is "
+                    f"{format.name}: read it with --encoding {UTF8}",
                     source.label,
                 )
             context = self.context

@@ -101,9 +101,9 @@ def test_none_beside_other_stop_words_is_wrong_usage():
 
 
 def test_a_command_without_options_of_reading_says_where_they_are():
-    """Red with: bench and reproduce advising --text-field, which they have not."""
+    """Red with: bench advising --text-field, which it has not."""
     with (
-        pytest.raises(CorpusError, match=r"x\.csv:1: no field .* 'sgmc corpus build' and name"),
+        pytest.raises(CorpusError, match=r"x\.csv:1: no field .* 'sgmc corpus build', and name"),
         reading_by_default(),
     ):
         raise CorpusError("no field 'text' (choose one with --text-field)", "x.csv", 1)

@@ -2,6 +2,7 @@
 
 import io
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -51,6 +52,25 @@ def test_a_position_line_tells_what_is_left(clock, capsys):
     assert capsys.readouterr().err == (
         "iteration 40 of 100, epoch 4.0, 1.5M tokens/s, step 0.25, perplexity 512.3, 0:30 left\n"
     )
+
+
+@pytest.mark.parametrize(("minibatch", "each"), [(5, "5 documents"), (9, "all documents")])
+def test_a_run_is_described_in_words_and_numbers_agree(minibatch, each, capsys):
+    """Red with: "1 topics"; values of options, which are for -v."""
+    corpus = {
+        "name": "x",
+        "training_documents": 9,
+        "held_out": 1,
+        "words": 1,
+        "training_tokens": 30,
+    }
+    options = {"model": "lda", "algo": "scir", "topics": 1, "minibatch": minibatch, "warm-up": 50}
+    with Screen() as screen:
+        screen.described(SimpleNamespace(config={"options": options, "corpus": corpus}))
+    assert capsys.readouterr().err.splitlines() == [
+        "x: 9 documents to train on, 1 held out, 1 word, 30 tokens",
+        f"model lda with 1 topic, sampler scir, {each} in each iteration",
+    ]
 
 
 def test_a_terminal_gets_a_bar(monkeypatch):

@@ -210,7 +210,7 @@ def test_a_sample_has_documents_of_the_corpus_in_their_order(sgmc):
         sgmc.folder / "some" / "vocab.txt"
     ).read_text()
     assert (
-        "has 1189 documents"
+        "has 1,189 documents"
         in sgmc("corpus", "sample", "all", "-n", "2000", "-o", "x", code=2).stderr
     )
     assert sgmc("corpus", "sample", "all", "-n", "0", "-o", "x", code=2)

@@ -82,7 +82,7 @@ def test_words_beyond_the_columns_are_refused(trials, method, word):
 @pytest.mark.row(79)
 def test_a_sparse_vector_is_no_matrix(trials):
     """Red with: IndexError."""
-    with pytest.raises(ValueError, match=r"^X has 1 dimensions, wanted 2"):
+    with pytest.raises(ValueError, match=r"^X has 1 dimension, wanted 2"):
         LDA(2).fit(sparse.coo_array(np.array([1, 0, 2])))
     trials()
 

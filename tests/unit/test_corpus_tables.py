@@ -123,7 +123,7 @@ def test_a_header_without_the_field_says_which_there_are(write, case):
 
 HEAD = 'id,text\n1,"aa\n\n"\n'  # a record of three lines before: the next one begins in line 5
 BAD = {
-    "too few fields": ("aa\n", "a record of 1 fields, but the header has 2", "wrong number", 1),
+    "too few fields": ("aa\n", "a record of 1 field, but the header has 2", "wrong number", 1),
     "too many fields": ("1,aa,bb\n", "a record of 3 fields", "wrong number", 1),
     "too many in two lines": ('1,"aa\nbb",\n', "a record of 3 fields", "wrong number", 1),
     "text after a quote": ('1,"aa"bb\n', "after a closing quote", "not CSV", 1),

@@ -159,7 +159,7 @@ def test_capital_letters_in_a_given_vocabulary_are_warned_of(tmp_path):
     (tmp_path / "v.txt").write_text("Zebra\nbread\n")
     lines: list[str] = []
     read(DATA / "tiny.txt", tmp_path / "s", vocab=str(tmp_path / "v.txt"), log=lines.append)
-    assert any("1 words of" in line and "can never occur" in line for line in lines)
+    assert any("1 word of" in line and "can never occur" in line for line in lines)
 
 
 def test_matching_keeps_every_document_in_its_row(tmp_path):
@@ -398,7 +398,7 @@ def test_the_texts_of_a_folder_may_be_of_another_encoding(tmp_path):
 
 
 def test_an_encoding_of_what_says_its_own_is_refused(tmp_path):
-    with pytest.raises(CorpusError, match="--encoding is for text, CSV and JSON lines"):
+    with pytest.raises(CorpusError, match="is UCI bag of words: read it with --encoding utf-8"):
         read(DATA / "docword.tiny.txt", tmp_path / "s", encoding="cp1252")
 
 

@@ -184,7 +184,7 @@ def test_a_wrong_parameter_is_named(changes, message, counts):
         ([[1, -1]], r"X\[0, 1\] is -1"),
         ([[1.5, 1]], r"X\[0, 0\] is 1.5"),
         ([[np.nan, 1]], "NaN"),
-        ([1, 2], "1 dimensions"),
+        ([1, 2], "1 dimension,"),
         ([["a", "b"]], "dtype"),
         (np.zeros((0, 3)), "at least one document"),
         (sparse.csr_matrix([[0.5, 0], [0, 2]]), r"X\[0, 0\] is 0.5"),
