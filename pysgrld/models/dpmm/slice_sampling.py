@@ -60,8 +60,6 @@ class Settings(NamedTuple):
     reuse : bool
         Components beyond the last occupied one are kept and come back when their number does, as in
         the released code of Baker et al.; they have a memory then.
-    released : bool
-        ``sgrld``: the drift of the second stick variable as in that code, which has v for 1 - v.
     """
 
     algo: str = "gibbs"
@@ -73,7 +71,6 @@ class Settings(NamedTuple):
     stick_step: float = 0.1
     concentration: str = "sticks"
     reuse: bool = False
-    released: bool = False
 
 
 class Mixture:
@@ -245,16 +242,18 @@ class Mixture:
         docs/mathematics.md, "Stochastic steps".
         """
         g = np.exp(self._log_sticks)
-        share = g / g.sum(axis=0)
-        if self.settings.released:
-            share = np.broadcast_to(share[:1], share.shape)
-        drift = prior - g + members - share * members.sum(axis=0)
+        drift = prior - g + members - self._shares(g) * members.sum(axis=0)
         u = self._uniforms(np.arange(2 * g.shape[1]).repeat(2), np.tile([0, 1], 2 * g.shape[1]))
         u = u.reshape(2, -1, 2)
         noise = np.sqrt(-2.0 * np.log(u[..., 0])) * np.cos(2.0 * np.pi * u[..., 1])
         moved = np.abs(g + h * drift + np.sqrt(2.0 * h * g) * noise)
         logs: Doubles = np.log(np.maximum(moved, np.finfo(np.float64).tiny))
         return logs
+
+    def _shares(self, g: Doubles) -> Doubles:
+        """Give v and 1 - v of the pair behind each stick, (2, J)."""
+        shares: Doubles = g / g.sum(axis=0)
+        return shares
 
     def _langevin_components(self, counts: Doubles, scale: float, h: float) -> Doubles:
         """Make one step of `pysgrld.samplers.simplex.sgrld` of all components."""
