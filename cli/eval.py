@@ -202,6 +202,8 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
     wide = max(len(title) for title, _, _ in lines)
     for title, figure, what in lines:
         click.echo(f"  {title:<{wide}} {kind.show(figure):>11}   {what}")
+    if beside := kind.shown_beside(scores.numbers):
+        click.echo(f"\nat iteration {scores.iteration:,}{beside}")
     if kind.whole:
         unit = f"{kind.unit}, " if kind.unit else ""
         click.echo(f"\n{unit}lower is better; documents are scored whole")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 
 class Score(NamedTuple):
@@ -20,8 +21,8 @@ class Score(NamedTuple):
         Whether documents are scored whole; else the rest of a document given a part of it.
     unit : str
         What it is in, where the title does not say.
-    beside : tuple of str
-        Whole numbers of a line of ``metrics.jsonl`` that are shown beside it, by name.
+    beside : tuple of (str, str)
+        Whole numbers that are shown beside it: keys of a line of ``metrics.jsonl``, and what of.
     """
 
     name: str
@@ -29,7 +30,7 @@ class Score(NamedTuple):
     decimals: int
     whole: bool
     unit: str = ""
-    beside: tuple[str, ...] = ()
+    beside: tuple[tuple[str, str], ...] = ()
 
     @property
     def point(self) -> str:
@@ -44,3 +45,7 @@ class Score(NamedTuple):
     def show(self, value: float) -> str:
         """Format a value for a person."""
         return f"{value:,.{self.decimals}f}"
+
+    def shown_beside(self, figures: Mapping[str, Any]) -> str:
+        """Format the numbers beside it for a person; nothing where there are none."""
+        return "".join(f", {figures[name]:,} {what}" for name, what in self.beside)

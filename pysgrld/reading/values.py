@@ -38,6 +38,8 @@ class Evaluation(NamedTuple):
     iteration : int
     others : dict
         Further figures of the same samples, as the model's paper defines them.
+    numbers : dict
+        Numbers that the model has beside its score, at the newest checkpoint.
     """
 
     kind: Score
@@ -52,6 +54,7 @@ class Evaluation(NamedTuple):
     seed: int
     iteration: int
     others: dict[str, float]
+    numbers: dict[str, int]
 
     def record(self) -> dict[str, float | int | None]:
         """Give all figures by name, for JSON."""
@@ -68,7 +71,7 @@ class Evaluation(NamedTuple):
             "seed": self.seed,
             "iteration": self.iteration,
         }
-        return record | self.others
+        return record | self.others | self.numbers
 
 
 class Word(NamedTuple):
