@@ -222,6 +222,8 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
     for title, figure, what in lines:
         click.echo(f"  {title:<{wide}}  {figure:<{room}}   {what}")
     click.echo()
+    if beside := kind.shown_beside(scores.numbers):
+        click.echo(f"at iteration {scores.iteration:,}{beside}")
     for name, other in scores.beside().items():
         gap = scores.average.minus(other)
         side = "below" if gap < 0 else "above"

@@ -316,7 +316,7 @@ def evaluation_line(record: Mapping[str, Any]) -> str:
         line += f"point {score.title} {point} (unigram {unigram})"
     else:
         line += f"{score.title} {mean} (point {point}, unigram {unigram})"
-    return line + "".join(f", {record[name]:,} {name}" for name in score.beside)
+    return line + score.shown_beside(record)
 
 
 def score_in(record: Mapping[str, Any]) -> Score:

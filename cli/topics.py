@@ -135,7 +135,10 @@ def _show(results: Results, topics: list[Topic], intervals: str | None, at: int)
     samples, noun = results.samples, results.fitted.noun
     what = f"mean of {plural(samples, 'posterior sample')}" if samples else f"current {noun}s"
     where = f", layer {at + 1} of {len(results.layers)}" if len(results.layers) > 1 else ""
-    click.echo(f"{results.path}{where}, {what} after {results.checkpoint.step:,} iterations\n")
+    beside = results.score.shown_beside(results.fitted.numbers())
+    click.echo(
+        f"{results.path}{where}, {what} after {results.checkpoint.step:,} iterations{beside}\n"
+    )
     more = f"                %    {intervals}" if intervals else ""
     counted = "" if topics[0].documents is None else "documents  "
     click.echo(f"{noun}  weight  {counted} NPMI  top words{more}")

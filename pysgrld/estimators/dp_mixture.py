@@ -54,9 +54,9 @@ class DPMixture(Estimator):
         Dirichlet prior of components, per word, in (0, 10^6).
     concentration_prior : (float, float)
         Shape and rate of the gamma prior of the concentration, both in (0, 10^6).
-    concentration : {"sticks", "escobar-west"}
+    concentration : {"sticks", "escobar-west"}, optional
         Conditional law that the concentration is drawn from: given the sticks, or given the number of
-        occupied components.
+        occupied components; by default the second for ``gibbs``, the first for others.
     minibatch : int, optional
         Documents an iteration, at least 1; by default 1000, or a quarter of them where that is less.
         Without meaning for ``gibbs``, which takes all.
@@ -117,11 +117,11 @@ class DPMixture(Estimator):
         algo: str = "scir",
         base: float = 0.5,
         concentration_prior: tuple[float, float] = (1.0, 1.0),
-        concentration: str = "sticks",
+        concentration: str | None = None,
         minibatch: int | None = None,
         step_size: float | None = None,
         stick_step_size: float | None = None,
-        start_components: int = 20,
+        start_components: int = 60,
         max_iter: int = 1000,
         burn_in: int = 200,
         random_state: int = 0,
@@ -160,7 +160,7 @@ class DPMixture(Estimator):
             Rule(
                 "concentration",
                 self.concentration,
-                self.concentration in CONCENTRATIONS,
+                self.concentration is None or self.concentration in CONCENTRATIONS,
                 f"one of {', '.join(CONCENTRATIONS)}",
             ),
             *(
@@ -241,11 +241,9 @@ class DPMixture(Estimator):
     def _begin(self, given: Mapping[str, Any], documents: Documents, words: int) -> MixtureChain:
         """Start the chain of the options of training that these parameters are."""
         options = {option: given[name] for name, option in OPTIONS_OF.items() if name in given}
-        options |= {
-            "model": "dpmm",
-            "eta": (self.base,),
-            "dp-conc": CONCENTRATIONS[self.concentration],
-        }
+        options |= {"model": "dpmm", "eta": (self.base,)}
+        if self.concentration:
+            options["dp-conc"] = CONCENTRATIONS[self.concentration]
         if self.step_size:
             options["step-size"] = (float(self.step_size), 1.0, 0.0)
         check_usage(options)

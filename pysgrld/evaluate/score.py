@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 
 class Score(NamedTuple):
@@ -21,8 +22,8 @@ class Score(NamedTuple):
         Whether documents are scored whole; else the rest of a document given a part of it.
     unit : str
         What it is in, where the title does not say.
-    beside : tuple of str
-        Whole numbers of a line of ``metrics.jsonl`` that are shown beside it, by name.
+    beside : tuple of (str, str)
+        Whole numbers that are shown beside it: keys of a line of ``metrics.jsonl``, and what of.
     """
 
     name: str
@@ -30,7 +31,7 @@ class Score(NamedTuple):
     decimals: int
     whole: bool
     unit: str = ""
-    beside: tuple[str, ...] = ()
+    beside: tuple[tuple[str, str], ...] = ()
 
     @property
     def error(self) -> str:
@@ -56,3 +57,7 @@ class Score(NamedTuple):
             return f"{value:,.{self.decimals}f}"
         decimals = max(0, min(self.decimals, 1 - math.floor(math.log10(error))))
         return f"{value:,.{decimals}f} ± {error:,.{decimals}f}"
+
+    def shown_beside(self, figures: Mapping[str, Any]) -> str:
+        """Format the numbers beside it for a person; nothing where there are none."""
+        return "".join(f", {figures[name]:,} {what}" for name, what in self.beside)

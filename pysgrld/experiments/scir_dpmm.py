@@ -1,11 +1,14 @@
 """Dirichlet-process mixture of web users (Baker, Fearnhead, Fox and Nemeth 2018, Figure 3 (b)).
 
 Each iteration sees 1,000 users. The released code gives the two samplers different priors (components:
-0.5 for SCIR, 0.001 for SGRLD) and starts (20 and 30 components), and its SGRLD has a wrong drift of the
-second stick variable, v for 1 - v. All that is shown: as published, with SCIR's prior, and as released.
-Exact slice Gibbs over all users stands beside them. The paper's score is minus the mean log predictive
-density of a test user under the current components, no samples averaged, their weights divided by their
-sum; the average over samples, what is left of the stick on the prior, is the last column.
+0.5 for SCIR, 0.001 for SGRLD) and starts (20 and 30 components), and has two defects. Its components
+move by the users at the *positions* that their users have in the minibatch, so by the first 1,000 of
+the corpus in every iteration; and its SGRLD has a wrong drift of the second stick variable, v for 1 -
+v. All that is shown: as published, with SCIR's prior, with the wrong drift alone, and as released,
+with both. Exact slice Gibbs over all users stands beside them. The paper's score is minus the mean log
+predictive density of a test user under the current components, no samples averaged, their weights
+divided by their sum; the average over samples, what is left of the stick on the prior, is the last
+column.
 """
 
 from __future__ import annotations
@@ -32,26 +35,70 @@ from pysgrld.experiments.processes import in_processes
 from pysgrld.minibatches import Epochs
 from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
 from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
-from pysgrld.types import Documents
+from pysgrld.types import Documents, Doubles, Int32s, Int64s
 
 ITERATIONS, MINIBATCH, BURN_IN, LOOK = 1000, 1000, 200, 5
 QUICK_ITERATIONS, QUICK_USERS, QUICK_MINIBATCH = 20, 600, 100
 _SCIR = Settings("scir", base=0.5, start=20, step=0.1, stick_step=0.1)
 _SGRLD = Settings("sgrld", base=0.001, start=30, step=1e-3, stick_step=5e-3)
+
+
+class Row(NamedTuple):
+    """A row of the table: how it samples, and its defects of the released code.
+
+    Attributes
+    ----------
+    settings : Settings
+    drift : bool
+        Sticks drift by v in place of 1 - v.
+    positions : bool
+        Components move by the first users of the corpus.
+    """
+
+    settings: Settings
+    drift: bool = False
+    positions: bool = False
+
+
 ROWS = {
-    "gibbs": _SCIR._replace(algo="gibbs"),
-    "scir": _SCIR,
-    "sgrld": _SGRLD,
-    "sgrld-prior-of-scir": _SGRLD._replace(base=0.5),
-    "sgrld-as-released": _SGRLD._replace(released=True, reuse=True),
+    "gibbs": Row(Settings("gibbs", start=60, concentration="escobar-west")),
+    "scir": Row(_SCIR),
+    "scir-as-released": Row(_SCIR._replace(reuse=True), positions=True),
+    "sgrld": Row(_SGRLD),
+    "sgrld-prior-of-scir": Row(_SGRLD._replace(base=0.5)),
+    "sgrld-released-drift": Row(_SGRLD._replace(reuse=True), drift=True),
+    "sgrld-as-released": Row(_SGRLD._replace(reuse=True), drift=True, positions=True),
 }
+
+
+class Released(Mixture):
+    """A mixture with the defects of a row.
+
+    Parameters
+    ----------
+    row : Row
+    first : Documents
+        As many of the corpus's first users as a minibatch has.
+    """
+
+    def __init__(self, row: Row, first: Documents, users: Int64s, words: int, seed: int) -> None:
+        super().__init__(users, words, row.settings, seed)
+        self.row, self.first = row, first
+
+    def _move(self, some: Documents, z: Int32s, scale: float, pace: float) -> None:
+        seen = first(self.first, len(some)) if self.row.positions else some
+        super()._move(seen, z, scale, pace)
+
+    def _shares(self, g: Doubles) -> Doubles:
+        shares = super()._shares(g)
+        return np.broadcast_to(shares[:1], shares.shape) if self.row.drift else shares
 
 
 class MixtureTask(NamedTuple):
     """One row with one seed, in plain values that another process can be sent."""
 
     name: str
-    settings: Settings
+    row: Row
     seed: int
     iterations: int
     minibatch: int
@@ -83,9 +130,9 @@ class Found(NamedTuple):
 def work(task: MixtureTask, share: Callable[[float], None]) -> Found:
     """Sample and score one row."""
     users = np.arange(len(task.train))
-    size = len(users) if task.settings.algo == "gibbs" else task.minibatch
+    size = len(users) if task.row.settings.algo == "gibbs" else task.minibatch
     stream = Epochs(task.train, users, size, task.seed, 0)
-    chain = Mixture(users, task.words, task.settings, task.seed)
+    chain = Released(task.row, first(task.train, size), users, task.words, task.seed)
     looks, total, samples, seconds, fault = [], None, 0, 0.0, ""
     try:
         for t in range(1, task.iterations + 1):
@@ -125,7 +172,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
         for name in wanted
     ]
     listener.note(f"{len(train):,} users to train on, {len(test):,} to score; {len(tasks)} rows")
-    costs = [len(train) / minibatch if t.settings.algo == "gibbs" else 4.0 for t in tasks]
+    costs = [len(train) / minibatch if t.row.settings.algo == "gibbs" else 4.0 for t in tasks]
     with listener.counting("rows", 100) as tell:
         found = in_processes(work, tasks, costs, setting.threads, tell)
     shown = lines(wanted, found)
@@ -172,7 +219,7 @@ def say(shown: Sequence[tuple[Any, ...]], found: Sequence[Found]) -> list[str]:
     """Say whether SCIR is lower, and how many components each row has."""
     line = {row[0]: row for row in shown if row[1] is not None}
     told = []
-    for other in ("sgrld", "sgrld-prior-of-scir", "sgrld-as-released"):
+    for other in [name for name in ROWS if name not in ("gibbs", "scir")]:
         if "scir" in line and other in line:
             ahead = "lower" if line["scir"][1] < line[other][1] else "not lower"
             told.append(

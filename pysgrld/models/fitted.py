@@ -172,6 +172,9 @@ class Fitted(Protocol):
     def counts(self) -> Int64s | None:
         """Count the training documents of each component; None where documents have several topics."""
 
+    def numbers(self) -> dict[str, int]:
+        """Give the numbers that are shown beside the score, of the newest checkpoint, by name."""
+
     def beside(self) -> dict[str, Doubles]:
         """Give the arrays that go with the topics in an export, by name."""
 
@@ -343,6 +346,10 @@ class BlockFitted(Fitted, ABC):
     def counts(self) -> Int64s | None:
         """Give None: documents have several topics."""
         return None
+
+    def numbers(self) -> dict[str, int]:
+        """Give nothing: the number of topics is chosen."""
+        return {}
 
     def beside(self) -> dict[str, Doubles]:
         """Give nothing: topics are exported alone."""

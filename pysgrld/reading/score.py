@@ -128,4 +128,5 @@ def _scores(results: Results, scorer: Scorer, observed: float | None, seed: int)
         seed=seed,
         iteration=step,
         others=scorer.figures(),
+        numbers=results.fitted.numbers(),
     )

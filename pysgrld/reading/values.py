@@ -39,6 +39,8 @@ class Evaluation(NamedTuple):
     iteration : int
     others : dict
         Further figures of the same samples, as the model's paper defines them.
+    numbers : dict
+        Numbers that the model has beside its score, at the newest checkpoint.
     """
 
     kind: Score
@@ -53,6 +55,7 @@ class Evaluation(NamedTuple):
     seed: int
     iteration: int
     others: dict[str, float]
+    numbers: dict[str, int]
 
     def beside(self) -> dict[str, Figure]:
         """Give the figures that the average is compared with, by name."""
@@ -79,7 +82,7 @@ class Evaluation(NamedTuple):
             "seed": self.seed,
             "iteration": self.iteration,
         }
-        return record | self.others
+        return record | self.others | self.numbers
 
 
 class Word(NamedTuple):

@@ -45,9 +45,14 @@ def test_its_score_stands_beside_the_unigrams(mixture):
     assert "perplexity" not in last
     assert found["samples"] == 30
     assert found["observed_fraction"] is None
+    numbers = [found[name] for name in ("components", "components_of_ten")]
+    assert numbers == [last[name] for name in ("components", "components_of_ten")]
     shown = mixture("eval", "run").stdout
     assert f"{found['log_predictive']:,.0f} ± {found['log_predictive_se']:,.0f}" in shown
     assert "lower is better" in shown
+    said = "{} components, {} of ten documents or more".format(*numbers)
+    assert said in shown
+    assert said in mixture("topics", "run").stdout.splitlines()[0]
     assert 2 <= last["components"] < 40
     assert last["concentration"] > 0
 
@@ -74,6 +79,7 @@ def test_components_have_documents_and_weights(mixture):
     assert 0.9 < sum(weights) < 1.0
     last = json.loads((mixture.folder / "run" / "metrics.jsonl").read_text().splitlines()[-1])
     assert len(components) == last["components"]
+    assert sum(c["documents"] >= 10 for c in components) == last["components_of_ten"]
     text = mixture("topics", "run").stdout
     assert text.splitlines()[2].startswith("component  weight  documents")
     coherence = figures(mixture, "run", "--coherence")["coherence"]["topics"]
@@ -193,7 +199,8 @@ def test_several_chains(sgmc):
     assert one == pytest.approx(two, rel=0.1)
     found = json.loads(sgmc("diagnose", "run", "--json").stdout)
     assert found["topics"] == []
-    assert [q["name"] for q in found["quantities"]][:2] == ["components", "effective"]
+    names = [q["name"] for q in found["quantities"]]
+    assert names[:3] == ["components", "components_of_ten", "effective"]
     assert found["prediction"]["log_probability"] == pytest.approx([-one, -two], rel=0.05)
     shown = sgmc("diagnose", "run", "--picture", "d.png").stdout
     assert "effective components" in shown
@@ -233,6 +240,10 @@ def test_what_a_mixture_cannot_give_is_refused(mixture, args, said):
         ("--algo cgs", "sampled by scir, sgrld, gibbs"),
         ("--layers 3,2", "--layers has no meaning for --model dpmm"),
         ("--algo gibbs --dp-stick-step 1", "--dp-stick-step has no meaning for --algo gibbs"),
+        (
+            "--algo gibbs --dp-swaps on",
+            "--dp-swaps has no meaning for --algo gibbs without --dp-conc",
+        ),
         ("--dp-prior 1", "two numbers"),
         ("--dp-start 0", "--dp-start"),
         ("--dp-conc none", "sticks, ew"),

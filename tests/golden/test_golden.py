@@ -1,7 +1,8 @@
 """The same bits as before: topics, samples, checkpoints, scores and what is shown of every model.
 
-The hashes were taken at 545dc69, before the package was given its present plan. They are exact, as all
-results are on one machine; another C library may round a logarithm of NumPy's differently.
+The hashes were taken at 545dc69, before the package was given its present plan; those of mixtures when
+their defaults changed. They are exact, as all results are on one machine; another C library may round a
+logarithm of NumPy's differently.
 """
 
 import json

@@ -76,17 +76,65 @@ def errors(found):
     }
 
 
-@pytest.mark.parametrize("concentration", ["sticks", "escobar-west"])
-def test_gibbs_has_the_enumerated_posterior(concentration):
+@pytest.mark.parametrize(
+    ("sweeps", "how"),
+    [(21_000, {}), (21_000, {"concentration": "escobar-west"}), (6_000, {"swaps": True})],
+    ids=["sticks", "escobar-west", "swaps"],
+)
+def test_gibbs_has_the_enumerated_posterior(sweeps, how):
     """Red with: sticks by the counts above and the component's own; c after the new sticks; c by the
-    occupied ones before the sticks are drawn again; rate without log(1 - v); base 0.6 for 0.5.
+    occupied ones before the sticks are drawn again; rate without log(1 - v); base 0.6 for 0.5; swaps
+    that are always accepted; components that change places without their words.
     """
-    found = run(tiny(concentration=concentration), 21_000)
+    found = run(tiny(**how), sweeps)
     assert max(map(abs, errors(found).values())) < 4.5, errors(found)
     for name, batch in found.items():
         assert batch.mean() == pytest.approx(
             EXACT[name], abs=0.06 if name in ("c", "clusters") else 0.02
         )
+
+
+def law(z, v):
+    """Functions of allocations and sticks that tell one order of the components from another."""
+    members = np.bincount(z, minlength=3)
+    return (
+        *(z[0] == j for j in range(3)),
+        *(members[:2] * v[:2]),
+        *(members[:2] ** 2),
+        members[0] > members[1],
+        v[1] * (members[0] == 0),
+        (np.bincount(z) == 0).sum(),
+        np.log(v[z] * np.append(1.0, np.cumprod(1 - v))[z]).sum(),
+    )
+
+
+def test_swaps_of_labels_keep_the_law_of_sticks_and_allocations():
+    """Before and after, of draws from the prior, which is a posterior without data.
+
+    Red with: either exponent halved, turned round, or of the other component; neighbours without the
+    empty one beyond the last; any two labels and not only occupied ones.
+    """
+    rng = np.random.default_rng(3)
+    n, c, draws = 12, 4.0, 2_500
+    chain = Mixture(np.arange(n), 1, Settings(swaps=True), 1)
+    chain.concentration = c
+    changes = []
+    for t in range(draws):
+        v = rng.beta(1, c, 200)
+        left = np.cumprod(1 - v)
+        chain.z = np.searchsorted(-left, -rng.random(n)).astype(np.int32)
+        k = max(3, chain.z.max() + 1)
+        before = law(chain.z, v)
+        chain.step, chain._log_g = t, np.zeros((1, k))
+        chain._log_sticks = np.log([v[:k], 1 - v[:k]])
+        chain._grow(0, dpmm.CHUNK)
+        chain._swap_labels()
+        moved = np.exp(chain._log_sticks[0] - np.logaddexp(*chain._log_sticks))
+        changes.append(np.subtract(law(chain.z, moved), before, dtype=float))
+    mean, spread = np.mean(changes, axis=0), np.std(changes, axis=0)
+    assert (spread > 0).all()
+    score = mean / spread * np.sqrt(draws)
+    assert np.abs(score).max() < 4, score
 
 
 def test_weights_twice_are_seen(monkeypatch):

@@ -6,10 +6,12 @@ import pytest
 from pysgrld.errors import UsageError
 from pysgrld.minibatches import Epochs, OnePass
 from pysgrld.models.dpmm.chain import MixtureChain, settings_of
+from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
+from pysgrld.run.identity import differences, identity
 from pysgrld.settings.resolve import resolve
 from pysgrld.types import Documents
 
@@ -59,14 +61,44 @@ def test_options_are_settings():
         step=0.4,
         stick_step=0.6,
         concentration="escobar-west",
+        swaps=True,
         reuse=True,
     )
     plain = settings_of(options())
     assert plain == Settings(
-        "scir", base=0.5, shape=1.0, rate=1.0, start=20, step=0.1, stick_step=0.1
+        "scir", base=0.5, shape=1.0, rate=1.0, start=60, step=0.1, stick_step=0.1, swaps=True
     )
     langevin = settings_of(options(algo="sgrld"))
     assert (langevin.step, langevin.stick_step) == (0.001, 0.005)
+
+
+@pytest.mark.parametrize(
+    ("given", "concentration", "swaps"),
+    [
+        ({"algo": "gibbs"}, "escobar-west", False),
+        ({"algo": "gibbs", "dp_conc": "sticks"}, "sticks", True),
+        ({"algo": "gibbs", "dp_conc": "sticks", "dp_swaps": "off"}, "sticks", False),
+        ({"algo": "scir"}, "sticks", True),
+        ({"algo": "scir", "dp_conc": "ew"}, "escobar-west", True),
+        ({"algo": "sgrld", "dp_swaps": "off"}, "sticks", False),
+        ({"preset": "dpmm-2018"}, "sticks", False),
+    ],
+)
+def test_components_have_no_order_or_swap_labels(given, concentration, swaps):
+    """Red with: ``sticks`` by default for all; swaps beside a preset, or where there is no order."""
+    minibatch = {"minibatch": None} if given.get("algo") == "gibbs" else {}
+    settings = settings_of(options(**(given | minibatch)))
+    assert (settings.concentration, settings.swaps) == (concentration, swaps)
+
+
+def test_a_run_older_than_swaps_goes_on_without_them_or_is_another():
+    """Red with: swaps that are recorded as off, or that a record without them is taken to have."""
+    old = {"options": options(dp_swaps="off").plain()}
+    del old["options"]["dp-swaps"]
+    assert settings_of(MixtureOptions.of(old["options"])).swaps is False
+    without, with_them = (identity({"options": options(dp_swaps=s).plain()}) for s in ("off", "on"))
+    assert identity(old).digest == without.digest
+    assert differences(identity(old).fields, with_them.fields) == ["--dp-swaps: none -> on"]
 
 
 def test_an_iteration_has_words_of_the_vocabulary_and_the_decayed_step(monkeypatch):
@@ -109,6 +141,7 @@ def test_training_documents_may_be_any_of_the_corpus():
     assert len(run.mixture.z) == len(train)
     found = run.figures()
     assert found["components"] == len(np.unique(run.mixture.z))
+    assert found["components_of_ten"] == (np.bincount(run.mixture.z) >= 10).sum()
     assert found["concentration"] == run.mixture.concentration
     w = run.sample()["w"]
     assert w.shape == (1, run.mixture.components + 1)

@@ -71,6 +71,7 @@ def test_quantities_are_those_of_the_weights(tmp_path):
     found = {q.name: q.mean for q in d.quantities}
     p = np.array([0.1, 0.6, 0.2, 0.01]) / 0.91
     assert found["components"] == (3.0, 3.0)  # 0.01 x 40 documents are less than one
+    assert found["components_of_ten"] == (1.0, 1.0)
     assert found["effective"][0] == pytest.approx(np.exp(-(p * np.log(p)).sum()), rel=1e-5)
     assert [found[n][0] for n in ("first", "second", "third")] == pytest.approx([0.6, 0.2, 0.1])
     assert found["together"][0] == pytest.approx((p**2).sum(), rel=1e-5)  # components are alike
@@ -123,8 +124,9 @@ def test_one_chain_is_told_to_get_company(tmp_path):
 
 def test_components_without_documents_are_not_shown():
     """Red with: all up to the last one."""
-    run = SimpleNamespace(mixture=SimpleNamespace(z=np.array([3, 0, 3, 5], np.int32)))
+    run = SimpleNamespace(mixture=SimpleNamespace(sizes=np.array([10, 0, 0, 9, 0, 11])))
     assert MixtureFitted.shown(run, 0).tolist() == [0, 3, 5]
+    assert MixtureFitted.numbers(run) == {"components": 3, "components_of_ten": 2}
 
 
 def test_a_checkpoint_of_something_else_is_named(tmp_path):

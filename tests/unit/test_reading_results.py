@@ -143,7 +143,9 @@ def test_a_name_that_does_not_tell_the_format_is_refused(path):
 
 def test_the_training_documents_are_those_of_the_record_whatever_the_default_is_now(tmp_path):
     """Red with: as many held out as this release would."""
-    LDA(n_components=2, max_iter=9, burn_in=3, holdout=0).fit(np.ones((9, 4), int)).save(tmp_path / "run")
+    LDA(n_components=2, max_iter=9, burn_in=3, holdout=0).fit(np.ones((9, 4), int)).save(
+        tmp_path / "run"
+    )
     results = Results(tmp_path / "run", 1)
     assert len(results.training_documents(SimpleNamespace(documents=40))) == 36
     results.run.config["corpus"]["held_out"] = 7

@@ -10,6 +10,7 @@ from pysgrld.chain.protocol import Visit
 from pysgrld.draws import Draw
 from pysgrld.errors import UsageError
 from pysgrld.minibatches import Ahead, Epochs, Minibatches
+from pysgrld.models.dpmm.quantities import numbers_of_components
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
 from pysgrld.samplers import SAMPLERS
@@ -123,8 +124,9 @@ class MixtureChain:
         return {"phi": np.ascontiguousarray(draw["phi"].T), "w": draw["w"][None]}
 
     def figures(self) -> dict[str, float]:
-        """Give the number of occupied components, and the concentration."""
-        return {"components": self.mixture.occupied, "concentration": self.mixture.concentration}
+        """Give the numbers of components, and the concentration."""
+        numbers = numbers_of_components(self.mixture.sizes)
+        return numbers | {"concentration": self.mixture.concentration}
 
     def arrays(self) -> dict[str, Array]:
         """Give the arrays that the next iteration needs, by name."""
@@ -153,5 +155,6 @@ def settings_of(options: MixtureOptions) -> Settings:
         step=options.step_size[0] if options.step_size else 1.0,
         stick_step=options.dp_stick_step or 1.0,
         concentration={"sticks": "sticks", "ew": "escobar-west"}[options.dp_conc],
+        swaps=options.dp_swaps == "on",
         reuse=options.dp_reuse == "on",
     )

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 #: Dirichlet prior of components, per word.
 ETA = 0.5
-#: Components that are expected where memory is planned.
-EXPECTED = 64
+#: Components that memory is planned for: those of the start, and some that are drawn ahead.
+EXPECTED = 96
 #: First steps of components and of sticks, for samplers that have any.
 STEPS = {"scir": (0.1, 0.1), "sgrld": (0.001, 0.005)}
 #: What the concentration is drawn given: its sticks; after Escobar and West (1995), the number of
@@ -55,12 +55,11 @@ class MixtureFamily(Model[MixtureOptions]):
         ),
         "dp-conc": Option(
             choice(*CONCENTRATIONS),
-            "sticks",
+            "sticks; gibbs: ew",
             "what the concentration is drawn given: sticks, ew (the number of occupied components; "
             "with minibatches an approximation)",
             _GROUP,
             metavar="sticks|ew",
-            default="sticks",
         ),
         "dp-stick-step": Option(
             real(0.0, 1e6),
@@ -71,11 +70,18 @@ class MixtureFamily(Model[MixtureOptions]):
         ),
         "dp-start": Option(
             integer(1, 1 << 18),
-            "20",
+            "60",
             "components that documents are spread over at first",
             _GROUP,
             metavar="J",
-            default=20,
+            default=60,
+        ),
+        "dp-swaps": Option(
+            choice("on", "off"),
+            "on",
+            "let components that have an order exchange their labels: on, off",
+            _GROUP,
+            metavar="on|off",
         ),
         "dp-reuse": Option(
             choice("on", "off"),
@@ -111,6 +117,7 @@ class MixtureFamily(Model[MixtureOptions]):
             "dp-start": 20,
             "step-size": (0.1, 1.0, 0.0),
             "dp-stick-step": 0.1,
+            "dp-swaps": "off",
             "dp-reuse": "on",
             "algos": {
                 "scir": {},
@@ -134,9 +141,14 @@ class MixtureFamily(Model[MixtureOptions]):
         return LOG_PREDICTIVE
 
     def check(self, given: Mapping[str, Any], algo: str) -> None:
-        """Refuse more than one prior of words, and steps of sticks that are drawn afresh."""
+        """Refuse more than one prior of words, and options of sticks where there are no such ones."""
         if "dp-stick-step" in given and algo not in STEPS:
             raise UsageError(f"--dp-stick-step has no meaning for --algo {algo}: leave it out")
+        if "dp-swaps" in given and unordered(algo, given.get("dp-conc")):
+            raise UsageError(
+                f"--dp-swaps has no meaning for --algo {algo} without --dp-conc sticks, as its "
+                "components have no order: leave it out"
+            )
         check_one_eta(given)
 
     def settle(self, value: dict[str, Any], said: frozenset[str], *, whole_corpus: bool) -> None:
@@ -153,7 +165,11 @@ class MixtureFamily(Model[MixtureOptions]):
             "scale-weight": None,
             "observed": None,
         }
-        if steps := STEPS.get(value["algo"]):
+        algo, conc = value["algo"], value["dp-conc"]
+        swaps = value["dp-swaps"] != "off" and not unordered(algo, conc)
+        value["dp-swaps"] = "on" if swaps else None  # as in runs older than the option
+        value["dp-conc"] = conc or ("ew" if unordered(algo, conc) else "sticks")
+        if steps := STEPS.get(algo):
             value["step-size"] = value["step-size"] or (steps[0], 1.0, 0.0)
             value["dp-stick-step"] = value["dp-stick-step"] or steps[1]
 
@@ -209,6 +225,11 @@ class MixtureFamily(Model[MixtureOptions]):
         from pysgrld.models.dpmm.fitted import fitted
 
         return fitted(record, threads)
+
+
+def unordered(algo: str, concentration: str | None) -> bool:
+    """Say whether components have no order: by default where all of them are drawn afresh."""
+    return algo not in STEPS and concentration != "sticks"
 
 
 MODEL = MixtureFamily()

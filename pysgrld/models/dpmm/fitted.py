@@ -18,7 +18,7 @@ from pysgrld.evaluate import HeldOut, Scorer
 from pysgrld.evaluate.matching import Likeness
 from pysgrld.models.dpmm.chain import settings_of
 from pysgrld.models.dpmm.likelihood import responsibilities
-from pysgrld.models.dpmm.quantities import NEIGHBOURS, TITLES, quantities
+from pysgrld.models.dpmm.quantities import NEIGHBOURS, TITLES, numbers_of_components, quantities
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.dpmm.score import LOG_PREDICTIVE, Density
 from pysgrld.models.dpmm.slice_sampling import Mixture
@@ -118,11 +118,15 @@ class MixtureFitted:
     def shown(self, at: int) -> Int64s:
         """Give the components that have documents, ascending."""
         del at  # there is one layer
-        return np.unique(self.mixture.z).astype(np.int64)
+        return np.flatnonzero(self.mixture.sizes)
 
     def counts(self) -> Int64s | None:
         """Count the training documents of each component."""
-        return np.bincount(self.mixture.z)
+        return self.mixture.sizes
+
+    def numbers(self) -> dict[str, int]:
+        """Count the components that have documents, and those that have ten."""
+        return numbers_of_components(self.mixture.sizes)
 
     def beside(self) -> dict[str, Doubles]:
         """Give the weights, which are exported with the components."""

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from pysgrld.types import Doubles
+from pysgrld.types import Array, Doubles
 
+#: Documents that make a component more than a passing one: births of a sweep have fewer.
+LARGE = 10
 #: Names of the quantities, and what a person reads.
 TITLES = {
     "components": "components of a document or more",
+    "components_of_ten": "components of ten documents or more",
     "effective": "effective components",
     "first": "largest weight",
     "second": "second weight",
@@ -36,12 +39,19 @@ def quantities(w: Doubles, documents: int, p: Doubles | None) -> dict[str, float
         Probability of each component of some documents; without them nothing is known of which
         documents are together.
     """
-    found = {"components": float((w * documents >= 1.0).sum()), "effective": effective(w)}
+    numbers = numbers_of_components(w * documents)
+    found = {name: float(number) for name, number in numbers.items()}
+    found["effective"] = effective(w)
     largest = np.sort(np.append(w, np.zeros(3)))[::-1][:3]
     found |= zip(("first", "second", "third"), largest.tolist(), strict=True)
     if p is not None:
         found["together"] = float((p[:-1] * p[1:]).sum(axis=1).mean())
     return found
+
+
+def numbers_of_components(sizes: Array) -> dict[str, int]:
+    """Count the components that have a document, and ten, of how many documents each has, (J,)."""
+    return {"components": int((sizes >= 1).sum()), "components_of_ten": int((sizes >= LARGE).sum())}
 
 
 def effective(w: Doubles) -> float:

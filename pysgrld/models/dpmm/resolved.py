@@ -18,6 +18,7 @@ class MixtureOptions(Resolved):
     dp_conc: Literal["sticks", "ew"]
     dp_stick_step: float | None
     dp_start: int
+    dp_swaps: Literal["on"] | None
     dp_reuse: Literal["on", "off"]
 
     @property

@@ -27,7 +27,7 @@ LOG_PREDICTIVE = Score(
     3,
     whole=True,
     unit="in nats for each document",
-    beside=("components",),
+    beside=(("components", "components"), ("components_of_ten", "of ten documents or more")),
 )
 
 

@@ -8,11 +8,12 @@ corpus and fresh draws: Walker 2007, Kalli et al. 2011):
 
 1. sticks and components move, given the allocations of S as they are, scaled to the corpus;
 2. c is drawn given the sticks (or, where they are integrated out, at the end: see `Settings`);
-3. slices u_i ~ U(0, w_{z_i}), and new components until what is left of the stick is below all of them;
-4. allocations z_i, i in S, among the components with w_j > u_i: kernel cpp/kernels/documents_mixture.cpp;
+3. labels of components are swapped, given the allocations of all documents;
+4. slices u_i ~ U(0, w_{z_i}), and new components until what is left of the stick is below all of them;
+5. allocations z_i, i in S, among the components with w_j > u_i: kernel cpp/kernels/documents_mixture.cpp;
    components beyond the last occupied one go.
 
-Nothing of the order may change: c must be drawn by the sticks of 1 and before 3, and the weights of 4 are
+Nothing of the order may change: c must be drawn by the sticks of 1 and before 3, and the weights of 5 are
 the likelihoods alone, as the slices have the w_j in them already.
 """
 
@@ -37,6 +38,8 @@ CHUNK = 16
 _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
 #: Entity of the uniform that chooses between the two laws of c.
 _CHOICE = 1 << 40
+#: First entity of the uniforms of label swaps.
+_SWAPS = 1 << 41
 
 
 class Settings(NamedTuple):
@@ -57,11 +60,11 @@ class Settings(NamedTuple):
     concentration : {"sticks", "escobar-west"}
         What c is drawn given: the sticks, or the number of occupied components. The latter is
         exact with ``gibbs``, and an approximation with stochastic steps.
+    swaps : bool
+        Labels of components that have an order are swapped.
     reuse : bool
         Components beyond the last occupied one are kept and come back when their number does, as in
         the released code of Baker et al.; they have a memory then.
-    released : bool
-        ``sgrld``: the drift of the second stick variable as in that code, which has v for 1 - v.
     """
 
     algo: str = "gibbs"
@@ -72,8 +75,8 @@ class Settings(NamedTuple):
     step: float = 0.1
     stick_step: float = 0.1
     concentration: str = "sticks"
+    swaps: bool = False
     reuse: bool = False
-    released: bool = False
 
 
 class Mixture:
@@ -126,9 +129,14 @@ class Mixture:
         return self._log_sticks.shape[1]
 
     @property
+    def sizes(self) -> Int64s:
+        """How many documents each component has, (J,)."""
+        return np.bincount(self.z, minlength=self.components)
+
+    @property
     def occupied(self) -> int:
         """Number of components that have documents."""
-        return len(np.unique(self.z))
+        return int(np.count_nonzero(self.sizes))
 
     @property
     def log_weights(self) -> tuple[Doubles, float]:
@@ -178,7 +186,12 @@ class Mixture:
             )
         if self.settings.concentration == "sticks":
             self._draw_concentration(*self._given_sticks())
-        self._allocate(some, ids, at)
+        chunks = 0
+        if self.settings.swaps and not self._unordered:
+            self._grow(0, CHUNK)  # the last occupied one may change places with the next
+            self._swap_labels()
+            chunks = 1
+        self._allocate(some, ids, at, chunks)
         self._trim()
         self.step += 1
 
@@ -245,16 +258,18 @@ class Mixture:
         docs/mathematics.md, "Stochastic steps".
         """
         g = np.exp(self._log_sticks)
-        share = g / g.sum(axis=0)
-        if self.settings.released:
-            share = np.broadcast_to(share[:1], share.shape)
-        drift = prior - g + members - share * members.sum(axis=0)
+        drift = prior - g + members - self._shares(g) * members.sum(axis=0)
         u = self._uniforms(np.arange(2 * g.shape[1]).repeat(2), np.tile([0, 1], 2 * g.shape[1]))
         u = u.reshape(2, -1, 2)
         noise = np.sqrt(-2.0 * np.log(u[..., 0])) * np.cos(2.0 * np.pi * u[..., 1])
         moved = np.abs(g + h * drift + np.sqrt(2.0 * h * g) * noise)
         logs: Doubles = np.log(np.maximum(moved, np.finfo(np.float64).tiny))
         return logs
+
+    def _shares(self, g: Doubles) -> Doubles:
+        """Give v and 1 - v of the pair behind each stick, (2, J)."""
+        shares: Doubles = g / g.sum(axis=0)
+        return shares
 
     def _langevin_components(self, counts: Doubles, scale: float, h: float) -> Doubles:
         """Make one step of `pysgrld.samplers.simplex.sgrld` of all components."""
@@ -309,17 +324,57 @@ class Mixture:
         drawn = self._gamma(np.zeros((1, 1)), np.array([[shape]]), _CONCENTRATION)
         self.concentration = math.exp(float(drawn[0, 0])) / rate
 
-    def _allocate(self, some: Documents, ids: Int64s, at: Int64s) -> None:
-        """Draw slices, break the stick as far as they ask for, and allocate documents to components."""
+    def _swap_labels(self) -> None:
+        """Let components exchange their labels: any two that have documents, and neighbours.
+
+        Two exact Metropolis steps given the allocations of all documents, whichever of them an
+        iteration sees: docs/mathematics.md, "Label swaps". Pairs have no member in common, so all of
+        a kind are decided at once.
+        """
+        k, members = self.components, self.sizes
+        # by places: the component that is there now, and where its stick comes from
+        component, stick = np.arange(k), np.arange(k)
+        u = self._uniforms(_SWAPS + np.arange(k).repeat(4), np.tile(np.arange(4), k)).reshape(-1, 4)
+        choice, *log_u = u[:, 0], *np.log(u[:, 1:]).T
+
+        def swap(j: Int64s, other: Int64s, accepted: Array, *moved: Array) -> None:
+            j, other = j[accepted], other[accepted]
+            for array in moved:
+                array[j], array[other] = array[other], array[j]
+
+        log_w, _ = self.log_weights
+        there = np.flatnonzero(members)
+        there = there[np.argsort(choice[there])]
+        j, other = there[: len(there) // 2], there[len(there) // 2 :][: len(there) // 2]
+        gain = (log_w[j] - log_w[other]) * (members[other] - members[j])
+        swap(j, other, log_u[0][j] < gain, component, members)
+
+        one, two = self._log_sticks
+        log_rest = two - np.logaddexp(one, two)
+        for first in (0, 1):
+            j = np.arange(first, k - 1, 2)
+            gain = members[j] * log_rest[j + 1] - members[j + 1] * log_rest[j]
+            accepted = log_u[1 + first][j] < gain
+            swap(j, j + 1, accepted, component, members, stick, log_rest)
+
+        self._log_sticks = self._log_sticks[:, stick]
+        self._log_g[:, :k] = self._log_g[:, component]
+        self.z = np.argsort(component).astype(np.int32)[self.z]
+
+    def _allocate(self, some: Documents, ids: Int64s, at: Int64s, chunks: int) -> None:
+        """Draw slices, break the stick as far as they ask for, and allocate documents to components.
+
+        ``chunks`` new components are there already.
+        """
         log_weights, _ = self.log_weights
         u = core.uniforms(
             ids, np.zeros(len(ids), np.int64), self.seed, self.chain, core.Purpose.slices, self.step
         )
         slices = np.log(u) + log_weights[self.z[at]]
-        lowest, chunk = float(slices.min()), 0
+        lowest = float(slices.min())
         while self.log_weights[1] > lowest:
-            self._grow(chunk, CHUNK)
-            chunk += 1
+            self._grow(chunks, CHUNK)
+            chunks += 1
         log_weights, _ = self.log_weights
         k = self.components
         weights = np.full(padded(k), -np.inf, np.float32)
