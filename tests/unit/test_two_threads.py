@@ -25,8 +25,9 @@ def counts(documents, words, seed):
 def topics(algo, i):
     """What a fit learns; the i-th is wider than the one before, so that scratch memory grows."""
     kind, size = (DeepLDA, [20 + 17 * i]) if algo in ("tlasgr", "tlfsgr") else (LDA, 20 + 17 * i)
-    whole = SAMPLERS[algo].whole_corpus
-    more = {"burn_in": 20} if whole else {"minibatch": 10, "sweeps": 2}
+    more = {"minibatch": 10, "sweeps": 2}
+    if SAMPLERS[algo].whole_corpus:
+        more = {"burn_in": 0}
     model = kind(size, algo=algo, max_iter=60, random_state=i, n_jobs=1, **more)
     return model.fit(counts(20, 1000 + 250 * i, i)).components_
 
