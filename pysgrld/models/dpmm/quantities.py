@@ -10,7 +10,7 @@ import numpy as np
 
 from pysgrld.types import Array, Doubles
 
-#: Documents that make a component more than a passing one: births of a sweep have fewer.
+#: Documents of a component that is more than a passing one.
 LARGE = 10
 #: Names of the quantities, and what a person reads.
 TITLES = {
