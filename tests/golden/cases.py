@@ -28,6 +28,8 @@ _BASE = (
 _WHOLE = "--iterations 24 --burn-in 8 --sample-every 4 --holdout 20 --samples 10"
 _FITTED = "--iterations 24 --sample-every 4 --minibatch 30 --holdout 20"
 _MIXED = "--iterations 24 --burn-in 8 --sample-every 4 --holdout 20 --samples 10"
+#: What mixtures did by default in 0.1.0.
+_OLDER_MIXTURE = "--dp-conc sticks --dp-swaps off --dp-start 20"
 _PRESET = "--iterations 12 --burn-in 4 --sample-every 4 --minibatch 30 --holdout 20 --sweeps 6"
 
 #: Options of ``sgmc train`` by the name of a case.
@@ -57,7 +59,7 @@ RUNS = {
     "dlda-one": f"--algo tlasgr -k 9 {_BASE}",
     "lda-tlasgr-reflect": f"--model lda --algo tlasgr --edge reflect -k 7 {_BASE}",
     "dpmm-gibbs": f"--model dpmm --algo gibbs {_MIXED}",
-    "dpmm-gibbs-sticks": f"--model dpmm --algo gibbs --dp-conc sticks {_MIXED}",
+    "dpmm-gibbs-sticks": f"--model dpmm --algo gibbs {_OLDER_MIXTURE} {_MIXED}",
     "dpmm-scir": f"--model dpmm --algo scir --minibatch 60 {_MIXED}",
     "dpmm-sgrld": f"--model dpmm --algo sgrld --minibatch 60 {_MIXED}",
     "dpmm-scir-reuse": f"--model dpmm --dp-reuse on --dp-swaps off --dp-start 9 --minibatch 60 {_MIXED}",
