@@ -60,8 +60,14 @@ def append(path: Path, record: dict[str, Any], point: str) -> None:
         os.close(fd)
 
 
-def read(path: Path) -> list[dict[str, Any]]:
+def read(path: Path, last: int | None = None) -> list[dict[str, Any]]:
     """Read all objects of a file; a line that was never finished is left out.
+
+    Parameters
+    ----------
+    path : Path
+    last : int, optional
+        Read whole lines in so many bytes at the end alone: memory does not grow with the file.
 
     Raises
     ------
@@ -70,12 +76,19 @@ def read(path: Path) -> list[dict[str, Any]]:
     """
     records = []
     with open_regular(path) as (fd, size), os.fdopen(os.dup(fd), "rb") as file:
+        where = str(path)
+        whole = last is None or size <= last
+        if last is not None and size > last:
+            file.seek(size - last - 1)
+            file.readline(LONGEST)  # the end of a line, if no more than that
         for number in itertools.count(1):
+            if whole:
+                where = f"{path}:{number}"
             line = file.readline(min(LONGEST, size - file.tell()))
             if not line.endswith(b"\n"):
                 if len(line) < LONGEST:
                     break
-                raise OSError(errno.EFBIG, f"line {number} is longer than any of sgmc's", str(path))
+                raise OSError(errno.EFBIG, "a line is longer than any of sgmc's", where)
             if line == b"\n":
                 continue
             try:
@@ -83,7 +96,7 @@ def read(path: Path) -> list[dict[str, Any]]:
                 if not isinstance(record, dict):
                     raise ValueError("not an object")
             except ValueError as error:
-                logger.warning("%s:%d: skipped: %s", path, number, error)
+                logger.warning("%s: skipped: %s", where, error)
                 continue
             records.append(record)
     return records

@@ -55,29 +55,29 @@ class Records:
         with self._writing(self.path / METRICS):
             journal.append(self.path / METRICS, dict(record), "metrics")
 
-    def read_metrics(self) -> list[dict[str, Any]]:
-        """Read all lines of ``metrics.jsonl``.
+    def read_metrics(self, last: int | None = None) -> list[dict[str, Any]]:
+        """Read the lines of ``metrics.jsonl``: all, or those in so many bytes at its end.
 
         Raises
         ------
         MissingInputError
             If the file cannot be read.
         """
-        return self._read_lines(METRICS)
+        return self._read_lines(METRICS, last)
 
-    def read_log(self) -> list[dict[str, Any]]:
-        """Read all lines of ``log.jsonl``: the events of all starts.
+    def read_log(self, last: int | None = None) -> list[dict[str, Any]]:
+        """Read the lines of ``log.jsonl``, the events of all starts: all, or those at its end.
 
         Raises
         ------
         MissingInputError
             If the file cannot be read.
         """
-        return self._read_lines(LOG)
+        return self._read_lines(LOG, last)
 
-    def _read_lines(self, name: str) -> list[dict[str, Any]]:
+    def _read_lines(self, name: str, last: int | None) -> list[dict[str, Any]]:
         try:
-            return journal.read(self.path / name)
+            return journal.read(self.path / name, last)
         except OSError as error:
             raise MissingInputError(
                 f"{self.path / name}: cannot be read: {error.strerror}"

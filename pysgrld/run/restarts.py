@@ -11,6 +11,9 @@ from pysgrld.run.directory import RunDirectory
 #: Starts without progress after which the next one is refused.
 FRUITLESS = 2
 
+#: Bytes of the log that hold the last starts, unless these did so much that they brought something.
+_LAST = 1 << 16
+
 #: Events after which a start has ended in order, whatever it achieved.
 _ENDED = ("finished", "failed", "refused")
 
@@ -58,7 +61,7 @@ def refuse_endless_starts(run: RunDirectory, step: int) -> None:
     WriteError
         If the log cannot be written.
     """
-    count = fruitless_starts(run.read_log(), step)
+    count = fruitless_starts(run.read_log(_LAST), step)
     if count < FRUITLESS:
         return
     run.log_event("refused", step=step, fruitless=count)

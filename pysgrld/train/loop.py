@@ -27,6 +27,9 @@ from pysgrld.train.keeper import Keeper, Tally
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.reporter import Reporter
 
+#: Bytes of the metrics that hold the last line.
+_LAST_METRICS = 1 << 16
+
 
 class Training:
     """One start of a run.
@@ -222,7 +225,7 @@ class Training:
             if isinstance(self.stream, OnePass):
                 self._read_on(self.stream, checkpoint)
             line = f"goes on from iteration {checkpoint.step} of {checkpoint.path.name}"
-        metrics = run.read_metrics()
+        metrics = run.read_metrics(_LAST_METRICS)
         self.keeper.measured = metrics[-1]["iteration"] if metrics else -1
         had, now = run.config["options"], self.options.plain()
         if changed := {name: now[name] for name in FREE if had.get(name) != now[name]}:

@@ -19,7 +19,7 @@ from pysgrld.errors import (
     WriteError,
 )
 from pysgrld.models.invariants import SAMPLE
-from pysgrld.run import RunDirectory, _failpoints
+from pysgrld.run import RunDirectory, _failpoints, journal
 
 CONFIG = {
     "schema": 1,
@@ -195,6 +195,16 @@ def test_a_line_that_was_not_finished_is_left_out_and_spoils_no_other(
     run.append_metrics({"a": 3})
     assert run.read_metrics() == [{"a": 1}, {"a": 3}]
     assert "metrics.jsonl:2: skipped" in caplog.text
+
+
+@pytest.mark.parametrize("last", range(2, 40))
+def test_lines_at_the_end_of_a_file_are_whole(tmp_path: Path, last: int) -> None:
+    """Red with: a line cut at its beginning; one left out that begins with the last bytes."""
+    file = tmp_path / "lines"
+    lines = [b'{"n": %d}\n' % n for n in (1, 22, 333)]
+    file.write_bytes(b"".join(lines))
+    expected = [n for n, room in ((1, 30), (22, 21), (333, 11)) if last >= room]
+    assert [record["n"] for record in journal.read(file, last)] == expected
 
 
 def test_a_full_disk_leaves_no_half_line(
