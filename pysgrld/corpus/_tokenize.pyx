@@ -45,6 +45,7 @@ cdef extern from "word_table.hpp" namespace "sgmc::text" nogil:
     cppclass Key:
         Key(string_view)
     cppclass WordTable:
+        WordTable() except +
         int32_t size()
         const vector[char]& bytes()
         const vector[int64_t]& ends()
@@ -64,6 +65,7 @@ cdef extern from "word_counter.hpp" namespace "sgmc::text" nogil:
         bool (*page)(void*, uint32_t, Page&) noexcept
         bool (*normalise)(void*, string_view, string&) noexcept
     cppclass WordCounter:
+        WordCounter() except +
         Verdict add(string_view, const Unicode&) except +
         void count(string_view) except +
         void commit() except +
@@ -107,8 +109,15 @@ class WordCounts(NamedTuple):
 
 
 cdef class _Counter:
-    cdef WordCounter it
+    # A pointer: a member that finds no memory when it is made would end the process.
+    cdef WordCounter* it
     cdef object error  # what stopped it
+
+    def __cinit__(self):
+        self.it = new WordCounter()
+
+    def __dealloc__(self):
+        del self.it
 
 
 def count_words(documents, pattern=None):
@@ -184,8 +193,14 @@ cdef class Dictionary:
         The only words that are known. Without it every word is new once.
     """
 
-    cdef WordTable table
+    cdef WordTable* table  # as in `_Counter`
     cdef bint closed
+
+    def __cinit__(self, *args, **kwargs):
+        self.table = new WordTable()
+
+    def __dealloc__(self):
+        del self.table
 
     def __init__(self, words=None):
         if words is not None:

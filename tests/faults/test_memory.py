@@ -158,7 +158,7 @@ def short_of_memory(*arguments, **environment):
         stdout=subprocess.PIPE,
         text=True,
         check=False,
-        timeout=290,
+        timeout=3600,  # pytest's own limit is nearer
     )
     assert done.returncode == 0, done.returncode
     found = json.loads(done.stdout)
