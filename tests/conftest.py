@@ -1,7 +1,9 @@
 """What tests of kernels share, and the word of honour that a sanitizer is really there."""
 
 import importlib
+import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,27 @@ def pytest_addoption(parser):
     parser.addoption(
         "--fault-record", metavar="FILE", help="write what the tests of the fault matrix did there"
     )
+
+
+class FaultRecord:
+    """Collects what the tests of the fault matrix did, in this process and in workers'."""
+
+    def __init__(self, place):
+        self.place, self.tests = place, []
+
+    def pytest_runtest_logreport(self, report):
+        if hasattr(report, "fault"):
+            self.tests.append(report.fault)
+
+    def pytest_sessionfinish(self):
+        date = time.strftime("%Y-%m-%d", time.gmtime())
+        self.place.write_text(json.dumps({"date": date, "tests": self.tests}, indent=1) + "\n")
+
+
+def pytest_configure(config):
+    place = config.getoption("--fault-record")
+    if place and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(FaultRecord(Path(place)))
 
 
 #: What a module that is instrumented calls.

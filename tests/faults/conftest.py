@@ -7,11 +7,9 @@ A test names its row with ``@pytest.mark.row(17)`` and says how many trials it m
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -20,7 +18,6 @@ from faults_runs import train_here, write_corpus
 
 _HERE = Path(__file__).parent
 _TRIALS = pytest.StashKey[int]()
-_RECORDS = pytest.StashKey[list]()
 
 
 @pytest.fixture(scope="session")
@@ -81,10 +78,6 @@ def forks_of_module(fork_server, fast):
     return Forks(fork_server, fast())
 
 
-def pytest_configure(config):
-    config.stash[_RECORDS] = []
-
-
 def pytest_collection_modifyitems(items):
     for item in items:
         if _HERE in item.path.parents and item.get_closest_marker("row") is None:
@@ -98,24 +91,12 @@ def pytest_runtest_makereport(item, call):
     if not rows or (report.when != "call" and report.passed):
         return
     reason = str(report.longrepr[2]) if report.skipped and report.longrepr else ""
-    item.config.stash[_RECORDS].append(
-        {
-            "rows": rows,
-            "test": item.nodeid,
-            "outcome": report.outcome,
-            "reason": reason.removeprefix("Skipped: "),
-            "trials": item.stash.get(_TRIALS, 0),
-            "seconds": round(report.duration, 2),
-            "nightly": item.get_closest_marker("nightly") is not None,
-        }
-    )
-
-
-def pytest_sessionfinish(session):
-    place = session.config.getoption("--fault-record")
-    if place:
-        record = {
-            "date": time.strftime("%Y-%m-%d", time.gmtime()),
-            "tests": session.config.stash[_RECORDS],
-        }
-        Path(place).write_text(json.dumps(record, indent=1) + "\n")
+    report.fault = {
+        "rows": rows,
+        "test": item.nodeid,
+        "outcome": report.outcome,
+        "reason": reason.removeprefix("Skipped: "),
+        "trials": item.stash.get(_TRIALS, 0),
+        "seconds": round(report.duration, 2),
+        "nightly": item.get_closest_marker("nightly") is not None,
+    }
