@@ -38,8 +38,8 @@ enum class Purpose : std::uint32_t {
   shape_gibbs = 29,   // conjugate draws of r, gamma0 and c0
   slices = 30,        // slice variables of a mixture; entity = document
   stick_noise = 31,   // Langevin noise of its sticks, entity = component; which law of c, entity
-                     // 2^40; label swaps, from 2^41
-  toy_noise = 32,  // pysgrld.simplex; entity = iteration, ordinal = chain and coordinate
+                      // 2^40; label swaps, from 2^41
+  toy_noise = 32,     // pysgrld.simplex; entity = iteration, ordinal = chain and coordinate
   test = 255,
 };
 
