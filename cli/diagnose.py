@@ -172,6 +172,9 @@ def _show_topics(d: Diagnosis, room: int) -> None:
         left += f"  {topic.overlap:>7.2f}  {_rhat(topic.rhat)}  {_size(topic.ess)}  "
         fit = wrap([word.word for word in topic.words], max(24, room - len(left)))
         click.echo(left + "".join(fit[:1]))
+    if any(topic.weight for topic in d.topics):
+        line = "weight: of the tokens of held-out documents; 'sgmc topics' has that of training"
+        click.echo("\n" + _wrapped(line, room))
 
 
 def _wrapped(line: str, room: int) -> str:

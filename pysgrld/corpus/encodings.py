@@ -17,11 +17,14 @@ def as_utf8(blocks: Generator[bytes, None, None], encoding: str) -> Generator[by
     """Yield text of another encoding as UTF-8, where what was malformed is malformed too."""
     decoder = codecs.getincrementaldecoder(encoding)(_MALFORMED)
     with closing(blocks):
-        for block in blocks:
-            if text := decoder.decode(block):
+        try:
+            for block in blocks:
+                if text := decoder.decode(block):
+                    yield text.encode(UTF8, "surrogatepass")
+            if text := decoder.decode(b"", True):
                 yield text.encode(UTF8, "surrogatepass")
-    if text := decoder.decode(b"", True):
-        yield text.encode(UTF8, "surrogatepass")
+        except UnicodeError:  # UTF-16 or UTF-32 whose bytes are in no known order: all of it
+            yield "\udcff".encode(UTF8, "surrogatepass")
 
 
 def not_in(encoding: str) -> str:

@@ -208,4 +208,4 @@ def _blame(choice: Choice, rules: Rules) -> str:
         "max_df": f"--max-df {rules.max_df}",
         "max_vocab": f"--max-vocab {rules.max_vocab}",
     }
-    return ", ".join(f"{named[rule]} took {n}" for rule, n in choice.removed.items() if n)
+    return ", ".join(f"{named[rule]} took {n:,}" for rule, n in choice.removed.items() if n)

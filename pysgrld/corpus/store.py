@@ -284,7 +284,8 @@ def is_stored(path: Path) -> bool:
 
 
 def _damaged(path: Path, what: str) -> CorpusError:
-    return CorpusError(f"a damaged corpus ({what}); build it again with `sgmc corpus build`", path)
+    advice = "build it again with `sgmc corpus build`; of a run: restore it, or train anew"
+    return CorpusError(f"a damaged corpus ({what}); {advice}", path)
 
 
 @contextlib.contextmanager

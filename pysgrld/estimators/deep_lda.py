@@ -54,7 +54,7 @@ class DeepLDA(TopicModel):
         Iterations of `fit`, at least 1; by default until held-out perplexity has settled.
     holdout : int or float, optional
         Documents, or their share below 1, that `fit` sets apart to see when it has settled; by default
-        min(1000, 10 %). 0 needs ``max_iter``.
+        min(1000, 10 %). 0 needs ``max_iter``. None with ``link="real"``, which has no held-out score.
     total_samples : float
         Documents of the corpus that `partial_fit` sees minibatches of.
     random_state : int
@@ -153,6 +153,15 @@ class DeepLDA(TopicModel):
             Rule("model", "dlda", True, ""),
             *self._shared_rules(),
         ]
+
+    def _documents_apart(self, documents: int) -> int:
+        if self.link != "real":
+            return super()._documents_apart(documents)
+        if self.holdout or self.max_iter is None:  # in units so small they are far too many tokens
+            raise UsageError(
+                "link='real' has no held-out score: give max_iter, and leave holdout out"
+            )
+        return 0
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
         if self.link == "real":

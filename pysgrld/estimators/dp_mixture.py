@@ -207,11 +207,13 @@ class DPMixture(Estimator):
             for name in ("minibatch", "step_size", "stick_step_size"):
                 if name in given:
                     raise UsageError(f"{name} has no meaning for algo={self.algo!r}: leave it out")
+        documents, words = as_documents(X, None, type(self).__name__)
+        if self.max_iter is None:
+            raise UsageError("max_iter: wanted a whole number, found None")
         if self.burn_in >= self.max_iter:
             raise UsageError(
                 f"burn_in is {self.burn_in}: wanted less than max_iter {self.max_iter}"
             )
-        documents, words = as_documents(X, None, type(self).__name__)
         usable = np.flatnonzero(documents.lengths > 0)
         if len(usable) == 0:
             raise UsageError("X has no counts: every document is empty")

@@ -80,6 +80,7 @@ def as_documents(x: Any, words: int | None = None, who: str = "LDA") -> tuple[Do
         return x, words
     if hasattr(x, "tocsr"):
         _check_dimensions(len(x.shape))
+        _check_pointers(x)
         if getattr(x, "format", "") == "csr":  # before anything makes 32 bits of 64
             _check_words(x.indptr, x.indices, x.shape[1])
         csr = x.tocsr(copy=True)
@@ -90,6 +91,8 @@ def as_documents(x: Any, words: int | None = None, who: str = "LDA") -> tuple[Do
         _check_dimensions(dense.ndim)
         if dense.dtype.kind not in "biuf":
             raise UsageError(f"X has dtype {dense.dtype}, wanted counts")
+        if dense.dtype == np.float16:  # which has no room for the bound of counts
+            dense = dense.astype(np.float32)
         shape = dense.shape
         if not np.isfinite(dense).all():
             raise UsageError("X contains NaN or infinity")
@@ -125,6 +128,15 @@ def _check_dimensions(found: int) -> None:
         raise UsageError(
             f"X has {plural(found, 'dimension')}, wanted 2: documents x words. Reshape your data."
         )
+
+
+def _check_pointers(x: Any) -> None:
+    """Refuse a compressed matrix whose rows or columns do not lie one after the other in its entries."""
+    if getattr(x, "format", "") not in ("csr", "csc", "bsr"):
+        return
+    indptr, entries = np.asarray(x.indptr), min(len(x.indices), len(x.data))
+    if indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] > entries:
+        raise UsageError(f"X.indptr is none of a {x.format} matrix with {entries} entries")
 
 
 def _check_words(indptr: Array, indices: Array, words: int) -> None:

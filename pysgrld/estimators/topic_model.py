@@ -121,6 +121,10 @@ class TopicModel(Estimator):
 
     # ---- fitting ----
 
+    def _documents_apart(self, documents: int) -> int:
+        """Give the number of documents that `fit` sets apart to see when it has settled."""
+        return hold_out_size(self.holdout, documents)
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn topics from a matrix of counts, from the start.
 
@@ -159,7 +163,7 @@ class TopicModel(Estimator):
         usable = np.flatnonzero(documents.lengths > 0)
         if len(usable) == 0:
             raise UsageError("X has no counts: every document is empty")
-        size = hold_out_size(self.holdout, len(usable))
+        size = self._documents_apart(len(usable))
         if size == 0 and self.max_iter is None:
             raise UsageError("holdout=0 leaves nothing to see when it has settled: give max_iter")
         train, held_out = usable, None

@@ -13,6 +13,7 @@ import hashlib
 from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from pysgrld.grammar import plural
 from pysgrld.run import jsonio
 
 #: What runs did that are older than the option: there it says nothing, and they go on.
@@ -121,7 +122,10 @@ def older_than(
 def _show(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name, IMPLIED.get(name.removeprefix("--"), "none"))
     if isinstance(value, list) and all(isinstance(part, dict) for part in value):
-        named = [f"{part['name']} ({part['words']} words, {part['sha256'][:8]})" for part in value]
+        named = [
+            f"{part['name']} ({plural(part['words'], 'word')}, {part['sha256'][:8]})"
+            for part in value
+        ]
         return ", ".join(named) or "none"
     return str(value)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pysgrld.evaluate import HeldOut
+from pysgrld.grammar import plural
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
 
@@ -44,6 +45,6 @@ def too_few(held_out: HeldOut, *, whole: bool) -> Iterator[str]:
         return
     what = "tokens" if whole else "held-out tokens"
     yield (
-        f"warning: {documents:,} held-out documents with {tokens:,} {what} are too few to compare models "
-        "by: hold more out with --holdout, or give others with --holdout-corpus"
+        f"warning: {plural(documents, 'held-out document')} with {tokens:,} {what} are too few to "
+        "compare models by: hold more out with --holdout, or give others with --holdout-corpus"
     )

@@ -113,7 +113,7 @@ def test_a_chain_that_does_nothing_is_killed_and_named(monkeypatch, trials):
 
 @pytest.mark.row(76)
 @pytest.mark.parametrize(
-    ("number", "code"), [("SIGKILL", 87), ("SIGSEGV", 70), ("SIGQUIT", 70)], ids=str
+    ("number", "code"), [("SIGKILL", 87), ("SIGSEGV", 70), ("SIGABRT", 70)], ids=str
 )
 def test_the_signal_that_ended_a_chain_is_named(tmp_path, trials, number, code):
     """Red with: a chain that was killed told of without the signal."""

@@ -390,6 +390,15 @@ def test_bytes_that_an_encoding_has_not_make_a_bad_document(tmp_path):
     assert skipped.documents == 2
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_text_whose_bytes_are_in_no_known_order_is_a_bad_document(tmp_path, encoding):
+    """Red with: the decoder's error let through (an internal error)."""
+    path = tmp_path / "x.txt"
+    path.write_bytes("bread wine bread wine\n".encode(f"{encoding}-le") * 9)
+    with pytest.raises(CorpusError, match=f"not {encoding}"):
+        open_corpus([str(path)], CorpusOptions(encoding=encoding), store=tmp_path / "s")
+
+
 def test_the_texts_of_a_folder_may_be_of_another_encoding(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.txt").write_bytes("un été".encode("latin-1"))

@@ -13,7 +13,7 @@ import pysgrld.estimators.deep_lda
 import pysgrld.estimators.lda
 import pysgrld.simplex.categories
 import pysgrld.simplex.dynamics
-from pysgrld import LDA
+from pysgrld import LDA, DPMixture
 from pysgrld.errors import ConvergenceWarning, NotFittedError, OutputError
 from pysgrld.estimators.matrices import as_documents
 
@@ -205,3 +205,23 @@ def test_sparse_duplicates_are_added_and_zeros_dropped():
 def test_a_matrix_of_no_counts_is_refused():
     with pytest.raises(ValueError, match="every document is empty"):
         LDA(2).fit(np.zeros((4, 5)))
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_array])
+@pytest.mark.parametrize("at", [0, 3, -1])
+@pytest.mark.parametrize("value", [-7, 10**6])
+def test_a_compressed_matrix_with_rows_outside_its_entries_is_refused(make, at, value):
+    """Red with: SciPy trusted with it (a crash)."""
+    x = make(np.eye(5, dtype=int))
+    x.indptr[at] = value
+    with pytest.raises(ValueError, match=r"X\.indptr is none of a cs[rc] matrix with 5 entries"):
+        LDA(2, max_iter=2).fit(x)
+
+
+def test_half_precision_is_read_without_a_warning():
+    LDA(2, max_iter=60, minibatch=3).fit(np.eye(6, dtype=np.float16))
+
+
+def test_a_mixture_needs_a_number_of_iterations():
+    with pytest.raises(ValueError, match="max_iter: wanted a whole number, found None"):
+        DPMixture(max_iter=None).fit(np.eye(5, dtype=int))

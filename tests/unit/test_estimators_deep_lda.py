@@ -143,6 +143,13 @@ def test_bad_reals_are_value_errors(bad, counts):
         DeepLDA((4, 2), link="real", max_iter=2).fit(x)
 
 
+@pytest.mark.parametrize(("holdout", "max_iter"), [(None, None), (0.1, 9), (5, 9)])
+def test_reals_have_no_held_out_score(holdout, max_iter, counts):
+    """Red with: reals split into tokens, of which there are far too many."""
+    with pytest.raises(ValueError, match="link='real' has no held-out score: give max_iter"):
+        DeepLDA((4, 2), link="real", holdout=holdout, max_iter=max_iter).fit(counts / 7)
+
+
 def test_fractions_need_the_right_link(counts):
     with pytest.raises(ValueError, match="counts must be whole numbers"):
         DeepLDA((4, 2), max_iter=2).fit(counts * 0.5)

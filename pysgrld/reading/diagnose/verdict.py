@@ -85,7 +85,7 @@ def verdict(d: Diagnosis) -> list[str]:
     if not several:
         said.append(
             f"One chain cannot tell whether another would have found other {d.noun}s: here its first "
-            "half is compared with its second. Train several: sgmc train --chains 4."
+            "half is compared with its second. Train several: the command that made it, with --chains 4."
         )
     if sum(d.moved):
         said.append(
