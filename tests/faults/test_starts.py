@@ -283,6 +283,7 @@ def test_whose_stand_in_lock_was_taken_while_it_stood_still_writes_no_more(forks
     run = forks.folder / "run"
     running(run)
     child.kill(signal.SIGSTOP)
+    wait_until(lambda: Path(f"/proc/{child.pid}/stat").read_text().split()[2] == "T")
     old = time.time() - 2 * SILENT
     os.utime(run / "lock.held", (old, old))
     forks(*forks.train("run", "--break-lock"), call="no_flock")
