@@ -119,15 +119,18 @@ def older_than(
     }
 
 
+def _is_list_of_words(value: Any) -> bool:
+    """Whether a value is the record of a list of stop words; anything may have been put there."""
+    kinds = {"name": str, "words": int, "sha256": str}
+    return isinstance(value, dict) and all(isinstance(value.get(n), k) for n, k in kinds.items())
+
+
 def _show(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name, IMPLIED.get(name.removeprefix("--"), "none"))
-    if isinstance(value, list) and all(isinstance(part, dict) for part in value):
-        named = [
-            f"{part['name']} ({plural(part['words'], 'word')}, {part['sha256'][:8]})"
-            for part in value
-        ]
-        return ", ".join(named) or "none"
-    return str(value)
+    if not isinstance(value, list) or not all(map(_is_list_of_words, value)):
+        return str(value)
+    named = [f"{p['name']} ({plural(p['words'], 'word')}, {p['sha256'][:8]})" for p in value]
+    return ", ".join(named) or "none"
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
