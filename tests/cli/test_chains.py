@@ -208,7 +208,9 @@ def test_a_second_interrupt_ends_all_at_once(sgmc):
     assert "Traceback" not in said
     for pid in pids:
         assert not Path(f"/proc/{pid}").exists()
-    assert not list((sgmc.folder / "all").glob("chain-*/checkpoints/step-*"))  # none was waited for
+    # No iteration was waited for; a chain that had not begun its first one may have said so.
+    found = (sgmc.folder / "all").glob("chain-*/checkpoints/step-*")
+    assert {path.name for path in found} <= {"step-00000000"}
 
 
 def test_a_chain_that_is_held_fails_alone_with_its_code(sgmc):
