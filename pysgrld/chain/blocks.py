@@ -81,8 +81,9 @@ class BlockChain:
         }
         self.share = 1.0 if options.preset else stream.size / stream.documents
         self._batches = Ahead(stream, waiting)
+        self._keeps = keep or self.sampler.whole_corpus
         self._whole: Minibatch | None = None
-        if (keep or self.sampler.whole_corpus) and (batch := stream.minibatch(0)):
+        if self._keeps and (batch := stream.minibatch(0)):
             self._whole = batch
             documents.keep(Documents(batch.indptr, batch.indices, batch.counts))
 
@@ -95,7 +96,7 @@ class BlockChain:
 
     def warnings(self) -> Iterator[str]:
         """Say by how much minibatches widen the posterior, and whether steps or sweeps are wrong."""
-        if self.sampler.inflates:
+        if self.sampler.inflates and not self._keeps:
             noise = self.noise_inflation
             yield (
                 f"minibatch noise: the variance of topics is {noise:.3g} times that given the counts, "
@@ -117,10 +118,10 @@ class BlockChain:
     def noise_inflation(self) -> float:
         """Variance of the sampled topics over the posterior's, by minibatch noise alone.
 
-        At the first sampling step; exact for ``scir``, the right order for ``sgrld``; 1 with the
-        whole corpus. The natural rate is that of an average topic.
+        At the first sampling step; exact for ``scir``, the right order for ``sgrld``; 1 where
+        documents go on. The natural rate is that of an average topic.
         """
-        if self.sampler.whole_corpus:
+        if self._keeps:
             return 1.0
         h = self.schedule(0) * self.topics.average_rate(self.tokens)
         return noise_inflation(h, self.stream.documents, self.stream.size)

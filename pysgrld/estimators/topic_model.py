@@ -410,7 +410,7 @@ class TopicModel(Estimator):
         if len(held_out.observed) == 0:
             raise UsageError("X has no document of two tokens: nothing can be held out")
         scorer = self._fitted().scorer(held_out)
-        return scorer.point(Key(seed, 0, 0), at_words(self._draw, scorer.words))
+        return float(scorer.point(Key(seed, 0, 0), at_words(self._draw, scorer.words)))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Compute the mean log probability of a held-out token: minus the log of `perplexity`.

@@ -373,8 +373,8 @@ class BlockFitted(Fitted, ABC):
 
     def faithful(self, step: int) -> bool:
         """Say whether draws are the posterior's: little noise, and documents that forget their start."""
-        noise, sampler = self.noise(step), self.sampler
-        forgotten = sampler.whole_corpus or self.record.options.sweeps >= FORGOTTEN
+        noise = self.noise(step)
+        forgotten = goes_on(self.record) or self.record.options.sweeps >= FORGOTTEN
         return noise is not None and noise <= QUIET and forgotten
 
     def remedy(self) -> str | None:
@@ -406,16 +406,22 @@ def step_size(record: Record, step: int) -> float:
     return Schedule(*options.step_size)(max(0, step - options.warm_up))
 
 
+def goes_on(record: Record) -> bool:
+    """Say whether an iteration sees all documents, each where the last one left it."""
+    options = record.options
+    return SAMPLERS[options.algo].whole_corpus or options.keep_documents is not None
+
+
 def noise_of(record: Record, rate: float, step: int) -> float | None:
     """Give the noise inflation of a run's draws with this rate: 1 of an exact sampler.
 
     None where the sampler's is not known.
     """
     options, sampler = record.options, SAMPLERS[record.options.algo]
-    if sampler.whole_corpus:
-        return 1.0
-    if not sampler.inflates:
+    if not (sampler.inflates or sampler.whole_corpus):
         return None
+    if goes_on(record):
+        return 1.0
     h = step_size(record, step) * rate
     return noise_inflation(h, record.documents, options.minibatch)
 

@@ -34,6 +34,7 @@ class Resolved:
     lazy: Literal["on", "off"]
     seed: int
     chain_id: int = 1
+    keep_documents: Literal["on"] | None = None
     scale_weight: Steps | None
     epochs: float | None
     iterations: int | None

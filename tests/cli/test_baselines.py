@@ -53,10 +53,19 @@ def test_killed_resumed_and_on_other_threads(sgmc, algo, base):
         (("--keep-documents", "on", "--minibatch", "5"), "leave --minibatch out"),
         (("--keep-documents", "on", "--corpus-size", "900"), "leave --corpus-size out"),
         (("--algo", "gibbs", "--keep-documents", "off"), "has no meaning for --algo gibbs"),
+        (("--keep-documents", "on", "--counts", "rao-blackwell"), "leave --counts out"),
+        (("--keep-documents", "on", "--kept-sweeps", "3"), "leave --kept-sweeps out"),
     ],
 )
 def test_documents_are_kept_where_an_iteration_sees_them_all(sgmc, options, said):
     assert said in sgmc("train", "corpus.txt", *options, code=2).stderr
+
+
+def test_intervals_of_a_run_that_keeps_its_documents_are_of_the_posterior(sgmc):
+    """Red with: documents that go on told of as if they started afresh."""
+    done = sgmc.train("--keep-documents", "on", base=TINY)
+    assert "start afresh" not in done.stderr
+    assert json.loads(sgmc("topics", "run", "--json").stdout)["interval_of"] == "posterior"
 
 
 @pytest.mark.parametrize("algo", ["ovb", "hsvg"])

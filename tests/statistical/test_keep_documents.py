@@ -39,11 +39,11 @@ def chain_of(seed, **given):
 
 @pytest.mark.statistical
 def test_topics_of_kept_documents_have_the_exact_posterior():
-    """One sweep an iteration. Red with: documents that start afresh (.06 to .2 off); sweeps kept
-    of another iteration's order of documents.
+    """One sweep an iteration. Red with: documents that start afresh (.04 off); expected counts
+    instead of drawn ones, which vary too little (.02 off).
     """
     found = {}
-    for seed in range(4):
+    for seed in range(5):
         chain = chain_of(seed)
         for t in range(6000):
             chain.advance()
@@ -54,7 +54,15 @@ def test_topics_of_kept_documents_have_the_exact_posterior():
                 found.setdefault(name, []).append(float(same))
         chain.close()
     off = {name: np.mean(same) - float(EXACT[name]) for name, same in found.items()}
-    assert all(abs(off[name]) < 0.03 for name in off if name != "n0^2"), off
+    assert all(abs(off[name]) < 0.011 for name in off if name != "n0^2"), off
+
+
+def test_documents_that_go_on_are_not_said_to_start_afresh_or_to_be_noisy():
+    """Red with: a chain that asks its sampler alone."""
+    chain = chain_of(0)
+    assert list(chain.warnings()) == []
+    assert chain.noise_inflation == 1.0
+    chain.close()
 
 
 def test_proportions_that_go_on_are_those_of_more_passes(monkeypatch):

@@ -116,6 +116,13 @@ class LDAFamily(Model[LDAOptions]):
                 raise UsageError(
                     f"--keep-documents on takes the whole corpus in each iteration: leave --{name} out"
                 )
+            exact = {"counts": "sampled", "kept-sweeps": 1}
+            for name in sorted(n for n in exact if SAMPLERS[algo].draws and n in given):
+                if given[name] != exact[name]:
+                    raise UsageError(
+                        f"--keep-documents on counts topics as one sweep has drawn them, or draws would "
+                        f"be no longer of the posterior: leave --{name} out"
+                    )
         elif "keep-documents" in given and SAMPLERS[algo].whole_corpus:
             raise UsageError(f"--keep-documents off has no meaning for --algo {algo}: leave it out")
 
@@ -132,6 +139,10 @@ class LDAFamily(Model[LDAOptions]):
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
         if value["keep-documents"]:
             value["minibatch"] = _ALL_DOCUMENTS
+            if SAMPLERS[
+                value["algo"]
+            ].draws:  # expected counts, or means of several, vary too little
+                value["counts"], value["kept-sweeps"] = "sampled", 1
 
     def expected_topics(self, value: Mapping[str, Any]) -> int:
         """Give K."""

@@ -14,7 +14,6 @@ class LDAOptions(Resolved):
     topics: int
     scale_weight: Steps
     alpha: float
-    keep_documents: str | None
     eta: float
 
     @property
