@@ -54,6 +54,8 @@ class Purpose(enum.Enum):
     slices = ...
     stick_noise = ...
     toy_noise = ...
+    sphere_noise = ...
+    sphere_accept = ...
     test = ...
 
 class Workspace:
@@ -346,3 +348,91 @@ def simplex_scir_log(
     stream: int,
     threads: int,
 ) -> None: ...
+def bessel_ratio(d: float, kappa: float) -> float: ...
+def log_normaliser(d: float, kappa: float) -> float: ...
+def sphere_moments(
+    *, x: Doubles, topics: int, centre: Doubles | None, work: Workspace, threads: int
+) -> tuple[Doubles, Doubles]: ...
+def sphere_force(
+    *,
+    gradient: Doubles,
+    x: Doubles,
+    v: Doubles,
+    squares: Doubles,
+    topics: int,
+    length: float,
+    sd: Doubles | None,
+    damp: float,
+    seed: int,
+    chain: int,
+    step: int,
+    stream: int,
+    part: int,
+    work: Workspace,
+    threads: int,
+) -> None: ...
+def sphere_drift(
+    *,
+    x: Doubles,
+    v: Doubles,
+    squares: Doubles,
+    topics: int,
+    length: float,
+    damp: float,
+    work: Workspace,
+    threads: int,
+) -> None: ...
+def sphere_along(
+    *, x: Doubles, topics: int, indptr: Int64s, indices: Int32s, values: Doubles, threads: int
+) -> Doubles: ...
+def sphere_gradient(
+    *,
+    x: Doubles,
+    topics: int,
+    centre: Doubles | None,
+    pull: float,
+    of_centre: float,
+    of_sum: float,
+    weight: float,
+    indptr: Int64s,
+    indices: Int32s,
+    values: Doubles,
+    proportions: Doubles,
+    outer: Doubles,
+    work: Workspace,
+    threads: int,
+) -> Doubles: ...
+def sphere_proportions(
+    *,
+    gram: Doubles,
+    along: Doubles,
+    topics: int,
+    kappa: float,
+    alpha: float,
+    length: float,
+    trajectories: int,
+    kept: int,
+    leaps: int,
+    chart: str,
+    doc_ids: Int64s,
+    theta: Doubles,
+    seed: int,
+    chain: int,
+    step: int,
+    purpose: Purpose,
+    work: Workspace,
+    threads: int,
+) -> tuple[Floats, Int32s, Doubles]: ...
+def sphere_evidence(
+    *, gram: Doubles, along: Doubles, topics: int, samples: Floats, work: Workspace, threads: int
+) -> tuple[Doubles, Doubles, Doubles]: ...
+def sphere_cosines(
+    *,
+    gram: Doubles,
+    along: Doubles,
+    topics: int,
+    theta: Doubles,
+    kappa: float,
+    work: Workspace,
+    threads: int,
+) -> Doubles: ...

@@ -148,6 +148,24 @@ class Minibatch(NamedTuple):
     scale: float
 
 
+class Dynamics(NamedTuple):
+    """Constants of dynamics on spheres.
+
+    Attributes
+    ----------
+    centre : (V,) float64
+        Points start around it.
+    friction : float
+        Share a of the velocity that friction takes in a step: C times the step size.
+    parts : int
+        Steps of an iteration; of trajectories, steps of one.
+    """
+
+    centre: Doubles
+    friction: float
+    parts: int
+
+
 class Block(NamedTuple):
     """A global part of a model.
 
@@ -173,6 +191,8 @@ class Block(NamedTuple):
         Whether the CIR process has the rate 1 + N_k/s_k (see `pysgrld.samplers.simplex.scir`).
     clip : bool
         Whether steps that leave the simplex are clipped to 0 (see `pysgrld.samplers.simplex.tlasgr`).
+    dynamics : Dynamics or None
+        Of blocks whose points move on spheres.
     """
 
     name: str
@@ -185,6 +205,7 @@ class Block(NamedTuple):
     hyper: tuple[float, ...] = ()
     natural: bool = False
     clip: bool = False
+    dynamics: Dynamics | None = None
 
     def average_rate(self, tokens: float) -> float:
         """Give the rate of the CIR process of an average topic: 1, or the natural 1 + N_k/s_k.

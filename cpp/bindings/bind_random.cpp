@@ -58,6 +58,8 @@ void bind_random(py::module_& m) {
       .value("slices", Purpose::slices)
       .value("stick_noise", Purpose::stick_noise)
       .value("toy_noise", Purpose::toy_noise)
+      .value("sphere_noise", Purpose::sphere_noise)
+      .value("sphere_accept", Purpose::sphere_accept)
       .value("test", Purpose::test);
   m.def("isa", [] { return std::string(active_kernels()->name); });
   m.def("available_isas", &available_isas);

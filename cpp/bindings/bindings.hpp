@@ -27,6 +27,7 @@ void bind_baselines(py::module_& m);
 void bind_deep(py::module_& m);
 void bind_documents(py::module_& m);
 void bind_simplex(py::module_& m);
+void bind_sphere(py::module_& m);
 void bind_testing(py::module_& m);
 
 /// The link that is called so (bind_deep.cpp).

@@ -22,5 +22,6 @@ PYBIND11_MODULE(_core, m) {
   sgmc::bindings::bind_baselines(m);
   sgmc::bindings::bind_deep(m);
   sgmc::bindings::bind_simplex(m);
+  sgmc::bindings::bind_sphere(m);
   sgmc::bindings::bind_testing(m);
 }

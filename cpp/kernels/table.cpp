@@ -31,6 +31,22 @@ void simplex_phi(float const*, std::int32_t const*, std::int64_t, std::int64_t, 
 void simplex_add_phi(float const*, double const*, float, std::int64_t, std::int64_t, double*,
                      PhiTask const&) noexcept;
 void predictive(PredictiveTask const&, std::int64_t, std::int64_t, double*) noexcept;
+void sphere_moments(double const*, double const*, PointsTask const&, double*, double*) noexcept;
+void sphere_along(double const*, std::int64_t, Directions const&, std::int64_t, std::int64_t,
+                  double*) noexcept;
+void sphere_force(double*, double const*, ForceTask const&, double*) noexcept;
+void sphere_push(double*, double const*, double const*, double const*, double, PointsTask const&,
+                 double*) noexcept;
+void sphere_drift(double*, double*, double const*, double const*, double const*, double,
+                  PointsTask const&, double*, double*) noexcept;
+void sphere_correct(double*, double*, double const*, double const*, PointsTask const&,
+                    double*) noexcept;
+void sphere_arc(double, double&, double&) noexcept;
+void sphere_gradient(double const*, double*, GradientTask const&) noexcept;
+void sphere_proportions(ProportionsTask const&, ProportionsScratch const&, std::int64_t,
+                        std::int64_t) noexcept;
+void sphere_evidence(EvidenceTask const&, std::int64_t, std::int64_t, double*, double*) noexcept;
+void sphere_cosines(CosinesTask const&, std::int64_t, std::int64_t, double*) noexcept;
 void permute(std::int64_t const*, std::int64_t, std::int64_t, Address const&, Purpose,
              std::int64_t*) noexcept;
 void uniforms(std::int64_t const*, std::int64_t const*, std::int64_t, Address const&, Purpose,
@@ -72,6 +88,20 @@ KernelTable const& table() noexcept {
               .smld_phi = simplex_smld_phi,
               .dirichlet_weights = dirichlet_weights,
               .add_phi = simplex_add_phi,
+          },
+      .sphere =
+          {
+              .moments = sphere_moments,
+              .along = sphere_along,
+              .force = sphere_force,
+              .push = sphere_push,
+              .drift = sphere_drift,
+              .correct = sphere_correct,
+              .arc = sphere_arc,
+              .gradient = sphere_gradient,
+              .proportions = sphere_proportions,
+              .evidence = sphere_evidence,
+              .cosines = sphere_cosines,
           },
       .random =
           {

@@ -6,6 +6,7 @@ Knows nothing of files, clocks, models or evaluation.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from pysgrld.errors import NumericalError
 from pysgrld.minibatches import Ahead, Minibatches
 from pysgrld.options.resolved import Resolved
 from pysgrld.samplers import SAMPLERS, sampler_of
-from pysgrld.samplers.protocol import BlockState, Counts
+from pysgrld.samplers.protocol import BlockState, Counts, Potential
 from pysgrld.schedule import FORGOTTEN, QUIET, WARM_UP, Schedule, noise_inflation, wider
 from pysgrld.types import Array, Block, Documents, Doubles, Floats, Int32s, Key, Minibatch
 
@@ -73,7 +74,7 @@ class BlockChain:
         self.step = 0
         self.topics, self.upper = blocks[0], blocks[1:]
         lazy = self.sampler.composes and options.lazy == "on"
-        self.states: dict[str, BlockState[Counts]] = {
+        self.states: dict[str, BlockState[Any]] = {
             b.name: sampler_of(options.algo, b).start(
                 self._key(0), b, threads, lazy=lazy and b is self.topics
             )
@@ -200,7 +201,7 @@ class BlockChain:
     def _above(self) -> Draw:
         return {b.name: self.states[b.name].rows() for b in self.upper}
 
-    def _pace(self, b: Block, found: Counts, h: float, *, warm: bool) -> float:
+    def _pace(self, b: Block, found: Counts | Potential, h: float, *, warm: bool) -> float:
         """Give the step size of a block: h for topics; for shapes min(1, h * level) * B/D.
 
         What moves beside the topics is one vector for the whole corpus: it goes as far as topics do
@@ -211,6 +212,7 @@ class BlockChain:
         if b.geometry == self.sampler.geometry:
             return h
         if not (warm or self.sampler.relative):
+            assert isinstance(found, Counts)  # shapes stand beside topics that are counted
             h = min(1.0, h * found.level)
         return h * self.share
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from pysgrld.draws import Draw
 from pysgrld.minibatches import Minibatches
-from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.protocol import Counts, Potential
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Minibatch
 
 
@@ -119,8 +119,11 @@ class DocumentSampler(Protocol):
     def keep(self, documents: Documents) -> None:
         """Keep the variables of these documents, the whole corpus, between visits."""
 
-    def visit(self, key: Key, draw: Draw, batch: Minibatch) -> dict[str, Counts]:
-        """Sample the minibatch's documents, and give the evidence on each block, by its name."""
+    def visit(self, key: Key, draw: Draw, batch: Minibatch) -> Mapping[str, Counts | Potential]:
+        """Sample the minibatch's documents, and give the evidence on each block, by its name.
+
+        A `Potential` samples them where it is asked instead.
+        """
 
     def arrays(self) -> dict[str, Array]:
         """Give the variables that are kept between visits, by name: a checkpoint keeps these."""

@@ -141,7 +141,9 @@ class Model(Protocol[R]):
         UsageError
         """
 
-    def settle(self, value: dict[str, Any], said: frozenset[str], *, whole_corpus: bool) -> None:
+    def settle(
+        self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
+    ) -> None:
         """Fill in the family's own defaults, and its defaults of shared options, in place.
 
         Parameters
@@ -151,6 +153,8 @@ class Model(Protocol[R]):
             settled here.
         said : frozenset of str
             Options that a person or a preset has said.
+        facts : Facts
+            The corpus that they are settled for.
         whole_corpus : bool
             Whether every iteration sees all documents.
         """

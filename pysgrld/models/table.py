@@ -17,6 +17,7 @@ MODELS = {
     "lda": "pysgrld.models.lda.declared",
     "dlda": "pysgrld.models.dlda.declared",
     "dpmm": "pysgrld.models.dpmm.declared",
+    "sam": "pysgrld.models.sam.declared",
 }
 
 

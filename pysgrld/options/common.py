@@ -30,6 +30,9 @@ STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 LAZY = ("auto", "on", "off")
 CIR_RATES = ("paper", "natural")
 
+#: Of families whose documents have proportions with a Dirichlet prior.
+ALPHA = Option(real(SMALLEST, 1e6), "min(0.1, 5/K); sam: 1", "Dirichlet prior per topic of a document",
+               "Model", metavar="A", first=True)  # fmt: skip
 _AUTO_NONE: dict[str, Any] = {"auto": "auto", "none": 0}
 SHARED: dict[str, Option] = {
     # model

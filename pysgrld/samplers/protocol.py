@@ -44,14 +44,37 @@ class Counts(NamedTuple):
     rate: float = 0.0
 
 
+class Slope(NamedTuple):
+    """A potential energy and its gradient at some points.
+
+    Attributes
+    ----------
+    energy : float
+    gradient : (V, Kp) float64
+        Euclidean: the sampler projects it. The sampler may overwrite it.
+    noise : (Kp,) float64 or None
+        Estimated variance of a component of the gradient, by minibatch noise; None where nobody asked.
+    """
+
+    energy: float
+    gradient: Doubles
+    noise: Doubles | None = None
+
+
 class Potential(Protocol):
-    """Evidence on points of a sphere: a potential energy that can be asked at any point."""
+    """Evidence on points of spheres: a potential energy that is asked at points the sampler moves to.
 
-    def gradient(self, x: Doubles) -> Doubles:
-        """Give the Euclidean gradient at x, both (V, K); the sampler projects it."""
+    It is an average over what is sampled, or fitted, of documents given points.
+    """
 
-    def energy(self, x: Doubles) -> float:
-        """Give the potential energy at x, (V, K)."""
+    def drawn(self, key: Key, part: int, x: Doubles) -> Slope:
+        """Sample the documents given x, (V, Kp), and give the slope there.
+
+        ``part`` counts such calls of an iteration from 0.
+        """
+
+    def at(self, x: Doubles) -> Slope:
+        """Give the slope at x, the documents as they were sampled last."""
 
 
 class BlockState(Protocol[E]):

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 _SCALE = frozenset({"scale-weight"})
 _PROJECTS = _SCALE | {"edge"}
 _FITTED = frozenset({"kept-sweeps", "counts"})
+_NOISY = frozenset({"friction", "inner-steps", "redraw"})
+_TRAJECTORY = frozenset({"step-size", "kept-sweeps", "leapfrog-steps"})
 
 SAMPLERS: dict[str, Sampler] = {
     sampler.name: sampler
@@ -83,6 +85,40 @@ SAMPLERS: dict[str, Sampler] = {
             "pysgrld.samplers.simplex.variational",
             "Dirichlets",
             draws=False,
+        ),
+        Sampler(
+            "sggmc",
+            "directions by stochastic-gradient geodesic Monte Carlo",
+            "pysgrld.samplers.sphere.geodesic",
+            "Geodesic",
+            geometry="sphere",
+            own=_NOISY,
+        ),
+        Sampler(
+            "gsgnht",
+            "directions by geodesic Monte Carlo with a thermostat",
+            "pysgrld.samplers.sphere.geodesic",
+            "Thermostat",
+            geometry="sphere",
+            own=_NOISY,
+        ),
+        Sampler(
+            "gmc-apprmh",
+            "directions by geodesic trajectories, accepted by an expected energy",
+            "pysgrld.samplers.sphere.trajectories",
+            "Trajectories",
+            geometry="sphere",
+            whole_corpus=True,
+            own=_TRAJECTORY,
+        ),
+        Sampler(
+            "gmc-bgibbs",
+            "directions by geodesic trajectories, in turn with the documents",
+            "pysgrld.samplers.sphere.trajectories",
+            "Trajectories",
+            geometry="sphere",
+            whole_corpus=True,
+            own=_TRAJECTORY,
         ),
     )
 }

@@ -45,12 +45,11 @@ def kind_of(given: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
         If a preset is asked for that has no settings for the algorithm.
     """
     preset = preset_of(given)
-    algo = given.get("algo", preset.get("algo", OPTIONS["algo"].default))
+    algo = given.get("algo", preset.get("algo"))
     name = given.get("model", preset.get("model"))
-    if name is not None:
-        return SAMPLERS[algo], model(name)
     implied = (m for m in models() if m.implied_by & {*given, algo})
-    return SAMPLERS[algo], next(implied, models()[0])
+    family = model(name) if name is not None else next(implied, models()[0])
+    return SAMPLERS[algo or family.algorithms[0]], family
 
 
 def check_usage(given: Mapping[str, Any]) -> None:
@@ -95,7 +94,7 @@ def _unused(sampler: Sampler, family: Model[Any]) -> set[str]:
     owned = {name for other in SAMPLERS.values() for name in other.own}
     unused = (owned - sampler.own - family.uses) | sampler.ignores
     if sampler.whole_corpus:
-        unused |= _OF_MINIBATCHES
+        unused |= _OF_MINIBATCHES - sampler.own
     if not sampler.draws:
         unused |= _OF_DRAWS
     return unused

@@ -22,10 +22,12 @@ PRESETS: dict[str, Preset] = {
 def _kind() -> dict[str, Option]:
     """Give the options that choose a family, a sampler and a preset: their values are the tables'."""
     first, *others = models()
+    # a sampler of one family alone needs no words
+    shared = {n for n in SAMPLERS if sum(n in family.algorithms for family in models()) > 1}
     implied = "".join(
-        f"{family.name} with {', '.join(sorted(_typed(n) for n in family.implied_by))}; "
+        f"{family.name} with {', '.join(sorted(_typed(n) for n in said))}; "
         for family in others
-        if family.implied_by
+        if (said := {n for n in family.implied_by if n not in SAMPLERS or n in shared})
     )
     return {
         "algo": Option(

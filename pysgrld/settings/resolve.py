@@ -65,7 +65,7 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
     value: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
     value |= {**preset, **given, "algo": sampler.name, "model": family.name}
     said = frozenset({*preset, *given})
-    family.settle(value, said, whole_corpus=sampler.whole_corpus)
+    family.settle(value, said, facts, whole_corpus=sampler.whole_corpus)
     k = family.expected_topics(value)
     if value["cir-rate"] == "paper":  # as in runs older than the option
         value["cir-rate"] = None

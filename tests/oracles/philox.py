@@ -37,6 +37,8 @@ PURPOSES = {
     "slices": 30,
     "stick_noise": 31,
     "toy_noise": 32,
+    "sphere_noise": 33,
+    "sphere_accept": 34,
     "test": 255,
 }
 

@@ -9,10 +9,10 @@ import pytest
 from pysgrld.core import padded
 from pysgrld.errors import CheckpointError
 from pysgrld.samplers import SAMPLERS
-from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.protocol import Counts, Slope
 from pysgrld.samplers.simplex import lazy
 from pysgrld.samplers.table import CONJUGATE_SHAPES, SHAPES
-from pysgrld.types import Block, Key
+from pysgrld.types import Block, Dynamics, Key
 
 V, K = 30, 5
 WORDS = np.array([3, 7, 8, 29], np.int32)
@@ -20,9 +20,14 @@ TOPICS = Block("phi", "simplex", (V, K), 0.05, 0, 500.0)
 SPARSE = TOPICS._replace(prior=0.001)
 VECTOR = Block("r", "positive", (1, K), 1.0, 8, 0.0, hyper=(1.0, 1.0, 1.0, 1.0, 1.0))
 
+POINTS = Block("phi", "sphere", (V, K), 1.0, 0, 0.0, dynamics=Dynamics(np.full(V, V**-0.5), 0.1, 2))
+
 #: Every kind of state: sampler, block, whether its rows wait.
 KINDS = {
-    **{name: (sampler, TOPICS, False) for name, sampler in SAMPLERS.items()},
+    **{
+        name: (sampler, POINTS if sampler.geometry == "sphere" else TOPICS, False)
+        for name, sampler in SAMPLERS.items()
+    },
     "scir-lazy": (SAMPLERS["scir"], TOPICS, True),
     "scir-log": (SAMPLERS["scir"], SPARSE, False),
     "scir-natural": (SAMPLERS["scir"], TOPICS._replace(natural=True), False),
@@ -46,10 +51,23 @@ def evidence(t):
     return Counts(WORDS, counts, 2.0, 40.0, 3.0)
 
 
+class Pull:
+    """A potential that draws points to one of the axes."""
+
+    def drawn(self, key, part, x):
+        return self.at(x)
+
+    def at(self, x):
+        gradient = np.zeros_like(x)
+        gradient[3, :K] = -20.0
+        return Slope(-20.0 * float(x[3].sum()), gradient)
+
+
 def advance(state, t, steps=1):
     for now in range(t, t + steps):
         state.catch_up(Key(1, 0, now), WORDS)
-        state.step(Key(1, 0, now), evidence(now), 0.01)
+        found = Pull() if state.block.geometry == "sphere" else evidence(now)
+        state.step(Key(1, 0, now), found, 0.01)
 
 
 def bytes_of(state):
@@ -94,7 +112,9 @@ def test_looking_changes_nothing_and_gives_what_documents_would_read(kind, settl
     state.add_to(total)
     assert bytes_of(state) == before
     assert (all_of_them[..., K:] == 0).all()
-    if all_of_them.ndim == 2:
+    if state.block.geometry == "sphere":
+        np.testing.assert_allclose((all_of_them[:, :K] ** 2).sum(axis=0), 1.0, rtol=1e-5)
+    elif all_of_them.ndim == 2:
         np.testing.assert_allclose(all_of_them[:, :K].sum(axis=0), 1.0, rtol=1e-5)
         # a topic's sum is known better by a look at all words; the words' shares of it are the same
         scale = some[:, :K].sum(axis=0) / all_of_them[WORDS, :K].sum(axis=0)
@@ -115,7 +135,8 @@ def test_settling_twice_is_settling_once(kind):
 def test_a_number_that_is_none_is_found_with_its_topic(kind):
     """Red with: the first of the padded columns looked at, or none."""
     state = started(kind, settled=True)
-    name = {"log_g": "log_g", "y": "log_sums", "r": "r"}.get(next(iter(state.arrays())), "sums")
+    first = next(iter(state.arrays()))
+    name = {"log_g": "log_g", "y": "log_sums", "r": "r", "x": "squares"}.get(first, "sums")
     state.arrays()[name][..., 2] = np.nan
     assert state.not_finite() == 2
 

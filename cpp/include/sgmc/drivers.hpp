@@ -123,4 +123,51 @@ void run_scir_log(KernelTable const& k, double* log_g, double const* shape, std:
                   std::int64_t columns, double h, double const* kappa, Address const& address,
                   int threads);
 
+// ---- points on spheres: K columns of (V, stride) matrices in double, pads 0 ---------------------
+
+/// A_d(kappa) = I_(d/2)(kappa) / I_(d/2-1)(kappa), d >= 1, kappa >= 0: the mean resultant length of
+/// a von Mises-Fisher distribution on the unit sphere of R^d. Relative error below 2e-14.
+double bessel_ratio(double d, double kappa);
+
+/// ln c_d(kappa), the logarithm of the normaliser of its density. Absolute error below 1e-8.
+double log_normaliser(double d, double kappa);
+
+/// gram (stride, stride) = x^T x and along (stride) = x^T centre.
+void run_sphere_moments(KernelTable const& k, double const* x, double const* centre, std::int64_t n,
+                        PointsTask const& shape, double* gram, double* along, Workspace& work,
+                        int threads);
+
+/// along (documents, stride): inner products of documents with the points.
+void run_sphere_along(KernelTable const& k, double const* x, std::int64_t stride,
+                      Directions const& of, double* along, int threads);
+
+/// v = damp (v + Lambda(x) f), f = -length gradient + sd z, which overwrites the gradient; squares
+/// (stride) receives the squared norms of v.
+void run_sphere_force(KernelTable const& k, double* gradient, double const* x, std::int64_t n,
+                      ForceTask const& task, double* v, double damp, double* squares,
+                      Workspace& work, int threads);
+
+/// Follows great circles for a length of time, and v = damp v; squares (stride) are the squared
+/// norms of v before and after. Points are of norm 1 and paces tangent afterwards, to rounding.
+void run_sphere_drift(KernelTable const& k, double* x, double* v, std::int64_t n,
+                      PointsTask const& shape, double length, double damp, double* squares,
+                      Workspace& work, int threads);
+
+/// gradient (n, stride) as GradientTask has it; its entries by word are those of the documents.
+void run_sphere_gradient(KernelTable const& k, double const* x, double* gradient, std::int64_t n,
+                         GradientTask task, Directions const& of, Workspace& work, int threads);
+
+/// Samples proportions of all documents.
+void run_sphere_proportions(KernelTable const& k, ProportionsTask const& task, Workspace& work,
+                            int threads);
+
+/// outer (stride, stride) = sum_dn (c_dn / n_dn^2) theta theta^T, and what the task has of
+/// documents.
+void run_sphere_evidence(KernelTable const& k, EvidenceTask const& task, std::int64_t documents,
+                         double* outer, Workspace& work, int threads);
+
+/// Scores documents by shared proportions; norms of the task come from here.
+void run_sphere_cosines(KernelTable const& k, CosinesTask task, std::int64_t documents,
+                        Workspace& work, int threads);
+
 }  // namespace sgmc

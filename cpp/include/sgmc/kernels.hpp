@@ -14,6 +14,7 @@
 #include "sgmc/mean_field.hpp"
 #include "sgmc/mixture.hpp"
 #include "sgmc/purpose.hpp"
+#include "sgmc/sphere.hpp"
 
 namespace sgmc {
 
@@ -238,6 +239,44 @@ struct SimplexKernels {
                   std::int64_t end, double* total, PhiTask const&) noexcept;
 };
 
+/// Kernels of points on spheres, columns of (V, stride) matrices, and of documents near them.
+/// `squares`, `dots` and the like are (stride), added to.
+struct SphereKernels {
+  /// gram += x^T x, its upper triangle in blocks of sixteen columns; along += x^T m (m null: of 0).
+  void (*moments)(double const* x, double const* centre, PointsTask const&, double* gram,
+                  double* along) noexcept;
+  /// along = V^T x of documents [begin, end), (documents, stride).
+  void (*along)(double const* x, std::int64_t stride, Directions const&, std::int64_t begin,
+                std::int64_t end, double* along) noexcept;
+  /// gradient becomes the force f = -length gradient + sd z; dots: of x and f.
+  void (*force)(double* gradient, double const* x, ForceTask const&, double* dots) noexcept;
+  /// v = damp (v + f - x (x^T f)); Liu et al. (2016), eq. (7) and (8). squares: of v.
+  void (*push)(double* v, double const* x, double const* force, double const* dots, double damp,
+               PointsTask const&, double* squares) noexcept;
+  /// x' = x cosine + v along, v' = damp (v cosine - x across): a great circle. squares: of x',
+  /// dots: of x' and v'.
+  void (*drift)(double* x, double* v, double const* cosine, double const* along,
+                double const* across, double damp, PointsTask const&, double* squares,
+                double* dots) noexcept;
+  /// x' = scale x, v' = v - x' dots: rounding does not leave the sphere. squares: of v'.
+  void (*correct)(double* x, double* v, double const* scale, double const* dots, PointsTask const&,
+                  double* squares) noexcept;
+  /// Cosine, and sine over arc, of the arc whose square is z.
+  void (*arc)(double z, double& cosine, double& sine) noexcept;
+  /// See GradientTask.
+  void (*gradient)(double const* x, double* gradient, GradientTask const&) noexcept;
+  /// Documents [begin, end), begin a multiple of kTogether.
+  void (*proportions)(ProportionsTask const&, ProportionsScratch const&, std::int64_t begin,
+                      std::int64_t end) noexcept;
+  /// Documents [begin, end): outer += sum_dn (c_dn / n_dn^2) theta theta^T; mixed is scratch of
+  /// stride.
+  void (*evidence)(EvidenceTask const&, std::int64_t begin, std::int64_t end, double* mixed,
+                   double* outer) noexcept;
+  /// Documents [begin, end); scores is scratch of n.
+  void (*cosines)(CosinesTask const&, std::int64_t begin, std::int64_t end,
+                  double* scores) noexcept;
+};
+
 /// Random numbers by address.
 struct RandomKernels {
   /// out[i] = image of position[i] under a keyed bijection of [0, n): a permutation that needs no
@@ -275,6 +314,7 @@ struct KernelTable {
   char const* name;
   DocumentKernels documents;
   SimplexKernels simplex;
+  SphereKernels sphere;
   RandomKernels random;
   TestingKernels testing;
 };

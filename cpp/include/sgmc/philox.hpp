@@ -124,11 +124,15 @@ SGMC_INLINE void philox16(Pair<H> c0, Pair<H> c1, Pair<H> c2, Pair<H> c3, std::u
   philox16(c0.hi, c1.hi, c2.hi, c3.hi, k0, k1, r0.hi, r1.hi, r2.hi, r3.hi);
 }
 
+/// Blocks `j` of the entities hi 2^32 + lo.
+SGMC_INLINE Words random_words(Stream const& s, U16 j, U16 lo, U16 hi) {
+  Words w;
+  philox16(j, lo, hi, u16(s.chain), s.key0, s.key1, w.x[0], w.x[1], w.x[2], w.x[3]);
+  return w;
+}
 /// Blocks `j` of the entities `lo` (below 2^32).
 SGMC_INLINE Words random_words(Stream const& s, U16 j, U16 lo) {
-  Words w;
-  philox16(j, lo, u16(0), u16(s.chain), s.key0, s.key1, w.x[0], w.x[1], w.x[2], w.x[3]);
-  return w;
+  return random_words(s, j, lo, u16(0));
 }
 /// Blocks first, first + 1, ..., first + 15 of one entity.
 SGMC_INLINE Words random_words(Stream const& s, std::uint32_t first, std::uint64_t entity) {

@@ -96,6 +96,7 @@ struct Make<NF> {
 };
 template <>
 struct Make<ND> {
+  static SGMC_INLINE ND fill(double x) { return {x - NativeD{}, x - NativeD{}}; }
   static SGMC_INLINE ND load(double const* p) {
     ND r;
     std::memcpy(&r, p, sizeof r);
@@ -128,6 +129,7 @@ struct Make<Pair<H>> {
   }
 };
 SGMC_INLINE F16 f16(float x) { return Make<F16>::fill(x); }
+SGMC_INLINE D16 d16(double x) { return Make<D16>::fill(x); }
 SGMC_INLINE U16 u16(std::uint32_t x) { return Make<U16>::fill(x); }
 SGMC_INLINE F16 load(float const* p) { return Make<F16>::load(p); }
 SGMC_INLINE D16 load(double const* p) { return Make<D16>::load(p); }
@@ -355,7 +357,28 @@ SGMC_INLINE U16 iota() {
 // ---- integers and doubles: two registers for one of floats -------------------------------------
 
 SGMC_INLINE ND add(ND a, ND b) { return {a.lo + b.lo, a.hi + b.hi}; }
+SGMC_INLINE ND subtract(ND a, ND b) { return {a.lo - b.lo, a.hi - b.hi}; }
+SGMC_INLINE ND multiply(ND a, ND b) { return {a.lo * b.lo, a.hi * b.hi}; }
+SGMC_INLINE ND divide(ND a, ND b) { return {a.lo / b.lo, a.hi / b.hi}; }
 SGMC_BINARY(operator+, ND, ND, add(a, b))
+SGMC_BINARY(operator-, ND, ND, subtract(a, b))
+SGMC_BINARY(operator*, ND, ND, multiply(a, b))
+SGMC_BINARY(operator/, ND, ND, divide(a, b))
+
+SGMC_INLINE NativeD root(NativeD a) {
+#if defined(SGMC_AVX512)
+  return (NativeD)_mm512_sqrt_pd((__m512d)a);
+#elif defined(SGMC_AVX2)
+  return (NativeD)_mm256_sqrt_pd((__m256d)a);
+#elif defined(__SSE2__)
+  return (NativeD)_mm_sqrt_pd((__m128d)a);
+#else
+  for (int i = 0; i < kNative / 2; ++i) a[i] = __builtin_sqrt(a[i]);
+  return a;
+#endif
+}
+SGMC_INLINE ND roots(ND a) { return {root(a.lo), root(a.hi)}; }
+SGMC_UNARY(sqrt, ND, ND, roots(a))
 
 SGMC_INLINE ND widen(NF a) {
 #if defined(SGMC_AVX512)

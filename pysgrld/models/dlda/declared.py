@@ -131,7 +131,9 @@ class DeepLDAFamily(Model[DeepLDAOptions]):
         if isinstance(eta, Sequence) and len(eta) not in (0, 1, len(given.get("layers", one))):
             raise UsageError(f"--eta has {len(eta)} numbers: give one, or one for each layer")
 
-    def settle(self, value: dict[str, Any], said: frozenset[str], *, whole_corpus: bool) -> None:
+    def settle(
+        self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
+    ) -> None:
         """Settle layers, a prior for each, and sweeps."""
         if "topics" in said and value["topics"]:
             value["layers"] = (value["topics"],)

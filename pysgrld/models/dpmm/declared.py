@@ -151,7 +151,9 @@ class MixtureFamily(Model[MixtureOptions]):
             )
         check_one_eta(given)
 
-    def settle(self, value: dict[str, Any], said: frozenset[str], *, whole_corpus: bool) -> None:
+    def settle(
+        self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
+    ) -> None:
         """Settle the prior and the steps; switch off what mixtures have no use for."""
         eta = value["eta"] if "eta" in said else ETA
         value["eta"] = lowest_eta(eta)

@@ -9,9 +9,10 @@ from pysgrld.errors import UsageError
 from pysgrld.models.eta import check_one_eta, lowest_eta
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
+from pysgrld.options.common import ALPHA
 from pysgrld.options.facts import Facts
 from pysgrld.options.option import Option
-from pysgrld.options.parse import SMALLEST, choice, real
+from pysgrld.options.parse import choice
 from pysgrld.samplers import SAMPLERS
 
 if TYPE_CHECKING:
@@ -40,14 +41,7 @@ class LDAFamily(Model[LDAOptions]):
     summary = "latent Dirichlet allocation"
     algorithms = tuple(s.name for s in SAMPLERS.values() if s.geometry == "simplex")
     options: ClassVar[Mapping[str, Option]] = {
-        "alpha": Option(
-            real(SMALLEST, 1e6),
-            "min(0.1, 5/K)",
-            "Dirichlet prior per topic of a document",
-            "Model",
-            metavar="A",
-            first=True,
-        ),
+        "alpha": ALPHA,
         "keep-documents": Option(
             choice("on", "off"),
             "off; gibbs, cgs: on",
@@ -126,7 +120,9 @@ class LDAFamily(Model[LDAOptions]):
         elif "keep-documents" in given and SAMPLERS[algo].whole_corpus:
             raise UsageError(f"--keep-documents off has no meaning for --algo {algo}: leave it out")
 
-    def settle(self, value: dict[str, Any], said: frozenset[str], *, whole_corpus: bool) -> None:
+    def settle(
+        self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
+    ) -> None:
         """Settle topics, priors, and sweeps or passes over a document."""
         value["topics"] = value["topics"] or TOPICS
         value["eta"] = lowest_eta(value["eta"])

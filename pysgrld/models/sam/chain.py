@@ -1,0 +1,68 @@
+"""The chain of a spherical admixture model: that of its one block, with the weights of words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pysgrld.chain.blocks import BlockChain
+from pysgrld.draws import Draw
+from pysgrld.errors import CorpusError, UsageError
+from pysgrld.minibatches import Epochs, Minibatches
+from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.sam.directions import inverse_frequencies, mean_direction
+from pysgrld.models.sam.documents import SphericalDocuments, blocks
+from pysgrld.models.sam.resolved import SphericalOptions
+from pysgrld.types import Doubles, Int32s
+
+#: Name of the weights of words in a draw, and in a checkpoint.
+IDF = "idf"
+
+
+class SphericalChain(BlockChain):
+    """A chain whose draws have the weights that documents are read by, beside the topics."""
+
+    documents: SphericalDocuments
+
+    def draw(self, words: Int32s | None = None) -> Draw:
+        """Give the current draw: ``phi`` of some words, of all where None, and ``idf`` of all."""
+        return super().draw(words) | {IDF: self.documents.idf.astype(np.float32)}
+
+    def totals(self) -> dict[str, Doubles]:
+        """Give zeros that topics are added to; their sum has the mean direction."""
+        return {name: total for name, total in super().totals().items() if name != IDF}
+
+    def figures(self) -> dict[str, float]:
+        """Say how proportions moved in the last minibatch."""
+        acceptance, jump = self.documents.moved.tolist()
+        return {"theta_acceptance": acceptance, "theta_jump": jump}
+
+
+def chain(
+    options: SphericalOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
+) -> SphericalChain:
+    """Start a chain: weigh the words, find the documents' mean direction, and draw topics around it.
+
+    Raises
+    ------
+    CorpusError
+        If no document has a weight.
+    """
+    if not isinstance(stream, Epochs):
+        raise UsageError("a spherical admixture model weighs words first: it needs a stored corpus")
+    idf = np.ones(corpus.words)
+    if options.weighting == "tf-idf":
+        idf = inverse_frequencies(stream.source, stream.train, corpus.words)
+    centre = mean_direction(stream.source, stream.train, idf)
+    if not centre.any():
+        raise CorpusError(
+            "no document has a weight: every word is in all of them; use --weighting tf"
+        )
+    return SphericalChain(
+        options,
+        blocks(options, corpus.words, centre),
+        SphericalDocuments(options, idf, centre, run_on.threads),
+        stream,
+        corpus.tokens,
+        run_on.threads,
+        run_on.waiting,
+    )

@@ -1,0 +1,298 @@
+"""The spherical admixture model as a family: its options, defaults, and where its parts are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pysgrld.errors import CorpusError, UsageError
+from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
+from pysgrld.models.sam.resolved import SphericalOptions
+from pysgrld.options.common import ALPHA
+from pysgrld.options.facts import Facts
+from pysgrld.options.option import Option
+from pysgrld.options.parse import choice, integer, real
+from pysgrld.samplers import SAMPLERS
+
+if TYPE_CHECKING:
+    from pysgrld.chain.protocol import Chain
+    from pysgrld.evaluate.protocol import Scorer
+    from pysgrld.evaluate.score import Score
+    from pysgrld.evaluate.split import HeldOut
+    from pysgrld.minibatches import Minibatches
+    from pysgrld.models.fitted import Fitted, Record
+    from pysgrld.types import Documents, Int64s, Invariant
+
+#: Topics where none are asked for, and prior of proportions.
+TOPICS, ALPHA_DEFAULT = 20, 1.0
+#: Concentrations for each word of the vocabulary, of documents, of topics, and of their mean.
+KAPPA, SIGMA, KAPPA0 = 6.0, 2.0, 2.0
+#: Trajectories of proportions at a visit, and those kept.
+WALKS = {"gmc-bgibbs": (15, 1), "gmc-apprmh": (25, 10)}
+WALK = (60, 20)
+#: Step of topics, in units of sqrt(K / (kappa D)), about the scale of their posterior.
+STEPS = {"gmc-bgibbs": 0.1, "gmc-apprmh": 0.3}
+STEP = 1.0
+#: Steps of a trajectory of topics.
+LEAPS = {"gmc-bgibbs": 5, "gmc-apprmh": 1}
+FRICTION = 0.1
+
+_GROUP = "Directions (--model sam)"
+_WHOLE = "held-out documents are scored whole"
+_STORED = "documents are weighed by how many have a word, so the corpus is stored first"
+
+
+class SphericalFamily(Model[SphericalOptions]):
+    """The spherical admixture model."""
+
+    name = "sam"
+    summary = "spherical admixture: documents and topics as directions"
+    algorithms = tuple(s.name for s in SAMPLERS.values() if s.geometry == "sphere")
+    implied_by = frozenset(algorithms) | {"kappa", "sigma", "kappa0", "weighting"}
+    options: ClassVar[Mapping[str, Option]] = {
+        "alpha": ALPHA,
+        "kappa": Option(
+            real(0.0, 1e8),
+            "6 V",
+            "concentration of documents around their mixture of topics",
+            _GROUP,
+            metavar="X",
+        ),
+        "sigma": Option(
+            real(0.0, 1e8), "2 V", "concentration of topics around their mean", _GROUP, metavar="X"
+        ),
+        "kappa0": Option(
+            real(0.0, 1e8),
+            "2 V",
+            "concentration of that mean around the documents' mean direction",
+            _GROUP,
+            metavar="X",
+        ),
+        "weighting": Option(
+            choice("tf-idf", "tf"),
+            "tf-idf",
+            "weights of words: tf-idf (count times ln(D/df)), tf (count)",
+            _GROUP,
+            metavar="tf-idf|tf",
+            default="tf-idf",
+        ),
+        "friction": Option(
+            real(0.0, 100.0),
+            "0.1",
+            "sggmc, gsgnht: share of the velocity that friction takes in a step",
+            _GROUP,
+            metavar="A",
+        ),
+        "inner-steps": Option(
+            integer(1, 100_000),
+            "1",
+            "sggmc, gsgnht: steps of the topics with a minibatch",
+            _GROUP,
+            metavar="N",
+        ),
+        "redraw": Option(
+            choice("on", "off"),
+            "on",
+            "sggmc, gsgnht: draw proportions anew for each inner step",
+            _GROUP,
+            metavar="on|off",
+        ),
+        "leapfrog-steps": Option(
+            integer(1, 100_000),
+            "gmc-bgibbs: 5; gmc-apprmh: 1",
+            "gmc-bgibbs, gmc-apprmh: steps of a trajectory of the topics",
+            _GROUP,
+            metavar="N",
+        ),
+        "theta-chart": Option(
+            choice("root", "flat"),
+            "root",
+            "how proportions move: root (on the sphere of their square roots), flat (on the simplex, "
+            "reflected)",
+            _GROUP,
+            metavar="root|flat",
+            default="root",
+        ),
+        "theta-step": Option(
+            real(0.0, 10.0), "adapted in the burn-in", "step of proportions", _GROUP, metavar="E"
+        ),
+    }
+    refuses: ClassVar[Mapping[str, str]] = {
+        "eta": "the prior of topics is --sigma",
+        "warm-up": "it has none",
+        "counts": "its documents have no counts of topics",
+        "scale-weight": "its steps have no such scale",
+        "corpus-size": _STORED,
+        "shuffle-buffer": _STORED,
+        "observed": _WHOLE,
+        "observed-corpus": f"{_WHOLE}; give --holdout-corpus",
+        "held-out-corpus": f"{_WHOLE}; give --holdout-corpus",
+    }
+    shows: ClassVar[Mapping[str, str]] = {
+        "topics": "20",
+        "minibatch": "100",
+        "sweeps": "60 (trajectories of proportions)",
+        "kept-sweeps": "20",
+    }
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "sam-2016": {
+            "algo": "sggmc",
+            "model": "sam",
+            "topics": 20,
+            "alpha": 10.0,
+            "kappa": 3e4,
+            "sigma": 1e4,
+            "kappa0": 1e4,
+            "theta-chart": "flat",
+            "theta-step": 1e-6,
+            "sweeps": 60,
+            "kept-sweeps": 20,
+            "algos": {
+                name: {
+                    "minibatch": 50,
+                    "friction": 0.01,
+                    "inner-steps": 10,
+                    "redraw": "off",
+                    "step-size": (2.45e-3, 1.0, 0.0),  # sqrt(0.01 / D) of 1,666 documents
+                }
+                for name in ("sggmc", "gsgnht")
+            }
+            | {
+                "gmc-bgibbs": {
+                    "sweeps": 15,
+                    "kept-sweeps": 1,
+                    "leapfrog-steps": 5,
+                    "step-size": (2e-5, 1.0, 0.0),
+                },
+                "gmc-apprmh": {
+                    "sweeps": 25,
+                    "kept-sweeps": 10,
+                    "leapfrog-steps": 1,
+                    "step-size": (1e-4, 1.0, 0.0),
+                },
+            },
+        }
+    }
+    resolved = SphericalOptions
+    minibatch = 100
+
+    @property
+    def score(self) -> Score:
+        """Log-perplexity of a document."""
+        from pysgrld.models.sam.score import LOG_PERPLEXITY
+
+        return LOG_PERPLEXITY
+
+    @property
+    def sample_invariants(self) -> Mapping[str, Invariant]:
+        """Topics are unit vectors."""
+        from pysgrld.types import Condition, Invariant
+
+        return {"phi": Invariant(Condition.ROWS_UNIT_NORM, row="topic")}
+
+    @property
+    def state_invariants(self) -> Mapping[str, Invariant]:
+        """Weights and squares are not negative."""
+        from pysgrld.types import Condition, Invariant
+
+        at_least_0 = Invariant(Condition.NOT_NEGATIVE)
+        return {"idf": at_least_0, "phi.squares": at_least_0}
+
+    def check(self, given: Mapping[str, Any], algo: str) -> None:
+        """Refuse a redraw where there is one inner step only."""
+        if "redraw" in given and given.get("inner-steps", 1) == 1 and "preset" not in given:
+            raise UsageError("--redraw has a meaning with --inner-steps above 1 only: leave it out")
+
+    def settle(
+        self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
+    ) -> None:
+        """Settle topics, priors and steps by the vocabulary, and switch off what has no meaning."""
+        algo, v = value["algo"], facts.words
+        value["topics"] = value["topics"] or TOPICS
+        value["alpha"] = value["alpha"] or ALPHA_DEFAULT
+        for name, per_word in (("kappa", KAPPA), ("sigma", SIGMA), ("kappa0", KAPPA0)):
+            value[name] = value[name] or per_word * v
+        sweeps, kept = WALKS.get(algo, WALK)
+        value["sweeps"] = value["sweeps"] or sweeps
+        value["kept-sweeps"] = value["kept-sweeps"] or min(kept, value["sweeps"])
+        unit = math.sqrt(value["topics"] / (value["kappa"] * facts.documents))
+        value["step-size"] = value["step-size"] or (STEPS.get(algo, STEP) * unit, 1.0, 0.0)
+        own = SAMPLERS[algo].own
+        defaults = {
+            "friction": FRICTION,
+            "inner-steps": 1,
+            "redraw": "on",
+            "leapfrog-steps": LEAPS.get(algo),
+        }
+        for name, default in defaults.items():
+            value[name] = (value[name] or default) if name in own else None
+        value |= {"warm-up": 0, "counts": "sampled", "scale-weight": None, "observed": None}
+
+    def expected_topics(self, value: Mapping[str, Any]) -> int:
+        """Give K."""
+        return int(value["topics"])
+
+    def remarks(self, options: SphericalOptions, facts: Facts) -> Iterator[str]:
+        """Refuse topics that there is no room for; say where proportions mix slowly."""
+        if facts.words < 2:
+            raise CorpusError(
+                f"--model sam needs directions to tell apart: the vocabulary has {facts.words} word"
+            )
+        if options.topics > facts.words:
+            raise UsageError(
+                f"--topics {options.topics} is above the {facts.words} words of the vocabulary: as many "
+                "directions cannot be told apart"
+            )
+        if options.alpha < 0.5 and options.theta_chart == "root":
+            yield (
+                f"warning: proportions mix slowly near 0 where --alpha is below 0.5 ({options.alpha:g})"
+            )
+
+    def memory(self, options: SphericalOptions, facts: Facts, extent: Extent) -> dict[str, int]:
+        """Count topics, documents in hand and held-out documents."""
+        from pysgrld.core import padded
+
+        k, held_out = padded(options.topics), extent.held_out
+        cells, batch = facts.words * k, min(options.minibatch, facts.documents)
+        entries = int(24 * facts.tokens * batch / facts.documents)
+        return {
+            "topics": (8 * 4 + (12 if options.samples else 0)) * cells,
+            "sums of blocks of topics": 8 * (facts.words // 1024 + 1) * (k + 1) * k,
+            "a minibatch": entries + batch * k * (4 * options.kept_sweeps + 8 * 4),
+            "sums of documents": 8 * 256 * k * k,
+            "proportions": 8 * batch * k if SAMPLERS[options.algo].whole_corpus else 0,
+            "held-out documents": (16 * len(held_out.held_out.indices) if held_out else 0)
+            + (len(held_out.held_out) * k * 4 * 60 + 16 * cells if held_out else 0),
+        }
+
+    def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
+        """Hold documents out whole: nothing of them is observed."""
+        from pysgrld.evaluate.split import whole
+
+        return whole(documents, ids)
+
+    def chain(
+        self, options: SphericalOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
+    ) -> Chain:
+        """Start the chain of the topics."""
+        from pysgrld.models.sam.chain import chain
+
+        return chain(options, stream, corpus, run_on)
+
+    def scorer(
+        self, options: SphericalOptions, held_out: HeldOut, words: int, threads: int
+    ) -> Scorer:
+        """Score whole documents by their log-perplexity."""
+        from pysgrld.models.sam.score import LogPerplexity
+
+        return LogPerplexity(options, held_out, words, threads)
+
+    def fitted(self, record: Record, threads: int) -> Fitted:
+        """Read directions."""
+        from pysgrld.models.sam.fitted import SphericalFitted
+
+        return SphericalFitted(record, threads)
+
+
+MODEL = SphericalFamily()

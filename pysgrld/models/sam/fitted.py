@@ -1,0 +1,131 @@
+"""Reading and scoring of runs of a spherical admixture model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+
+from pysgrld.core import core
+from pysgrld.draws import Draw
+from pysgrld.evaluate import HeldOut, Scorer
+from pysgrld.evaluate.matching import Likeness
+from pysgrld.models.fitted import BlockFitted, Record, SomeDocuments
+from pysgrld.models.sam.chain import IDF
+from pysgrld.models.sam.directions import directions
+from pysgrld.models.sam.documents import blocks
+from pysgrld.models.sam.proportions import Walk, start, walk
+from pysgrld.models.sam.score import LOG_PERPLEXITY, LogPerplexity, products
+from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key
+
+#: Documents that are looked at together.
+BLOCK = 4096
+#: Trajectories for the proportions of a new document, and those kept.
+NEW = (100, 50)
+
+
+def cosines(a: Floats, b: Floats) -> Doubles:
+    """Give the cosines of the rows of two matrices of unit vectors, (K, K)."""
+    product: Doubles = (a @ b.T).astype(np.float64)
+    return product
+
+
+def cosine(a: Floats, b: Floats) -> Doubles:
+    """Give the cosine of each row of ``a`` with the same row of ``b``, (K,)."""
+    found: Doubles = np.einsum("kv,kv->k", a, b, dtype=np.float64)
+    return found
+
+
+class SphericalFitted(BlockFitted):
+    """A trained run whose topics are directions; a mean of draws is a direction, too.
+
+    Parameters
+    ----------
+    record : Record
+    threads : int
+    """
+
+    kind = "a spherical admixture model"
+    score = LOG_PERPLEXITY
+    likeness = Likeness(cosines, cosine)
+
+    def __init__(self, record: Record, threads: int) -> None:
+        centre = np.asarray(record.arrays.get("centre", np.zeros(record.words)))
+        super().__init__(record, threads, blocks(record.options, record.words, centre))
+        self._work = core.Workspace()
+
+    def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
+        """Give the draw of a kept sample, of these words or of all where None."""
+        return super().draw_of(sample, words) | self._weights()
+
+    @cached_property
+    def current(self) -> Draw:
+        """The draw at the newest checkpoint."""
+        return super().current | self._weights()
+
+    @cached_property
+    def mean(self) -> Draw | None:
+        """Mean direction of each topic over all posterior samples; None where there is none."""
+        mean = super().mean
+        if mean is None:
+            return None
+        norms = np.sqrt((mean["phi"].astype(np.float64) ** 2).sum(axis=0))
+        v, kp = mean["phi"].shape
+        phi = core.zeros(v, kp, "float32")
+        np.divide(mean["phi"], norms, out=phi, where=norms > 0.0, casting="same_kind")
+        return {"phi": phi} | self._weights()
+
+    def _weights(self) -> Draw:
+        return {IDF: self.record.arrays[IDF].astype(np.float32)}
+
+    def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
+        """Give the mean proportions of documents, (n, K), each keyed by its id; rows sum to 1.
+
+        Those of a document without weight are the prior's mean, 1/K.
+        """
+        del at  # there is one layer
+        options, k = self.record.options, self.layers[0]
+        of = directions(documents, draw[IDF].astype(np.float64))
+        found = products(draw, of, k, self._work, self.threads)
+        law = Walk(k, options.kappa, options.alpha, "root", *NEW)
+        samples = walk(
+            Key(options.seed, 0, 0),
+            found,
+            law,
+            float(self.record.arrays["theta.length"][0])
+            if options.theta_chart == "root"
+            else 0.2 / options.kappa**0.5,
+            ids,
+            start(found, k),
+            core.Purpose.infer,
+            self._work,
+            self.threads,
+        ).samples
+        theta: Doubles = samples[:, :, :k].mean(axis=1, dtype=np.float64)
+        theta /= theta.sum(axis=1, keepdims=True)
+        theta[of.weightless] = 1.0 / k
+        return theta
+
+    def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
+        """Weigh each topic by its mean proportion in some documents, (K,); None without documents."""
+        given = documents()
+        if given is None:
+            return None
+        some, ids = given
+        draw, total = self.mean or self.current, np.zeros(self.layers[at])
+        for begin in range(0, len(ids), BLOCK):
+            rows = np.arange(begin, min(begin + BLOCK, len(ids)))
+            total += self.proportions(draw, some.take(rows), ids[rows], at).sum(axis=0)
+        share: Doubles = total / total.sum()
+        return share
+
+    def faithful(self, step: int) -> bool:
+        """Say whether draws vary as the posterior does: those of the exact baseline alone."""
+        del step
+        exact: bool = self.record.options.algo == "gmc-bgibbs"
+        return exact
+
+    def scorer(self, held_out: HeldOut) -> Scorer:
+        """Make a scorer of this run's draws on documents."""
+        return LogPerplexity(self.record.options, held_out, self.record.words, self.threads)

@@ -1,0 +1,1 @@
+"""Samplers of points on spheres: topics that are unit vectors."""

@@ -1,0 +1,203 @@
+"""Topics as points on spheres with velocities, the form that all their samplers work on.
+
+``x`` (V, Kp) float64, word-major: column k is a unit vector; ``v`` of the same shape, column k tangent
+to the sphere at x_k. Columns beyond K are 0. Geodesics are followed exactly, and rounding is taken out
+after each (`run_sphere_drift` in cpp/drivers/sphere.cpp).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+import numpy as np
+
+from pysgrld.core import core, padded
+from pysgrld.restore import picked, put_back
+from pysgrld.samplers.protocol import BlockState, Potential
+from pysgrld.types import Array, Block, Doubles, Dynamics, Floats, Int32s, Key
+
+#: Part of an iteration's noise that no step takes.
+_START, _PACE = 2**31, 2**31 + 1
+
+
+class Points(BlockState[Potential]):
+    """Points under a sampler; samplers differ in `step`.
+
+    Parameters
+    ----------
+    block : Block
+        Has `Dynamics`.
+    threads : int
+    **arrays
+        ``x``, ``v``, and those of the sampler's own.
+
+    Attributes
+    ----------
+    squares : (Kp,) float64
+        Squared norms of the velocities: follow from ``v``, and are stored to the bit.
+    """
+
+    names: ClassVar[tuple[str, ...]] = ("x", "v", "squares")
+    x: Doubles
+    v: Doubles
+    squares: Doubles
+
+    def __init__(self, block: Block, threads: int, **arrays: Array) -> None:
+        assert block.dynamics is not None
+        self.block, self.threads = block, threads
+        self.dynamics: Dynamics = block.dynamics
+        self.work = core.Workspace()
+        for name in self.names:
+            setattr(self, name, arrays[name])
+
+    @classmethod
+    def start(cls, key: Key, block: Block, threads: int) -> Self:
+        """Draw points around the centre, normalise(m + z/sqrt(V)), and velocities of temperature 1."""
+        v, k = block.shape
+        state = cls(block, threads, **cls.own(block))
+        state.push(key, _START, np.zeros_like(state.x), sd=v**-0.5)
+        state.x[:, :k] = state.v[:, :k] + state.dynamics.centre[:, None]
+        state.v[:], state.squares[:] = 0.0, 0.0
+        state.drift(0.0)
+        state.push(key, _PACE, np.zeros_like(state.x), sd=1.0)
+        return state
+
+    @classmethod
+    def restored(
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
+    ) -> Self:
+        """Make the state of a checkpoint's arrays, which it owns."""
+        del settled  # there is no warm-up
+        return cls(block, threads, **picked(arrays, cls.names, f"{block.name}."))
+
+    @classmethod
+    def own(cls, block: Block) -> dict[str, Array]:
+        """Make the arrays of a state that has not begun."""
+        v, k = block.shape
+        kp = padded(k)
+        return {
+            "x": core.zeros(v, kp, "float64"),
+            "v": core.zeros(v, kp, "float64"),
+            "squares": np.zeros(kp),
+        }
+
+    # ---- how they move
+
+    @abstractmethod
+    def step(self, key: Key, evidence: Potential, h: float) -> None:
+        """Move the points by one iteration of step size ``h``."""
+
+    def drift(self, time: float, damp: float = 1.0) -> None:
+        """Follow the geodesics for a time, then multiply the velocities by ``damp``.
+
+        Raises
+        ------
+        NumericalError
+            If a point is not finite any more.
+        """
+        core.sphere_drift(
+            x=self.x,
+            v=self.v,
+            squares=self.squares,
+            topics=self.block.shape[1],
+            length=time,
+            damp=damp,
+            work=self.work,
+            threads=self.threads,
+        )
+
+    def push(
+        self,
+        key: Key,
+        part: int,
+        gradient: Doubles,
+        time: float = 0.0,
+        sd: float | Doubles | None = None,
+        damp: float = 1.0,
+    ) -> None:
+        """Set v to damp (v + Lambda(x) (-time gradient + sd z)), z ~ N(0, 1); overwrites the gradient.
+
+        Parameters
+        ----------
+        key : Key
+        part : int
+            Separates the noise of calls of one iteration.
+        gradient : (V, Kp)
+        time : float
+        sd : float or (Kp,), optional
+            For all topics, or for each; None: no noise.
+        damp : float
+        """
+        k = self.block.shape[1]
+        scales = None
+        if sd is not None:
+            scales = np.zeros(len(self.squares))
+            scales[:k] = sd if isinstance(sd, float) else sd[:k]
+        core.sphere_force(
+            gradient=gradient,
+            x=self.x,
+            v=self.v,
+            squares=self.squares,
+            topics=k,
+            length=time,
+            sd=scales,
+            damp=damp,
+            part=part,
+            work=self.work,
+            threads=self.threads,
+            **key.address_of(self.block),
+        )
+
+    # ---- what is read of them
+
+    def settle(self) -> Self:
+        """Give itself: it samples from the first step on."""
+        return self
+
+    def catch_up(self, key: Key, words: Int32s) -> None:
+        """Do nothing: no row waits."""
+        del key, words
+
+    def rows(self, words: Int32s | None = None) -> Floats:
+        """Give the rows of these words, of all where None, in single precision."""
+        return (self.x if words is None else self.x[words]).astype(np.float32)
+
+    def look(self, key: Key, words: Int32s | None = None) -> Floats:
+        """Give `rows`: none waits."""
+        del key
+        return self.rows(words)
+
+    def weights(self, words: Int32s | None = None) -> Floats | None:
+        """Give None: documents read `rows`."""
+        del words
+        return None
+
+    def add_to(self, total: Doubles) -> None:
+        """Add the points to ``total``; the sum has their mean direction."""
+        total += self.x
+
+    def contraction(self, tokens: Doubles, h: float) -> Doubles | None:
+        """Give None: steps are no Euler steps."""
+        del tokens, h
+        return None
+
+    def not_finite(self) -> int | None:
+        """Give the first topic whose velocity is not finite any more, or None."""
+        bad = np.flatnonzero(~np.isfinite(self.squares))
+        return int(bad[0]) if len(bad) else None
+
+    def arrays(self) -> dict[str, Array]:
+        """Give the state's own arrays by name, not copies."""
+        return {name: getattr(self, name) for name in self.names}
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Copy the arrays of a checkpoint into the state's own.
+
+        Raises
+        ------
+        CheckpointError
+            If one is missing, or of another type or shape.
+        """
+        put_back(self.arrays(), arrays, f"{self.block.name}.")

@@ -1,0 +1,63 @@
+"""Geodesic Monte Carlo over the whole corpus (Byrne and Girolami 2013; Liu et al. 2016, section 5.3).
+
+A trajectory of leapfrog steps along geodesics, accepted by Metropolis's rule. With one sample of every
+document's proportions, which go on from the last iteration, it is a blocked Gibbs sampler (GMC-bGibbs);
+with several the energy is an expected one, and the method an approximation (GMC-apprMH).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from pysgrld.core import core
+from pysgrld.samplers.protocol import Potential
+from pysgrld.samplers.sphere.points import Points
+from pysgrld.types import Array, Block, Doubles, Key
+
+
+class Trajectories(Points):
+    """Points that move by trajectories; ``accepted`` (2,) counts those accepted, and all."""
+
+    names: ClassVar[tuple[str, ...]] = (*Points.names, "accepted")
+    accepted: Doubles
+
+    @classmethod
+    def own(cls, block: Block) -> dict[str, Array]:
+        """Make the arrays of a state that has not begun."""
+        return super().own(block) | {"accepted": np.zeros(2)}
+
+    def step(self, key: Key, evidence: Potential, h: float) -> None:
+        """Follow one trajectory of steps of size ``h``, and accept or refuse where it ends."""
+        slope = evidence.drawn(key, 0, self.x)
+        before = {name: array.copy() for name, array in self.arrays().items()}
+        self.v[:], self.squares[:] = 0.0, 0.0
+        self.push(key, 0, np.zeros_like(self.x), sd=1.0)
+        start = slope.energy + 0.5 * self.kinetic()
+        for part in range(self.dynamics.parts):
+            if part:
+                slope = evidence.at(self.x)
+            self.push(key, 0, slope.gradient, h if part else 0.5 * h)
+            self.drift(h)
+        slope = evidence.at(self.x)
+        self.push(key, 0, slope.gradient, 0.5 * h)
+        gained = start - slope.energy - 0.5 * self.kinetic()
+        self.accepted[1] += 1.0
+        if math.log(uniform(key)) <= gained:
+            self.accepted[0] += 1.0
+            return
+        for name in Points.names:
+            getattr(self, name)[...] = before[name]
+
+    def kinetic(self) -> float:
+        """Give the sum of the squared velocities."""
+        return math.fsum(self.squares[: self.block.shape[1]].tolist())
+
+
+def uniform(key: Key) -> float:
+    """Draw the one uniform of an iteration, which decides on its trajectory."""
+    at = np.zeros(1, np.int64)
+    purpose = core.Purpose.sphere_accept
+    return float(core.uniforms(at, at, key.seed, key.chain, purpose, key.step)[0])
