@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 _SCALE = frozenset({"scale-weight"})
 _PROJECTS = _SCALE | {"edge"}
 _FITTED = frozenset({"kept-sweeps", "counts"})
-_NOISY = frozenset({"friction", "inner-steps", "redraw"})
-_TRAJECTORY = frozenset({"step-size", "kept-sweeps", "leapfrog-steps"})
+_NOISY = frozenset({"friction", "inner-steps", "redraw", "noise-estimate"})
+_TRAJECTORY = frozenset({"leapfrog-steps"})
+_STEPPED = frozenset({"step-size", "kept-sweeps"})
 
 SAMPLERS: dict[str, Sampler] = {
     sampler.name: sampler
@@ -110,6 +111,7 @@ SAMPLERS: dict[str, Sampler] = {
             geometry="sphere",
             whole_corpus=True,
             own=_TRAJECTORY,
+            takes=_STEPPED,
         ),
         Sampler(
             "gmc-bgibbs",
@@ -119,6 +121,7 @@ SAMPLERS: dict[str, Sampler] = {
             geometry="sphere",
             whole_corpus=True,
             own=_TRAJECTORY,
+            takes=_STEPPED,
         ),
     )
 }

@@ -9,7 +9,7 @@ from pysgrld.errors import UsageError
 from pysgrld.models.protocol import Model
 from pysgrld.models.table import model, models
 from pysgrld.samplers import SAMPLERS, Sampler
-from pysgrld.settings.options import OPTIONS, PRESETS
+from pysgrld.settings.options import PRESETS
 
 #: Options without meaning for a sampler that sees the whole corpus in every iteration.
 _OF_MINIBATCHES = {"step-size", "minibatch", "kept-sweeps", "warm-up", "counts", "corpus-size"}
@@ -94,7 +94,7 @@ def _unused(sampler: Sampler, family: Model[Any]) -> set[str]:
     owned = {name for other in SAMPLERS.values() for name in other.own}
     unused = (owned - sampler.own - family.uses) | sampler.ignores
     if sampler.whole_corpus:
-        unused |= _OF_MINIBATCHES - sampler.own
+        unused |= _OF_MINIBATCHES - sampler.takes
     if not sampler.draws:
         unused |= _OF_DRAWS
     return unused

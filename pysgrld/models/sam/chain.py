@@ -12,6 +12,7 @@ from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.sam.directions import inverse_frequencies, mean_direction
 from pysgrld.models.sam.documents import SphericalDocuments, blocks
 from pysgrld.models.sam.resolved import SphericalOptions
+from pysgrld.samplers.sphere.points import Points
 from pysgrld.types import Doubles, Int32s
 
 #: Name of the weights of words in a draw, and in a checkpoint.
@@ -32,9 +33,16 @@ class SphericalChain(BlockChain):
         return {name: total for name, total in super().totals().items() if name != IDF}
 
     def figures(self) -> dict[str, float]:
-        """Say how proportions moved in the last minibatch."""
+        """Say how proportions moved in the last minibatch, and how fast topics are.
+
+        The temperature is the mean squared velocity in the V - 1 dimensions of a topic's sphere: 1 where
+        draws are the posterior's, above where noise of minibatches heats them.
+        """
         acceptance, jump = self.documents.moved.tolist()
-        return {"theta_acceptance": acceptance, "theta_jump": jump}
+        found = {"theta_acceptance": acceptance, "theta_jump": jump}
+        (points,) = self.states.values()
+        assert isinstance(points, Points)
+        return found | points.figures()
 
 
 def chain(

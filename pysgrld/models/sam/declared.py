@@ -31,12 +31,12 @@ KAPPA, SIGMA, KAPPA0 = 6.0, 2.0, 2.0
 #: Trajectories of proportions at a visit, and those kept.
 WALKS = {"gmc-bgibbs": (15, 1), "gmc-apprmh": (25, 10)}
 WALK = (60, 20)
-#: Step of topics, in units of sqrt(K / (kappa D)), about the scale of their posterior.
-STEPS = {"gmc-bgibbs": 0.1, "gmc-apprmh": 0.3}
-STEP = 1.0
+#: Steps of topics, in units of sqrt(K / (kappa D)), about the scale of their posterior.
+STEPS = {"gmc-bgibbs": (0.1, 1.0, 0.0), "gmc-apprmh": (0.3, 1.0, 0.0)}
+STEP = (0.3, 100.0, 0.5)
 #: Steps of a trajectory of topics.
 LEAPS = {"gmc-bgibbs": 5, "gmc-apprmh": 1}
-FRICTION = 0.1
+FRICTION = 0.5
 
 _GROUP = "Directions (--model sam)"
 _WHOLE = "held-out documents are scored whole"
@@ -49,7 +49,7 @@ class SphericalFamily(Model[SphericalOptions]):
     name = "sam"
     summary = "spherical admixture: documents and topics as directions"
     algorithms = tuple(s.name for s in SAMPLERS.values() if s.geometry == "sphere")
-    implied_by = frozenset(algorithms) | {"kappa", "sigma", "kappa0", "weighting"}
+    implied_by = frozenset(algorithms) | {"kappa"}
     options: ClassVar[Mapping[str, Option]] = {
         "alpha": ALPHA,
         "kappa": Option(
@@ -79,7 +79,7 @@ class SphericalFamily(Model[SphericalOptions]):
         ),
         "friction": Option(
             real(0.0, 100.0),
-            "0.1",
+            "0.5",
             "sggmc, gsgnht: share of the velocity that friction takes in a step",
             _GROUP,
             metavar="A",
@@ -95,6 +95,14 @@ class SphericalFamily(Model[SphericalOptions]):
             choice("on", "off"),
             "on",
             "sggmc, gsgnht: draw proportions anew for each inner step",
+            _GROUP,
+            metavar="on|off",
+        ),
+        "noise-estimate": Option(
+            choice("on", "off"),
+            "on; gsgnht: off",
+            "sggmc, gsgnht: estimate the noise of minibatches, one variance for each topic, and add that "
+            "much less",
             _GROUP,
             metavar="on|off",
         ),
@@ -154,6 +162,7 @@ class SphericalFamily(Model[SphericalOptions]):
                     "friction": 0.01,
                     "inner-steps": 10,
                     "redraw": "off",
+                    "noise-estimate": "off",
                     "step-size": (2.45e-3, 1.0, 0.0),  # sqrt(0.01 / D) of 1,666 documents
                 }
                 for name in ("sggmc", "gsgnht")
@@ -217,12 +226,14 @@ class SphericalFamily(Model[SphericalOptions]):
         value["sweeps"] = value["sweeps"] or sweeps
         value["kept-sweeps"] = value["kept-sweeps"] or min(kept, value["sweeps"])
         unit = math.sqrt(value["topics"] / (value["kappa"] * facts.documents))
-        value["step-size"] = value["step-size"] or (STEPS.get(algo, STEP) * unit, 1.0, 0.0)
+        first, scale, power = STEPS.get(algo, STEP)
+        value["step-size"] = value["step-size"] or (first * unit, scale, power)
         own = SAMPLERS[algo].own
         defaults = {
             "friction": FRICTION,
             "inner-steps": 1,
             "redraw": "on",
+            "noise-estimate": "off" if algo == "gsgnht" else "on",
             "leapfrog-steps": LEAPS.get(algo),
         }
         for name, default in defaults.items():
