@@ -13,7 +13,7 @@ from pysgrld.models.sam.directions import inverse_frequencies, mean_direction
 from pysgrld.models.sam.documents import SphericalDocuments, blocks
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.samplers.sphere.points import Points
-from pysgrld.types import Doubles, Int32s
+from pysgrld.types import Documents, Doubles, Int32s
 
 #: Name of the weights of words in a draw, and in a checkpoint.
 IDF = "idf"
@@ -57,14 +57,31 @@ def chain(
     """
     if not isinstance(stream, Epochs):
         raise UsageError("a spherical admixture model weighs words first: it needs a stored corpus")
+    source = stream.source
+    if isinstance(source, Documents) and not len(
+        source
+    ):  # a model that was saved: they will be restored
+        nothing = np.zeros(corpus.words)
+        return _chain(options, nothing, nothing.copy(), stream, corpus, run_on)
     idf = np.ones(corpus.words)
     if options.weighting == "tf-idf":
-        idf = inverse_frequencies(stream.source, stream.train, corpus.words)
-    centre = mean_direction(stream.source, stream.train, idf)
+        idf = inverse_frequencies(source, stream.train, corpus.words)
+    centre = mean_direction(source, stream.train, idf)
     if not centre.any():
         raise CorpusError(
             "no document has a weight: every word is in all of them; use --weighting tf"
         )
+    return _chain(options, idf, centre, stream, corpus, run_on)
+
+
+def _chain(
+    options: SphericalOptions,
+    idf: Doubles,
+    centre: Doubles,
+    stream: Epochs,
+    corpus: CorpusFacts,
+    run_on: RunOn,
+) -> SphericalChain:
     return SphericalChain(
         options,
         blocks(options, corpus.words, centre),

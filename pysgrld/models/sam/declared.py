@@ -216,9 +216,19 @@ class SphericalFamily(Model[SphericalOptions]):
     def settle(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Settle topics, priors and steps by the vocabulary, and switch off what has no meaning."""
+        """Settle topics, priors and steps by the vocabulary, and switch off what has no meaning.
+
+        Refuses a vocabulary whose directions cannot be told apart, or that has no room for the topics.
+        """
         algo, v = value["algo"], facts.words
-        value["topics"] = value["topics"] or TOPICS
+        value["topics"] = value["topics"] or min(TOPICS, v)
+        if v < 2:
+            raise CorpusError(f"--model sam needs two words at least: the vocabulary has {v}")
+        if value["topics"] > v:
+            raise UsageError(
+                f"--topics {value['topics']} is above the {v} words of the vocabulary: so many "
+                "directions cannot be told apart"
+            )
         value["alpha"] = value["alpha"] or ALPHA_DEFAULT
         for name, per_word in (("kappa", KAPPA), ("sigma", SIGMA), ("kappa0", KAPPA0)):
             value[name] = value[name] or per_word * v
@@ -245,16 +255,7 @@ class SphericalFamily(Model[SphericalOptions]):
         return int(value["topics"])
 
     def remarks(self, options: SphericalOptions, facts: Facts) -> Iterator[str]:
-        """Refuse topics that there is no room for; say where proportions mix slowly."""
-        if facts.words < 2:
-            raise CorpusError(
-                f"--model sam needs directions to tell apart: the vocabulary has {facts.words} word"
-            )
-        if options.topics > facts.words:
-            raise UsageError(
-                f"--topics {options.topics} is above the {facts.words} words of the vocabulary: as many "
-                "directions cannot be told apart"
-            )
+        """Say where proportions mix slowly."""
         if options.alpha < 0.5 and options.theta_chart == "root":
             yield (
                 f"warning: proportions mix slowly near 0 where --alpha is below 0.5 ({options.alpha:g})"

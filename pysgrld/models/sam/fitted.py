@@ -126,6 +126,10 @@ class SphericalFitted(BlockFitted):
         exact: bool = self.record.options.algo == "gmc-bgibbs"
         return exact
 
+    def remedy(self) -> str | None:
+        """Give the baseline that is exact."""
+        return "--algo gmc-bgibbs"
+
     def scorer(self, held_out: HeldOut) -> Scorer:
         """Make a scorer of this run's draws on documents."""
         return LogPerplexity(self.record.options, held_out, self.record.words, self.threads)

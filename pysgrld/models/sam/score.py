@@ -128,8 +128,9 @@ class LogPerplexity:
         return self._shares
 
     def share_gained(self, before: float, now: float) -> float:
-        """Give the share of the perplexity per token that was gained, of scores per document."""
-        return -math.expm1((now - before) * len(self.held_out.held_out) / self.tokens)
+        """Give the share of the perplexity per distinct word that was gained, of scores per document."""
+        whole = self.held_out.held_out
+        return -math.expm1((now - before) * len(whole) / len(whole.indices))
 
     def figures(self) -> dict[str, float]:
         """Give the score by importance sampling, from every 20th sample."""
