@@ -49,6 +49,7 @@ class SphericalFitted(BlockFitted):
     kind = "a spherical admixture model"
     score = LOG_PERPLEXITY
     likeness = Likeness(cosines, cosine)
+    signed = True
 
     def __init__(self, record: Record, threads: int) -> None:
         centre = np.asarray(record.arrays.get("centre", np.zeros(record.words)))
