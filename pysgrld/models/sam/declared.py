@@ -216,19 +216,9 @@ class SphericalFamily(Model[SphericalOptions]):
     def settle(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Settle topics, priors and steps by the vocabulary, and switch off what has no meaning.
-
-        Refuses a vocabulary whose directions cannot be told apart, or that has no room for the topics.
-        """
+        """Settle topics, priors and steps by the vocabulary, and switch off what has no meaning."""
         algo, v = value["algo"], facts.words
-        value["topics"] = value["topics"] or min(TOPICS, v)
-        if v < 2:
-            raise CorpusError(f"--model sam needs two words at least: the vocabulary has {v}")
-        if value["topics"] > v:
-            raise UsageError(
-                f"--topics {value['topics']} is above the {v} words of the vocabulary: so many "
-                "directions cannot be told apart"
-            )
+        value["topics"] = value["topics"] or TOPICS
         value["alpha"] = value["alpha"] or ALPHA_DEFAULT
         for name, per_word in (("kappa", KAPPA), ("sigma", SIGMA), ("kappa0", KAPPA0)):
             value[name] = value[name] or per_word * v
@@ -255,7 +245,8 @@ class SphericalFamily(Model[SphericalOptions]):
         return int(value["topics"])
 
     def remarks(self, options: SphericalOptions, facts: Facts) -> Iterator[str]:
-        """Say where proportions mix slowly."""
+        """Refuse a vocabulary without room for the topics; say where proportions mix slowly."""
+        check_room(options.topics, facts.words)
         if options.alpha < 0.5 and options.theta_chart == "root":
             yield (
                 f"warning: proportions mix slowly near 0 where --alpha is below 0.5 ({options.alpha:g})"
@@ -290,6 +281,7 @@ class SphericalFamily(Model[SphericalOptions]):
         """Start the chain of the topics."""
         from pysgrld.models.sam.chain import chain
 
+        check_room(options.topics, corpus.words)
         return chain(options, stream, corpus, run_on)
 
     def scorer(
@@ -305,6 +297,25 @@ class SphericalFamily(Model[SphericalOptions]):
         from pysgrld.models.sam.fitted import SphericalFitted
 
         return SphericalFitted(record, threads)
+
+
+def check_room(topics: int, words: int) -> None:
+    """Refuse a vocabulary whose directions cannot be told apart, or that has no room for the topics.
+
+    Raises
+    ------
+    CorpusError
+        If there is one word only.
+    UsageError
+        If there are more topics than words.
+    """
+    if words < 2:
+        raise CorpusError(f"--model sam needs two words at least: the vocabulary has {words}")
+    if topics > words:
+        raise UsageError(
+            f"--topics {topics} is above the {words} words of the vocabulary: so many directions "
+            "cannot be told apart"
+        )
 
 
 MODEL = SphericalFamily()

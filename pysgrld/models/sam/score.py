@@ -78,6 +78,7 @@ class LogPerplexity:
         n = len(held_out.held_out)
         self.samples, self.proposed = 0, 0
         self._shares: Doubles | None = None
+        self._idf: Doubles | None = None
         self._total: Doubles = np.zeros(n)  # log of the sum of densities
         self._better: Doubles = np.zeros(n)  # ... of those by importance sampling
         self._work = core.Workspace()
@@ -109,10 +110,15 @@ class LogPerplexity:
         return _figure(self._of(key, parts))
 
     def unigram(self, counts: Int64s) -> Figure:
-        """Score the direction of the word frequencies of the training documents, of unit weights."""
+        """Score the direction of the word frequencies of the training documents, weighed alike.
+
+        NaN before a draw has brought the weights.
+        """
         whole, v = self.held_out.held_out, len(counts)
-        of = directions(whole, np.ones(v))
-        mean = counts / math.sqrt(float(np.dot(counts.astype(float), counts)))
+        if self._idf is None:
+            return _figure(np.full(len(whole), math.nan))
+        of, mean = directions(whole, self._idf), counts * self._idf
+        mean /= max(1e-300, math.sqrt(float(np.dot(mean, mean))))
         holders = np.repeat(np.arange(len(whole)), np.diff(whole.indptr))
         cosines = np.bincount(holders, of.values * mean[of.indices], len(whole))
         kappa = self.options.kappa
@@ -161,7 +167,8 @@ class LogPerplexity:
         self.samples, self.proposed = own["samples"].tolist()
 
     def _products(self, parts: Draw) -> tuple[Products, Directions]:
-        of = directions(self.held_out.held_out, parts[IDF].astype(np.float64))
+        self._idf = parts[IDF].astype(np.float64)
+        of = directions(self.held_out.held_out, self._idf)
         return products(parts, of, self.options.topics, self._work, self.threads), of
 
     def _of(self, key: Key, parts: Draw) -> Doubles:
