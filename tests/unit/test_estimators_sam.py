@@ -1,12 +1,17 @@
 """The spherical admixture model as an estimator: directions of any sign."""
 
+import json
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy import sparse
 
 from pysgrld import SAM
+from pysgrld.cli import main
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.estimators.matrices import in_fine_units
+from pysgrld.reading.results import Results
 
 K, V, D = 3, 30, 200
 
@@ -90,3 +95,22 @@ def test_reals_are_stored_to_nine_digits():
         np.testing.assert_allclose(found[0] / found[0, 0], x[0], atol=1e-9)
         np.testing.assert_allclose(found[1] / found[1, 1], [0.5, 1.0, 0.0], atol=1e-9)
         assert not found[2].any()
+
+
+def test_words_that_a_direction_points_away_from_are_shown_where_they_are_as_far_off(
+    fitted, tmp_path
+):
+    """Red with: the least entries whatever their sign; entries called probabilities in JSON."""
+    sam = fitted[3]
+    sam.save(tmp_path / "run")
+    results = Results(tmp_path / "run", 1)
+    for topic in results.topics(4, intervals=False):
+        entries = sam.components_[topic.id]
+        least = topic.words[-1].probability
+        away = np.sort(entries[entries <= -least])[:4]
+        assert [word.probability for word in topic.against] == away.tolist()
+        assert topic.words[0].probability == entries.max()
+    shown = CliRunner().invoke(main, ["topics", str(tmp_path / "run"), "--json"]).output
+    first = json.loads(shown[shown.index("{") :])["topics"][0]
+    assert set(first["words"][0]) == {"word", "entry", "low", "high"}
+    assert all(word["entry"] < 0 for word in first["against"])
