@@ -21,16 +21,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.draws import Draw
 from pysgrld.errors import CheckpointError, NumericalError
-from pysgrld.models.dpmm.likelihood import log_mixture, logsumexp, prior_predictive
+from pysgrld.models.dpmm import langevin
+from pysgrld.models.dpmm.label_swaps import UNIFORMS, swapped
+from pysgrld.models.dpmm.likelihood import count_words, log_mixture, logsumexp, prior_predictive
+from pysgrld.models.dpmm.settings import Settings
 from pysgrld.restore import check_topics
-from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s
+from pysgrld.types import Address, Array, BlockAddress, Documents, Doubles, Int32s, Int64s, Key
 
 #: Components that are drawn at a time when the stick must be broken further.
 CHUNK = 16
@@ -40,43 +42,6 @@ _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
 _CHOICE = 1 << 40
 #: First entity of the uniforms of label swaps.
 _SWAPS = 1 << 41
-
-
-class Settings(NamedTuple):
-    """Settings of the sampling of a mixture.
-
-    Attributes
-    ----------
-    algo : {"gibbs", "scir", "sgrld"}
-        How sticks and components move: fresh draws, exact transitions, Langevin steps.
-    base : float
-        Symmetric Dirichlet parameter of components, per word.
-    shape, rate : float
-        Gamma prior of the concentration c.
-    start : int
-        Components that documents are spread over at first.
-    step, stick_step : float
-        Lengths h of the steps of components and of sticks; ``gibbs`` has none.
-    concentration : {"sticks", "escobar-west"}
-        What c is drawn given: the sticks, or the number of occupied components. The latter is
-        exact with ``gibbs``, and an approximation with stochastic steps.
-    swaps : bool
-        Labels of components that have an order are swapped.
-    reuse : bool
-        Components beyond the last occupied one are kept and come back when their number does, as in
-        the released code of Baker et al.; they have a memory then.
-    """
-
-    algo: str = "gibbs"
-    base: float = 0.5
-    shape: float = 1.0
-    rate: float = 1.0
-    start: int = 20
-    step: float = 0.1
-    stick_step: float = 0.1
-    concentration: str = "sticks"
-    swaps: bool = False
-    reuse: bool = False
 
 
 class Mixture:
@@ -154,6 +119,10 @@ class Mixture:
         logs: Doubles = log_g - (top + np.log(np.exp(log_g - top).sum(axis=0)))
         return logs
 
+    @property
+    def _address(self) -> Address:
+        return Key(self.seed, self.chain, self.step).address()
+
     # ---- an iteration
 
     def advance(self, some: Documents, ids: Int64s, pace: float = 1.0) -> None:
@@ -220,15 +189,17 @@ class Mixture:
         above = sizes[::-1].cumsum()[::-1] - sizes
         members: Doubles = scale * np.array([sizes, above], np.float64)
         prior = np.array([[0.0 if self._unordered else 1.0], [self.concentration]])
-        owner = np.repeat(z, np.diff(some.indptr))
-        cells = some.indices.astype(np.int64) * k + owner
-        # sums of integers in double, exact below 2^53
-        found = np.bincount(cells, some.counts, minlength=self.words * k)
-        counts = found.reshape(self.words, k).astype(np.float64)
+        counts = count_words(some, z, self.words, k)
         h, stick_h = pace * s.step, pace * s.stick_step
         if s.algo == "sgrld":
-            self._log_sticks = self._langevin_sticks(prior, members, stick_h)
-            self._log_g[:, :k] = self._langevin_components(counts, scale, h)
+            g = np.exp(self._log_sticks)
+            u = self._uniforms(np.arange(2 * k).repeat(2), np.tile([0, 1], 2 * k)).reshape(2, k, 2)
+            self._log_sticks = langevin.sticks(g, self._shares(g), prior, members, stick_h, u)
+            g = np.exp(self._log_g[:, :k])
+            address: BlockAddress = {**self._address, "stream": _COMPONENTS}
+            self._log_g[:, :k] = langevin.components(
+                g, counts, s.base, scale, h, address, self._work, self.threads
+            )
             return
         if s.algo == "gibbs":
             h = stick_h = math.inf
@@ -244,62 +215,20 @@ class Mixture:
             log_g=moved,
             shape=np.ascontiguousarray(np.broadcast_to(shape, moved.shape), np.float64),
             h=h,
-            seed=self.seed,
-            chain=self.chain,
-            step=self.step,
+            **self._address,
             stream=stream,
             threads=self.threads,
         )
         return moved
-
-    def _langevin_sticks(self, prior: Doubles, members: Doubles, h: float) -> Doubles:
-        """Make an expanded-mean Langevin step of the pair behind each stick, reflected at 0.
-
-        docs/mathematics.md, "Stochastic steps".
-        """
-        g = np.exp(self._log_sticks)
-        drift = prior - g + members - self._shares(g) * members.sum(axis=0)
-        u = self._uniforms(np.arange(2 * g.shape[1]).repeat(2), np.tile([0, 1], 2 * g.shape[1]))
-        u = u.reshape(2, -1, 2)
-        noise = np.sqrt(-2.0 * np.log(u[..., 0])) * np.cos(2.0 * np.pi * u[..., 1])
-        moved = np.abs(g + h * drift + np.sqrt(2.0 * h * g) * noise)
-        logs: Doubles = np.log(np.maximum(moved, np.finfo(np.float64).tiny))
-        return logs
 
     def _shares(self, g: Doubles) -> Doubles:
         """Give v and 1 - v of the pair behind each stick, (2, J)."""
         shares: Doubles = g / g.sum(axis=0)
         return shares
 
-    def _langevin_components(self, counts: Doubles, scale: float, h: float) -> Doubles:
-        """Make one step of `pysgrld.samplers.simplex.sgrld` of all components."""
-        v, k = counts.shape
-        g, wide = core.zeros(v, padded(k), "float32"), core.zeros(v, padded(k), "int64")
-        g[:, :k] = np.exp(self._log_g[:, :k])
-        wide[:, :k] = counts
-        core.simplex_sgrld(
-            g=g,
-            sums=g.sum(axis=0, dtype=np.float64),
-            topics=k,
-            eta=self.settings.base,
-            rows=np.arange(v, dtype=np.int32),
-            counts=wide,
-            factor=scale,
-            h=h,
-            seed=self.seed,
-            chain=self.chain,
-            step=self.step,
-            stream=_COMPONENTS,
-            work=self._work,
-            threads=self.threads,
-        )
-        logs: Doubles = np.log(np.maximum(g[:, :k].astype(np.float64), np.finfo(np.float32).tiny))
-        return logs
-
     def _uniforms(self, entity: Int64s, ordinal: Int64s) -> Doubles:
-        return core.uniforms(
-            entity, ordinal, self.seed, self.chain, core.Purpose.stick_noise, self.step
-        )
+        purpose = core.Purpose.stick_noise
+        return core.uniforms(entity, ordinal, purpose=purpose, **self._address)
 
     def _given_sticks(self) -> tuple[float, float]:
         """Give shape and rate of the law of c given the sticks (Kalli et al. 2011)."""
@@ -325,38 +254,12 @@ class Mixture:
         self.concentration = math.exp(float(drawn[0, 0])) / rate
 
     def _swap_labels(self) -> None:
-        """Let components exchange their labels: any two that have documents, and neighbours.
-
-        Two exact Metropolis steps given the allocations of all documents, whichever of them an
-        iteration sees: docs/mathematics.md, "Label swaps". Pairs have no member in common, so all of
-        a kind are decided at once.
-        """
-        k, members = self.components, self.sizes
-        # by places: the component that is there now, and where its stick comes from
-        component, stick = np.arange(k), np.arange(k)
-        u = self._uniforms(_SWAPS + np.arange(k).repeat(4), np.tile(np.arange(4), k)).reshape(-1, 4)
-        choice, *log_u = u[:, 0], *np.log(u[:, 1:]).T
-
-        def swap(j: Int64s, other: Int64s, accepted: Array, *moved: Array) -> None:
-            j, other = j[accepted], other[accepted]
-            for array in moved:
-                array[j], array[other] = array[other], array[j]
-
-        log_w, _ = self.log_weights
-        there = np.flatnonzero(members)
-        there = there[np.argsort(choice[there])]
-        j, other = there[: len(there) // 2], there[len(there) // 2 :][: len(there) // 2]
-        gain = (log_w[j] - log_w[other]) * (members[other] - members[j])
-        swap(j, other, log_u[0][j] < gain, component, members)
-
-        one, two = self._log_sticks
+        """Let components exchange their labels, by the allocations of all documents."""
+        k, (one, two) = self.components, self._log_sticks
+        places = _SWAPS + np.arange(k).repeat(UNIFORMS)
+        u = self._uniforms(places, np.tile(np.arange(UNIFORMS), k)).reshape(k, UNIFORMS)
         log_rest = two - np.logaddexp(one, two)
-        for first in (0, 1):
-            j = np.arange(first, k - 1, 2)
-            gain = members[j] * log_rest[j + 1] - members[j + 1] * log_rest[j]
-            accepted = log_u[1 + first][j] < gain
-            swap(j, j + 1, accepted, component, members, stick, log_rest)
-
+        component, stick = swapped(self.log_weights[0], log_rest, self.sizes, u)
         self._log_sticks = self._log_sticks[:, stick]
         self._log_g[:, :k] = self._log_g[:, component]
         self.z = np.argsort(component).astype(np.int32)[self.z]
@@ -368,7 +271,7 @@ class Mixture:
         """
         log_weights, _ = self.log_weights
         u = core.uniforms(
-            ids, np.zeros(len(ids), np.int64), self.seed, self.chain, core.Purpose.slices, self.step
+            ids, np.zeros(len(ids), np.int64), purpose=core.Purpose.slices, **self._address
         )
         slices = np.log(u) + log_weights[self.z[at]]
         lowest = float(slices.min())
@@ -390,9 +293,7 @@ class Mixture:
             counts=some.counts,
             doc_ids=ids,
             slice=slices.astype(np.float32),
-            seed=self.seed,
-            chain=self.chain,
-            step=self.step,
+            **self._address,
             threads=self.threads,
         )
 
