@@ -7,7 +7,8 @@ One iteration, given a minibatch S of the documents (Baker et al. 2018, section 
 corpus and fresh draws: Walker 2007, Kalli et al. 2011):
 
 1. sticks and components move, given the allocations of S as they are, scaled to the corpus;
-2. c is drawn given the sticks (or, where they are integrated out, at the end: see `Settings`);
+2. c is drawn given the sticks, or before 1 given the number of components (see `Settings`), of which one
+   may then be born or die where they have no order (`pysgrld.models.dpmm.births`);
 3. labels of components are swapped, given the allocations of all documents;
 4. slices u_i ~ U(0, w_{z_i}), and new components until what is left of the stick is below all of them;
 5. allocations z_i, i in S, among the components with w_j > u_i: kernel cpp/kernels/documents_mixture.cpp;
@@ -28,6 +29,7 @@ from pysgrld.core import core, padded
 from pysgrld.draws import Draw
 from pysgrld.errors import CheckpointError, NumericalError
 from pysgrld.models.dpmm import langevin
+from pysgrld.models.dpmm.births import Births
 from pysgrld.models.dpmm.label_swaps import UNIFORMS, swapped
 from pysgrld.models.dpmm.likelihood import count_words, log_mixture, logsumexp, prior_predictive
 from pysgrld.models.dpmm.settings import Settings
@@ -42,6 +44,8 @@ _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
 _CHOICE = 1 << 40
 #: First entity of the uniforms of label swaps.
 _SWAPS = 1 << 41
+#: Entity of the uniforms of a birth or a death.
+_BIRTHS = 1 << 42
 
 
 class Mixture:
@@ -146,7 +150,7 @@ class Mixture:
         if self.settings.concentration == "escobar-west":  # sticks are not in it: they come next
             self._draw_concentration(*self._given_occupied())
             if self._unordered:
-                self._compact()
+                self._renew(some, ids, at)
         scale = len(self.doc_ids) / len(ids)
         self._move(some, self.z[at], scale, pace)
         if not (np.isfinite(self._log_sticks).all() and np.isfinite(self._log_g).all()):
@@ -175,12 +179,14 @@ class Mixture:
         """
         return self.settings.algo == "gibbs" and self.settings.concentration == "escobar-west"
 
-    def _compact(self) -> None:
-        """Number the occupied components from 0; all else of them is drawn next."""
-        occupied, z = np.unique(self.z, return_inverse=True)
-        self.z = z.astype(np.int32)
-        self._log_sticks = self._log_sticks[:, : len(occupied)]
-        self._log_g = self._log_g[:, : len(occupied)]
+    def _renew(self, documents: Documents, ids: Int64s, at: Int64s) -> None:
+        """Number the occupied components from 0, of which one is born or dies; all else is drawn next."""
+        z = np.unique(self.z, return_inverse=True)[1].astype(np.int32)
+        births = Births(documents, self.words, self.settings.base, self.concentration)
+        choices = self._uniforms(np.full(3, _BIRTHS), np.arange(3))
+        self.z[at] = births.step(z[at], choices, self._of_documents(ids, 1))
+        k = int(self.z.max()) + 1
+        self._log_sticks, self._log_g = np.zeros((2, k)), np.zeros((self.words, k))
 
     def _move(self, some: Documents, z: Int32s, scale: float, pace: float) -> None:
         """Move sticks and components, given allocations of some documents."""
@@ -230,6 +236,11 @@ class Mixture:
         purpose = core.Purpose.stick_noise
         return core.uniforms(entity, ordinal, purpose=purpose, **self._address)
 
+    def _of_documents(self, ids: Int64s, ordinal: int) -> Doubles:
+        """Give a uniform of each document: 0 of its slice, 1 of births and deaths."""
+        ordinals = np.full(len(ids), ordinal)
+        return core.uniforms(ids, ordinals, purpose=core.Purpose.slices, **self._address)
+
     def _given_sticks(self) -> tuple[float, float]:
         """Give shape and rate of the law of c given the sticks (Kalli et al. 2011)."""
         one, two = self._log_sticks
@@ -270,10 +281,7 @@ class Mixture:
         ``chunks`` new components are there already.
         """
         log_weights, _ = self.log_weights
-        u = core.uniforms(
-            ids, np.zeros(len(ids), np.int64), purpose=core.Purpose.slices, **self._address
-        )
-        slices = np.log(u) + log_weights[self.z[at]]
+        slices = np.log(self._of_documents(ids, 0)) + log_weights[self.z[at]]
         lowest = float(slices.min())
         while self.log_weights[1] > lowest:
             self._grow(chunks, CHUNK)
