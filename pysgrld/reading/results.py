@@ -132,9 +132,13 @@ class Results:
 
     @property
     def no_samples(self) -> str:
-        """Reason why there is no posterior sample: not yet, or never."""
+        """Reason why there is no posterior sample: deleted, not yet, or never."""
         if self.fitted.draws:
-            return "no posterior sample yet"
+            return (
+                "no posterior sample is there any more"
+                if self.samples
+                else "no posterior sample yet"
+            )
         return f"{self.options.algo} has no samples"
 
     @property

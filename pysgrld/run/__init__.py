@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pysgrld.run.chain_folders import chain_path, chains_of
+from pysgrld.run.chain_folders import chain_number, chain_path, chains_of
 from pysgrld.run.checkpoint_read import (
     Checkpoint,
     CheckpointReport,
@@ -26,6 +26,7 @@ __all__ = [
     "StopFlag",
     "batch_end",
     "boot_clock",
+    "chain_number",
     "chain_path",
     "chains_of",
     "claim",

@@ -20,6 +20,7 @@ from pysgrld.run.create import (
     LOCK,
     METRICS,
     SAMPLES,
+    check_vocabulary,
     config_bytes,
     make,
     read_config,
@@ -121,6 +122,18 @@ class RunDirectory(Records):
             If it is not what was written.
         """
         return read_vocabulary(self.path, self.config)
+
+    def check_vocabulary(self) -> None:
+        """Refuse a run whose words are not what was written.
+
+        Raises
+        ------
+        MissingInputError
+            If ``vocab.txt`` cannot be read.
+        CheckpointError
+            If it was changed.
+        """
+        check_vocabulary(self.path, self.config)
 
     def update_free(
         self, changes: Mapping[str, Any], *, defaults: Sequence[str] | None = None

@@ -205,6 +205,7 @@ class Samples:
         OSError
             If a file cannot be renamed or deleted; doing it again goes on from there.
         """
+        self.folder.mkdir(exist_ok=True)  # a person may have deleted them all
         for step in self.steps():
             path = self.path(step)
             if path.name not in table:
