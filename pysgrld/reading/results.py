@@ -20,7 +20,6 @@ from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.known_words import matched_documents, read_matched
 from pysgrld.corpus.listener import Listener
-from pysgrld.corpus.vectors import Vector
 from pysgrld.draws import Draw
 from pysgrld.errors import CheckpointError, MissingInputError, SgmcError, UsageError
 from pysgrld.evaluate import HeldOut, Score, pair, whole
@@ -31,7 +30,8 @@ from pysgrld.models.fitted import Fitted, top_words
 from pysgrld.reading.intervals import Spread, interval
 from pysgrld.reading.recorded import check_shapes, recorded
 from pysgrld.reading.values import Topic, Word
-from pysgrld.run import WORD_COUNTS, Checkpoint, RunDirectory, list_checkpoints
+from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
+from pysgrld.run.word_counts import read_word_counts
 from pysgrld.schedule import wider
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
 
@@ -154,10 +154,11 @@ class Results:
         MissingInputError
             If there is none of that iteration.
         CheckpointError
-            If it is damaged, or no sample of this model.
+            If it is damaged, was changed, or is no sample of this model.
         """
         sample = self.run.read_sample(step, self.family.sample_invariants)
         check_shapes(sample, self.fitted.sample_shapes(sample), str(self.run.sample_path(step)))
+        self.run.check_sample(step)
         return sample
 
     def kept(self) -> list[int]:
@@ -173,9 +174,16 @@ class Results:
         ------
         UsageError
             If it has none.
+        MissingInputError
+            If they are gone.
         """
         folder = self.path / "holdout"
         if not folder.is_dir():
+            given = self.options.holdout_corpus or self.options.observed_corpus
+            if given or self.run.config["corpus"].get("held_out"):
+                raise MissingInputError(
+                    f"{folder}: is gone; 'sgmc train --resume {self.path}' writes it again"
+                )
             raise UsageError(
                 f"{self.path}: this run holds no documents out; give some with --corpus FILE"
             )
@@ -235,11 +243,7 @@ class Results:
 
     def word_counts(self) -> Int64s | None:
         """Give the occurrences of each word in training; None for a run that did not record them."""
-        try:
-            counts = Vector.open(self.path / WORD_COUNTS, np.dtype(np.int64))
-        except (OSError, ValueError, EOFError):
-            return None
-        return counts.read(0, len(counts)) if len(counts) == len(self.vocabulary) else None
+        return read_word_counts(self.path, self.run.config, len(self.vocabulary))
 
     def each_sample(self) -> Iterator[tuple[int, dict[str, Array]]]:
         """Read iteration and matrices (a row for each topic) of every kept sample.

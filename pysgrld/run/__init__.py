@@ -11,12 +11,10 @@ from pysgrld.run.checkpoint_read import (
     verify_checkpoints,
 )
 from pysgrld.run.choose import Candidate, Decision, claim, decide, find_run, latest_run, set_latest
-from pysgrld.run.create import WORD_COUNTS
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.signals import SecondInterrupt, StopFlag, batch_end, boot_clock, process_start
 
 __all__ = [
-    "WORD_COUNTS",
     "Candidate",
     "Checkpoint",
     "CheckpointReport",

@@ -35,7 +35,6 @@ CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "l
 METRICS, LOG = "metrics.jsonl", "log.jsonl"
 CHECKPOINTS, SAMPLES = "checkpoints", "samples"
 #: Occurrences of each word in training: what the unigram's score is made of, for readers.
-WORD_COUNTS = "word-counts.npy"
 
 
 class TakenError(OutputError):
