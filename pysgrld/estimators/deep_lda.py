@@ -165,7 +165,8 @@ class DeepLDA(TopicModel):
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
         if self.link == "real":
-            X, self._unit = in_units(X, getattr(self, "_unit", None))
+            unit = None if words is None else getattr(self, "_unit", None)
+            X, self._unit = in_units(X, unit)
         documents, words = as_documents(X, words, type(self).__name__)
         if self.link == "binary":
             there = np.ones_like(documents.counts)

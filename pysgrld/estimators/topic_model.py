@@ -219,6 +219,8 @@ class TopicModel(Estimator):
         run_on = RunOn(jobs(self.n_jobs))
         check_memory(options, facts, documents, run_on.threads)
         corpus = CorpusFacts(facts.words, facts.tokens)
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)  # what a fit before this one has found
         self._options = options
         self._posterior = begin(options, stream, corpus, run_on, held_out)
         self.n_features_in_ = facts.words
