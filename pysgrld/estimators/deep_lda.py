@@ -163,6 +163,10 @@ class DeepLDA(TopicModel):
             )
         return 0
 
+    def _check_lengths(self, documents: Documents) -> None:
+        if self.link != "real":  # of which no topic of a token is counted
+            super()._check_lengths(documents)
+
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
         if self.link == "real":
             unit = None if words is None else getattr(self, "_unit", None)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from pysgrld.core import check_lengths
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.draws import Draw, at_words
 from pysgrld.errors import ConvergenceWarning, NotFittedError, UsageError
@@ -149,6 +150,8 @@ class TopicModel(Estimator):
         UsageError
             A `ValueError`: a bad count, shape or parameter; no document with words; or nothing to
             see when training has settled, where ``max_iter`` is left out.
+        CorpusError
+            A `ValueError`: a document of too many tokens.
         NumericalError
             If steps are so large that topics overflow.
 
@@ -181,6 +184,7 @@ class TopicModel(Estimator):
         visits = held_out.observed.tokens if held_out else 0
         facts = Facts(len(train), words, tokens, visits, minibatch_words(documents, train))
         self._begin(given, facts, documents, train, held_out)
+        self._check_lengths(documents)
         chain = self._posterior.chain
         while self.max_iter is None or chain.step < self.max_iter:
             self._advance()
@@ -189,6 +193,10 @@ class TopicModel(Estimator):
         self._finish()
         self._warn_of_no_samples()
         return self
+
+    def _check_lengths(self, documents: Documents) -> None:
+        """Refuse documents that are too long to be counted exactly, or in any time."""
+        check_lengths(documents.lengths, self._options.kept_sweeps, "document")
 
     def _warn_of_no_samples(self) -> None:
         """Warn where iterations ended before the first posterior sample."""
@@ -268,6 +276,7 @@ class TopicModel(Estimator):
             seen = len(np.unique(documents.indices))
             facts = Facts(total, words, tokens, 0, lambda *_: seen)
             self._begin(given, facts, documents, np.arange(total), None)
+        self._check_lengths(documents)
         ids = self._seen + np.arange(len(usable))
         self._seen += len(usable)
         batch = compact(documents.take(usable), ids, self.total_samples / len(usable))

@@ -13,7 +13,7 @@ import pysgrld.estimators.deep_lda
 import pysgrld.estimators.lda
 import pysgrld.simplex.categories
 import pysgrld.simplex.dynamics
-from pysgrld import LDA, DPMixture
+from pysgrld import LDA, DeepLDA, DPMixture
 from pysgrld.errors import ConvergenceWarning, NotFittedError, NumericalError, OutputError
 from pysgrld.estimators.matrices import as_documents
 
@@ -237,6 +237,16 @@ def test_whole_numbers_are_read_as_objects_too():
     """As pandas gives nullable integers. Red with: refused for their dtype."""
     documents, _ = as_documents(np.array([[2, 0], [0, 3]], dtype=object))
     assert documents.counts.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("model", [LDA(2, max_iter=2), DeepLDA((2, 1), max_iter=2)])
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_document_of_too_many_tokens_is_refused(model, method):
+    """Red with: numbers of documents from 0 in words of the core, or minutes that Ctrl-C does not end."""
+    counts = np.eye(4, dtype=int)
+    counts[2, 2] = 2**24 // 5 + 1
+    with pytest.raises(ValueError, match=r"^document 3 has 3,355,444 tokens: in 5 kept sweeps at"):
+        getattr(model.set_params(holdout=0, sweeps=10), method)(counts)
 
 
 def test_half_precision_is_read_without_a_warning():
