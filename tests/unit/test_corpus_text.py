@@ -406,6 +406,40 @@ def test_the_texts_of_a_folder_may_be_of_another_encoding(tmp_path):
     assert corpus.vocabulary == ("un", "été")
 
 
+@pytest.mark.parametrize("of_a_folder", [True, False])
+def test_utf_8_that_is_read_in_another_encoding_is_warned_of(tmp_path, of_a_folder):
+    """Red with: letters of two files in three encodings wrong without a word."""
+    texts = {
+        "1": "un été".encode("latin-1"),
+        "2": "un été".encode(),
+        "3": b"un",
+        "4": b"\xef\xbb\xbfun",
+    }
+    (folder := tmp_path / "letters").mkdir()
+    for name, data in texts.items():
+        (folder / f"{name}.txt").write_bytes(data)
+    said = []
+    inputs = [str(folder)] if of_a_folder else sorted(map(str, folder.iterdir()))
+    options = CorpusOptions(**ALL, encoding="cp1252")
+    open_corpus(inputs, options, store=tmp_path / "stored", log=said.append)
+    (warned,) = [line for line in said if "UTF-8, read as cp1252" in line]
+    assert warned.startswith(f"warning: {folder / '2.txt'} and 1 other file: ")
+
+
+def test_of_several_files_it_is_said_that_their_lines_are_documents(tmp_path):
+    """As a shell makes of letters/*.txt. Red with: a letter for each line, without a word."""
+    said = []
+    (folder := tmp_path / "letters").mkdir()
+    for name in "ab":
+        (folder / f"{name}.txt").write_text("one two\nthree four\n")
+    inputs = sorted(map(str, folder.iterdir()))
+    for number, what in enumerate([inputs[:1], [str(folder)], inputs]):
+        store = tmp_path / f"stored-{number}"
+        open_corpus(what, CorpusOptions(**ALL), store=store, log=said.append)
+    (line,) = [line for line in said if "each of their lines is a document" in line]
+    assert line.startswith("2 files of text: ")
+
+
 def test_an_encoding_of_what_says_its_own_is_refused(tmp_path):
     with pytest.raises(CorpusError, match="is UCI bag of words: read it with --encoding utf-8"):
         read(DATA / "docword.tiny.txt", tmp_path / "s", encoding="cp1252")
