@@ -21,7 +21,7 @@ from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.known_words import matched_documents, read_matched
 from pysgrld.corpus.listener import Listener
 from pysgrld.draws import Draw
-from pysgrld.errors import CheckpointError, MissingInputError, SgmcError, UsageError
+from pysgrld.errors import CheckpointError, MissingInputError, UsageError
 from pysgrld.evaluate import HeldOut, Score, pair, whole
 from pysgrld.evaluate.coherence import Coherence, coherence
 from pysgrld.grammar import plural
@@ -29,6 +29,7 @@ from pysgrld.minibatches import hold_out_size
 from pysgrld.models.fitted import Fitted, top_words
 from pysgrld.reading.intervals import Spread, interval
 from pysgrld.reading.recorded import check_shapes, recorded
+from pysgrld.reading.trained_on import corpus_gone, training_corpus
 from pysgrld.reading.values import Topic, Word
 from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
 from pysgrld.run.word_counts import read_word_counts
@@ -215,21 +216,12 @@ class Results:
 
     def training_corpus(self) -> Corpus | None:
         """Open the stored corpus that the run was trained on; None if it is not where it was."""
-        places = [self.path / "corpus", self.path.parent / "corpus"]  # of a folder of chains
-        if found := self.run.config.get("command", {}).get("corpus"):
-            places.append(Path(found))
-        for place in places:
-            with contextlib.suppress(SgmcError):
-                corpus = Corpus.open(place)
-                if corpus.fingerprint == self.run.config["corpus"]["fingerprint"]:
-                    return corpus
-        return None
+        return training_corpus(self.run)
 
     @property
     def gone(self) -> str:
         """Say which training corpus is missing, and from where."""
-        place = self.run.config.get("command", {}).get("corpus") or self.path / "corpus"
-        return f"{self.path}: its training corpus is not at {place}, or was changed"
+        return corpus_gone(self.run)
 
     def training_documents(self, corpus: Corpus) -> Int64s:
         """Give the positions in `training_corpus` of what was trained on."""

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from pysgrld.corpus import CorpusOptions
-from pysgrld.errors import UsageError
+from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.reading.open import find_folder
 from pysgrld.reading.recorded import recorded
+from pysgrld.reading.trained_on import corpus_gone, training_corpus
 from pysgrld.run import RunDirectory, chain_number, chains_of
 from pysgrld.run.choose import ROOT
 from pysgrld.settings.check import preset_of
@@ -41,7 +42,7 @@ def going_on(
     UsageError
         If no run is named, or the one that is was trained on what cannot be read again.
     MissingInputError
-        If there is no such run.
+        If there is no such run, or its corpus is gone.
     CheckpointError
         If its record is damaged.
     """
@@ -73,13 +74,18 @@ def going_on(
     kept = {n: v for n, v in kept.items() if n == "algo" or preset.get(n) != v}
     if _BUDGET & {*given}:
         kept = {n: v for n, v in kept.items() if n not in _BUDGET}
-    stored = command.get("corpus")
+    stored = training_corpus(run)
+    if stored is None and not all(Path(path).exists() for path in command["inputs"]):
+        raise MissingInputError(
+            f"{corpus_gone(run)}, nor can {' '.join(command['inputs'])} be read again; put it back, or "
+            "give CORPUS and all options"
+        )
     request = Request(
         command["inputs"],
         {**kept, **given},
         root,
         break_lock,
-        Path(stored) if stored else folder / "corpus",
+        stored.path if stored else None,
         as_stored=not CorpusOptions.among(given),
     )
     return request, chain_number(chains[-1]) if chains else 0

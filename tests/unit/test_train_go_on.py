@@ -1,8 +1,10 @@
 """What going on with a run that is named means, where nothing or little else is said."""
 
+import shutil
+
 import pytest
 
-from pysgrld.errors import MismatchError
+from pysgrld.errors import MismatchError, MissingInputError
 from pysgrld.run import RunDirectory, decide
 from pysgrld.train.go_on import going_on
 from pysgrld.train.plan import planned
@@ -89,3 +91,26 @@ def test_chains_go_on_to_the_greatest_number_though_one_before_is_gone(run_in):
     request, chains = going_on({"resume": str(folder)})
     assert chains == 3
     assert "chain-id" not in request.given
+
+
+def test_one_of_several_chains_goes_on_with_their_corpus_though_all_were_moved(run_in, tmp_path):
+    """Nor is the text there. Red with: a corpus looked for where it was read, or in the run alone."""
+    run_in("all/chain-1", chain_id=1)
+    (tmp_path / "all/chain-1/corpus").rename(tmp_path / "all/corpus")
+    (tmp_path / "all").rename(tmp_path / "moved")
+    (tmp_path / "songs.txt").unlink()
+    request, _ = going_on({"resume": str(tmp_path / "moved/chain-1")})
+    assert request.corpus == tmp_path / "moved/corpus"
+
+
+def test_a_corpus_that_is_gone_is_named_with_what_to_do(run_in, tmp_path):
+    """Red with: an input that is missing, of which nobody has spoken."""
+    run = run_in("run")
+    shutil.rmtree(run / "corpus")
+    request, _ = going_on({"resume": str(run)})  # which reads the text again
+    assert request.corpus is None
+    (tmp_path / "songs.txt").unlink()
+    with pytest.raises(
+        MissingInputError, match=r"its training corpus is not at .* put it back, or"
+    ):
+        going_on({"resume": str(run)})
