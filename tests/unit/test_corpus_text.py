@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.corpus.inputs import texts_of_folder
 from pysgrld.corpus.stopwords import NAMED
 from pysgrld.corpus.vocabulary import stop_words
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
@@ -220,6 +221,32 @@ def test_a_folder_of_files_is_read_in_order_of_path(tmp_path):
         "1 .md"
     ]
     assert words(corpus) == [{"first": 1, "file": 1}, {"second": 1, "file": 1}]
+
+
+@pytest.mark.parametrize(
+    "ours",
+    ["config.json checkpoints/x", "meta.json indptr.npy", "topics.npy", "topics.safetensors"],
+)
+def test_what_was_written_into_a_folder_of_texts_is_none_of_them(tmp_path, ours):
+    """As by two `sgmc train .`. Red with: the vocabulary of the first for a document of the second."""
+    (tmp_path / "letter.txt").write_text("dear madam")
+    for name in [*ours.split(), "vocab.txt", "meta/vocab.txt"]:
+        path = tmp_path / "sgmc-runs" / "x" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("dear")
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "note.txt").write_text("dear")
+    (tmp_path / "config.json").touch()  # which alone says nothing
+    assert texts_of_folder(tmp_path) == [tmp_path / "letter.txt"]
+
+
+def test_a_run_is_no_folder_of_texts(tmp_path):
+    """Red with: its lists of words for documents."""
+    (tmp_path / "checkpoints").mkdir()
+    for name in ("config.json", "vocab.txt"):
+        (tmp_path / name).touch()
+    with pytest.raises(CorpusError, match="a run, and no folder of texts: 'sgmc train --resume"):
+        read(tmp_path, tmp_path / "s", **ALL)
 
 
 def test_a_folder_without_texts_is_a_missing_input(tmp_path):
