@@ -82,12 +82,18 @@ def pair(observed: Documents, held_out: Documents) -> HeldOut:
     Raises
     ------
     CorpusError
-        If the numbers of documents differ.
+        If the numbers of documents differ, or both parts are the same.
     """
     if len(observed) != len(held_out):
         raise CorpusError(
             f"the observed corpus has {plural(len(observed), 'document')} and the held-out corpus "
             f"{len(held_out)}: they must be the same documents in the same order"
+        )
+    arrays = [(part.indptr, part.indices, part.counts) for part in (observed, held_out)]
+    if observed.tokens and all(map(np.array_equal, *arrays)):
+        raise CorpusError(
+            "the observed and the held-out corpus are the same, and what is seen cannot be predicted; "
+            "give the two parts of a split"
         )
     keep = (np.diff(observed.indptr) > 0) & (np.diff(held_out.indptr) > 0)
     ids = np.flatnonzero(keep).astype(np.int64)

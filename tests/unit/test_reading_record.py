@@ -4,10 +4,11 @@ import shutil
 
 import numpy as np
 import pytest
-from faults_runs import train_here, write_corpus
+from faults_runs import Silent, train_here, write_corpus
 
 from pysgrld.errors import CheckpointError, MissingInputError
 from pysgrld.reading.results import Results
+from pysgrld.reading.score import held_out_of
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +58,14 @@ def test_a_sample_that_was_edited_is_refused_by_who_reads_it(run):
         list(results.each_sample())
     first.unlink()
     assert len(list(results.each_sample())) == 7
+
+
+@pytest.mark.parametrize("trained_on", [True, False])
+def test_scores_of_documents_that_were_trained_on_are_warned_of(run, tmp_path, trained_on):
+    """Red with: a perplexity that looks like that of new documents."""
+    told, path = Silent(), run.parent / "corpus.txt"
+    if not trained_on:
+        write_corpus(path, seed=1)
+    held_out_of(Results(run, 1), str(path), 0.8, 0, tmp_path / "scratch", told)
+    warned = [line for line in told.lines if "the run was trained on it" in line]
+    assert len(warned) == trained_on
