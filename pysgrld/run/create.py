@@ -161,9 +161,8 @@ def read_vocabulary(path: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
     CheckpointError
         If it is not what was written.
     """
-    check_vocabulary(
-        path, config
-    )  # what is as large as the file says to be need not fit into memory
+    # Hashed first: what is as large as this file says to be need not fit into memory.
+    check_vocabulary(path, config)
     file = path / VOCABULARY
     try:
         data = read_small(file, MAX_VOCABULARY)
