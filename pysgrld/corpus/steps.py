@@ -297,7 +297,13 @@ class _Input:
                 if source.guess.utf8:
                     context.noticed.utf8.append(source.label)
             if "size" in self.source:
-                self.source["sha256"] = source.digest()
+                self.source["sha256"] = sha256 = source.digest()
+                contents = context.noticed.contents
+                if twin := contents.get(sha256):
+                    self.notes.append(
+                        f"warning: {source.label}: the same as {twin}, so its documents are there twice"
+                    )
+                contents[sha256] = source.label
 
     def _counts(self, counts: CountedDocuments) -> Iterator[Step]:
         yield self._step(Heading("counts", counts.vocabulary, counts.origin))

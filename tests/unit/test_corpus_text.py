@@ -467,6 +467,17 @@ def test_of_several_files_it_is_said_that_their_lines_are_documents(tmp_path):
     assert line.startswith("2 files of text: ")
 
 
+def test_a_file_that_is_given_twice_is_warned_of(tmp_path):
+    """Red with: held-out documents that are trained on, without a word."""
+    said = []
+    for name, text in {"a": "one two\n", "b": "one two\n", "c": "three four\n"}.items():
+        (tmp_path / name).write_text(text)
+    inputs = [str(tmp_path / name) for name in "acb"]
+    open_corpus(inputs, CorpusOptions(**ALL), store=tmp_path / "s", log=said.append)
+    (line,) = [line for line in said if "there twice" in line]
+    assert line.startswith(f"warning: {inputs[2]}: the same as {inputs[0]}")
+
+
 def test_an_encoding_of_what_says_its_own_is_refused(tmp_path):
     with pytest.raises(CorpusError, match="is UCI bag of words: read it with --encoding utf-8"):
         read(DATA / "docword.tiny.txt", tmp_path / "s", encoding="cp1252")

@@ -75,10 +75,13 @@ class Noticed:
         Files of which each line is a document.
     utf8 : list of str
         Files that are UTF-8, where another encoding was given.
+    contents : dict of str to str
+        The last file of each content, by its SHA-256.
     """
 
     by_line: list[str] = field(default_factory=list)
     utf8: list[str] = field(default_factory=list)
+    contents: dict[str, str] = field(default_factory=dict)
 
     def remarks(self, encoding: str) -> Iterator[str]:
         """Give the lines that a person should read, if any."""
