@@ -249,6 +249,14 @@ def test_a_run_is_no_folder_of_texts(tmp_path):
         read(tmp_path, tmp_path / "s", **ALL)
 
 
+def test_texts_beside_a_meta_json_of_others_say_what_to_do(tmp_path):
+    """Red with: no corpus of sgmc, which nobody had said it was."""
+    (tmp_path / "meta.json").write_text("{}")
+    (tmp_path / "letter.txt").write_text("dear madam")
+    with pytest.raises(CorpusError, match=r"of a folder of texts, move meta\.json away"):
+        read(tmp_path, tmp_path / "s", **ALL)
+
+
 def test_a_folder_without_texts_is_a_missing_input(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(MissingInputError, match=r"without \.txt files"):
