@@ -152,6 +152,8 @@ class TopicModel(Estimator):
         UsageError
             A `ValueError`: a bad count, shape or parameter; no document with words; or nothing to
             see when training has settled, where ``max_iter`` is left out.
+        CorpusError
+            A `ValueError`: a document of too many tokens.
         NumericalError
             If steps are so large that topics overflow.
 
@@ -184,6 +186,7 @@ class TopicModel(Estimator):
         visits = held_out.observed.tokens if held_out else 0
         facts = Facts(len(train), words, tokens, visits, minibatch_words(documents, train))
         self._begin(given, facts, documents, train, held_out)
+        self._check_lengths(documents)
         chain = self._posterior.chain
         while self.max_iter is None or chain.step < self.max_iter:
             self._advance()
@@ -192,6 +195,9 @@ class TopicModel(Estimator):
         self._finish()
         self._warn_of_no_samples()
         return self
+
+    def _check_lengths(self, documents: Documents) -> None:
+        """Do nothing: documents of any length are fine where tokens are not counted."""
 
     def _warn_of_no_samples(self) -> None:
         """Warn where iterations ended before the first posterior sample."""
@@ -223,6 +229,8 @@ class TopicModel(Estimator):
         run_on = RunOn(jobs(self.n_jobs))
         check_memory(options, facts, documents, run_on.threads)
         corpus = CorpusFacts(facts.words, facts.tokens)
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)  # what a fit before this one has found
         self._options = options
         self._posterior = begin(options, stream, corpus, run_on, held_out)
         self.n_features_in_ = facts.words

@@ -13,8 +13,8 @@ import pysgrld.estimators.deep_lda
 import pysgrld.estimators.lda
 import pysgrld.simplex.categories
 import pysgrld.simplex.dynamics
-from pysgrld import LDA, DPMixture
-from pysgrld.errors import ConvergenceWarning, NotFittedError, OutputError
+from pysgrld import LDA, DeepLDA, DPMixture
+from pysgrld.errors import ConvergenceWarning, NotFittedError, NumericalError, OutputError
 from pysgrld.estimators.matrices import as_documents
 
 
@@ -141,6 +141,18 @@ def test_without_max_iter_it_stops_when_settled(counts):
     assert 7.5 < lda.perplexity_ < 12
 
 
+def test_nothing_of_an_earlier_fit_is_left(counts):
+    """Red with: the perplexity of the fit before; words of one model and topics of another."""
+    model = LDA(3, max_iter=60, holdout=0.2).fit(counts)
+    assert model.perplexity_ > 0
+    model.set_params(holdout=0).fit(counts)
+    assert not hasattr(model, "perplexity_")
+    with pytest.raises(NumericalError):
+        model.set_params(algo="sgrld", step_size=(1e6, 1, 0)).fit(counts[:, :5])
+    with pytest.raises(NotFittedError):
+        model.transform(counts)
+
+
 def test_parameters_are_read_and_set_as_in_scikit_learn():
     from sklearn.base import clone
 
@@ -186,6 +198,9 @@ def test_a_wrong_parameter_is_named(changes, message, counts):
         ([[np.nan, 1]], "NaN"),
         ([1, 2], "1 dimension,"),
         ([["a", "b"]], "dtype"),
+        (["a text", "another"], "CountVectorizer makes them of text"),
+        ([["a", "text"], ["another"]], "CountVectorizer makes them of text"),
+        ([[(0, 2), (3, 1)], [(1, 1)]], "no matrix of numbers"),
         (np.zeros((0, 3)), "at least one document"),
         (sparse.csr_matrix([[0.5, 0], [0, 2]]), r"X\[0, 0\] is 0.5"),
         (np.array([[2.0**31]]), "2147483647"),
@@ -216,6 +231,22 @@ def test_a_compressed_matrix_with_rows_outside_its_entries_is_refused(make, at, 
     x.indptr[at] = value
     with pytest.raises(ValueError, match=r"X\.indptr is none of a cs[rc] matrix with 5 entries"):
         LDA(2, max_iter=2).fit(x)
+
+
+def test_whole_numbers_are_read_as_objects_too():
+    """As pandas gives nullable integers. Red with: refused for their dtype."""
+    documents, _ = as_documents(np.array([[2, 0], [0, 3]], dtype=object))
+    assert documents.counts.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("model", [LDA(2, max_iter=2), DeepLDA((2, 1), max_iter=2)])
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_document_of_too_many_tokens_is_refused(model, method):
+    """Red with: numbers of documents from 0 in words of the core, or minutes that Ctrl-C does not end."""
+    counts = np.eye(4, dtype=int)
+    counts[2, 2] = 2**24 // 5 + 1
+    with pytest.raises(ValueError, match=r"^document 3 has 3,355,444 tokens: in 5 kept sweeps at"):
+        getattr(model.set_params(holdout=0, sweeps=10), method)(counts)
 
 
 def test_half_precision_is_read_without_a_warning():
