@@ -51,6 +51,7 @@ class CountModel(TopicModel):
             If a step is so large that topics overflow.
         """
         del y
+        self._check_names(X)
         documents, words = self._documents(X, getattr(self, "n_features_in_", None))
         usable = np.flatnonzero(documents.lengths > 0)
         if len(usable) == 0:
@@ -66,6 +67,7 @@ class CountModel(TopicModel):
             seen = len(np.unique(documents.indices))
             facts = Facts(total, words, tokens, 0, lambda *_: seen)
             self._begin(given, facts, documents, np.arange(total), None)
+            self._take_names(X)
         self._check_lengths(documents)
         ids = self._seen + np.arange(len(usable))
         self._seen += len(usable)
@@ -109,8 +111,7 @@ class CountModel(TopicModel):
         eq. (16), for one sample of the topics. docs/evaluation.md, "The figures", has all figures.
         """
         del y
-        self._check_fitted()
-        documents, _ = self._documents(X, self.n_features_in_)
+        documents = self._documents_like(X)
         seed = self._options.seed
         ids = np.arange(len(documents))
         held_out = model(self.model).hold_out(documents, ids, observed, seed)

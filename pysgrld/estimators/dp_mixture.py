@@ -231,6 +231,7 @@ class DPMixture(Estimator):
         chain.close()
         self._mixture, self._samples = mixture, samples
         self.n_features_in_, self.n_samples_ = words, len(samples)
+        self._take_names(X)
         self.n_components_trace_, self.concentration_trace_ = occupied, concentration
         self.concentration_ = mixture.concentration
         log_weights, _ = mixture.log_weights
@@ -262,6 +263,7 @@ class DPMixture(Estimator):
     def _documents(self, X: Any) -> Documents:
         if not hasattr(self, "components_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first")
+        self._check_names(X)
         return as_documents(X, self.n_features_in_, type(self).__name__)[0]
 
     def _rows(self, X: Any) -> tuple[Documents, Int64s]:

@@ -124,6 +124,12 @@ class TopicModel(Estimator):
 
     # ---- fitting ----
 
+    def _documents_like(self, X: Any) -> Documents:
+        """Turn a matrix into documents over the columns that the model was fitted to."""
+        self._check_fitted()
+        self._check_names(X)
+        return self._documents(X, self.n_features_in_)[0]
+
     def _documents_apart(self, documents: int) -> int:
         """Give the number of documents that `fit` sets apart to see when it has settled."""
         return hold_out_size(self.holdout, documents)
@@ -186,6 +192,7 @@ class TopicModel(Estimator):
         visits = held_out.observed.tokens if held_out else 0
         facts = Facts(len(train), words, tokens, visits, minibatch_words(documents, train))
         self._begin(given, facts, documents, train, held_out)
+        self._take_names(X)
         self._check_lengths(documents)
         chain = self._posterior.chain
         while self.max_iter is None or chain.step < self.max_iter:
@@ -336,8 +343,7 @@ class TopicModel(Estimator):
 
     def _proportions(self, X: Any, at: int) -> Doubles:
         """Give the proportions of the topics of layer ``at``, counted from 0."""
-        self._check_fitted()
-        documents, _ = self._documents(X, self.n_features_in_)
+        documents = self._documents_like(X)
         fitted, found = self._fitted(), []
         for first in range(0, len(documents), BLOCK):
             ids = np.arange(first, min(first + BLOCK, len(documents)))

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import doctest
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 
 import pysgrld.estimators.deep_lda
 import pysgrld.estimators.lda
 import pysgrld.simplex.categories
 import pysgrld.simplex.dynamics
 from pysgrld import LDA, DeepLDA, DPMixture
-from pysgrld.errors import ConvergenceWarning, NotFittedError, NumericalError, OutputError
+from pysgrld.errors import (
+    ConvergenceWarning,
+    NotFittedError,
+    NumericalError,
+    OutputError,
+    UsageError,
+)
 from pysgrld.estimators.matrices import as_documents
 
 
@@ -256,3 +266,41 @@ def test_half_precision_is_read_without_a_warning():
 def test_a_mixture_needs_a_number_of_iterations():
     with pytest.raises(ValueError, match="max_iter: wanted a whole number, found None"):
         DPMixture(max_iter=None).fit(np.eye(5, dtype=int))
+
+
+class Frame:
+    """What is asked of a DataFrame."""
+
+    def __init__(self, x, columns):
+        self.x, self.columns, self.shape = np.asarray(x), columns, np.shape(x)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.x.astype(dtype or self.x.dtype)
+
+
+@pytest.mark.parametrize("estimator", [LDA(2, max_iter=3, holdout=0), DPMixture(max_iter=3, burn_in=1)])
+def test_a_frame_whose_columns_are_in_another_order_is_refused(estimator):
+    """Red with: values taken by their places, whatever the columns are called."""
+    x = np.array([[3, 0, 1], [0, 4, 1], [2, 1, 0]])
+    frame = Frame(x, ["sun", "moon", "star"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = clone(estimator).fit(frame)
+    assert fitted.feature_names_in_.tolist() == ["sun", "moon", "star"]
+    use = fitted.transform if hasattr(fitted, "transform") else fitted.predict_proba
+    np.testing.assert_array_equal(use(frame), use(x))
+    with pytest.raises(UsageError, match="column 0 of X is 'moon', and was 'sun' in fit"):
+        use(Frame(x[:, [1, 0, 2]], ["moon", "sun", "star"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert not hasattr(fitted.fit(x), "feature_names_in_")
+
+
+def test_a_pipeline_is_fitted_and_used():
+    """Red with: no ``__sklearn_tags__``, which the current scikit-learn asks of every step."""
+    texts = ["sun moon sun", "moon star", "sun star star"]
+    steps = make_pipeline(CountVectorizer(), LDA(2, max_iter=3, holdout=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        steps.fit(texts)
+    assert steps.transform(texts).shape == (3, 2)
