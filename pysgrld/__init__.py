@@ -17,8 +17,18 @@ _PUBLIC = {
     "diagnose": "pysgrld.reading.diagnose.compare",
     "verdict": "pysgrld.reading.diagnose.verdict",
 }
-_MODULES = {"simplex"}
-__all__ = ["LDA", "SAM", "DPMixture", "DeepLDA", "__version__", "diagnose", "simplex", "verdict"]
+_MODULES = {"simplex", "sphere"}
+__all__ = [
+    "LDA",
+    "SAM",
+    "DPMixture",
+    "DeepLDA",
+    "__version__",
+    "diagnose",
+    "simplex",
+    "sphere",
+    "verdict",
+]
 
 
 def __getattr__(name: str) -> Any:

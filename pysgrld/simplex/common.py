@@ -1,4 +1,7 @@
-"""Checks of arguments, starts, minibatches and noise: shared by all chains of `pysgrld.simplex`."""
+"""Checks of arguments, starts, minibatches and noise: shared by all chains on known posteriors.
+
+They are those of `pysgrld.simplex` and of `pysgrld.sphere`.
+"""
 
 from __future__ import annotations
 
@@ -313,13 +316,15 @@ class Noise:
         Chains, and normals of each in an iteration.
     seed : int
         Seed of all of them.
+    stream : int
+        Two streams never share a number.
     """
 
     #: Numbers drawn at once.
     PIECE = 1 << 17
 
-    def __init__(self, chains: int, normals: int, seed: int) -> None:
-        self._shape, self._seed = (chains, normals), seed
+    def __init__(self, chains: int, normals: int, seed: int, stream: int = 0) -> None:
+        self._shape, self._seed, self._stream = (chains, normals), seed, stream
         self._width = normals + normals % 2 + 1
         self._some = max(1, self.PIECE // (chains * self._width))
         self._first = -1
@@ -347,7 +352,7 @@ class Noise:
             self._seed,
             0,
             core.Purpose.toy_noise,
-            0,
+            self._stream,
         ).reshape(self._some, chains, self._width)
         half = (self._width - 1) // 2
         radius, angle = np.sqrt(-2.0 * np.log(u[..., :half])), 2.0 * math.pi * u[..., half:-1]

@@ -33,6 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "minibatches": {"corpus", "machine", "options"},
     "samplers": {"draws", "options", "restore"},
     "simplex": {"samplers"},
+    "sphere": {"simplex"},
     "evaluate": {"draws", "minibatches", "restore"},
     "chain": {"draws", "evaluate", "minibatches", "options", "restore", "samplers"},
     "models": {
@@ -113,6 +114,7 @@ ALLOWED: dict[str, set[str]] = {
         "samplers",
         "settings",
         "simplex",
+        "sphere",
         "train",
     },
 }

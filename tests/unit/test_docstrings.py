@@ -15,6 +15,7 @@ from numpydoc.validate import validate
 
 import pysgrld
 import pysgrld.simplex
+import pysgrld.sphere
 
 PACKAGE = Path(pysgrld.__file__).parent
 #: What of numpydoc's validator is a rule here: sections that it knows, in its order; a summary of one
@@ -29,13 +30,13 @@ CHECKED = {
 #: relative clause only.
 FORBIDDEN = ("The same", "What ", "And ")
 #: Folders of the public face; modules of what is exported from elsewhere are found.
-FACE = ("estimators", "simplex")
+FACE = ("estimators", "simplex", "sphere")
 
 
 def exported() -> list[str]:
     """Dotted names of all functions and classes that are exported, and of their public members."""
     names = []
-    for module in (pysgrld, pysgrld.simplex):
+    for module in (pysgrld, pysgrld.simplex, pysgrld.sphere):
         for name in module.__all__:
             thing = getattr(module, name)
             if inspect.isclass(thing) or inspect.isfunction(thing):
