@@ -59,6 +59,7 @@ _DLDA = "Cong, Chen, Liu and Zhou (2017), Deep latent Dirichlet allocation with 
 _SGRLD = "Patterson and Teh (2013), Stochastic gradient Riemannian Langevin dynamics on the simplex"
 _SCIR = "Baker, Fearnhead, Fox and Nemeth (2018), Large-scale stochastic sampling from the simplex"
 _SMLD = "Hsieh, Kavis, Rolland and Cevher (2018), Mirrored Langevin dynamics"
+_SGGMC = "Liu, Zhu and Song (2016), Stochastic gradient geodesic MCMC methods"
 _PARTS = "a folder with docword.NAME.train.txt(.gz), docword.NAME.test.txt(.gz) and vocab.NAME.txt"
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -144,6 +145,20 @@ EXPERIMENTS: dict[str, Experiment] = {
         "where it saturates.",
         _PARTS,
         ("rows", "seeds", "seconds"),
+    ),
+    "sam-circle": Experiment(
+        "sam_circle",
+        "two modes on a circle, gradients with noise: SGGMC and the thermostat",
+        f"{_SGGMC}, section 5.1, Figure 3",
+        "Where the variance of the noise is known to the sampler, its draws are of the true law: no "
+        "corruption is seen.",
+    ),
+    "sam-vmf-posterior": Experiment(
+        "sam_vmf_posterior",
+        "two directions given a hundred points: GMC, and SGGMC by minibatches of ten",
+        f"{_SGGMC}, section 5.2, Figure 4",
+        "With minibatches and the empirical Fisher information, draws are of the true posterior, of both "
+        "its modes and their correlation.",
     ),
 }
 

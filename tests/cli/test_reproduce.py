@@ -268,6 +268,8 @@ TOYS = {
         2 * (3 * 2 + 1),
     ),
     "mld-tv": (["steps.csv", "tv.csv", "tv.png"], 1 + 8),
+    "sam-circle": (["angles.csv", "circle.png", "rows.csv"], 7),
+    "sam-vmf-posterior": (["densities.csv", "posterior.png", "rows.csv"], 1 + 6),
 }
 
 
@@ -297,7 +299,7 @@ def test_a_known_posterior_needs_no_corpus_and_gives_tables_and_a_picture(sgmc, 
     assert found[0] == found[1]
     (picture,) = (sgmc.folder / "1").glob("*.png")
     assert picture.read_bytes()[:8] == PNG
-    table = {"sgrld-fig1": "ess", "scir-synthetic": "best", "mld-tv": "steps"}[name]
+    table = {"sgrld-fig1": "ess", "scir-synthetic": "best", "mld-tv": "steps"}.get(name, "rows")
     assert len(rows_of(sgmc.folder / "1" / f"{table}.csv")) == lines
     shown = done.stdout.splitlines()
     assert shown[0] == EXPERIMENTS[name].source

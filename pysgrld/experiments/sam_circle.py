@@ -1,0 +1,282 @@
+"""Section 5.1 of the paper on geodesic Monte Carlo (Liu, Zhu and Song 2016): a circle.
+
+The energy is -log(exp(5 m1'x) + 2 exp(5 m2'x)), m1 and m2 at 60 degrees to either side of the x axis;
+gradients are exact but for normal noise of variance 1000 in each of their two components. The paper names
+neither step nor friction: ours are eps = .005 and C = 5, so that noise which nobody accounts for heats
+chains to 1 + 1000 eps / (2 C) = 1.5. They start from exact draws: what is seen is the law that they keep,
+not how long they need to cross from mode to mode.
+
+The thermostat runs twice: with the one dimension that a circle has, and with the two of the plane around
+it, which the released code divides by.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report, write_csv
+from pysgrld.experiments.processes import in_processes
+from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
+from pysgrld.schedule import Schedule
+from pysgrld.sphere import SphereDraws, VonMisesFisher, sample
+from pysgrld.sphere.dynamics import Constants, Gradients, ThermostatChains, follow
+from pysgrld.types import Doubles
+
+TARGET = VonMisesFisher([[0.5, 0.75**0.5], [0.5, -(0.75**0.5)]], kappa=5.0, weights=[1, 2])
+#: Variance of the noise that gradients get.
+NOISE = 1000.0
+BINS = 36
+CHAINS, QUICK_CHAINS = 2000, 200
+BURN_IN, KEPT, THIN = 6000, 200, 20
+QUICK_BURN_IN, QUICK_KEPT = 200, 10
+
+
+class CircleRow(NamedTuple):
+    """A sampler, its label and the arguments of `pysgrld.sphere.sample`."""
+
+    label: str
+    step_size: float
+    friction: float
+    noise: float = NOISE
+    estimate: float | None = None
+    algo: str = "sggmc"
+
+
+ROWS = {
+    "exact": CircleRow("exact draws", math.nan, math.nan, 0.0),
+    "gmc": CircleRow("GMC", 0.3, math.nan, 0.0, algo="gmc"),
+    "sggmc-quiet": CircleRow("SGGMC, no noise", 0.05, 1.0, 0.0),
+    "sggmc": CircleRow("SGGMC, noise known", 0.005, 5.0, estimate=NOISE),
+    "sggmc-ignored": CircleRow("SGGMC, noise ignored", 0.005, 5.0),
+    "gsgnht": CircleRow("gSGNHT", 0.005, 5.0, algo="gsgnht"),
+    "gsgnht-released": CircleRow("gSGNHT as released", 0.005, 5.0, algo="released"),
+}
+#: Rows whose density is drawn.
+SHOWN = ("sggmc", "sggmc-ignored", "gsgnht", "gsgnht-released")
+
+
+class CircleTask(NamedTuple):
+    """A row, and how much of it is run."""
+
+    row: str
+    seed: int
+    quick: bool
+
+
+class CircleOutcome(NamedTuple):
+    """Angles counted in bins of equal width, mean temperature and friction, and the first angles."""
+
+    counted: list[int]
+    temperature: float
+    friction: float
+    first: list[float]
+
+
+def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
+    """Run all rows; write ``rows.csv``, ``angles.csv`` and ``circle.png``."""
+    tasks = [CircleTask(row, setting.seed, setting.quick) for row in ROWS]
+    listener.note(f"{len(tasks)} rows of {QUICK_CHAINS if setting.quick else CHAINS:,} chains")
+    with listener.counting("rows, in percent", 100) as tell:
+        outcomes = in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
+    found = dict(zip(ROWS, outcomes, strict=True))
+    rows = table(found)
+    edges = np.linspace(-180, 180, BINS + 1)
+    files = [
+        write_csv(setting.out / "rows.csv", HEAD, rows),
+        write_csv(
+            setting.out / "angles.csv",
+            ("from_degrees", "to_degrees", "law", *ROWS),
+            zip(
+                map(float, edges[:-1]),
+                map(float, edges[1:]),
+                map(float, masses()),
+                *(list(map(float, share(o))) for o in found.values()),
+                strict=True,
+            ),
+        ),
+    ]
+    if setting.pictures:
+        files.append(draw(setting.out / "circle.png", found, quick=setting.quick))
+    return Report(HEAD, rows, sentences(found, quick=setting.quick), files)
+
+
+# ---- what is run
+
+
+class ReleasedChains(ThermostatChains):
+    """The thermostat as released: velocities for each coordinate of the plane, not of the circle."""
+
+    def breathe(self, h: float) -> None:
+        """Let friction follow what is measured in too many dimensions."""
+        measured = self.warmth() * self.dimensions / self.x[0].size
+        self.friction += (measured - 1.0)[:, None] * 0.5 * h
+
+
+def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
+    """Run one row."""
+    row = ROWS[task.row]
+    chains = QUICK_CHAINS if task.quick else CHAINS
+    burn_in, kept = (QUICK_BURN_IN, QUICK_KEPT) if task.quick else (BURN_IN, KEPT)
+    if task.row == "exact":
+        x = TARGET.draw(chains * kept, seed=task.seed + 1)
+        return counted(SphereDraws(x[:, None], *(np.full(1, math.nan),) * 4))
+    start = TARGET.draw(chains, seed=task.seed)
+    if row.algo == "released":
+        gradients = Gradients(TARGET, start, None, row.noise, row.estimate, task.seed)
+        moved = ReleasedChains(
+            gradients, start, Constants(row.step_size, row.friction, 1, task.seed)
+        )
+        schedule = Schedule(row.step_size, 1.0, 0.0)
+        return counted(follow(moved, schedule, kept, burn_in, THIN, share))
+    exact = row.algo == "gmc"  # its iterations are longer
+    draws = sample(
+        TARGET,
+        start,
+        algo=row.algo,
+        step_size=row.step_size,
+        friction=row.friction,
+        gradient_noise=row.noise,
+        noise_estimate=row.estimate,
+        leaps=5,
+        samples=kept,
+        burn_in=0 if exact else burn_in,
+        thin=1 if exact else THIN,
+        seed=task.seed,
+        progress=share,
+    )
+    return counted(draws._replace(temperature=np.full(1, math.nan)) if exact else draws)
+
+
+def counted(draws: SphereDraws) -> CircleOutcome:
+    """Count the angles of draws."""
+    angles = np.arctan2(draws.x[..., 1], draws.x[..., 0])
+    bins = np.histogram(angles, BINS, (-math.pi, math.pi))[0]
+    return CircleOutcome(
+        bins.tolist(),
+        float(draws.temperature.mean()),
+        float(draws.friction.mean()),
+        angles[-1].ravel()[:100].tolist(),
+    )
+
+
+def masses(temperature: float = 1.0) -> Doubles:
+    """Compute the mass of each bin under the law, at a temperature: its density to the power 1/T."""
+    fine = 100
+    angles = ((np.arange(BINS * fine) + 0.5) / (BINS * fine) * 2 - 1) * math.pi
+    log_density = TARGET.log_density(np.stack([np.cos(angles), np.sin(angles)], axis=-1))
+    mass = np.exp(log_density / temperature).reshape(BINS, fine).sum(axis=1)
+    return np.asarray(mass / mass.sum())
+
+
+def share(outcome: CircleOutcome) -> Doubles:
+    """Give the share of the draws in each bin."""
+    return np.array(outcome.counted) / sum(outcome.counted)
+
+
+def variation(p: Doubles) -> float:
+    """Compute the total variation distance of bins' masses to the law."""
+    return 0.5 * float(np.abs(p - masses()).sum())
+
+
+# ---- what came out
+
+HEAD = ("sampler", "step", "C", "variation", "temperature", "variation-at-it", "friction")
+
+
+def table(found: dict[str, CircleOutcome]) -> list[tuple[Any, ...]]:
+    """Give a line for each row; what a law of the temperature that was found would have, beside."""
+    return [
+        (
+            name,
+            None if math.isnan(ROWS[name].step_size) else f"{ROWS[name].step_size:g}",
+            None if math.isnan(ROWS[name].friction) else f"{ROWS[name].friction:g}",
+            variation(share(o)),
+            o.temperature,
+            None if math.isnan(o.temperature) else variation(masses(o.temperature)),
+            o.friction if ROWS[name].algo in ("gsgnht", "released") else None,
+        )
+        for name, o in found.items()
+    ]
+
+
+def sentences(found: dict[str, CircleOutcome], *, quick: bool) -> list[str]:
+    """Say the distances and temperatures of the samplers that know of noise, and of those that do not."""
+    far = {name: variation(share(o)) for name, o in found.items()}
+    hot = {name: o.temperature for name, o in found.items()}
+    said = []
+    if quick:
+        said.append("few chains and iterations: only that it works can be seen from this.")
+    verdict = "as the paper says" if far["sggmc"] < 0.02 else "NOT what the paper says"
+    said.append(
+        f"noise known: total variation {far['sggmc']:.3f} (exact draws {far['exact']:.3f}), temperature "
+        f"{hot['sggmc']:.2f}: {verdict}. Ignored, the same noise gives {far['sggmc-ignored']:.3f} and "
+        f"{hot['sggmc-ignored']:.2f}."
+    )
+    said.append(
+        f"thermostat by the dimension of the circle: temperature {hot['gsgnht']:.2f}, total variation "
+        f"{far['gsgnht']:.3f}; by that of the plane, as released: {hot['gsgnht-released']:.2f} and "
+        f"{far['gsgnht-released']:.3f}, a factor of d / (d - 1) = 2."
+    )
+    return said
+
+
+def draw(path: Path, found: dict[str, CircleOutcome], *, quick: bool) -> Path:
+    """Draw a hundred points on the circle, and densities in the angle."""
+    colours = dict(zip(SHOWN, (COLOURS[2], COLOURS[0], COLOURS[3], COLOURS[1]), strict=True))
+    figure = new_figure(12, 5.2)
+    left, right = figure.subplots(1, 2, width_ratios=(1, 1.6))
+    degrees = (np.arange(720) + 0.5) / 2 - 180
+    angles = np.radians(degrees)
+    density = np.exp(TARGET.log_density(np.stack([np.cos(angles), np.sin(angles)], axis=-1)))
+    width = 2 * math.pi / BINS
+    ring = 1 + density
+    left.plot(np.cos(angles), np.sin(angles), color="#bbbbbb", lw=1)
+    left.plot(ring * np.cos(angles), ring * np.sin(angles), color="black", lw=1.4)
+    centres = (np.arange(BINS) + 0.5) * width - math.pi
+    height = 1 + share(found["sggmc"]) / width
+    for a, h in zip(centres, height, strict=True):
+        edge = np.linspace(a - width / 2, a + width / 2, 9)
+        rim = np.concatenate([edge, edge[::-1]])
+        out = np.concatenate([np.full(9, h), np.ones(9)])
+        left.fill(out * np.cos(rim), out * np.sin(rim), color=colours["sggmc"], alpha=0.35, lw=0)
+    points = np.array(found["sggmc"].first)
+    left.plot(np.cos(points), np.sin(points), "o", ms=4, color=colours["sggmc"], alpha=0.6)
+    left.set(
+        aspect="equal", title="SGGMC, noise known: 100 draws;\noutside, all of them and the law"
+    )
+    left.set_axis_off()
+    right.plot(degrees, density, color="black", lw=1.6, label="the law")
+    for name in SHOWN:
+        o = found[name]
+        label = f"{ROWS[name].label}: temperature {o.temperature:.2f}"
+        heights = np.append(share(o), share(o)[-1]) / width
+        right.step(
+            np.linspace(-180, 180, BINS + 1),
+            heights,
+            where="post",
+            color=colours[name],
+            lw=1.8,
+            label=label,
+        )
+    right.set(
+        xlabel="angle, degrees",
+        ylabel="density",
+        xlim=(-180, 180),
+        xticks=range(-180, 181, 60),
+        title="Densities in the angle",
+    )
+    show_grid(right)
+    figure.legend(
+        *right.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False
+    )
+    figure.suptitle(
+        "A circle, gradients with noise of variance 1000"
+        + (", few chains" if quick else "")
+        + " (Liu, Zhu and Song 2016, section 5.1)"
+    )
+    return write_png(path, figure, dpi=90)
