@@ -39,7 +39,7 @@ enum class Purpose : std::uint32_t {
   slices = 30,         // slice variables of a mixture; entity = document; ordinal 1: births, deaths
   stick_noise = 31,    // Langevin noise of its sticks, entity = component; which law of c, entity
                        // 2^40; label swaps, from 2^41; births and deaths, 2^42
-  toy_noise = 32,      // pysgrld.simplex; entity = iteration, ordinal = chain and coordinate
+  toy_noise = 32,      // pysgrld.simplex, pysgrld.sphere; entity = iteration, ordinal = chain and coordinate
   sphere_noise = 33,   // noise of points on spheres; entity = first row of a block of 64, part 2^32
   sphere_accept = 34,  // whether a trajectory of points is accepted; entity = 0
   test = 255,
