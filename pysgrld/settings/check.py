@@ -9,7 +9,7 @@ from pysgrld.errors import UsageError
 from pysgrld.models.protocol import Model
 from pysgrld.models.table import model, models
 from pysgrld.samplers import SAMPLERS, Sampler
-from pysgrld.settings.options import OPTIONS, PRESETS
+from pysgrld.settings.options import PRESETS
 
 #: Options without meaning for a sampler that sees the whole corpus in every iteration.
 _OF_MINIBATCHES = {"step-size", "minibatch", "kept-sweeps", "warm-up", "counts", "corpus-size"}

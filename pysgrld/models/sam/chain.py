@@ -12,6 +12,8 @@ from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.sam.directions import inverse_frequencies, mean_direction
 from pysgrld.models.sam.documents import SphericalDocuments, blocks
 from pysgrld.models.sam.resolved import SphericalOptions
+from pysgrld.models.sam.variational import VariationalDocuments
+from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Doubles, Int32s
 
 #: Name of the weights of words in a draw, and in a checkpoint.
@@ -21,7 +23,7 @@ IDF = "idf"
 class SphericalChain(BlockChain):
     """A chain whose draws have the weights that documents are read by, beside the topics."""
 
-    documents: SphericalDocuments
+    documents: SphericalDocuments | VariationalDocuments
 
     def draw(self, words: Int32s | None = None) -> Draw:
         """Give the current draw: ``phi`` of some words, of all where None, and ``idf`` of all."""
@@ -32,9 +34,8 @@ class SphericalChain(BlockChain):
         return {name: total for name, total in super().totals().items() if name != IDF}
 
     def figures(self) -> dict[str, float]:
-        """Say how proportions moved in the last minibatch."""
-        acceptance, jump = self.documents.moved.tolist()
-        return {"theta_acceptance": acceptance, "theta_jump": jump}
+        """Say how the documents of the last minibatch fared."""
+        return self.documents.figures()
 
 
 def chain(
@@ -57,10 +58,11 @@ def chain(
         raise CorpusError(
             "no document has a weight: every word is in all of them; use --weighting tf"
         )
+    documents = SphericalDocuments if SAMPLERS[options.algo].draws else VariationalDocuments
     return SphericalChain(
         options,
         blocks(options, corpus.words, centre),
-        SphericalDocuments(options, idf, centre, run_on.threads),
+        documents(options, idf, centre, run_on.threads),
         stream,
         corpus.tokens,
         run_on.threads,
