@@ -1,9 +1,11 @@
 """Topic proportions as features: accuracy of a logistic regression on them.
 
     python benchmarks/features.py --train DOCWORD LABELS --test DOCWORD LABELS [--layers 128,64,32]
+    python benchmarks/features.py --train DOCWORD LABELS --test DOCWORD LABELS --directions 20,50
 
 Models are trained on the training documents without their labels: one for each depth up to that of
---layers, and LDA of the first width, all with the defaults and the same number of iterations.
+--layers, and LDA of the first width, all with the defaults and the same number of iterations; or for each
+number of topics of --directions LDA and the spherical admixture model, by counts and by tf-idf.
 Proportions of training and test documents are inferred alike. The cost of the regression is chosen on a
 fifth of the training documents; the test documents are scored once.
 """
@@ -21,7 +23,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
 
-from pysgrld import LDA, DeepLDA
+from pysgrld import LDA, SAM, DeepLDA
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.types import Documents
 
@@ -35,6 +37,7 @@ def main() -> None:
     for name in ("train", "test"):
         parser.add_argument(f"--{name}", nargs=2, required=True, metavar=("DOCWORD", "LABELS"))
     parser.add_argument("--layers", default="128,64,32")
+    parser.add_argument("--directions", default="")
     parser.add_argument("--iterations", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
@@ -45,7 +48,10 @@ def main() -> None:
             [given.test[0]], CorpusOptions(), store=Path(scratch) / "test", match=train.vocabulary
         )
         x = [matrix(c.take(np.arange(c.documents)), train.words) for c in (train, test)]
-    y = [Path(labels).read_text().split() for _, labels in (given.train, given.test)]
+    y = [
+        [line.split()[0] for line in Path(labels).read_text().splitlines()]
+        for _, labels in (given.train, given.test)
+    ]
     common: dict[str, Any] = {
         "max_iter": given.iterations,
         "holdout": 0,
@@ -55,6 +61,14 @@ def main() -> None:
     print("|---|---|---|---|")
     show("word counts", x[0], x[1], y)
     show("word frequencies", *(sparse.diags_array(1 / m.sum(axis=1)) @ m for m in x), y)
+    if given.directions:
+        for k in (int(k) for k in given.directions.split(",")):
+            lda, seconds = fitted(LDA(k, **common), x[0])
+            show(f"LDA {k}", *(lda.transform(m) for m in x), y, seconds)
+            for weighting in ("tf", "tf-idf"):
+                sam, seconds = fitted(SAM(k, weighting=weighting, **common), x[0])
+                show(f"SAM {k}, {weighting}", *(sam.transform(m) for m in x), y, seconds)
+        return
     lda, seconds = fitted(LDA(layers[0], **common), x[0])
     show(f"LDA {layers[0]}", *(lda.transform(m) for m in x), y, seconds)
     for depth in range(1, len(layers) + 1):

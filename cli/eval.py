@@ -208,12 +208,9 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
         (f"point {kind.title}", _with_error(kind, scores.point), "current topics"),
     ]
     lines += [
-        (
-            name.removesuffix("_perplexity").replace("_", " "),
-            kind.show(figure),
-            "samples weighted by their total rate, as the paper has it",
-        )
-        for name, figure in scores.others.items()
+        (title, kind.show(scores.others[name]), what)
+        for name, title, what in kind.further
+        if name in scores.others
     ]
     if scores.unigram is not None:
         unigram = _with_error(kind, scores.unigram)

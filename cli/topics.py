@@ -18,7 +18,7 @@ from .options import Described, as_json, flag, layer, plain, quiet, run_argument
 if TYPE_CHECKING:
     from pysgrld.models.fitted import Node
     from pysgrld.reading.results import Results
-    from pysgrld.reading.values import Topic
+    from pysgrld.reading.values import Topic, Word
 
 
 @click.command(
@@ -69,7 +69,7 @@ def command(
             )
         at = results.at(layer)
         topics = results.topics(top or 10, intervals=intervals or values["json"], at=at)
-        samples, spread = results.samples, results.spread()
+        samples, spread, signed = results.samples, results.spread(), results.fitted.signed
         if samples == 0:
             screen.note(f"{results.no_mean}: these are the current {results.fitted.noun}s")
         if results.training_corpus() is None:
@@ -90,9 +90,7 @@ def command(
                     "width": spread.width,
                     "remedy": None if spread.faithful else spread.remedy,
                     "kept_samples": len(results.kept()),
-                    "topics": [
-                        t._asdict() | {"words": [w._asdict() for w in t.words]} for t in topics
-                    ],
+                    "topics": [_record(t, signed) for t in topics],
                 }
             )
             return
@@ -103,6 +101,17 @@ def command(
             room = min(100, shutil.get_terminal_size().columns)
             text = textwrap.fill(f"{spread.title}: {line}", room, break_on_hyphens=False)
             click.echo(f"\n{text}")
+
+
+def _record(topic: Topic, signed: bool) -> dict[str, Any]:
+    """Give a topic as JSON has it: directions have entries, not probabilities."""
+    found = topic._asdict() | {"words": [word._asdict() for word in topic.words]}
+    del found["against"]
+    if signed:
+        found["against"] = [word._asdict() for word in topic.against]
+        for word in found["words"] + found["against"]:
+            word["entry"] = word.pop("probability")
+    return found
 
 
 def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
@@ -139,7 +148,9 @@ def _show(results: Results, topics: list[Topic], intervals: str | None, at: int)
     click.echo(
         f"{results.path}{where}, {what} after {results.checkpoint.step:,} iterations{beside}\n"
     )
-    more = f"                %    {intervals}" if intervals else ""
+    signed = results.fitted.signed
+    scale, unit = (1.0, "entry") if signed else (100.0, "    %")
+    more = f"            {unit}    {intervals}" if intervals else ""
     counted = "" if topics[0].documents is None else "documents  "
     click.echo(f"{noun}  weight  {counted} NPMI  top words{more}")
     wide = len(noun)
@@ -149,12 +160,15 @@ def _show(results: Results, topics: list[Topic], intervals: str | None, at: int)
         head = f"{topic.id:>{wide}}  {_share(topic.weight)}  {of}{_figure(topic.npmi)}  "
         if intervals:
             for word in topic.words:
-                click.echo(head + _with_interval(word.word, word.probability, word.low, word.high))
+                click.echo(head + _with_interval(word, scale))
                 head = " " * len(head)
         else:
             for line in wrap([word.word for word in topic.words], room):
                 click.echo(head + line)
                 head = " " * len(head)
+        if topic.against:
+            for line in wrap(["against:", *(word.word for word in topic.against)], room):
+                click.echo(" " * len(head) + line)
 
 
 def wrap(words: list[str], room: int) -> list[str]:
@@ -184,6 +198,10 @@ def _figure(value: float | None) -> str:
     return "    -" if value is None else f"{value:>5.2f}"
 
 
-def _with_interval(word: str, p: float, low: float | None, high: float | None) -> str:
-    text = f"{word}{' ' * (20 - width(word))} {100 * p:>6.2f}"
-    return text if low is None or high is None else f"{text}  {100 * low:>6.2f} to {100 * high:.2f}"
+def _with_interval(word: Word, scale: float) -> str:
+    p, low, high = word.probability, word.low, word.high
+    digits = 2 if scale > 1.0 else 3
+    text = f"{word.word}{' ' * (20 - width(word.word))} {scale * p:>6.{digits}f}"
+    if low is None or high is None:
+        return text
+    return f"{text}  {scale * low:>6.{digits}f} to {scale * high:.{digits}f}"

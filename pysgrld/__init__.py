@@ -13,11 +13,12 @@ _PUBLIC = {
     "LDA": "pysgrld.estimators.lda",
     "DeepLDA": "pysgrld.estimators.deep_lda",
     "DPMixture": "pysgrld.estimators.dp_mixture",
+    "SAM": "pysgrld.estimators.sam",
     "diagnose": "pysgrld.reading.diagnose.compare",
     "verdict": "pysgrld.reading.diagnose.verdict",
 }
 _MODULES = {"simplex"}
-__all__ = ["LDA", "DPMixture", "DeepLDA", "__version__", "diagnose", "simplex", "verdict"]
+__all__ = ["LDA", "SAM", "DPMixture", "DeepLDA", "__version__", "diagnose", "simplex", "verdict"]
 
 
 def __getattr__(name: str) -> Any:

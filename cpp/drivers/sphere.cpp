@@ -130,7 +130,7 @@ void run_sphere_gradient(KernelTable const& k, double const* x, double* gradient
   });
 }
 
-void run_sphere_proportions(KernelTable const& k, ProportionsTask const& task, Workspace& work,
+void run_sphere_proportions(KernelTable const& k, ProportionsTask task, Workspace& work,
                             int threads) {
   Scratch memory(work);
   check_draws(task.documents * task.topics * task.leaps, task.trajectories);
@@ -139,9 +139,15 @@ void run_sphere_proportions(KernelTable const& k, ProportionsTask const& task, W
   auto const cells = static_cast<std::size_t>(task.topics * kTogether);
   std::vector<ProportionsScratch> scratch(static_cast<std::size_t>(threads));
   for (std::size_t t = 0; t < scratch.size(); ++t) {
-    auto* at = memory.get<double>(t, ProportionsScratch::kArrays * cells);
-    for (double*& array : scratch[t].array) array = std::exchange(at, at + cells);
+    auto* places = memory.get<double>(2 * t + 1, ProportionsScratch::kPlaces * cells);
+    for (double*& array : scratch[t].place) array = std::exchange(places, places + cells);
+    auto* forces = memory.get<float>(2 * t + 2, ProportionsScratch::kForces * cells);
+    for (float*& array : scratch[t].force) array = std::exchange(forces, forces + cells);
   }
+  auto const all = static_cast<std::size_t>(task.stride * task.stride);
+  auto* const rows = memory.get<float>(0, all);
+  for (std::size_t i = 0; i < all; ++i) rows[i] = static_cast<float>(task.gram[i]);
+  task.rows = rows;
   std::fill_n(task.accepted, task.documents, 0);
   std::fill_n(task.jumped, task.documents, 0.0);
   std::fill_n(task.samples, task.documents * task.kept * task.stride, 0.0f);

@@ -13,6 +13,9 @@ namespace sgmc::SGMC_ISA {
 namespace {
 
 /// Sixteen documents, a lane each: arrays of topics * 16.
+///
+/// Places, velocities and energies are in double. The force alone is in single precision: a
+/// trajectory may follow any function of its place, as long as it is accepted by the energy itself.
 class Together {
  public:
   SGMC_INLINE Together(ProportionsTask const& task, ProportionsScratch const& scratch,
@@ -25,14 +28,15 @@ class Together {
         root_(task.chart == Chart::root),
         // of the root chart 2 alpha - 1: alpha - 1 twice, and 1 of the change of variables
         power_(root_ ? 2.0 * task.alpha - 1.0 : task.alpha - 1.0),
-        at_(scratch.array[0]),
-        along_(scratch.array[1]),
-        theta_(scratch.array[2]),
-        mixed_(scratch.array[3]),
-        slope_(scratch.array[4]),
-        pace_(scratch.array[5]),
-        kept_(scratch.array[6]),
-        before_(scratch.array[7]) {
+        at_(scratch.place[0]),
+        kept_(scratch.place[1]),
+        pace_(scratch.place[2]),
+        along_(scratch.place[3]),
+        work_(scratch.place[4]),
+        near_(scratch.force[0]),
+        theta_(scratch.force[1]),
+        mixed_(scratch.force[2]),
+        slope_(scratch.force[3]) {
     alignas(64) std::uint32_t low[16], high[16];
     for (int l = 0; l < kTogether; ++l) {
       std::int64_t const d = first + (l < count_ ? l : count_ - 1);  // the others are nobody's
@@ -41,7 +45,8 @@ class Together {
       for (int k = 0; k < topics_; ++k) {
         double const share = task.theta[d * task.stride + k];
         along_[16 * k + l] = task.along[d * task.stride + k];
-        at_[16 * k + l] = root_ ? __builtin_sqrt(share) : share;
+        near_[16 * k + l] = static_cast<float>(along_[16 * k + l]);
+        kept_[16 * k + l] = at_[16 * k + l] = root_ ? __builtin_sqrt(share) : share;
       }
     }
     low_ = load_u(low);
@@ -50,10 +55,7 @@ class Together {
   }
 
   void run() {
-    for (int l = 0; l < kTogether; ++l) energy_[l] = 0.0;
-    potential();
-    copy(kept_, at_);
-    for (int l = 0; l < kTogether; ++l) settled_[l] = energy_[l];
+    potential(settled_);
     for (std::int32_t t = 0; t < task_.trajectories; ++t) trajectory(t);
     for (int l = 0; l < count_; ++l)
       for (int k = 0; k < topics_; ++k) {
@@ -73,46 +75,29 @@ class Together {
     for (int k = 0; k < topics_; ++k) sum = sum + load(a + 16 * k) * load(b + 16 * k);
     return sum;
   }
-
-  /// G theta, four topics at a time, so that a load of theta serves them all.
-  SGMC_INLINE void mix() {
-    int k = 0;
-    for (; k + 4 <= topics_; k += 4) mix_rows<4>(k);
-    for (; k < topics_; ++k) mix_rows<1>(k);
-  }
-  template <int N>
-  SGMC_INLINE void mix_rows(int k) {
-    D16 sum[N];
-    for (D16& s : sum) s = d16(0.0);
-    for (int j = 0; j < topics_; ++j) {
-      D16 const theta = load(theta_ + 16 * j);
-      for (int i = 0; i < N; ++i)
-        sum[i] = sum[i] + d16(task_.gram[(k + i) * task_.stride + j]) * theta;
-    }
-    for (int i = 0; i < N; ++i) store(mixed_ + 16 * (k + i), sum[i]);
+  SGMC_INLINE D16 total(double const* a) const {
+    D16 sum = d16(0.0);
+    for (int k = 0; k < topics_; ++k) sum = sum + load(a + 16 * k);
+    return sum;
   }
 
-  /// theta, G theta, 1/n and c where the documents are.
-  SGMC_INLINE void place() {
+  /// The energy of each lane: -kappa c - power sum_k ln |x_k|.
+  void potential(double* energy) {
+    D16 square = d16(0.0), toward = d16(0.0);
     for (int k = 0; k < topics_; ++k) {
       D16 const x = load(at_ + 16 * k);
-      store(theta_ + 16 * k, root_ ? x * x : x);
+      store(work_ + 16 * k, root_ ? x * x : x);
     }
-    mix();
-    alignas(64) double n[16];
-    store(n, dot(theta_, mixed_));
-    for (double& square : n) {
-      constexpr double least = kLeastNorm * kLeastNorm;
-      square = 1.0 / __builtin_sqrt(square > least ? square : least);
+    for (int k = 0; k < topics_; ++k) {
+      D16 mixed = d16(0.0);
+      for (int j = 0; j < topics_; ++j)
+        mixed = mixed + d16(task_.gram[k * task_.stride + j]) * load(work_ + 16 * j);
+      D16 const theta = load(work_ + 16 * k);
+      square = square + theta * mixed;
+      toward = toward + theta * load(along_ + 16 * k);
     }
-    inverse_ = load(n);
-    cosine_ = dot(theta_, along_) * inverse_;
-  }
-
-  /// The energy: -kappa c - power sum_k ln |x_k|.
-  SGMC_INLINE void potential() {
-    place();
     alignas(64) double logs[16] = {}, product[16], c[16];
+    store(c, toward / sqrt(square + d16(kLeastNorm * kLeastNorm)));
     for (int k = 0; k < topics_; k += 4) {  // four of above 1e-76 do not underflow
       int const last = k + 4 < topics_ ? k + 4 : topics_;
       for (double& p : product) p = 1.0;
@@ -124,37 +109,57 @@ class Together {
         }
       for (int l = 0; l < kTogether; ++l) logs[l] += __builtin_log(product[l]);
     }
-    store(c, cosine_);
-    for (int l = 0; l < kTogether; ++l) energy_[l] = -task_.kappa * c[l] - power_ * logs[l];
+    for (int l = 0; l < kTogether; ++l) energy[l] = -task_.kappa * c[l] - power_ * logs[l];
+  }
+
+  /// G theta, four topics at a time, so that a load of theta serves them all.
+  template <int N>
+  SGMC_INLINE void mix(int k) {
+    F16 sum[N];
+    for (F16& s : sum) s = f16(0.0f);
+    for (int j = 0; j < topics_; ++j) {
+      F16 const theta = load(theta_ + 16 * j);
+      for (int i = 0; i < N; ++i)
+        sum[i] = sum[i] + f16(task_.rows[(k + i) * task_.stride + j]) * theta;
+    }
+    for (int i = 0; i < N; ++i) store(mixed_ + 16 * (k + i), sum[i]);
   }
 
   /// v -= length grad E, within the tangent space.
-  SGMC_INLINE void kick(double length) {
-    place();
-    D16 const pull = d16(task_.kappa) * inverse_, back = cosine_ * inverse_, power = d16(power_);
+  void kick(double length) {
+    F16 const one = f16(1.0f), power = f16(static_cast<float>(power_));
+    for (int k = 0; k < topics_; ++k) {
+      F16 const x = narrowed(load(at_ + 16 * k));
+      store(theta_ + 16 * k, root_ ? x * x : x);
+      store(slope_ + 16 * k, power / x);
+    }
+    int at = 0;
+    for (; at + 4 <= topics_; at += 4) mix<4>(at);
+    for (; at < topics_; ++at) mix<1>(at);
+    F16 square = f16(1e-24f), toward = f16(0.0f);
+    for (int k = 0; k < topics_; ++k) {
+      F16 const theta = load(theta_ + 16 * k);
+      square = square + theta * load(mixed_ + 16 * k);
+      toward = toward + theta * load(near_ + 16 * k);
+    }
+    F16 const inverse = one / sqrt(square), pull = f16(static_cast<float>(task_.kappa)) * inverse;
+    F16 const back = toward * inverse * inverse;
+    D16 const much = d16(length);
+    D16 out = d16(0.0);
     for (int k = 0; k < topics_; ++k) {
       D16 const x = load(at_ + 16 * k);
-      D16 const toward = pull * (load(along_ + 16 * k) - back * load(mixed_ + 16 * k));
-      D16 const slope = power / x + (root_ ? (x + x) * toward : toward);
+      F16 const force = pull * (load(near_ + 16 * k) - back * load(mixed_ + 16 * k));
+      F16 const near = narrowed(x);
+      F16 const slope = load(slope_ + 16 * k) + (root_ ? (near + near) * force : force);
       store(slope_ + 16 * k, slope);
+      out = out + (root_ ? x * to_double(slope) : to_double(slope));
     }
-    D16 const much = d16(length);
-    if (root_) {
-      D16 const out = dot(at_, slope_);
-      for (int k = 0; k < topics_; ++k)
-        store(pace_ + 16 * k,
-              load(pace_ + 16 * k) + much * (load(slope_ + 16 * k) - load(at_ + 16 * k) * out));
-    } else {
-      D16 const mean = total(slope_) / d16(topics_);
-      for (int k = 0; k < topics_; ++k)
-        store(pace_ + 16 * k, load(pace_ + 16 * k) + much * (load(slope_ + 16 * k) - mean));
+    if (!root_) out = out / d16(topics_);
+    for (int k = 0; k < topics_; ++k) {
+      D16 const slope = to_double(load(slope_ + 16 * k));
+      D16 const normal = root_ ? load(at_ + 16 * k) * out : out;
+      store(pace_ + 16 * k, load(pace_ + 16 * k) + much * (slope - normal));
     }
-  }
-
-  SGMC_INLINE D16 total(double const* a) const {
-    D16 sum = d16(0.0);
-    for (int k = 0; k < topics_; ++k) sum = sum + load(a + 16 * k);
-    return sum;
   }
 
   SGMC_INLINE void drift() {
@@ -227,9 +232,8 @@ class Together {
     auto const blocks = static_cast<std::uint32_t>((topics_ + 3) / 4);
     std::uint32_t const first = static_cast<std::uint32_t>(t) * (blocks + 1);
     copy(at_, kept_);
-    copy(before_, kept_);
     start_pace(first);
-    alignas(64) double from[16], to[16];
+    alignas(64) double from[16], to[16], energy[16];
     store(from, dot(pace_, pace_));
     kick(0.5 * task_.length);
     for (std::int32_t i = 1; i <= task_.leaps; ++i) {
@@ -237,21 +241,21 @@ class Together {
       kick(i < task_.leaps ? task_.length : 0.5 * task_.length);
     }
     store(to, dot(pace_, pace_));
-    potential();
+    potential(energy);
     alignas(64) float u[16];
     store(u, log(uniform_open(random_words(stream_, u16(first + blocks), low_, high_).x[0])));
     std::int32_t const sample = t - (task_.trajectories - task_.kept);
     D16 const size = root_ ? d16(1.0) / sqrt(dot(at_, at_)) : d16(1.0) / total(at_);
     for (int k = 0; k < topics_; ++k) store(at_ + 16 * k, load(at_ + 16 * k) * size);
     for (int l = 0; l < count_; ++l) {
-      double const gained = settled_[l] + 0.5 * from[l] - energy_[l] - 0.5 * to[l];
+      double const gained = settled_[l] + 0.5 * from[l] - energy[l] - 0.5 * to[l];
       std::int64_t const d = first_ + l;
       if (static_cast<double>(u[l]) <= gained) {  // NaN is refused
-        settled_[l] = energy_[l];
+        settled_[l] = energy[l];
         ++task_.accepted[d];
         double gone = 0.0;
         for (int k = 0; k < topics_; ++k) {
-          double const x = at_[16 * k + l], y = before_[16 * k + l];
+          double const x = at_[16 * k + l], y = kept_[16 * k + l];
           double const far = root_ ? x * x - y * y : x - y;
           gone += far * far;
           kept_[16 * k + l] = x;
@@ -272,11 +276,11 @@ class Together {
   int count_, topics_;
   bool root_;
   double power_;
-  double *at_, *along_, *theta_, *mixed_, *slope_, *pace_, *kept_, *before_;
+  double *at_, *kept_, *pace_, *along_, *work_;
+  float *near_, *theta_, *mixed_, *slope_;
   U16 low_, high_;
   Stream stream_;
-  D16 inverse_, cosine_;
-  alignas(64) double energy_[16], settled_[16];
+  alignas(64) double settled_[16];
 };
 
 /// The sum of all lanes, added by halves.

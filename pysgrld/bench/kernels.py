@@ -16,14 +16,15 @@ from pysgrld.minibatches import compact
 from pysgrld.models.dlda import documents as dlda
 from pysgrld.models.lda.documents import GibbsDocuments
 from pysgrld.samplers import SAMPLERS
-from pysgrld.samplers.protocol import Counts
-from pysgrld.types import UNIT, Block, Documents, Floats, Key, Minibatch
+from pysgrld.samplers.protocol import Counts, Slope
+from pysgrld.types import UNIT, Block, Documents, Doubles, Dynamics, Floats, Key, Minibatch
 
 
 def timings(quick: bool) -> Iterator[Timing]:
     """Give the figures of all kernels."""
     yield from _documents(quick)
     yield from _rows(quick)
+    yield from _directions(quick)
     yield from _draws()
 
 
@@ -180,6 +181,81 @@ def _steps(
         return nanoseconds(lambda t: state.step(Key(1, 0, t + 1), found, h), v * k, repeats)
 
     return run
+
+
+# ---- directions
+
+
+def _directions(quick: bool) -> Iterator[Timing]:
+    """Proportions of documents, and one step of the topics, as the spherical admixture model has them."""
+    for k in (20,) if quick else (20, 50, 100):
+        yield Timing(
+            "directions",
+            f"proportions, K={k}, 60 trajectories of 10 steps",
+            "us/document",
+            _proportions(k, 64),
+        )
+        yield Timing(
+            "directions", f"a step of the topics, K={k}, V=5,000", "ns/element", _geodesic(k, 5000)
+        )
+
+
+def _proportions(k: int, documents: int) -> Callable[[int], list[float]]:
+    def run(repeats: int) -> list[float]:
+        rng = np.random.default_rng(0)
+        beta = rng.normal(size=(500, k)) + 1.0
+        beta /= np.sqrt((beta * beta).sum(axis=0))
+        products = np.zeros((padded(k), padded(k))), np.zeros((documents, padded(k)))
+        products[0][:k, :k] = beta.T @ beta
+        products[1][:, :k] = (rng.dirichlet(np.ones(k), documents) @ beta.T) @ beta
+        work, theta = core.Workspace(), np.zeros((documents, padded(k)))
+
+        def once(step: int) -> None:
+            theta[:, :k] = 1.0 / k
+            core.sphere_proportions(
+                gram=products[0],
+                along=products[1],
+                topics=k,
+                kappa=3e4,
+                alpha=1.0,
+                length=1e-3,
+                trajectories=60,
+                kept=20,
+                leaps=10,
+                chart="root",
+                doc_ids=np.arange(documents),
+                theta=theta,
+                seed=1,
+                chain=0,
+                step=step,
+                purpose=core.Purpose.documents,
+                work=work,
+                threads=1,
+            )
+
+        return nanoseconds(once, 1000 * documents, repeats)
+
+    return run
+
+
+def _geodesic(k: int, v: int) -> Callable[[int], list[float]]:
+    def run(repeats: int) -> list[float]:
+        dynamics = Dynamics(np.full(v, v**-0.5), 0.5, 1)
+        block = Block("phi", "sphere", (v, k), 1.0, 0, 0.0, dynamics=dynamics)
+        state = SAMPLERS["sggmc"].start(Key(1, 0, 0), block, 1)
+        return nanoseconds(lambda t: state.step(Key(1, 0, t), _Flat(), 1e-4), v * k, repeats)
+
+    return run
+
+
+class _Flat:
+    """A potential without slope: the time of a step is its own."""
+
+    def drawn(self, key: Key, part: int, x: Doubles) -> Slope:
+        return self.at(x)
+
+    def at(self, x: Doubles) -> Slope:
+        return Slope(0.0, np.zeros_like(x))
 
 
 # ---- random numbers

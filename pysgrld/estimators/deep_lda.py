@@ -8,8 +8,9 @@ import numpy as np
 
 from pysgrld.errors import UsageError
 from pysgrld.estimators.base import BOUNDS, Rule, is_positive, is_whole
+from pysgrld.estimators.count_model import CountModel
 from pysgrld.estimators.matrices import as_documents, in_units
-from pysgrld.estimators.topic_model import TopicModel, normalised
+from pysgrld.estimators.topic_model import normalised
 from pysgrld.models.dlda.declared import LINKS
 from pysgrld.models.dlda.documents import name_of
 from pysgrld.options.parse import MAX_LAYERS
@@ -18,7 +19,7 @@ from pysgrld.types import Documents, Doubles
 __all__ = ["DeepLDA"]
 
 
-class DeepLDA(TopicModel):
+class DeepLDA(CountModel):
     """Deep LDA, the Poisson gamma belief network, learned jointly in all layers.
 
     Documents are sampled by upward-downward Gibbs, topics of every layer by any of the samplers.

@@ -6,13 +6,13 @@ from typing import ClassVar
 
 from pysgrld.errors import UsageError
 from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number
-from pysgrld.estimators.topic_model import TopicModel
+from pysgrld.estimators.count_model import CountModel
 from pysgrld.options.common import CIR_RATES, LAZY
 
 __all__ = ["LDA"]
 
 
-class LDA(TopicModel):
+class LDA(CountModel):
     """Latent Dirichlet allocation by stochastic-gradient MCMC.
 
     Topics are moved by a sampler, given counts that Gibbs sweeps of a minibatch's documents estimate; the

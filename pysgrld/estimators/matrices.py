@@ -12,6 +12,8 @@ from pysgrld.types import Array, Documents
 
 #: Words are numbered in 32 bits.
 MOST_WORDS = 2**31 - 1
+#: Directions are stored in multiples of this share of a row's greatest value.
+FINE = 2.0**-30
 #: Real data are stored in multiples of this share of the greatest value.
 RESOLUTION = 2.0**-20
 
@@ -50,7 +52,46 @@ def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
     return x, unit
 
 
-def as_documents(x: Any, words: int | None = None, who: str = "LDA") -> tuple[Documents, int]:
+def in_fine_units(x: Any) -> Any:
+    """Round real numbers, of any sign, to multiples of a small unit of each row's own.
+
+    The direction of a row changes by less than 1e-9.
+
+    Parameters
+    ----------
+    x : sparse matrix, sparse array or array-like of shape (n, V)
+        Finite numbers.
+
+    Returns
+    -------
+    sparse matrix, sparse array or array of shape (n, V), float64
+        Whole numbers below 2^30; a copy.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: NaN or infinity.
+    """
+    sparse = hasattr(x, "tocsr")
+    x = x.tocsr(copy=True).astype(np.float64) if sparse else np.array(x, dtype=np.float64, ndmin=2)
+    data = x.data if sparse else x
+    if not np.isfinite(data).all():
+        raise UsageError("X contains NaN or infinity")
+    if sparse:
+        rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
+        most = np.zeros(x.shape[0])
+        np.maximum.at(most, rows, np.abs(data))
+        scale = most[rows]
+    else:
+        scale = np.abs(x).max(axis=1, initial=0.0, keepdims=True)
+    np.divide(data, scale * FINE, out=data, where=scale > 0)
+    np.rint(data, out=data)
+    return x
+
+
+def as_documents(
+    x: Any, words: int | None = None, who: str = "LDA", *, signed: bool = False
+) -> tuple[Documents, int]:
     """Turn a documents x words matrix of counts into `Documents`.
 
     Parameters
@@ -61,6 +102,8 @@ def as_documents(x: Any, words: int | None = None, who: str = "LDA") -> tuple[Do
         Number of columns that is wanted.
     who : str
         Class of the estimator that wants it, for messages.
+    signed : bool
+        Whether numbers below 0 are fine, too.
 
     Returns
     -------
@@ -109,14 +152,15 @@ def as_documents(x: Any, words: int | None = None, who: str = "LDA") -> tuple[Do
         raise UsageError(f"X has {shape[1]} features, and {MOST_WORDS} are the most")
     if data.dtype.kind not in "biuf":
         raise UsageError(f"X has dtype {data.dtype}, wanted counts")
-    bad = np.flatnonzero(~((data >= 0) & (data < 2**31) & (data == np.floor(data))))
+    least = -(2**31) if signed else -1
+    bad = np.flatnonzero(~((data > least) & (data < 2**31) & (data == np.floor(data))))
     if len(bad):
         row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
         raise UsageError(
             f"X[{row}, {indices[bad[0]]}] is {data[bad[0]]}: counts must be whole numbers from 0 "
             "to 2147483647"
         )
-    keep = data > 0
+    keep = data != 0
     kept = np.concatenate(([0], np.cumsum(keep)))
     starts = kept[indptr].astype(np.int64)
     counts = data[keep].astype(np.int32)

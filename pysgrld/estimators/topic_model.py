@@ -1,4 +1,4 @@
-"""Topic models that are fitted to a matrix of counts, in scikit-learn's conventions."""
+"""Topic models that are fitted to a matrix, in scikit-learn's conventions: what all of them have."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from pysgrld.corpus.choice import choose_documents
-from pysgrld.draws import Draw, at_words
+from pysgrld.draws import Draw
 from pysgrld.errors import ConvergenceWarning, NotFittedError, UsageError
 from pysgrld.estimators.base import Estimator, Rule, is_schedule, is_whole, number
 from pysgrld.estimators.matrices import as_documents
@@ -21,13 +20,13 @@ from pysgrld.estimators.saved import Saved, load, save
 from pysgrld.evaluate import HeldOut
 from pysgrld.evaluate.proportions import BLOCK
 from pysgrld.grammar import plural
-from pysgrld.minibatches import Epochs, compact, hold_out_size, minibatch_words
+from pysgrld.minibatches import Epochs, hold_out_size, minibatch_words
 from pysgrld.models.fitted import Fitted
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
-from pysgrld.settings.check import check_usage, kind_of
+from pysgrld.settings.check import check_usage
 from pysgrld.settings.resolve import resolve
 from pysgrld.train.begin import begin
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
@@ -50,13 +49,13 @@ class MatrixRecord(NamedTuple):
     words: int
     documents: int
     tokens: int
-    step: int = 0
-    arrays: Mapping[str, Array] = MappingProxyType({})
+    step: int
+    arrays: Mapping[str, Array]
     place: str = "this model"
 
 
 class TopicModel(Estimator):
-    """Base of topic models that are fitted to a matrix of counts.
+    """Base of topic models that are fitted to a matrix.
 
     A subclass has a constructor with keyword parameters, and `_rules` for them.
 
@@ -119,6 +118,10 @@ class TopicModel(Estimator):
         """Turn a matrix into documents; give them and V."""
         return as_documents(X, words, type(self).__name__)
 
+    def _tokens(self, documents: Documents) -> int:
+        """Give the size of documents that minibatches are chosen by."""
+        return documents.tokens
+
     # ---- fitting ----
 
     def _documents_apart(self, documents: int) -> int:
@@ -160,7 +163,7 @@ class TopicModel(Estimator):
         del y
         documents, words = self._documents(X)
         given = self._given()
-        usable = np.flatnonzero(documents.lengths > 0)
+        usable = np.flatnonzero(np.diff(documents.indptr) > 0)
         if len(usable) == 0:
             raise UsageError("X has no counts: every document is empty")
         size = self._documents_apart(len(usable))
@@ -177,7 +180,7 @@ class TopicModel(Estimator):
             if self.max_iter is None:
                 raise UsageError("no held-out document has two tokens: give max_iter and holdout=0")
             held_out = None
-        tokens = int(documents.lengths[train].sum())
+        tokens = self._tokens(documents.take(train))
         visits = held_out.observed.tokens if held_out else 0
         facts = Facts(len(train), words, tokens, visits, minibatch_words(documents, train))
         self._begin(given, facts, documents, train, held_out)
@@ -199,8 +202,9 @@ class TopicModel(Estimator):
         less = f", or burn_in to {most} or less" if most >= self._options.warm_up else ""
         warnings.warn(
             f"max_iter={done} ends before the first posterior sample, at iteration {posterior.first} "
-            f"(burn_in is {posterior.burn_in}): components_ and perplexity_ are those of one draw, not "
-            f"of a mean; set max_iter to {posterior.first} or more, better ten times that{less}",
+            f"(burn_in is {posterior.burn_in}): components_ and {model(self.model).score.name}_ are "
+            f"those of one draw, not of a mean; set max_iter to {posterior.first} or more, better ten "
+            f"times that{less}",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -224,55 +228,6 @@ class TopicModel(Estimator):
         self.n_features_in_ = facts.words
         self._seen = 0  # documents of minibatches that `partial_fit` was given
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Do one iteration with these documents as a minibatch of ``total_samples`` documents.
-
-        The first call fixes V and starts the chain; each further one goes on from where it stands,
-        after `fit` and `load` too. Posterior samples are taken as in `fit`.
-
-        Parameters
-        ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V)
-            Counts as in `fit`. If no document has words, nothing is done.
-        y : None
-            Ignored; there for scikit-learn.
-
-        Returns
-        -------
-        Self
-            This estimator, one iteration older.
-
-        Raises
-        ------
-        UsageError
-            A `ValueError`: a bad count or parameter, another V than before, or an algorithm that needs
-            the whole corpus.
-        NumericalError
-            If a step is so large that topics overflow.
-        """
-        del y
-        documents, words = self._documents(X, getattr(self, "n_features_in_", None))
-        usable = np.flatnonzero(documents.lengths > 0)
-        if len(usable) == 0:
-            return self
-        given = self._given()
-        sampler, _ = kind_of(given)
-        if sampler.whole_corpus:
-            raise UsageError(f"algo={sampler.name!r} needs the whole corpus: use fit")
-        if not hasattr(self, "_posterior"):
-            total = int(self.total_samples)
-            tokens = int(documents.tokens / len(usable) * total)
-            given.setdefault("minibatch", len(usable))
-            seen = len(np.unique(documents.indices))
-            facts = Facts(total, words, tokens, 0, lambda *_: seen)
-            self._begin(given, facts, documents, np.arange(total), None)
-        ids = self._seen + np.arange(len(usable))
-        self._seen += len(usable)
-        batch = compact(documents.take(usable), ids, self.total_samples / len(usable))
-        self._advance(batch)
-        self._finish()
-        return self
-
     def _advance(self, batch: Any = None) -> None:
         chain = self._posterior.chain
         chain.advance(batch)
@@ -281,21 +236,35 @@ class TopicModel(Estimator):
 
     def _finish(self) -> None:
         posterior = self._posterior
-        mean = posterior.mean()
-        self._draw: Draw = posterior.chain.draw() if mean is None else mean
+        self._draw = self._mean_draw()
         phi = self._fitted().over_words(self._draw, 0)
-        self.components_ = normalised(phi[:, : self._options.topics].T)
+        self.components_ = self._components(phi[:, : self._options.topics].T)
         self.n_iter_ = posterior.chain.step
         self.n_samples_ = posterior.samples
         if posterior.scorer is not None:
             score = posterior.score
-            self.perplexity_ = float(posterior.point()) if math.isnan(score) else score
+            found = float(posterior.point()) if math.isnan(score) else score
+            setattr(self, f"{model(self.model).score.name}_", found)
+
+    def _mean_draw(self) -> Draw:
+        """Give the posterior mean of the topics, or the current ones where there is none."""
+        mean = self._posterior.mean()
+        return self._posterior.chain.draw() if mean is None else mean
+
+    def _components(self, phi: Floats) -> Floats:
+        """Give the rows of ``components_`` out of topics over words, (K, V)."""
+        return normalised(phi)
 
     def _fitted(self) -> Fitted:
         """Give this model as its family reads it, to infer documents and score them."""
         chain = self._posterior.chain
         record = MatrixRecord(
-            self._options, self.n_features_in_, chain.stream.documents, chain.tokens
+            self._options,
+            self.n_features_in_,
+            chain.stream.documents,
+            chain.tokens,
+            chain.step,
+            chain.arrays() | self._posterior.averages(),
         )
         return model(self.model).fitted(record, jobs(self.n_jobs))
 
@@ -366,78 +335,6 @@ class TopicModel(Estimator):
             ids = np.arange(first, min(first + BLOCK, len(documents)))
             found.append(fitted.proportions(self._draw, documents.take(ids), ids, at))
         return np.concatenate(found)
-
-    def perplexity(self, X: Any, y: Any = None, *, observed: float = 0.8) -> float:
-        """Compute the perplexity of documents by document completion, given ``components_``.
-
-        The tokens of each document are split at random, by ``random_state``, into observed and held-out
-        ones. Proportions theta_d are inferred from the observed tokens, and with m_dw for how often a
-        word is held out the perplexity is exp(- sum m_dw log(sum_k theta_dk phi_kw) / sum m_dw).
-
-        Parameters
-        ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V)
-            Counts as in `fit`, with as many columns. Documents of fewer than two tokens are left out.
-        y : None
-            Ignored; there for scikit-learn.
-        observed : float
-            Share of a document's tokens that is observed, in (0, 1); at least one token is observed
-            and one held out.
-
-        Returns
-        -------
-        float
-            At least 1; lower is better, and V is what a model that knows nothing has.
-
-        Raises
-        ------
-        NotFittedError
-            A `ValueError`, before `fit` or `partial_fit`.
-        UsageError
-            A `ValueError`: a bad count, another number of columns, or no document of two tokens.
-
-        Notes
-        -----
-        Wallach, Murray, Salakhutdinov and Mimno (2009), document completion; Patterson and Teh (2013),
-        eq. (16), for one sample of the topics. docs/evaluation.md, "The figures", has all figures.
-        """
-        del y
-        self._check_fitted()
-        documents, _ = self._documents(X, self.n_features_in_)
-        seed = self._options.seed
-        ids = np.arange(len(documents))
-        held_out = model(self.model).hold_out(documents, ids, observed, seed)
-        if len(held_out.observed) == 0:
-            raise UsageError("X has no document of two tokens: nothing can be held out")
-        scorer = self._fitted().scorer(held_out)
-        return float(scorer.point(Key(seed, 0, 0), at_words(self._draw, scorer.words)))
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Compute the mean log probability of a held-out token: minus the log of `perplexity`.
-
-        This is a figure per token, given the rest of its document. `DPMixture.score` is another one, per
-        document that is scored whole: the two cannot be compared.
-
-        Parameters
-        ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V)
-            Counts as in `fit`, with as many columns.
-        y : None
-            Ignored; there for scikit-learn.
-
-        Returns
-        -------
-        float
-            In nats, at most 0; higher is better.
-
-        Raises
-        ------
-        NotFittedError
-            A `ValueError`, before `fit` or `partial_fit`.
-        UsageError
-            A `ValueError`, as from `perplexity`.
-        """
-        return -float(np.log(self.perplexity(X, y)))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Give the names of the columns of `transform`: lda0, lda1, ..., or deeplda0, ...

@@ -24,6 +24,9 @@ class Score(NamedTuple):
         What it is in, where the title does not say.
     beside : tuple of (str, str)
         Whole numbers that are shown beside it: keys of a line of ``metrics.jsonl``, and what of.
+    further : tuple of (str, str, str)
+        Figures of the scorer's own (`pysgrld.evaluate.protocol.Scorer.figures`): their keys, what a
+        person reads, and what they are.
     """
 
     name: str
@@ -32,6 +35,7 @@ class Score(NamedTuple):
     whole: bool
     unit: str = ""
     beside: tuple[tuple[str, str], ...] = ()
+    further: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def error(self) -> str:

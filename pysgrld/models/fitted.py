@@ -113,6 +113,8 @@ class Fitted(Protocol):
         Whether the run has draws from the posterior; a variational approximation has none.
     slow_tails : bool
         Whether the sampler hardly moves the words that a topic does not use.
+    signed : bool
+        Whether topics are directions, whose entries may be negative; else they are distributions.
     """
 
     kind: str
@@ -123,6 +125,7 @@ class Fitted(Protocol):
     titles: Mapping[str, str]
     draws: bool
     slow_tails: bool
+    signed: bool
 
     @property
     def depth(self) -> int:
@@ -229,6 +232,7 @@ class BlockFitted(Fitted, ABC):
     no_mean: str | None = None
     likeness: Likeness | None = DISTRIBUTIONS
     titles: Mapping[str, str] = {}
+    signed = False
 
     def __init__(self, record: Record, threads: int, blocks: tuple[Block, ...]) -> None:
         self.record, self.threads, self.blocks = record, threads, blocks

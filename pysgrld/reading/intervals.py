@@ -51,7 +51,7 @@ class Spread(NamedTuple):
         if self.noise is None or self.width is None:
             return (
                 f"how much more draws of {self.algo} vary than the posterior is not known; compare with "
-                "--algo gibbs"
+                f"{self.remedy or '--algo gibbs'}"
             )
         if self.noise <= QUIET:
             return (

@@ -360,9 +360,21 @@ class Results:
                     None if found is None else float(found.umass[k]),
                     words,
                     None if counts is None else int(counts[k]),
+                    self._against(phi[:, k], words[-1].probability, n),
                 )
             )
         return sorted(topics, key=lambda topic: (-(topic.weight or 0.0), topic.id))
+
+    def _against(self, entries: Floats, least: float, n: int) -> tuple[Word, ...]:
+        """Give the words that a direction points away from by ``least`` or more, at most n of them."""
+        if not self.fitted.signed:
+            return ()
+        lowest = top_words(-entries[:, None], n)[0]
+        return tuple(
+            Word(self.vocabulary[w], float(entries[w]), None, None)
+            for w in lowest.tolist()
+            if entries[w] < 0.0 and -entries[w] >= least
+        )
 
 
 class _RunRecord:

@@ -86,7 +86,10 @@ class Evaluation(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A top word of a topic, with an interval of its draws where enough are kept."""
+    """A top word of a topic, with an interval of its draws where enough are kept.
+
+    ``probability`` of a topic that is a direction is the word's entry.
+    """
 
     word: str
     probability: float
@@ -98,7 +101,8 @@ class Topic(NamedTuple):
     """A topic as it is shown; ``id`` is its row in an export.
 
     ``documents`` is how many training documents have this component; None where documents have several
-    topics.
+    topics. ``against`` are the words that a direction points away from, the farthest first, as far as
+    those are as far off as the last of the top words.
     """
 
     id: int
@@ -107,6 +111,7 @@ class Topic(NamedTuple):
     umass: float | None
     words: tuple[Word, ...]
     documents: int | None
+    against: tuple[Word, ...] = ()
 
 
 class Measure(NamedTuple):

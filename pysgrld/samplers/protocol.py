@@ -215,6 +215,8 @@ class Sampler:
         Whether noise of minibatches widens the posterior by a factor that is known.
     own : frozenset of str
         Options that only such samplers have a use for.
+    takes : frozenset of str
+        Options of minibatches that it has a use for although it sees the whole corpus.
     ignores : frozenset of str
         Options of all samplers that it has no use for, beyond those that follow from
         ``whole_corpus`` and ``draws``.
@@ -231,6 +233,7 @@ class Sampler:
     relative: bool = True
     inflates: bool = False
     own: frozenset[str] = frozenset()
+    takes: frozenset[str] = frozenset()
     ignores: frozenset[str] = frozenset()
 
     @property

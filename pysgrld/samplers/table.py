@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 _SCALE = frozenset({"scale-weight"})
 _PROJECTS = _SCALE | {"edge"}
 _FITTED = frozenset({"kept-sweeps", "counts"})
-_NOISY = frozenset({"friction", "inner-steps", "redraw"})
+_NOISY = frozenset({"friction", "inner-steps", "redraw", "noise-estimate"})
 _CLIMBS = frozenset({"inner-steps"})
 _NO_WALKS = frozenset({"kept-sweeps", "theta-chart", "theta-step"})
-_TRAJECTORY = frozenset({"step-size", "kept-sweeps", "leapfrog-steps"})
+_TRAJECTORY = frozenset({"leapfrog-steps"})
+_STEPPED = frozenset({"step-size", "kept-sweeps"})
 
 SAMPLERS: dict[str, Sampler] = {
     sampler.name: sampler
@@ -112,6 +113,7 @@ SAMPLERS: dict[str, Sampler] = {
             geometry="sphere",
             whole_corpus=True,
             own=_TRAJECTORY,
+            takes=_STEPPED,
         ),
         Sampler(
             "gmc-bgibbs",
@@ -121,6 +123,7 @@ SAMPLERS: dict[str, Sampler] = {
             geometry="sphere",
             whole_corpus=True,
             own=_TRAJECTORY,
+            takes=_STEPPED,
         ),
         Sampler(
             "vi",

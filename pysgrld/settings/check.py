@@ -94,7 +94,7 @@ def _unused(sampler: Sampler, family: Model[Any]) -> set[str]:
     owned = {name for other in SAMPLERS.values() for name in other.own}
     unused = (owned - sampler.own - family.uses) | sampler.ignores
     if sampler.whole_corpus:
-        unused |= _OF_MINIBATCHES - sampler.own
+        unused |= _OF_MINIBATCHES - sampler.takes
     if not sampler.draws:
         unused |= _OF_DRAWS
     return unused

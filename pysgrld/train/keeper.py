@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pysgrld.chain.posterior import Posterior
@@ -91,10 +92,15 @@ class Keeper:
         self.backlog = Backlog(prepared.run, reporter.note)
         kept = prepared.options.samples
         self.thinning = Thinning(kept) if kept else None
-        scorer = posterior.scorer
-        self.unigram = scorer.unigram(prepared.word_counts) if scorer else math.nan
+        self.word_counts = prepared.word_counts
         self.measured = -1
         self._failed = 0
+
+    @cached_property
+    def unigram(self) -> float:
+        """Score of the word frequencies; asked after a draw, which may bring how words are weighed."""
+        scorer = self.posterior.scorer
+        return float(scorer.unigram(self.word_counts)) if scorer else math.nan
 
     def sample(self) -> None:
         """Take a posterior sample, and keep it on disk if it is its turn."""
@@ -134,7 +140,7 @@ class Keeper:
             self.score.error: _number(averaged.error),
             self.score.point: _number(float(point)),
             "samples": self.posterior.samples,
-            self.score.unigram: _number(float(self.unigram)),
+            self.score.unigram: _number(self.unigram),
             "tokens_per_second": round(self.at.tokens_per_second, 1),
             "rss_bytes": rss_bytes(),
         }

@@ -12,13 +12,19 @@ from pysgrld.settings.resolve import resolve
 from pysgrld.types import Documents, Key
 
 V, LAYERS = 7, (5, 3)
-GIVEN = {"lda": {"topics": 5}, "dlda": {"layers": LAYERS}, "dpmm": {"model": "dpmm"}}
+GIVEN = {
+    "lda": {"topics": 5},
+    "dlda": {"layers": LAYERS},
+    "dpmm": {"model": "dpmm"},
+    "sam": {"model": "sam", "topics": 5},
+}
 
 
 class Run:
-    """A `Record` of a run that has no checkpoint."""
+    """A `Record` of a run that has no checkpoint but for how directions weigh words."""
 
-    words, documents, tokens = V, 20, 300
+    words, documents, tokens, step = V, 20, 300, 0
+    arrays = {"idf": np.ones(V), "theta.length": np.array([0.05])}
 
     def __init__(self, name):
         self.options, _ = resolve(GIVEN[name], Facts(20, V, 300, 0, lambda *_: V))
@@ -33,6 +39,8 @@ def sample(name):
         found["r"] = np.array([[0.2, 0.5, 0.3]], np.float32)
     if name == "dpmm":
         found["w"] = np.array([[0.4, 0.2, 0.2, 0.1, 0.05, 0.05]], np.float32)
+    if name == "sam":
+        found["phi"] /= np.linalg.norm(found["phi"], axis=1, keepdims=True)
     return found
 
 
@@ -49,7 +57,8 @@ def test_a_sample_is_read_alike_in_both_layouts(name):
         k = (LAYERS if name == "dlda" else (5,))[at]
         over = run.over_words(draw, at)
         assert over.shape[0] == V
-        np.testing.assert_allclose(over[:, :k].sum(axis=0), 1.0, rtol=1e-5)
+        size = (over[:, :k] ** (2 if run.signed else 1)).sum(axis=0)
+        np.testing.assert_allclose(size, 1.0, rtol=1e-5)
         np.testing.assert_array_equal(run.rows_of(kept, at), over[:, :k].T)
     words = np.array([6, 0], np.int32)
     np.testing.assert_array_equal(run.draw_of(kept, words)["phi"], draw["phi"][words])

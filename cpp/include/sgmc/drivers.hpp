@@ -157,8 +157,8 @@ void run_sphere_drift(KernelTable const& k, double* x, double* v, std::int64_t n
 void run_sphere_gradient(KernelTable const& k, double const* x, double* gradient, std::int64_t n,
                          GradientTask task, Directions const& of, Workspace& work, int threads);
 
-/// Samples proportions of all documents.
-void run_sphere_proportions(KernelTable const& k, ProportionsTask const& task, Workspace& work,
+/// Samples proportions of all documents; rows of the task come from here.
+void run_sphere_proportions(KernelTable const& k, ProportionsTask task, Workspace& work,
                             int threads);
 
 /// outer (stride, stride) = sum_dn (c_dn / n_dn^2) theta theta^T, and what the task has of

@@ -410,6 +410,9 @@ SGMC_INLINE NF narrow(ND a) {
 #endif
 }
 
+/// Doubles rounded to floats.
+SGMC_UNARY(narrowed, ND, NF, narrow(a).v)
+
 SGMC_INLINE NativeD load_integers(std::int64_t const* p) {
   NativeW x;
   std::memcpy(&x, p, sizeof x);

@@ -62,6 +62,7 @@ enum class Chart { root, flat };
 /// Purpose `purpose`, entity = entity[d].
 struct ProportionsTask {
   double const* gram;   // (stride, stride): inner products of topics
+  float const* rows;    // ... in single precision
   double const* along;  // (documents, stride): inner products of each document with the topics
   std::uint64_t const* entity;
   std::int64_t documents;
@@ -78,10 +79,11 @@ struct ProportionsTask {
   double* jumped;          // (documents): sum of squared distances gone, of theta
 };
 
-/// Scratch of one thread: each topics * kTogether doubles.
+/// Scratch of one thread: arrays of topics * kTogether values.
 struct ProportionsScratch {
-  static constexpr int kArrays = 8;
-  double* array[kArrays];
+  static constexpr int kPlaces = 5, kForces = 4;
+  double* place[kPlaces];
+  float* force[kForces];
 };
 
 /// What kept proportions say of the topics: sums over the samples n of a document d, with

@@ -114,9 +114,9 @@ class DeepLDAFamily(Model[DeepLDAOptions]):
     @property
     def score(self) -> Score:
         """Perplexity by document completion."""
-        from pysgrld.evaluate.completion import PERPLEXITY
+        from pysgrld.models.dlda.fitted import DEEP_PERPLEXITY
 
-        return PERPLEXITY
+        return DEEP_PERPLEXITY
 
     def check(self, given: Mapping[str, Any], algo: str) -> None:
         """Refuse widths given twice, priors of other layers, and shapes' priors but with gibbs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pysgrld.draws import Draw
-from pysgrld.evaluate import Completion, HeldOut, Scorer
+from pysgrld.evaluate import PERPLEXITY, Completion, HeldOut, Scorer
 from pysgrld.models.admixture import AdmixtureFitted
 from pysgrld.models.dlda.documents import blocks, projection
 from pysgrld.models.dlda.reader import DeepReaders
@@ -14,10 +14,22 @@ from pysgrld.models.dlda.tree import tree
 from pysgrld.models.fitted import Fitted, Node, Record, top_words
 from pysgrld.types import Floats
 
+#: Perplexity, and beside it the figure that the paper calls so.
+DEEP_PERPLEXITY = PERPLEXITY._replace(
+    further=(
+        (
+            "rate_weighted_perplexity",
+            "rate weighted",
+            "samples weighted by their total rate, as the paper has it",
+        ),
+    )
+)
+
 
 class DeepFitted(AdmixtureFitted):
     """A trained run of deep LDA, read: topics of several layers, each over the one below."""
 
+    score = DEEP_PERPLEXITY
     #: The prior of the proportions is no symmetric Dirichlet: nothing of it is taken off the weights.
     _prior = 0.0
 

@@ -43,6 +43,7 @@ class MixtureFitted:
     titles: Mapping[str, str] = TITLES
     draws = True
     slow_tails = False
+    signed = False
     depth = 1
     samples = 0
     mean: Draw | None = None

@@ -14,7 +14,8 @@ from pysgrld.models.sam.documents import SphericalDocuments, blocks
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.models.sam.variational import VariationalDocuments
 from pysgrld.samplers import SAMPLERS
-from pysgrld.types import Doubles, Int32s
+from pysgrld.samplers.sphere.points import Points
+from pysgrld.types import Documents, Doubles, Int32s
 
 #: Name of the weights of words in a draw, and in a checkpoint.
 IDF = "idf"
@@ -34,8 +35,14 @@ class SphericalChain(BlockChain):
         return {name: total for name, total in super().totals().items() if name != IDF}
 
     def figures(self) -> dict[str, float]:
-        """Say how the documents of the last minibatch fared."""
-        return self.documents.figures()
+        """Say how the documents of the last minibatch fared, and how topics move.
+
+        The temperature is the mean squared velocity in the V - 1 dimensions of a topic's sphere: 1 where
+        draws are the posterior's, above where noise of minibatches heats them.
+        """
+        (points,) = self.states.values()
+        assert isinstance(points, Points)
+        return self.documents.figures() | points.figures()
 
 
 def chain(
@@ -50,14 +57,31 @@ def chain(
     """
     if not isinstance(stream, Epochs):
         raise UsageError("a spherical admixture model weighs words first: it needs a stored corpus")
+    source = stream.source
+    if isinstance(source, Documents) and not len(
+        source
+    ):  # a model that was saved: they will be restored
+        nothing = np.zeros(corpus.words)
+        return _chain(options, nothing, nothing.copy(), stream, corpus, run_on)
     idf = np.ones(corpus.words)
     if options.weighting == "tf-idf":
-        idf = inverse_frequencies(stream.source, stream.train, corpus.words)
-    centre = mean_direction(stream.source, stream.train, idf)
+        idf = inverse_frequencies(source, stream.train, corpus.words)
+    centre = mean_direction(source, stream.train, idf)
     if not centre.any():
         raise CorpusError(
             "no document has a weight: every word is in all of them; use --weighting tf"
         )
+    return _chain(options, idf, centre, stream, corpus, run_on)
+
+
+def _chain(
+    options: SphericalOptions,
+    idf: Doubles,
+    centre: Doubles,
+    stream: Epochs,
+    corpus: CorpusFacts,
+    run_on: RunOn,
+) -> SphericalChain:
     documents = SphericalDocuments if SAMPLERS[options.algo].draws else VariationalDocuments
     return SphericalChain(
         options,

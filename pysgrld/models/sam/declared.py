@@ -31,12 +31,12 @@ KAPPA, SIGMA, KAPPA0 = 6.0, 2.0, 2.0
 #: Trajectories of proportions at a visit, and those kept; of variational Bayes, steps at most.
 WALKS = {"gmc-bgibbs": (15, 1), "gmc-apprmh": (25, 10), "vi": (100, 1), "svi": (100, 1)}
 WALK = (60, 20)
-#: Step of topics, in units of sqrt(K / (kappa D)), about the scale of their posterior.
-STEPS = {"gmc-bgibbs": 0.1, "gmc-apprmh": 0.3}
-STEP = 1.0
+#: Steps of topics, in units of sqrt(K / (kappa D)), about the scale of their posterior.
+STEPS = {"gmc-bgibbs": (0.1, 1.0, 0.0), "gmc-apprmh": (0.3, 1.0, 0.0)}
+STEP = (0.3, 100.0, 0.5)
 #: Steps of a trajectory of topics.
 LEAPS = {"gmc-bgibbs": 5, "gmc-apprmh": 1}
-FRICTION = 0.1
+FRICTION = 0.5
 #: Steps of the topics with a minibatch: at most, of variational Bayes.
 INNER = {"vi": 10, "svi": 40}
 
@@ -53,7 +53,7 @@ class SphericalFamily(Model[SphericalOptions]):
     name = "sam"
     summary = "spherical admixture: documents and topics as directions"
     algorithms = tuple(s.name for s in SAMPLERS.values() if s.geometry == "sphere")
-    implied_by = frozenset(algorithms) | {"kappa", "sigma", "kappa0", "weighting"}
+    implied_by = frozenset(algorithms) | {"kappa"}
     options: ClassVar[Mapping[str, Option]] = {
         "alpha": ALPHA,
         "kappa": Option(
@@ -83,7 +83,7 @@ class SphericalFamily(Model[SphericalOptions]):
         ),
         "friction": Option(
             real(0.0, 100.0),
-            "0.1",
+            "0.5",
             "sggmc, gsgnht: share of the velocity that friction takes in a step",
             _GROUP,
             metavar="A",
@@ -99,6 +99,14 @@ class SphericalFamily(Model[SphericalOptions]):
             choice("on", "off"),
             "on",
             "sggmc, gsgnht: draw proportions anew for each inner step",
+            _GROUP,
+            metavar="on|off",
+        ),
+        "noise-estimate": Option(
+            choice("on", "off"),
+            "on; gsgnht: off",
+            "sggmc, gsgnht: estimate the noise of minibatches, one variance for each topic, and add that "
+            "much less",
             _GROUP,
             metavar="on|off",
         ),
@@ -158,6 +166,7 @@ class SphericalFamily(Model[SphericalOptions]):
                     "friction": 0.01,
                     "inner-steps": 10,
                     "redraw": "off",
+                    "noise-estimate": "off",
                     "step-size": (2.45e-3, 1.0, 0.0),  # sqrt(0.01 / D) of 1,666 documents
                 }
                 for name in ("sggmc", "gsgnht")
@@ -224,12 +233,14 @@ class SphericalFamily(Model[SphericalOptions]):
         value["kept-sweeps"] = value["kept-sweeps"] or min(kept, value["sweeps"])
         unit = math.sqrt(value["topics"] / (value["kappa"] * facts.documents))
         if SAMPLERS[algo].draws:
-            value["step-size"] = value["step-size"] or (STEPS.get(algo, STEP) * unit, 1.0, 0.0)
+            first, scale, power = STEPS.get(algo, STEP)
+            value["step-size"] = value["step-size"] or (first * unit, scale, power)
         own = SAMPLERS[algo].own
         defaults = {
             "friction": FRICTION,
             "inner-steps": INNER.get(algo, 1),
             "redraw": "on",
+            "noise-estimate": "off" if algo == "gsgnht" else "on",
             "leapfrog-steps": LEAPS.get(algo),
         }
         for name, default in defaults.items():
@@ -241,16 +252,8 @@ class SphericalFamily(Model[SphericalOptions]):
         return int(value["topics"])
 
     def remarks(self, options: SphericalOptions, facts: Facts) -> Iterator[str]:
-        """Refuse topics that there is no room for; say where proportions mix slowly."""
-        if facts.words < 2:
-            raise CorpusError(
-                f"--model sam needs directions to tell apart: the vocabulary has {facts.words} word"
-            )
-        if options.topics > facts.words:
-            raise UsageError(
-                f"--topics {options.topics} is above the {facts.words} words of the vocabulary: as many "
-                "directions cannot be told apart"
-            )
+        """Refuse a vocabulary without room for the topics; say where proportions mix slowly."""
+        check_room(options.topics, facts.words)
         if options.alpha < 0.5 and options.theta_chart == "root":
             yield (
                 f"warning: proportions mix slowly near 0 where --alpha is below 0.5 ({options.alpha:g})"
@@ -286,6 +289,7 @@ class SphericalFamily(Model[SphericalOptions]):
         """Start the chain of the topics."""
         from pysgrld.models.sam.chain import chain
 
+        check_room(options.topics, corpus.words)
         return chain(options, stream, corpus, run_on)
 
     def scorer(
@@ -301,6 +305,25 @@ class SphericalFamily(Model[SphericalOptions]):
         from pysgrld.models.sam.fitted import SphericalFitted
 
         return SphericalFitted(record, threads)
+
+
+def check_room(topics: int, words: int) -> None:
+    """Refuse a vocabulary whose directions cannot be told apart, or that has no room for the topics.
+
+    Raises
+    ------
+    CorpusError
+        If there is one word only.
+    UsageError
+        If there are more topics than words.
+    """
+    if words < 2:
+        raise CorpusError(f"--model sam needs two words at least: the vocabulary has {words}")
+    if topics > words:
+        raise UsageError(
+            f"--topics {topics} is above the {words} words of the vocabulary: so many directions "
+            "cannot be told apart"
+        )
 
 
 MODEL = SphericalFamily()

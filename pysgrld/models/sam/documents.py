@@ -10,8 +10,8 @@ import numpy as np
 from pysgrld.core import core, padded
 from pysgrld.draws import Draw
 from pysgrld.models.sam.directions import directions
-from pysgrld.models.sam.potential import Prior, products_of, slope_of
-from pysgrld.models.sam.proportions import Products, Walk, start, walk
+from pysgrld.models.sam.potential import Asked, Data, Prior, noisy_slope_of, products_of, slope_of
+from pysgrld.models.sam.proportions import Walk, start, walk
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.restore import put_back
 from pysgrld.samplers.protocol import Potential, Slope
@@ -146,39 +146,32 @@ class SphericalPotential:
         mine = self.documents
         if part and mine.options.redraw == "off":
             return self.at(x)
-        products, resultant = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
+        asked = self._asked(x)
         found = walk(
             key,
-            products,
+            asked.products,
             mine.law,
             float(mine.length[0]),
             self.batch.doc_ids + (part << 40),
-            mine.theta(start(products, mine.law.topics)),
+            mine.theta(start(asked.products, mine.law.topics)),
             core.Purpose.documents,
             mine.work,
             mine.threads,
         )
         mine.adapt(key, found.acceptance, found.jump)
         self.samples = found.samples
-        return self._slope(x, products, resultant)
+        return self._slope(asked)
 
     def at(self, x: Doubles) -> Slope:
         """Give the slope at x, the proportions as they were sampled last."""
+        return self._slope(self._asked(x))
+
+    def _asked(self, x: Doubles) -> Asked:
         mine = self.documents
         products, resultant = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
-        return self._slope(x, products, resultant)
+        return Asked(x, mine.prior, products, resultant, mine.work, mine.threads)
 
-    def _slope(self, x: Doubles, products: Products, resultant: float) -> Slope:
-        mine = self.documents
-        return slope_of(
-            x,
-            self.directions,
-            mine.prior,
-            mine.options.kappa,
-            self.batch.scale,
-            self.samples,
-            products,
-            resultant,
-            mine.work,
-            mine.threads,
-        )
+    def _slope(self, asked: Asked) -> Slope:
+        options = self.documents.options
+        data = Data(self.directions, self.samples, options.kappa, self.batch.scale)
+        return (noisy_slope_of if options.noise_estimate == "on" else slope_of)(asked, data)

@@ -50,6 +50,7 @@ class SphericalFitted(BlockFitted):
     kind = "a spherical admixture model"
     score = LOG_PERPLEXITY
     likeness = Likeness(cosines, cosine)
+    signed = True
 
     def __init__(self, record: Record, threads: int) -> None:
         centre = np.asarray(record.arrays.get("centre", np.zeros(record.words)))
@@ -128,6 +129,10 @@ class SphericalFitted(BlockFitted):
         del step
         exact: bool = self.record.options.algo == "gmc-bgibbs"
         return exact
+
+    def remedy(self) -> str | None:
+        """Give the baseline that is exact."""
+        return "--algo gmc-bgibbs"
 
     def scorer(self, held_out: HeldOut) -> Scorer:
         """Make a scorer of this run's draws on documents."""

@@ -52,60 +52,126 @@ def products_of(
     return Products(gram, along), math.sqrt(max(square, 1e-300))
 
 
-def slope_of(
-    x: Doubles,
-    of: Directions,
-    prior: Prior,
-    kappa: float,
-    scale: float,
-    samples: Floats,
-    products: Products,
-    resultant: float,
-    work: core.Workspace,
-    threads: int,
-) -> Slope:
-    """Give the energy and its Euclidean gradient, averaged over samples of the proportions.
+class Data(NamedTuple):
+    """Documents whose proportions were sampled.
 
-    Parameters
+    Attributes
     ----------
-    x : (V, Kp)
     of : Directions
-    prior : Prior
+    samples : (n, N, Kp) float32
+        Proportions of each document.
     kappa : float
     scale : float
         D/B.
-    samples : (n, N, Kp) float32
-        Proportions.
-    products, resultant
-        As `products_of` gives them at x.
+    """
+
+    of: Directions
+    samples: Floats
+    kappa: float
+    scale: float
+
+    @property
+    def weight(self) -> float:
+        """Weight of a sample of a document."""
+        kept: int = self.samples.shape[1]
+        return self.kappa * self.scale / kept
+
+    def part(self, begin: int, end: int) -> Data:
+        """Give some documents in a row."""
+        first, last = self.of.indptr[[begin, end]]
+        of = Directions(
+            self.of.indptr[begin : end + 1] - first,
+            self.of.indices[first:last],
+            self.of.values[first:last],
+        )
+        return self._replace(of=of, samples=self.samples[begin:end])
+
+
+class Asked(NamedTuple):
+    """The points where a potential is asked, what is known there, and how to compute.
+
+    Attributes
+    ----------
+    x : (V, Kp) float64
+    prior : Prior
+    products : Products
+    resultant : float
+        ||kappa0 m + sigma sum_k beta_k||.
     work : Workspace
     threads : int
     """
-    k, v = prior.topics, len(x)
+
+    x: Doubles
+    prior: Prior
+    products: Products
+    resultant: float
+    work: core.Workspace
+    threads: int
+
+    @property
+    def pull(self) -> float:
+        """The factor sigma A_V(||mbar||) / ||mbar|| of the prior's gradient."""
+        ratio: float = core.bessel_ratio(len(self.x), self.resultant)
+        return self.prior.sigma * ratio / self.resultant
+
+
+def slope_of(asked: Asked, data: Data) -> Slope:
+    """Give the energy and its Euclidean gradient, averaged over samples of the proportions."""
+    gradient, cosines = _gradient(asked, data, asked.products.along, asked.pull)
+    energy = core.log_normaliser(len(asked.x), asked.resultant) - data.weight * cosines
+    return Slope(energy, gradient)
+
+
+def noisy_slope_of(asked: Asked, data: Data) -> Slope:
+    """Give the slope with an estimate of the gradient's noise, by two halves of the minibatch.
+
+    The variance of a coordinate, the same for all of a topic: the trace of the covariance of the sum over
+    n documents of the minibatch, drawn without replacement, over the V - 1 dimensions of the sphere.
+    """
+    n, prior = len(data.samples), asked.prior
+    half = n // 2
+    if half == 0 or data.scale <= 1.0:
+        return slope_of(asked, data)
+    along = asked.products.along
+    first, toward = _gradient(asked, data.part(0, half), along[:half], 0.0)
+    other, further = _gradient(asked, data.part(half, n), along[half:], 0.0)
+    apart = first / half - other / (n - half)
+    apart -= asked.x * (asked.x * apart).sum(axis=0)
+    one = (apart * apart).sum(axis=0) / (1.0 / half + 1.0 / (n - half))  # trace, of a document
+    noise = one * n * (1.0 - 1.0 / data.scale) / max(1, len(asked.x) - 1)
+    gradient = first
+    gradient += other
+    resultant = prior.kappa0 * prior.centre + prior.sigma * asked.x.sum(axis=1)
+    gradient[:, : prior.topics] -= asked.pull * resultant[:, None]
+    energy = core.log_normaliser(len(asked.x), asked.resultant)
+    return Slope(energy - data.weight * (toward + further), gradient, noise)
+
+
+def _gradient(asked: Asked, data: Data, along: Doubles, pull: float) -> tuple[Doubles, float]:
+    """Give the gradient of documents, and of the prior times its factor, and the sum of cosines."""
+    k = asked.prior.topics
     proportions, outer, cosines = core.sphere_evidence(
-        gram=products.gram,
-        along=products.along,
+        gram=asked.products.gram,
+        along=along,
         topics=k,
-        samples=samples,
-        work=work,
-        threads=threads,
+        samples=data.samples,
+        work=asked.work,
+        threads=asked.threads,
     )
-    weight = kappa * scale / samples.shape[1]
-    energy = core.log_normaliser(v, resultant) - weight * math.fsum(cosines.tolist())
     gradient = core.sphere_gradient(
-        x=x,
+        x=asked.x,
         topics=k,
-        centre=prior.centre,
-        pull=prior.sigma * core.bessel_ratio(v, resultant) / resultant,
-        of_centre=prior.kappa0,
-        of_sum=prior.sigma,
-        weight=weight,
-        indptr=of.indptr,
-        indices=of.indices,
-        values=of.values,
+        centre=asked.prior.centre,
+        pull=pull,
+        of_centre=asked.prior.kappa0,
+        of_sum=asked.prior.sigma,
+        weight=data.weight,
+        indptr=data.of.indptr,
+        indices=data.of.indices,
+        values=data.of.values,
         proportions=proportions,
         outer=outer,
-        work=work,
-        threads=threads,
+        work=asked.work,
+        threads=asked.threads,
     )
-    return Slope(energy, gradient)
+    return gradient, math.fsum(cosines.tolist())

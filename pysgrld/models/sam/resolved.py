@@ -21,6 +21,7 @@ class SphericalOptions(Resolved):
     friction: float | None
     inner_steps: int | None
     redraw: Literal["on", "off"] | None
+    noise_estimate: Literal["on", "off"] | None
     leapfrog_steps: int | None
     theta_chart: Literal["root", "flat"]
     theta_step: float | None

@@ -100,6 +100,10 @@ class Ascent(Points):
             self.x[:], self.v[:], self.squares[:] = before, toward, squares
         return slope
 
+    def figures(self) -> dict[str, float]:
+        """Give nothing: points have no temperature."""
+        return {}
+
     def not_finite(self) -> int | None:
         """Give the first topic that is not finite any more, or None."""
         bad = np.flatnonzero(~np.isfinite(self.x).all(axis=0))

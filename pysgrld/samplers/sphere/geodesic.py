@@ -66,6 +66,4 @@ class Thermostat(Geodesic):
 
     def breathe(self, h: float) -> None:
         """Let xi follow the temperature for half of a step of size ``h``."""
-        v, k = self.block.shape
-        pace = math.fsum(self.squares[:k].tolist()) / (k * max(1, v - 1))
-        self.zeta += (pace - 1.0) * 0.5 * h * h
+        self.zeta += (self.figures()["temperature"] - 1.0) * 0.5 * h * h

@@ -7,6 +7,7 @@ after each (`run_sphere_drift` in cpp/drivers/sphere.cpp).
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, Self
@@ -187,6 +188,11 @@ class Points(BlockState[Potential]):
         """Give the first topic whose velocity is not finite any more, or None."""
         bad = np.flatnonzero(~np.isfinite(self.squares))
         return int(bad[0]) if len(bad) else None
+
+    def figures(self) -> dict[str, float]:
+        """Give the temperature: the mean squared velocity of a topic, for each of its dimensions."""
+        v, k = self.block.shape
+        return {"temperature": math.fsum(self.squares[:k].tolist()) / (k * max(1, v - 1))}
 
     def arrays(self) -> dict[str, Array]:
         """Give the state's own arrays by name, not copies."""

@@ -51,6 +51,11 @@ class Trajectories(Points):
         for name in Points.names:
             getattr(self, name)[...] = before[name]
 
+    def figures(self) -> dict[str, float]:
+        """Give the share of the trajectories that was accepted."""
+        accepted, every = self.accepted.tolist()
+        return {"acceptance": accepted / max(1.0, every)}
+
     def kinetic(self) -> float:
         """Give the sum of the squared velocities."""
         return math.fsum(self.squares[: self.block.shape[1]].tolist())

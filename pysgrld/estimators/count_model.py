@@ -1,0 +1,141 @@
+"""Topic models of counts: they go on from minibatch to minibatch, and are scored by completion."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from pysgrld.draws import at_words
+from pysgrld.errors import UsageError
+from pysgrld.estimators.topic_model import TopicModel
+from pysgrld.minibatches import compact
+from pysgrld.models.table import model
+from pysgrld.options.facts import Facts
+from pysgrld.settings.check import kind_of
+from pysgrld.types import Key
+
+
+class CountModel(TopicModel):
+    """Base of topic models of counts."""
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Do one iteration with these documents as a minibatch of ``total_samples`` documents.
+
+        The first call fixes V and starts the chain; each further one goes on from where it stands,
+        after `fit` and `load` too. Posterior samples are taken as in `fit`.
+
+        Parameters
+        ----------
+        X : sparse matrix, sparse array or array-like of shape (n, V)
+            Counts as in `fit`. If no document has words, nothing is done.
+        y : None
+            Ignored; there for scikit-learn.
+
+        Returns
+        -------
+        Self
+            This estimator, one iteration older.
+
+        Raises
+        ------
+        UsageError
+            A `ValueError`: a bad count or parameter, another V than before, or an algorithm that needs
+            the whole corpus.
+        NumericalError
+            If a step is so large that topics overflow.
+        """
+        del y
+        documents, words = self._documents(X, getattr(self, "n_features_in_", None))
+        usable = np.flatnonzero(documents.lengths > 0)
+        if len(usable) == 0:
+            return self
+        given = self._given()
+        sampler, _ = kind_of(given)
+        if sampler.whole_corpus:
+            raise UsageError(f"algo={sampler.name!r} needs the whole corpus: use fit")
+        if not hasattr(self, "_posterior"):
+            total = int(self.total_samples)
+            tokens = int(documents.tokens / len(usable) * total)
+            given.setdefault("minibatch", len(usable))
+            seen = len(np.unique(documents.indices))
+            facts = Facts(total, words, tokens, 0, lambda *_: seen)
+            self._begin(given, facts, documents, np.arange(total), None)
+        ids = self._seen + np.arange(len(usable))
+        self._seen += len(usable)
+        batch = compact(documents.take(usable), ids, self.total_samples / len(usable))
+        self._advance(batch)
+        self._finish()
+        return self
+
+    def perplexity(self, X: Any, y: Any = None, *, observed: float = 0.8) -> float:
+        """Compute the perplexity of documents by document completion, given ``components_``.
+
+        The tokens of each document are split at random, by ``random_state``, into observed and held-out
+        ones. Proportions theta_d are inferred from the observed tokens, and with m_dw for how often a
+        word is held out the perplexity is exp(- sum m_dw log(sum_k theta_dk phi_kw) / sum m_dw).
+
+        Parameters
+        ----------
+        X : sparse matrix, sparse array or array-like of shape (n, V)
+            Counts as in `fit`, with as many columns. Documents of fewer than two tokens are left out.
+        y : None
+            Ignored; there for scikit-learn.
+        observed : float
+            Share of a document's tokens that is observed, in (0, 1); at least one token is observed
+            and one held out.
+
+        Returns
+        -------
+        float
+            At least 1; lower is better, and V is what a model that knows nothing has.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit` or `partial_fit`.
+        UsageError
+            A `ValueError`: a bad count, another number of columns, or no document of two tokens.
+
+        Notes
+        -----
+        Wallach, Murray, Salakhutdinov and Mimno (2009), document completion; Patterson and Teh (2013),
+        eq. (16), for one sample of the topics. docs/evaluation.md, "The figures", has all figures.
+        """
+        del y
+        self._check_fitted()
+        documents, _ = self._documents(X, self.n_features_in_)
+        seed = self._options.seed
+        ids = np.arange(len(documents))
+        held_out = model(self.model).hold_out(documents, ids, observed, seed)
+        if len(held_out.observed) == 0:
+            raise UsageError("X has no document of two tokens: nothing can be held out")
+        scorer = self._fitted().scorer(held_out)
+        return float(scorer.point(Key(seed, 0, 0), at_words(self._draw, scorer.words)))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Compute the mean log probability of a held-out token: minus the log of `perplexity`.
+
+        This is a figure per token, given the rest of its document. `DPMixture.score` is another one, per
+        document that is scored whole: the two cannot be compared.
+
+        Parameters
+        ----------
+        X : sparse matrix, sparse array or array-like of shape (n, V)
+            Counts as in `fit`, with as many columns.
+        y : None
+            Ignored; there for scikit-learn.
+
+        Returns
+        -------
+        float
+            In nats, at most 0; higher is better.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit` or `partial_fit`.
+        UsageError
+            A `ValueError`, as from `perplexity`.
+        """
+        return -float(np.log(self.perplexity(X, y)))
