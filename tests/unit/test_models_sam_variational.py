@@ -14,6 +14,8 @@ from pysgrld.models.sam.dirichlet import fit
 from pysgrld.models.sam.proportions import Products
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.models.sam.variational import VariationalDocuments, expected_proportions, law_of
+from pysgrld.models.table import model
+from pysgrld.options.facts import Facts
 from pysgrld.types import Documents, Key, Minibatch
 
 V, K, N = 9, 3, 6
@@ -114,6 +116,14 @@ def test_proportions_are_means_of_fitted_laws_and_the_priors_where_there_is_no_w
     theta = expected_proportions(mine, V, Products(gram, along))
     np.testing.assert_allclose(theta, at / at.sum(axis=1, keepdims=True), rtol=1e-3)
     np.testing.assert_allclose(theta[1], 1.0 / K, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("algo", "warnings"), [("svi", 0), ("sggmc", 1)])
+def test_proportions_that_are_fitted_do_not_mix_slowly(algo, warnings):
+    """Red with: a warning about steps that a fit does not take."""
+    facts = Facts(100, V, 1000, 0, lambda *_: V)
+    said = model("sam").remarks(options(algo=algo, alpha=0.1, theta_chart="root"), facts)
+    assert len(list(said)) == warnings
 
 
 @pytest.mark.parametrize("algo", ["vi", "svi"])

@@ -254,7 +254,8 @@ class SphericalFamily(Model[SphericalOptions]):
     def remarks(self, options: SphericalOptions, facts: Facts) -> Iterator[str]:
         """Refuse a vocabulary without room for the topics; say where proportions mix slowly."""
         check_room(options.topics, facts.words)
-        if options.alpha < 0.5 and options.theta_chart == "root":
+        walks = SAMPLERS[options.algo].draws and options.theta_chart == "root"
+        if options.alpha < 0.5 and walks:
             yield (
                 f"warning: proportions mix slowly near 0 where --alpha is below 0.5 ({options.alpha:g})"
             )
