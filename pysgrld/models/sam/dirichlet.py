@@ -26,7 +26,7 @@ BLOCK = 256
 #: Parameters are never below this.
 LEAST = 1e-5
 #: A document has converged when its next step promises less than this, in nats.
-TOLERANCE = 1e-6
+TOLERANCE = 1e-4
 #: No parameter changes by more than this factor's logarithm in a step.
 _LONGEST = 2.0
 #: Damping of the first step, and its factor after a step that was refused.
