@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from pysgrld.errors import UsageError
+from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.grammar import plural
 from pysgrld.options.parse import text
 
@@ -50,7 +51,8 @@ def command(
     """
     from pysgrld.machine import threads as count
     from pysgrld.reading.infer import check_suffix, write_proportions
-    from pysgrld.reading.open import open_run
+    from pysgrld.reading.open import find_folder, open_run
+    from pysgrld.run.create import is_run
     from pysgrld.run.whole import refuse_existing, whole_file
 
     from .progress import Screen
@@ -58,6 +60,10 @@ def command(
     if len(run_and_corpus) > 2:
         raise UsageError(f"give one corpus, and before it a run: '{run_and_corpus[2]}' is too many")
     *run, path = run_and_corpus
+    if not run and (is_run(Path(path)) or not Path(path).exists()):
+        with contextlib.suppress(MissingInputError):
+            find_folder(path)
+            raise UsageError(f"{path} is a run: give a corpus after it")
     out = out or "-"
     suffix = check_suffix(out)
     if out != "-":

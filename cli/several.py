@@ -71,7 +71,8 @@ class SeveralScreen(Screen):
         if self.json_log:
             self._line("finished", f"{number} chains are done", run=str(folder))
             return
-        self._line("next", f"{number} chains are in {folder}; look at them with:")
+        are = "1 chain is" if number == 1 else f"{number} chains are"
+        self._line("next", f"{are} in {folder}; look with:")
         name = self.shortest_name(folder)
         for command in ("sgmc diagnose", "sgmc topics"):
             self._line("next", f"  {command} {name}".rstrip())

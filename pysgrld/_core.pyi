@@ -402,6 +402,21 @@ def sphere_gradient(
     work: Workspace,
     threads: int,
 ) -> Doubles: ...
+def sphere_halves(
+    *,
+    x: Doubles,
+    topics: int,
+    first: Doubles,
+    other: Doubles,
+    centre: Doubles | None,
+    pull: float,
+    of_centre: float,
+    of_sum: float,
+    of_first: float,
+    of_other: float,
+    work: Workspace,
+    threads: int,
+) -> Doubles: ...
 def sphere_proportions(
     *,
     gram: Doubles,

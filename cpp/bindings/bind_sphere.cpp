@@ -166,6 +166,36 @@ void bind_points(py::module_& m) {
       py::arg("of_centre"), py::arg("of_sum"), py::arg("weight"), py::arg("indptr"),
       py::arg("indices"), py::arg("values"), py::arg("proportions"), py::arg("outer"),
       py::arg("work"), py::arg("threads"));
+  m.def(
+      "sphere_halves",
+      [](Array<double> const& x, std::int32_t topics, Array<double> first,
+         Array<double> const& other, std::optional<Array<double>> const& centre, double pull,
+         double of_centre, double of_sum, double of_first, double of_other, Workspace& work,
+         int threads) {
+        HalvesTask task{};
+        static_cast<PointsTask&>(task) = shape_of(x, topics);
+        check_shape(first, "first", {x.shape(0), x.shape(1)});
+        check_shape(other, "other", {x.shape(0), x.shape(1)});
+        if (centre) check_shape(*centre, "centre", {x.shape(0)});
+        check_threads(threads);
+        task.centre = centre ? centre->data() : nullptr;
+        task.pull = pull;
+        task.of_centre = of_centre;
+        task.of_sum = of_sum;
+        task.of_first = of_first;
+        task.of_other = of_other;
+        Array<double> squares(task.stride);
+        double *const sum = first.mutable_data(), *const to = squares.mutable_data();
+        {
+          py::gil_scoped_release release;
+          run_sphere_halves(*active_kernels(), x.data(), sum, other.data(), x.shape(0), task, to,
+                            work, threads);
+        }
+        return squares;
+      },
+      py::kw_only(), py::arg("x"), py::arg("topics"), py::arg("first").noconvert(),
+      py::arg("other"), py::arg("centre"), py::arg("pull"), py::arg("of_centre"), py::arg("of_sum"),
+      py::arg("of_first"), py::arg("of_other"), py::arg("work"), py::arg("threads"));
 }
 
 void bind_documents_of_points(py::module_& m) {

@@ -130,6 +130,22 @@ void run_sphere_gradient(KernelTable const& k, double const* x, double* gradient
   });
 }
 
+void run_sphere_halves(KernelTable const& k, double const* x, double* first, double const* other,
+                       std::int64_t n, HalvesTask const& task, double* squares, Workspace& work,
+                       int threads) {
+  Scratch memory(work);
+  auto const stride = static_cast<std::size_t>(task.stride);
+  std::vector<double> sums(2 * stride);
+  over_points(n, task, 2 * task.stride, sums.data(), memory, threads,
+              [&](PointsTask const& mine, double* to) {
+                HalvesTask here = task;
+                static_cast<PointsTask&>(here) = mine;
+                k.sphere.halves(x, first, other, here, to, to + stride);
+              });
+  for (std::size_t c = 0; c < stride; ++c)
+    squares[c] = std::max(0.0, sums[c] - sums[stride + c] * sums[stride + c]);
+}
+
 void run_sphere_proportions(KernelTable const& k, ProportionsTask task, Workspace& work,
                             int threads) {
   Scratch memory(work);

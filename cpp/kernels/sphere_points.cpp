@@ -148,4 +148,23 @@ void sphere_gradient(double const* x, double* gradient, GradientTask const& task
   }
 }
 
+void sphere_halves(double const* x, double* first, double const* other, HalvesTask const& task,
+                   double* squares, double* dots) noexcept {
+  D16 const a = d16(task.of_first), b = d16(task.of_other);
+  for (std::int64_t w = task.begin; w < task.end; ++w) {
+    double sum = 0.0;
+    for (std::int64_t j = 0; j < task.topics; ++j) sum += x[w * task.stride + j];
+    double const m = task.centre ? task.centre[w] : 0.0;
+    D16 const prior = d16(-task.pull * (task.of_centre * m + task.of_sum * sum));
+    for (std::int64_t k = 0; k < task.stride; k += 16) {
+      std::int64_t const at = w * task.stride + k;
+      D16 const f = load(first + at), o = load(other + at), apart = a * f - b * o;
+      store(first + at, f + o + prior);
+      add_to(squares + k, apart * apart);
+      add_to(dots + k, load(x + at) * apart);
+    }
+    for (std::int64_t k = task.topics; k < task.stride; ++k) first[w * task.stride + k] = 0.0;
+  }
+}
+
 }  // namespace sgmc::SGMC_ISA

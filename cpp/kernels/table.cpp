@@ -43,6 +43,8 @@ void sphere_correct(double*, double*, double const*, double const*, PointsTask c
                     double*) noexcept;
 void sphere_arc(double, double&, double&) noexcept;
 void sphere_gradient(double const*, double*, GradientTask const&) noexcept;
+void sphere_halves(double const*, double*, double const*, HalvesTask const&, double*,
+                   double*) noexcept;
 void sphere_proportions(ProportionsTask const&, ProportionsScratch const&, std::int64_t,
                         std::int64_t) noexcept;
 void sphere_evidence(EvidenceTask const&, std::int64_t, std::int64_t, double*, double*) noexcept;
@@ -99,6 +101,7 @@ KernelTable const& table() noexcept {
               .correct = sphere_correct,
               .arc = sphere_arc,
               .gradient = sphere_gradient,
+              .halves = sphere_halves,
               .proportions = sphere_proportions,
               .evidence = sphere_evidence,
               .cosines = sphere_cosines,

@@ -13,12 +13,36 @@ _MALFORMED = "pysgrld.malformed"
 codecs.register_error(_MALFORMED, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
 
-def as_utf8(blocks: Generator[bytes, None, None], encoding: str) -> Generator[bytes, None, None]:
+class Guess:
+    """A guess whether bytes that are read in another encoding are UTF-8 all the same."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder(UTF8)()
+        self._valid, self._beyond = True, False
+
+    def see(self, block: bytes) -> None:
+        """Look at what comes next."""
+        if self._valid:
+            try:
+                self._beyond |= not self._decoder.decode(block).isascii()
+            except UnicodeError:
+                self._valid = False
+
+    @property
+    def utf8(self) -> bool:
+        """Whether all that was seen is UTF-8, and not ASCII alone."""
+        return self._valid and self._beyond
+
+
+def as_utf8(
+    blocks: Generator[bytes, None, None], encoding: str, guess: Guess
+) -> Generator[bytes, None, None]:
     """Yield text of another encoding as UTF-8, where what was malformed is malformed too."""
     decoder = codecs.getincrementaldecoder(encoding)(_MALFORMED)
     with closing(blocks):
         try:
             for block in blocks:
+                guess.see(block)
                 if text := decoder.decode(block):
                     yield text.encode(UTF8, "surrogatepass")
             if text := decoder.decode(b"", True):

@@ -9,10 +9,19 @@ from pathlib import Path
 
 from pysgrld.corpus.beside import stem
 from pysgrld.corpus.names import plain_name
-from pysgrld.errors import MissingInputError
+from pysgrld.errors import CorpusError, MissingInputError
+from pysgrld.run.create import CHECKPOINTS, CONFIG
 
 #: Suffixes that are named in a message.
 MOST = 8
+#: What a run holds, and what all folders do that sgmc writes: runs, stored corpora, exports.
+_RUN = (CONFIG, CHECKPOINTS)
+_OURS = (
+    _RUN,
+    ("meta.json", "indptr.npy"),
+    ("topics.npy", "vocab.txt"),
+    ("topics.safetensors", "vocab.txt"),
+)
 
 
 def corpus_name(inputs: Sequence[str]) -> str:
@@ -36,7 +45,15 @@ def texts_of_folder(folder: Path) -> list[Path]:
     ------
     MissingInputError
         If there are none, or the folder cannot be read.
+    CorpusError
+        If it is a run.
     """
+    if all((folder / name).exists() for name in _RUN):
+        raise CorpusError(
+            f"a run, and no folder of texts: 'sgmc train --resume {folder}' goes on with it, and what it "
+            f"has read is {folder / 'corpus'}",
+            folder,
+        )
     texts, others = _files_below(folder)
     if not texts:
         raise MissingInputError(
@@ -69,15 +86,27 @@ def _listed(others: Counter[str], form: str) -> str:
     return form.format(", ".join(named)) if named else ""
 
 
+def _is_ours(folder: Path) -> bool:
+    return any(all((folder / name).exists() for name in names) for names in _OURS)
+
+
 def _files_below(folder: Path) -> tuple[list[Path], Counter[str]]:
-    """Give the ``.txt`` files below a folder, by path, and the number of others by their suffix."""
+    """Give the ``.txt`` files below a folder, by path, and the number of others by their suffix.
+
+    What is hidden is left out in silence, and so is what sgmc itself has written there before.
+    """
 
     def refuse(error: OSError) -> None:
         raise MissingInputError(f"{error.filename}: cannot be read: {error.strerror}") from None
 
     texts: list[Path] = []
     others: Counter[str] = Counter()
-    for parent, _, names in os.walk(folder, onerror=refuse):
+    for parent, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [
+            name
+            for name in folders
+            if not name.startswith(".") and not _is_ours(Path(parent) / name)
+        ]
         for name in names:
             suffix = Path(plain_name(name)).suffix.lower()
             if suffix == ".txt" and not name.startswith("."):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pysgrld.corpus import decompress
 from pysgrld.corpus.decompress import DamagedStreamError, blocks
-from pysgrld.corpus.encodings import UTF8, as_utf8
+from pysgrld.corpus.encodings import UTF8, Guess, as_utf8
 from pysgrld.corpus.names import STDIN, missing, plain_name
 from pysgrld.errors import CorpusError
 
@@ -50,6 +50,8 @@ class Lines:
         The first 64 KiB or so, of a pipe the first few lines; a byte-order mark left out.
     line : int
         Lines that were read completely.
+    guess : Guess
+        Whether it is UTF-8, where another encoding was given.
     """
 
     def __init__(
@@ -63,7 +65,7 @@ class Lines:
     ) -> None:
         self.max_line, self.on_read, self.line = max_line, on_read, 0
         self.file: io.FileIO
-        self._digest = hashlib.sha256()
+        self._digest, self.guess = hashlib.sha256(), Guess()
         if str(path) == "-":
             self.label, self.name, self.path = STDIN, "", None
             # not sys.stdin, whose lock a thread that waits for input would hold at our end
@@ -77,7 +79,7 @@ class Lines:
         try:
             self._blocks = blocks(self._raw, threads, max_input)
             if encoding != UTF8:
-                self._blocks = as_utf8(self._blocks, encoding)
+                self._blocks = as_utf8(self._blocks, encoding, self.guess)
             if regular := size_of(str(path)) is not None:
                 self._blocks = _even(self._blocks)
             self.head, self._begun = self._begin(regular)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -92,6 +92,11 @@ class CorpusOptions:
         """Take the options of reading out of values by the names that are typed; None is none."""
         named = {f.name: values.get(f.name.replace("_", "-")) for f in fields(cls)}
         return cls(**{name: value for name, value in named.items() if value is not None})
+
+    @classmethod
+    def among(cls, names: Iterable[str]) -> bool:
+        """Whether an option of reading is among names as they are typed."""
+        return not {f.name.replace("_", "-") for f in fields(cls)}.isdisjoint(names)
 
     def without_vocabulary(self) -> CorpusOptions:
         """Give how documents are read, without what chooses a vocabulary."""

@@ -76,6 +76,14 @@ def files_of(folder: Path) -> list[Path]:
     return texts_of_folder(folder)
 
 
+def contents(provenance: Mapping[str, Any]) -> set[str]:
+    """Give the SHA-256 of each file that a corpus was read from, as far as they are recorded."""
+    inputs = provenance.get("inputs")
+    records = [r for r in inputs if isinstance(r, dict)] if isinstance(inputs, list) else []
+    records += [file for record in records for file in record.get("files", ())]
+    return {record["sha256"] for record in records if "sha256" in record}
+
+
 def recipe(options: CorpusOptions) -> dict[str, Any]:
     """Record how inputs are read: the options, and what the lists of words that they name hold.
 

@@ -20,7 +20,14 @@ from pysgrld.corpus._tokenize import WordCounts, count_words
 from pysgrld.corpus.beside import vocabulary_beside
 from pysgrld.corpus.digests import digest
 from pysgrld.corpus.encodings import UTF8
-from pysgrld.corpus.formats import Context, CountedDocuments, Texts, named_as_counts, recognise
+from pysgrld.corpus.formats import (
+    Context,
+    CountedDocuments,
+    Noticed,
+    Texts,
+    named_as_counts,
+    recognise,
+)
 from pysgrld.corpus.formats.plain import read_folder
 from pysgrld.corpus.inputs import left_out_of_folder, texts_of_folder
 from pysgrld.corpus.lines import Lines
@@ -134,8 +141,9 @@ def read(
     MissingInputError, CorpusError
         After the steps before the fault.
     """
+    noticed, last = Noticed(), len(inputs) - 1
     files = (
-        _Input(path, number, options, keep_empty, threads, scratch)
+        _Input(path, number, options, keep_empty, threads, scratch, noticed, last=number == last)
         for number, path in enumerate(inputs)
         if number >= done[0]
     )
@@ -181,14 +189,18 @@ class _Input:
         keep_empty: bool,
         threads: int,
         scratch: Path | None,
+        noticed: Noticed,
+        *,
+        last: bool,
     ) -> None:
         self.path, self.number, self.options, self.threads = path, number, options, threads
+        self.last = last
         self.bad = BadDocuments(options.on_bad_document == "skip")
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
         self.notes: list[str] = []
         self.source: dict[str, Any] = {}
         self.context = Context(
-            options, self.bad, keep_empty, self._absent, self.notes.append, scratch
+            options, self.bad, keep_empty, self._absent, self.notes.append, noticed, scratch
         )
 
     def _absent(self, documents: int) -> None:
@@ -221,6 +233,8 @@ class _Input:
             yield from self._folder(Path(self.path))
         else:
             yield from self._file()
+        if self.last:
+            self.notes += self.context.noticed.remarks(self.options.encoding)
         last = self._step(None)  # what was noticed after the last document
         last.source = self.source
         yield last
@@ -280,8 +294,16 @@ class _Input:
                 yield self._step(Heading("text"))
                 for texts in found:
                     yield self._step(texts)
+                if source.guess.utf8:
+                    context.noticed.utf8.append(source.label)
             if "size" in self.source:
-                self.source["sha256"] = source.digest()
+                self.source["sha256"] = sha256 = source.digest()
+                contents = context.noticed.contents
+                if twin := contents.get(sha256):
+                    self.notes.append(
+                        f"warning: {source.label}: the same as {twin}, so its documents are there twice"
+                    )
+                contents[sha256] = source.label
 
     def _counts(self, counts: CountedDocuments) -> Iterator[Step]:
         yield self._step(Heading("counts", counts.vocabulary, counts.origin))

@@ -311,7 +311,11 @@ def _meta(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise _damaged(path, "meta.json is not JSON") from None
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
-        raise CorpusError("not a corpus of sgmc (meta.json says something else)", path)
+        raise CorpusError(
+            "not a corpus of sgmc (meta.json says something else); of a folder of "
+            "texts, move meta.json away",
+            path,
+        )
     if meta.get("version") != VERSION:
         raise CorpusError(
             f"a corpus of version {meta.get('version')!r}, but this sgmc reads version {VERSION}; "

@@ -102,6 +102,38 @@ class Estimator(ABC):
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
+    def __sklearn_tags__(self) -> Any:
+        """Say what scikit-learn's tools, such as pipelines, want to know of an estimator."""
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
+
+        takes = InputTags(sparse=True, positive_only=True)
+        gives = TransformerTags() if hasattr(self, "transform") else None
+        return Tags(None, TargetTags(required=False), transformer_tags=gives, input_tags=takes)
+
+    def _take_names(self, X: Any) -> None:
+        """Remember the names of the columns that a model was fitted to, where X has any."""
+        vars(self).pop("feature_names_in_", None)
+        if (names := column_names(X)) is not None:
+            self.feature_names_in_ = names
+
+    def _check_names(self, X: Any) -> None:
+        """Refuse columns of other names, or in another order, than the model was fitted to.
+
+        Raises
+        ------
+        UsageError
+            A `ValueError`, naming the first that differs.
+        """
+        known, found = getattr(self, "feature_names_in_", None), column_names(X)
+        if known is None or found is None or len(known) != len(found):
+            return
+        for at, (name, other) in enumerate(zip(known, found, strict=True)):
+            if name != other:
+                raise UsageError(
+                    f"column {at} of X is {other!r}, and was {name!r} in fit: give the same columns in "
+                    "the same order"
+                )
+
     @abstractmethod
     def _rules(self) -> list[Rule]:
         """Give the rules of all parameters that are options of training."""
@@ -172,3 +204,18 @@ def is_schedule(value: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return 0 < a <= 1e6 and b > 0 and 0 <= c <= 1
+
+
+def column_names(x: Any) -> np.ndarray | None:
+    """Give the names of the columns of a DataFrame, (V,) of str objects; None where there are none.
+
+    Parameters
+    ----------
+    x : object
+        Names are text, or they are no names.
+    """
+    columns = getattr(x, "columns", None)
+    if columns is None:
+        return None
+    names = [name for name in columns if isinstance(name, str)]
+    return np.array(names, dtype=object) if names and len(names) == len(columns) else None

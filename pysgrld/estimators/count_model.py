@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from pysgrld.core import check_lengths
 from pysgrld.draws import at_words
 from pysgrld.errors import UsageError
 from pysgrld.estimators.topic_model import TopicModel
@@ -13,11 +14,15 @@ from pysgrld.minibatches import compact
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
 from pysgrld.settings.check import kind_of
-from pysgrld.types import Key
+from pysgrld.types import Documents, Key
 
 
 class CountModel(TopicModel):
     """Base of topic models of counts."""
+
+    def _check_lengths(self, documents: Documents) -> None:
+        """Refuse documents that are too long to be counted exactly, or in any time."""
+        check_lengths(documents.lengths, self._options.kept_sweeps, "document")
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Do one iteration with these documents as a minibatch of ``total_samples`` documents.
@@ -46,6 +51,7 @@ class CountModel(TopicModel):
             If a step is so large that topics overflow.
         """
         del y
+        self._check_names(X)
         documents, words = self._documents(X, getattr(self, "n_features_in_", None))
         usable = np.flatnonzero(documents.lengths > 0)
         if len(usable) == 0:
@@ -61,6 +67,8 @@ class CountModel(TopicModel):
             seen = len(np.unique(documents.indices))
             facts = Facts(total, words, tokens, 0, lambda *_: seen)
             self._begin(given, facts, documents, np.arange(total), None)
+            self._take_names(X)
+        self._check_lengths(documents)
         ids = self._seen + np.arange(len(usable))
         self._seen += len(usable)
         batch = compact(documents.take(usable), ids, self.total_samples / len(usable))
@@ -103,8 +111,7 @@ class CountModel(TopicModel):
         eq. (16), for one sample of the topics. docs/evaluation.md, "The figures", has all figures.
         """
         del y
-        self._check_fitted()
-        documents, _ = self._documents(X, self.n_features_in_)
+        documents = self._documents_like(X)
         seed = self._options.seed
         ids = np.arange(len(documents))
         held_out = model(self.model).hold_out(documents, ids, observed, seed)

@@ -164,9 +164,14 @@ class DeepLDA(CountModel):
             )
         return 0
 
+    def _check_lengths(self, documents: Documents) -> None:
+        if self.link != "real":  # of which no topic of a token is counted
+            super()._check_lengths(documents)
+
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
         if self.link == "real":
-            X, self._unit = in_units(X, getattr(self, "_unit", None))
+            unit = None if words is None else getattr(self, "_unit", None)
+            X, self._unit = in_units(X, unit)
         documents, words = as_documents(X, words, type(self).__name__)
         if self.link == "binary":
             there = np.ones_like(documents.counts)

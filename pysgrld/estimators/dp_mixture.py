@@ -220,16 +220,18 @@ class DPMixture(Estimator):
         chain = self._begin(given, documents.take(usable), words)
         mixture = chain.mixture
         occupied, concentration = np.empty(self.max_iter, np.int64), np.empty(self.max_iter)
-        self._samples: list[tuple[Doubles, float, Doubles]] = []
+        samples: list[tuple[Doubles, float, Doubles]] = []
         spacing = -(-(self.max_iter - self.burn_in) // self.KEPT)
         for t in range(self.max_iter):
             chain.advance()
             occupied[t], concentration[t] = mixture.occupied, mixture.concentration
             after = t + 1 - self.burn_in
             if after > 0 and after % spacing == 0:
-                self._samples.append((*mixture.log_weights, mixture.log_phi))
+                samples.append((*mixture.log_weights, mixture.log_phi))
         chain.close()
-        self._mixture, self.n_features_in_, self.n_samples_ = mixture, words, len(self._samples)
+        self._mixture, self._samples = mixture, samples
+        self.n_features_in_, self.n_samples_ = words, len(samples)
+        self._take_names(X)
         self.n_components_trace_, self.concentration_trace_ = occupied, concentration
         self.concentration_ = mixture.concentration
         log_weights, _ = mixture.log_weights
@@ -261,6 +263,7 @@ class DPMixture(Estimator):
     def _documents(self, X: Any) -> Documents:
         if not hasattr(self, "components_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first")
+        self._check_names(X)
         return as_documents(X, self.n_features_in_, type(self).__name__)[0]
 
     def _rows(self, X: Any) -> tuple[Documents, Int64s]:

@@ -130,10 +130,8 @@ def as_documents(
         csr.sum_duplicates()
         shape, indptr, indices, data = csr.shape, csr.indptr, csr.indices, np.asarray(csr.data)
     else:
-        dense = np.asarray(x)
+        dense = _numbers(x)
         _check_dimensions(dense.ndim)
-        if dense.dtype.kind not in "biuf":
-            raise UsageError(f"X has dtype {dense.dtype}, wanted counts")
         if dense.dtype == np.float16:  # which has no room for the bound of counts
             dense = dense.astype(np.float32)
         shape = dense.shape
@@ -158,13 +156,29 @@ def as_documents(
         row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
         raise UsageError(
             f"X[{row}, {indices[bad[0]]}] is {data[bad[0]]}: counts must be whole numbers from 0 "
-            "to 2147483647"
+            "to 2147483647, which weights such as tf-idf are not"
         )
     keep = data != 0
     kept = np.concatenate(([0], np.cumsum(keep)))
     starts = kept[indptr].astype(np.int64)
     counts = data[keep].astype(np.int32)
     return Documents(starts, indices[keep].astype(np.int32), counts), int(shape[1])
+
+
+def _numbers(x: Any) -> Array:
+    """Make an array of numbers; refuse text, and lists that are no rows of a matrix."""
+    try:
+        found = np.asarray(x)
+        if found.dtype.kind == "O":  # of pandas' nullable integers, for one
+            found = found.astype(np.float64)
+        if found.dtype.kind in "biuf":
+            return found
+        why = f"X has dtype {found.dtype}"
+    except (TypeError, ValueError):
+        why = "X is no matrix of numbers"
+    raise UsageError(
+        f"{why}: wanted counts, documents x words; scikit-learn's CountVectorizer makes them of text"
+    )
 
 
 def _check_dimensions(found: int) -> None:

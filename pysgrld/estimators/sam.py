@@ -199,8 +199,7 @@ class SAM(TopicModel):
             A `ValueError`: a bad entry, another number of columns, or no document with an entry.
         """
         del y
-        self._check_fitted()
-        documents, _ = self._documents(X, self.n_features_in_)
+        documents = self._documents_like(X)
         held_out = model(self.model).hold_out(documents, np.arange(len(documents)), 0.0, 0)
         if len(held_out.held_out) == 0:
             raise UsageError("X has no document with an entry: nothing can be scored")

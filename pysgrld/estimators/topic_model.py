@@ -124,6 +124,12 @@ class TopicModel(Estimator):
 
     # ---- fitting ----
 
+    def _documents_like(self, X: Any) -> Documents:
+        """Turn a matrix into documents over the columns that the model was fitted to."""
+        self._check_fitted()
+        self._check_names(X)
+        return self._documents(X, self.n_features_in_)[0]
+
     def _documents_apart(self, documents: int) -> int:
         """Give the number of documents that `fit` sets apart to see when it has settled."""
         return hold_out_size(self.holdout, documents)
@@ -152,6 +158,8 @@ class TopicModel(Estimator):
         UsageError
             A `ValueError`: a bad count, shape or parameter; no document with words; or nothing to
             see when training has settled, where ``max_iter`` is left out.
+        CorpusError
+            A `ValueError`: a document of too many tokens.
         NumericalError
             If steps are so large that topics overflow.
 
@@ -184,6 +192,8 @@ class TopicModel(Estimator):
         visits = held_out.observed.tokens if held_out else 0
         facts = Facts(len(train), words, tokens, visits, minibatch_words(documents, train))
         self._begin(given, facts, documents, train, held_out)
+        self._take_names(X)
+        self._check_lengths(documents)
         chain = self._posterior.chain
         while self.max_iter is None or chain.step < self.max_iter:
             self._advance()
@@ -192,6 +202,9 @@ class TopicModel(Estimator):
         self._finish()
         self._warn_of_no_samples()
         return self
+
+    def _check_lengths(self, documents: Documents) -> None:
+        """Do nothing: documents of any length are fine where tokens are not counted."""
 
     def _warn_of_no_samples(self) -> None:
         """Warn where iterations ended before the first posterior sample."""
@@ -223,6 +236,8 @@ class TopicModel(Estimator):
         run_on = RunOn(jobs(self.n_jobs))
         check_memory(options, facts, documents, run_on.threads)
         corpus = CorpusFacts(facts.words, facts.tokens)
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)  # what a fit before this one has found
         self._options = options
         self._posterior = begin(options, stream, corpus, run_on, held_out)
         self.n_features_in_ = facts.words
@@ -328,8 +343,7 @@ class TopicModel(Estimator):
 
     def _proportions(self, X: Any, at: int) -> Doubles:
         """Give the proportions of the topics of layer ``at``, counted from 0."""
-        self._check_fitted()
-        documents, _ = self._documents(X, self.n_features_in_)
+        documents = self._documents_like(X)
         fitted, found = self._fitted(), []
         for first in range(0, len(documents), BLOCK):
             ids = np.arange(first, min(first + BLOCK, len(documents)))

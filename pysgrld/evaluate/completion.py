@@ -12,14 +12,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pysgrld.core import check_lengths
 from pysgrld.draws import Draw
 from pysgrld.errors import NumericalError
 from pysgrld.evaluate.figure import Figure
+from pysgrld.evaluate.lengths import check_observed
 from pysgrld.evaluate.protocol import Readers, Visiting
 from pysgrld.evaluate.score import Score
 from pysgrld.evaluate.split import HeldOut
-from pysgrld.evaluate.sweeps import FRESH_SWEEPS, FURTHER_SWEEPS
+from pysgrld.evaluate.sweeps import FURTHER_SWEEPS
 from pysgrld.restore import put_back
 from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key, Scored
 
@@ -56,7 +56,7 @@ class Completion:
     def __init__(self, held_out: HeldOut, readers: Readers, threads: int) -> None:
         self.held_out = held_out
         observed, scored = held_out.observed, held_out.held_out
-        check_lengths(observed.lengths, FRESH_SWEEPS // 2, "held-out document")
+        check_observed(observed.lengths)
         self.words: Int32s = np.union1d(observed.indices, scored.indices).astype(np.int32)
         rows = np.searchsorted(self.words, observed.indices).astype(np.int32)
         self._reader = readers(

@@ -8,6 +8,7 @@ import numpy as np
 
 from pysgrld.core import core
 from pysgrld.errors import CorpusError
+from pysgrld.evaluate.lengths import check_observed
 from pysgrld.grammar import plural
 from pysgrld.types import Documents, Int32s, Int64s
 
@@ -45,19 +46,24 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
     observed : float
         Share of the tokens that is observed, in (0, 1).
     seed : int
+
+    Raises
+    ------
+    CorpusError
+        If one is too long to be scored.
     """
-    n = len(documents)
+    n, lengths = len(documents), documents.lengths
+    wanted = np.rint((1.0 - observed) * lengths).astype(np.int64)
+    wanted = np.maximum(1, np.minimum(lengths - 1, wanted))
+    check_observed(lengths - wanted)  # before there is an entry for each token
     entry_doc = np.repeat(np.arange(n), np.diff(documents.indptr))
     token_entry = np.repeat(np.arange(len(documents.indices)), documents.counts)
     token_doc = entry_doc[token_entry]
-    lengths = np.bincount(token_doc, minlength=n)
     start = np.cumsum(lengths) - lengths
     ordinal = np.arange(len(token_doc)) - start[token_doc]
     u = core.uniforms(doc_ids[token_doc], ordinal, seed, 0, core.Purpose.holdout_split, 0)
     rank = np.empty(len(u), np.int64)
     rank[np.lexsort((u, token_doc))] = ordinal  # position in the document's random order
-    wanted = np.rint((1.0 - observed) * lengths).astype(np.int64)
-    wanted = np.maximum(1, np.minimum(lengths - 1, wanted))
     held = rank < wanted[token_doc]
     keep = lengths >= 2
     parts = []
@@ -76,12 +82,18 @@ def pair(observed: Documents, held_out: Documents) -> HeldOut:
     Raises
     ------
     CorpusError
-        If the numbers of documents differ.
+        If the numbers of documents differ, or both parts are the same.
     """
     if len(observed) != len(held_out):
         raise CorpusError(
             f"the observed corpus has {plural(len(observed), 'document')} and the held-out corpus "
             f"{len(held_out)}: they must be the same documents in the same order"
+        )
+    arrays = [(part.indptr, part.indices, part.counts) for part in (observed, held_out)]
+    if observed.tokens and all(map(np.array_equal, *arrays)):
+        raise CorpusError(
+            "the observed and the held-out corpus are the same, and what is seen cannot be predicted; "
+            "give the two parts of a split"
         )
     keep = (np.diff(observed.indptr) > 0) & (np.diff(held_out.indptr) > 0)
     ids = np.flatnonzero(keep).astype(np.int64)

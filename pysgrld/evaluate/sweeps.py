@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pysgrld.core import core
+from pysgrld.evaluate.lengths import FRESH_SWEEPS, longest_counted
 from pysgrld.evaluate.protocol import Visiting
 
-#: Sweeps that a document's chain gets when it starts, the second half of them kept.
-FRESH_SWEEPS = 50
 #: Sweeps when it goes on from the previous posterior sample (its topics barely moved), one kept.
 FURTHER_SWEEPS = 2
 
@@ -56,8 +55,3 @@ def sweeps_of(how: Visiting, *, fresh: bool, new: int, longest: int) -> Sweeps:
         return Sweeps(core.Purpose.evaluation, FURTHER_SWEEPS, 1, go_on=True)
     kept = half if how is Visiting.CONTINUE else 1
     return Sweeps(core.Purpose.evaluation, FRESH_SWEEPS, kept, go_on=True)
-
-
-def longest_counted(sweeps: int) -> int:
-    """Give the most tokens of a document that can be counted over the second half of some sweeps."""
-    return core.MAX_COLLECTED // (sweeps // 2)

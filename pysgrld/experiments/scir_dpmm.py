@@ -33,7 +33,8 @@ from pysgrld.experiments.frame import (
 )
 from pysgrld.experiments.processes import in_processes
 from pysgrld.minibatches import Epochs
-from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
+from pysgrld.models.dpmm.settings import Settings
+from pysgrld.models.dpmm.slice_sampling import Mixture
 from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.types import Documents, Doubles, Int32s, Int64s
 

@@ -20,9 +20,8 @@ from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.known_words import matched_documents, read_matched
 from pysgrld.corpus.listener import Listener
-from pysgrld.corpus.vectors import Vector
 from pysgrld.draws import Draw
-from pysgrld.errors import CheckpointError, MissingInputError, SgmcError, UsageError
+from pysgrld.errors import CheckpointError, MissingInputError, UsageError
 from pysgrld.evaluate import HeldOut, Score, pair, whole
 from pysgrld.evaluate.coherence import Coherence, coherence
 from pysgrld.grammar import plural
@@ -30,8 +29,10 @@ from pysgrld.minibatches import hold_out_size
 from pysgrld.models.fitted import Fitted, top_words
 from pysgrld.reading.intervals import Spread, interval
 from pysgrld.reading.recorded import check_shapes, recorded
+from pysgrld.reading.trained_on import corpus_gone, training_corpus
 from pysgrld.reading.values import Topic, Word
-from pysgrld.run import WORD_COUNTS, Checkpoint, RunDirectory, list_checkpoints
+from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
+from pysgrld.run.word_counts import read_word_counts
 from pysgrld.schedule import wider
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
 
@@ -132,9 +133,13 @@ class Results:
 
     @property
     def no_samples(self) -> str:
-        """Reason why there is no posterior sample: not yet, or never."""
+        """Reason why there is no posterior sample: deleted, not yet, or never."""
         if self.fitted.draws:
-            return "no posterior sample yet"
+            return (
+                "no posterior sample is there any more"
+                if self.samples
+                else "no posterior sample yet"
+            )
         return f"{self.options.algo} has no samples"
 
     @property
@@ -150,10 +155,11 @@ class Results:
         MissingInputError
             If there is none of that iteration.
         CheckpointError
-            If it is damaged, or no sample of this model.
+            If it is damaged, was changed, or is no sample of this model.
         """
         sample = self.run.read_sample(step, self.family.sample_invariants)
         check_shapes(sample, self.fitted.sample_shapes(sample), str(self.run.sample_path(step)))
+        self.run.check_sample(step)
         return sample
 
     def kept(self) -> list[int]:
@@ -169,9 +175,16 @@ class Results:
         ------
         UsageError
             If it has none.
+        MissingInputError
+            If they are gone.
         """
         folder = self.path / "holdout"
         if not folder.is_dir():
+            given = self.options.holdout_corpus or self.options.observed_corpus
+            if given or self.run.config["corpus"].get("held_out"):
+                raise MissingInputError(
+                    f"{folder}: is gone; 'sgmc train --resume {self.path}' writes it again"
+                )
             raise UsageError(
                 f"{self.path}: this run holds no documents out; give some with --corpus FILE"
             )
@@ -203,21 +216,12 @@ class Results:
 
     def training_corpus(self) -> Corpus | None:
         """Open the stored corpus that the run was trained on; None if it is not where it was."""
-        places = [self.path / "corpus", self.path.parent / "corpus"]  # of a folder of chains
-        if found := self.run.config.get("command", {}).get("corpus"):
-            places.append(Path(found))
-        for place in places:
-            with contextlib.suppress(SgmcError):
-                corpus = Corpus.open(place)
-                if corpus.fingerprint == self.run.config["corpus"]["fingerprint"]:
-                    return corpus
-        return None
+        return training_corpus(self.run)
 
     @property
     def gone(self) -> str:
         """Say which training corpus is missing, and from where."""
-        place = self.run.config.get("command", {}).get("corpus") or self.path / "corpus"
-        return f"{self.path}: its training corpus is not at {place}, or was changed"
+        return corpus_gone(self.run)
 
     def training_documents(self, corpus: Corpus) -> Int64s:
         """Give the positions in `training_corpus` of what was trained on."""
@@ -231,11 +235,7 @@ class Results:
 
     def word_counts(self) -> Int64s | None:
         """Give the occurrences of each word in training; None for a run that did not record them."""
-        try:
-            counts = Vector.open(self.path / WORD_COUNTS, np.dtype(np.int64))
-        except (OSError, ValueError, EOFError):
-            return None
-        return counts.read(0, len(counts)) if len(counts) == len(self.vocabulary) else None
+        return read_word_counts(self.path, self.run.config, len(self.vocabulary))
 
     def each_sample(self) -> Iterator[tuple[int, dict[str, Array]]]:
         """Read iteration and matrices (a row for each topic) of every kept sample.

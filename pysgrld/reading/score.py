@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from pysgrld.corpus.listener import Listener
+from pysgrld.corpus.sources import contents
 from pysgrld.draws import at_words
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.evaluate import HeldOut, Scorer, pair
@@ -24,8 +25,17 @@ def held_out_of(
     scratch: Path,
     listener: Listener,
 ) -> HeldOut:
-    """Read other documents over the run's words; split them by seed, or not, as the run scores them."""
+    """Read other documents over the run's words; split them by seed, or not, as the run scores them.
+
+    It is said if they were trained on.
+    """
     corpus = results.read(path, scratch / "corpus", listener)
+    trained = results.training_corpus()
+    if trained is not None and contents(trained.provenance) & contents(corpus.provenance):
+        listener.note(
+            f"warning: {path}: the run was trained on it, so this is no figure of new documents; that of "
+            "the run's held-out ones comes without --corpus"
+        )
     found = results.divide(corpus.take(np.arange(corpus.documents)), observed, seed)
     return found._replace(doc_ids=np.arange(len(found.held_out)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pysgrld.run.chain_folders import chain_path, chains_of
+from pysgrld.run.chain_folders import chain_number, chain_path, chains_of
 from pysgrld.run.checkpoint_read import (
     Checkpoint,
     CheckpointReport,
@@ -11,12 +11,10 @@ from pysgrld.run.checkpoint_read import (
     verify_checkpoints,
 )
 from pysgrld.run.choose import Candidate, Decision, claim, decide, find_run, latest_run, set_latest
-from pysgrld.run.create import WORD_COUNTS
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.signals import SecondInterrupt, StopFlag, batch_end, boot_clock, process_start
 
 __all__ = [
-    "WORD_COUNTS",
     "Candidate",
     "Checkpoint",
     "CheckpointReport",
@@ -26,6 +24,7 @@ __all__ = [
     "StopFlag",
     "batch_end",
     "boot_clock",
+    "chain_number",
     "chain_path",
     "chains_of",
     "claim",

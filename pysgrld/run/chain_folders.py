@@ -16,6 +16,11 @@ def chain_path(folder: Path, number: int) -> Path:
     return folder / f"chain-{number}"
 
 
+def chain_number(path: Path) -> int:
+    """Return the number of the chain in a folder of `chains_of`."""
+    return int(path.name.removeprefix("chain-"))
+
+
 def chains_of(folder: Path) -> list[Path]:
     """List the chains in a folder, by number; none where it holds none or cannot be read."""
     found: dict[int, Path] = {}

@@ -294,7 +294,8 @@ def decide(
     OutputError
         If it holds a run and `resume` is ``never``.
     CheckpointError
-        If the run that `resume` names has no checkpoint.
+        If the run that `resume` names has no checkpoint, or the words of one that is to go on were
+        changed.
     """
     config = jsonio.plain(dict(config), where="config")
     free = config.get("free", ())
@@ -314,8 +315,8 @@ def decide(
             if not candidate.named:
                 continue
             summary = (
-                f"{path}: holds a run of another configuration or corpus; name another folder "
-                "with --out, or give the same options:"
+                f"{path}: holds a run of another configuration or corpus; train anew in another "
+                "folder (--out, no --resume), or give the same options:"
             )
             raise MismatchError(mismatch(summary, had, wanted))
         notes = _notes(run.config, config)
@@ -326,6 +327,7 @@ def decide(
             return Decision("finished", path, run, required=False, notes=notes, older=older)
         if not candidate.named and run.status.get("state") == "finished":
             continue
+        run.check_vocabulary()
         required = resume != "auto"
         return Decision("continue", path, run, required=required, notes=notes, older=older)
     return Decision("new", candidate.path, None, required=False, notes=(), older={})

@@ -35,7 +35,6 @@ CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "l
 METRICS, LOG = "metrics.jsonl", "log.jsonl"
 CHECKPOINTS, SAMPLES = "checkpoints", "samples"
 #: Occurrences of each word in training: what the unigram's score is made of, for readers.
-WORD_COUNTS = "word-counts.npy"
 
 
 class TakenError(OutputError):
@@ -121,7 +120,7 @@ def make(
         reason = error.strerror or str(error)
         taken = error.errno == errno.ENOTEMPTY or (error.errno == errno.EEXIST and path.is_dir())
         raise (TakenError if taken else OutputError)(
-            f"{path}: cannot be created: {reason}; name another folder with --out"
+            f"{path}: cannot be created: {reason}; name another folder"
         ) from error
 
 
@@ -162,14 +161,31 @@ def read_vocabulary(path: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
     CheckpointError
         If it is not what was written.
     """
+    # Hashed first: what is as large as this file says to be need not fit into memory.
+    check_vocabulary(path, config)
     file = path / VOCABULARY
     try:
-        # Hashed first: what is as large as this file says to be need not fit into memory.
-        changed = file.lstat().st_size > MAX_VOCABULARY
-        expected = (config.get("vocabulary") or {}).get("sha256")
-        if changed or expected not in (None, digest_of(file).sha256):
-            raise CheckpointError(f"{file}: was changed since the run began; restore it")
         data = read_small(file, MAX_VOCABULARY)
     except OSError as error:
         raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
     return tuple(data.decode("utf-8").split("\n")[:-1])
+
+
+def check_vocabulary(path: Path, config: Mapping[str, Any]) -> None:
+    """Refuse a run whose words are not what was written.
+
+    Raises
+    ------
+    MissingInputError
+        If ``vocab.txt`` cannot be read.
+    CheckpointError
+        If it was changed.
+    """
+    file = path / VOCABULARY
+    try:
+        changed = file.lstat().st_size > MAX_VOCABULARY
+        expected = (config.get("vocabulary") or {}).get("sha256")
+        if changed or expected not in (None, digest_of(file).sha256):
+            raise CheckpointError(f"{file}: was changed since the run began; restore it")
+    except OSError as error:
+        raise MissingInputError(f"{file}: cannot be read: {error.strerror}; restore it") from error

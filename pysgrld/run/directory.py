@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pysgrld.errors import WriteError
+from pysgrld.errors import CheckpointError, WriteError
 from pysgrld.run import jsonio
 from pysgrld.run.checkpoint_read import CORRUPT, Checkpoint, checkpoint_folders, newest
 from pysgrld.run.checkpoint_write import commit, restore_replaced, retain
@@ -20,19 +20,21 @@ from pysgrld.run.create import (
     LOCK,
     METRICS,
     SAMPLES,
+    check_vocabulary,
     config_bytes,
     make,
     read_config,
     read_vocabulary,
 )
-from pysgrld.run.files import remove_stale, rename
+from pysgrld.run.files import Written, remove_stale, rename
 from pysgrld.run.identity import Identity, differences, identity, long_name
 from pysgrld.run.invariants import NONE
 from pysgrld.run.lock import Lock
+from pysgrld.run.manifest import read_manifest, written_from
 from pysgrld.run.records import Records
 from pysgrld.run.rewind import rewind
 from pysgrld.run.samples import Samples
-from pysgrld.run.tensors import Array
+from pysgrld.run.tensors import Array, DamagedError
 from pysgrld.run.whole import replace_file
 from pysgrld.types import Invariant
 
@@ -121,6 +123,18 @@ class RunDirectory(Records):
             If it is not what was written.
         """
         return read_vocabulary(self.path, self.config)
+
+    def check_vocabulary(self) -> None:
+        """Refuse a run whose words are not what was written.
+
+        Raises
+        ------
+        MissingInputError
+            If ``vocab.txt`` cannot be read.
+        CheckpointError
+            If it was changed.
+        """
+        check_vocabulary(self.path, self.config)
 
     def update_free(
         self, changes: Mapping[str, Any], *, defaults: Sequence[str] | None = None
@@ -356,6 +370,25 @@ class RunDirectory(Records):
             If its file is damaged.
         """
         return self._samples.read(step, invariants)
+
+    def check_sample(self, step: int) -> None:
+        """Compare a sample with the digest that the newest checkpoint has of it, if it lists it.
+
+        Raises
+        ------
+        CheckpointError
+            If it is not what was written.
+        """
+        self._samples.check_one(step, self._listed_samples)
+
+    @cached_property
+    def _listed_samples(self) -> dict[str, Written]:
+        """The samples that the newest checkpoint lists; none where there is no checkpoint."""
+        for _, folder in checkpoint_folders(self.path):
+            with contextlib.suppress(DamagedError, CheckpointError):
+                listed = read_manifest(folder)["samples"]
+                return {name: written_from(folder, entry) for name, entry in listed.items()}
+        return {}
 
     def sample_path(self, step: int) -> Path:
         """Return the file of the sample of an iteration."""

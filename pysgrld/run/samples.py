@@ -182,20 +182,38 @@ class Samples:
             path = self.folder / name
             if not path.exists():
                 path = self.folder / (DROPPED + name)
-            try:
-                found = digest_of(path, written.size + 1)
-            except FileNotFoundError:
+            if not self._is_there(path, name, written):
                 missing.append(name)
-                continue
-            except OSError as error:
-                raise CheckpointError(str(damage(path, error))) from error
-            if found != written:
-                raise CheckpointError(
-                    f"{path}: is not the sample that was written; restore it, or delete it to go "
-                    "on without it"
-                )
-            self._known[name] = written
         return missing
+
+    def check_one(self, step: int, table: Mapping[str, Written]) -> None:
+        """Verify a sample, once, if a checkpoint lists it and it is still there.
+
+        Raises
+        ------
+        CheckpointError
+            If it is not what was written.
+        """
+        path = self.path(step)
+        written = table.get(path.name)
+        if written is not None and self._known.get(path.name) != written:
+            self._is_there(path, path.name, written)
+
+    def _is_there(self, path: Path, name: str, written: Written) -> bool:
+        """Compare a sample with what was written; tell whether it is there."""
+        try:
+            found = digest_of(path, written.size + 1)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise CheckpointError(str(damage(path, error))) from error
+        if found != written:
+            raise CheckpointError(
+                f"{path}: is not the sample that was written; restore it, or delete it to go on "
+                "without it"
+            )
+        self._known[name] = written
+        return True
 
     def rewind(self, table: Mapping[str, Written]) -> None:
         """Make the kept samples those of a table, as far as they are still there.
@@ -205,6 +223,7 @@ class Samples:
         OSError
             If a file cannot be renamed or deleted; doing it again goes on from there.
         """
+        self.folder.mkdir(exist_ok=True)  # a person may have deleted them all
         for step in self.steps():
             path = self.path(step)
             if path.name not in table:

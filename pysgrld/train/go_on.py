@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pysgrld.errors import UsageError
+from pysgrld.corpus import CorpusOptions
+from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.reading.open import find_folder
 from pysgrld.reading.recorded import recorded
-from pysgrld.run import RunDirectory, chains_of
+from pysgrld.reading.trained_on import corpus_gone, training_corpus
+from pysgrld.run import RunDirectory, chain_number, chains_of
 from pysgrld.run.choose import ROOT
 from pysgrld.settings.check import preset_of
 from pysgrld.settings.options import OPTIONS
@@ -17,8 +19,8 @@ from pysgrld.train.request import Request
 
 #: How far a start goes: what a person says of it replaces all that was said before.
 _BUDGET = frozenset({"epochs", "iterations", "time-limit"})
-#: Of one start alone, or of one of several chains.
-_OF_A_START = frozenset({"out", "resume", "threads", "max-memory", "chain-id"})
+#: Of one start alone.
+_OF_A_START = frozenset({"out", "resume", "threads", "max-memory"})
 
 
 def going_on(
@@ -26,21 +28,21 @@ def going_on(
 ) -> tuple[Request, int]:
     """Make the request that goes on with the run, or the chains, that ``given`` names to resume.
 
-    Its corpus is the one that the run has stored, and its options are the run's, beside those that are
-    given now.
+    Its options are the run's, beside those that are given now. Its corpus is the one that the run has
+    stored; an option of reading has the inputs compared, or read again, as if they were given.
 
     Returns
     -------
     request : Request
     chains : int
-        Chains in the folder; 0: it is one run.
+        The greatest number of a chain in the folder; 0: it is one run.
 
     Raises
     ------
     UsageError
         If no run is named, or the one that is was trained on what cannot be read again.
     MissingInputError
-        If there is no such run.
+        If there is no such run, or its corpus is gone.
     CheckpointError
         If its record is damaged.
     """
@@ -60,10 +62,11 @@ def going_on(
             "it was read once, as a stream" if command.get("inputs") else "the run does not name it"
         )
         raise UsageError(f"--resume {name}: CORPUS must be given again: {why}")
+    own = _OF_A_START | {"chain-id"} if chains else _OF_A_START
     had = {
         n: value
         for n, value in options.plain().items()
-        if n in OPTIONS and n not in _OF_A_START and value is not None
+        if n in OPTIONS and n not in own and value is not None
     }
     defaults = {*run.config.get("defaults", ())} - _BUDGET
     kept = {n: tuple(v) if isinstance(v, list) else v for n, v in had.items() if n not in defaults}
@@ -71,13 +74,18 @@ def going_on(
     kept = {n: v for n, v in kept.items() if n == "algo" or preset.get(n) != v}
     if _BUDGET & {*given}:
         kept = {n: v for n, v in kept.items() if n not in _BUDGET}
-    stored = command.get("corpus")
+    stored = training_corpus(run)
+    if stored is None and not all(Path(path).exists() for path in command["inputs"]):
+        raise MissingInputError(
+            f"{corpus_gone(run)}, nor can {' '.join(command['inputs'])} be read again; put it back, or "
+            "give CORPUS and all options"
+        )
     request = Request(
         command["inputs"],
         {**kept, **given},
         root,
         break_lock,
-        Path(stored) if stored else folder / "corpus",
-        as_stored=True,
+        stored.path if stored else None,
+        as_stored=not CorpusOptions.among(given),
     )
-    return request, len(chains)
+    return request, chain_number(chains[-1]) if chains else 0

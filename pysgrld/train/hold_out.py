@@ -12,6 +12,7 @@ from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.known_words import read_matched
 from pysgrld.corpus.listener import Listener
+from pysgrld.corpus.sources import contents
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.evaluate import HeldOut, pair
 from pysgrld.grammar import plural
@@ -54,9 +55,15 @@ class Reading(NamedTuple):
 
     def matched(self, path: str, corpus: Corpus, name: str) -> Corpus:
         """Read another corpus over the words of this one; rows stay in order."""
-        return read_matched(
+        found = read_matched(
             path, corpus.vocabulary, self.options, self.scratch / name, self.threads, self.listener
         )
+        seen = contents(corpus.provenance) & contents(found.provenance)
+        if seen and name != "observed-corpus":  # of which more may be known
+            self.listener.note(
+                f"warning: --{name} {path}: is trained on too, so its figures are none of new documents"
+            )
+        return found
 
 
 def divide(

@@ -68,8 +68,6 @@ class Training:
         for line in self.chain.warnings():
             reporter.note(line)
         self.budget = Budget(given, p.options, p.stream.per_epoch)
-        if said := self._without_samples():
-            reporter.note(said)
         self.pulse, self.tally = Pulse(), Tally()
         self.keeper = Keeper(p, self.posterior, self.family, self.tally, reporter)
         self.ended: str | None = None  # why, if the stream has no more
@@ -77,7 +75,7 @@ class Training:
     def _without_samples(self) -> str | None:
         """Warn of a budget that ends before the first posterior sample; None where none does."""
         first, budget = self.posterior.first, self.budget.iterations
-        if not self.posterior.draws or not 0 < budget < first:
+        if not self.posterior.draws or not self.chain.step < budget < first:
             return None
         burn_in, warm_up = self.posterior.burn_in, self.options.warm_up
         less = f", or a --burn-in of less than {burn_in}" if burn_in > warm_up else ""
@@ -225,6 +223,8 @@ class Training:
             if isinstance(self.stream, OnePass):
                 self._read_on(self.stream, checkpoint)
             line = f"goes on from iteration {checkpoint.step} of {checkpoint.path.name}"
+        if said := self._without_samples():
+            self.reporter.note(said)
         metrics = run.read_metrics(_LAST_METRICS)
         self.keeper.measured = metrics[-1]["iteration"] if metrics else -1
         had, now = run.config["options"], self.options.plain()

@@ -27,6 +27,7 @@ from pysgrld.options.resolved import Resolved
 from pysgrld.run.choose import Candidate
 from pysgrld.run.files import make_folder
 from pysgrld.run.scratch import scratch_folder
+from pysgrld.run.word_counts import digest_of_counts
 from pysgrld.samplers import SAMPLERS
 from pysgrld.settings.check import kind_of
 from pysgrld.settings.options import FREE, OPTIONS
@@ -56,6 +57,8 @@ class Plan(NamedTuple):
     train : (D,) int64
         Positions of the training documents in it.
     held_out : HeldOut or None
+    word_counts : (V,) int64
+        Occurrences of each word in the training documents.
     once : Once or None
         The rest of a corpus that is read once; to be closed.
     scratch : Path
@@ -71,6 +74,7 @@ class Plan(NamedTuple):
     corpus: Corpus
     train: Int64s
     held_out: HeldOut | None
+    word_counts: Int64s
     once: Once | None
     scratch: Path
     elsewhere: bool
@@ -121,6 +125,7 @@ def _plan(
     check_lengths(lengths[train], options.kept_sweeps, "document", train)
     extent = Extent(int(corpus.distinct_words().max()), int(lengths.max()), number, held_out)
     check_memory(options, facts, extent, listener, chains)
+    counts = _count_words(corpus, train)
     elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
     config = config_of(options, defaults) | {
         "command": {
@@ -137,12 +142,35 @@ def _plan(
             "training_tokens": tokens,
             "held_out": corpus.documents - len(train),
             "held_out_dropped": held_out.dropped if held_out else 0,
+            "word_counts": digest_of_counts(counts),
             "reading": corpus.reading | _held_out(given, corpus.documents - len(train)),
         },
     }
     return Plan(
-        request, candidate, options, config, corpus, train, held_out, once, scratch, elsewhere
+        request,
+        candidate,
+        options,
+        config,
+        corpus,
+        train,
+        held_out,
+        counts,
+        once,
+        scratch,
+        elsewhere,
     )
+
+
+def _count_words(corpus: Corpus, train: Int64s) -> Int64s:
+    """Count the occurrences of each word in the training documents, (V,)."""
+    counts = corpus.word_counts()
+    if len(train) < corpus.documents:
+        others = np.setdiff1d(np.arange(corpus.documents), train, assume_unique=True)
+        held = corpus.take(others)
+        counts = counts - np.bincount(
+            held.indices, weights=held.counts, minlength=corpus.words
+        ).astype(np.int64)
+    return counts
 
 
 def _held_out(given: Mapping[str, Any], documents: int) -> dict[str, int]:

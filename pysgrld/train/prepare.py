@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import io
 from pathlib import Path
 from typing import NamedTuple
-
-import numpy as np
 
 from pysgrld.corpus import Corpus
 from pysgrld.corpus.build import copy_parts
@@ -17,9 +14,9 @@ from pysgrld.corpus.single_pass import Once
 from pysgrld.evaluate import HeldOut
 from pysgrld.minibatches import Epochs, OnePass
 from pysgrld.options.resolved import Resolved
-from pysgrld.run import WORD_COUNTS, RunDirectory, claim
+from pysgrld.run import RunDirectory, claim
 from pysgrld.run.files import rename, writing
-from pysgrld.run.whole import replace_file
+from pysgrld.run.word_counts import store_word_counts
 from pysgrld.train.plan import Plan, planned
 from pysgrld.train.request import Request
 from pysgrld.types import Int64s
@@ -89,8 +86,7 @@ def prepare(request: Request, listener: Listener, locks: contextlib.ExitStack) -
             listener.note(note)
         stored = move_corpus(plan, run.path)
         _store_held_out(plan, run.path)
-        counts = _count_words(stored, plan.train)
-        _store_counts(run, counts)
+        store_word_counts(run.path, plan.word_counts)
         return Prepared(
             run,
             plan.options.of(plan.options.plain() | decision.older),
@@ -99,7 +95,7 @@ def prepare(request: Request, listener: Listener, locks: contextlib.ExitStack) -
             _stream(plan, stored),
             plan.once,
             plan.held_out,
-            counts,
+            plan.word_counts,
             decision.action,
             decision.required,
         )
@@ -133,29 +129,6 @@ def _store_held_out(plan: Plan, folder: Path) -> None:
         place = folder / "holdout" / name
         if part.tokens and not place.exists():  # whole documents have nothing observed
             store_documents(place, part, plan.corpus.vocabulary, {"part": name})
-
-
-def _count_words(stored: Corpus, train: Int64s) -> Int64s:
-    """Count the occurrences of each word in the training documents, (V,)."""
-    counts = stored.word_counts()
-    if len(train) < stored.documents:
-        others = np.setdiff1d(np.arange(stored.documents), train, assume_unique=True)
-        held = stored.take(others)
-        counts = counts - np.bincount(
-            held.indices, weights=held.counts, minlength=stored.words
-        ).astype(np.int64)
-    return counts
-
-
-def _store_counts(run: RunDirectory, counts: Int64s) -> None:
-    """Store the word counts in the run, unless an earlier start has."""
-    place = run.path / WORD_COUNTS
-    if place.exists():
-        return
-    data = io.BytesIO()
-    np.save(data, counts, allow_pickle=False)
-    with writing(place):
-        replace_file(place, [data.getvalue()], "word-counts")
 
 
 def _stream(plan: Plan, stored: Corpus) -> Epochs | OnePass:

@@ -205,8 +205,8 @@ def choose_folder(
         if other is not None and candidate.named:
             path, had, new = other
             summary = (
-                f"{path}: is a chain of another configuration or corpus; name another folder "
-                "with --out, or give the same options:"
+                f"{path}: is a chain of another configuration or corpus; train anew in another "
+                "folder (--out, no --resume), or give the same options:"
             )
             raise MismatchError(mismatch(summary, had, new))
         asked = {chain_path(folder, i) for i in range(1, number + 1)}

@@ -80,6 +80,12 @@ def test_infer_over_what_is_there_is_73(trained, tmp_path, bible):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
+def test_a_run_without_a_corpus_to_infer_is_2(trained):
+    """Red with: a file that is missing."""
+    for run in ("bible-scir", "sgmc-runs/bible-scir"):
+        assert f"{run} is a run: give a corpus after it" in one_line(trained("infer", run, code=2))
+
+
 def test_full_standard_output_is_74(trained):
     with open("/dev/full", "w") as full:
         done = subprocess.run(

@@ -160,6 +160,8 @@ def test_it_settles_by_its_score(sgmc):
         "gibbs",
         "--dp-start",
         "6",
+        "--dp-conc",
+        "sticks",
         "--sample-every",
         "1",
         "--burn-in",

@@ -11,8 +11,10 @@ from oracles import tiny_dp
 from scipy.special import gammaln
 
 from pysgrld.core import core
+from pysgrld.models.dpmm import births
 from pysgrld.models.dpmm import slice_sampling as dpmm
-from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
+from pysgrld.models.dpmm.settings import Settings
+from pysgrld.models.dpmm.slice_sampling import Mixture
 from pysgrld.types import Documents
 
 pytestmark = pytest.mark.statistical
@@ -81,11 +83,14 @@ def errors(found):
     [(21_000, {}), (21_000, {"concentration": "escobar-west"}), (6_000, {"swaps": True})],
     ids=["sticks", "escobar-west", "swaps"],
 )
-def test_gibbs_has_the_enumerated_posterior(sweeps, how):
-    """Red with: sticks by the counts above and the component's own; c after the new sticks; c by the
+def test_gibbs_has_the_enumerated_posterior(sweeps, how, monkeypatch):
+    """Components are born unfitted, which is exact as well.
+
+    Red with: sticks by the counts above and the component's own; c after the new sticks; c by the
     occupied ones before the sticks are drawn again; rate without log(1 - v); base 0.6 for 0.5; swaps
-    that are always accepted; components that change places without their words.
+    that are always accepted; components that change places without their words; births without Γ(m).
     """
+    monkeypatch.setattr(births, "STEPS", 0)
     found = run(tiny(**how), sweeps)
     assert max(map(abs, errors(found).values())) < 4.5, errors(found)
     for name, batch in found.items():
@@ -335,15 +340,18 @@ def test_planted_components_are_found(algo):
     assert 3 <= chain.occupied < 40
 
 
-@pytest.mark.parametrize("algo", ["gibbs", "scir", "sgrld"])
-def test_threads_stops_and_seeds(algo):
+@pytest.mark.parametrize(
+    ("algo", "concentration"),
+    [("gibbs", "sticks"), ("gibbs", "escobar-west"), ("scir", "sticks"), ("sgrld", "sticks")],
+)
+def test_threads_stops_and_seeds(algo, concentration):
     """Red with: allocations keyed by the position in the minibatch and run on."""
     x, _ = planted()
     order = np.random.default_rng(4).permutation(400).reshape(4, 100)
 
     def chain(threads=1, seed=1):
         batch = (lambda t: np.arange(400)) if algo == "gibbs" else (lambda t: order[t % 4])
-        settings = Settings(algo, step=0.01, stick_step=0.01)
+        settings = Settings(algo, step=0.01, stick_step=0.01, concentration=concentration)
         return Held(documents(x), 12, settings, batch, seed, threads=threads)
 
     def bytes_of(c):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pysgrld.corpus import CorpusOptions, open_corpus
-from pysgrld.corpus.formats import Context, mediawiki
+from pysgrld.corpus.formats import Context, Noticed, mediawiki
 from pysgrld.corpus.formats.wikinames import is_redirect
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.policy import BadDocuments
@@ -34,7 +34,7 @@ class Reading:
         self.log: list[str] = []
         self.bad = BadDocuments(skip)
         chosen = CorpusOptions(**options)
-        context = Context(chosen, self.bad, keep_empty, lambda _: None, self.log.append)
+        context = Context(chosen, self.bad, keep_empty, lambda _: None, self.log.append, Noticed())
         self.raw: list[str] = []
         self.prose: list[str] = []
         self.lines: list[int] = []

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.corpus.inputs import texts_of_folder
 from pysgrld.corpus.stopwords import NAMED
 from pysgrld.corpus.vocabulary import stop_words
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
@@ -222,6 +223,40 @@ def test_a_folder_of_files_is_read_in_order_of_path(tmp_path):
     assert words(corpus) == [{"first": 1, "file": 1}, {"second": 1, "file": 1}]
 
 
+@pytest.mark.parametrize(
+    "ours",
+    ["config.json checkpoints/x", "meta.json indptr.npy", "topics.npy", "topics.safetensors"],
+)
+def test_what_was_written_into_a_folder_of_texts_is_none_of_them(tmp_path, ours):
+    """As by two `sgmc train .`. Red with: the vocabulary of the first for a document of the second."""
+    (tmp_path / "letter.txt").write_text("dear madam")
+    for name in [*ours.split(), "vocab.txt", "meta/vocab.txt"]:
+        path = tmp_path / "sgmc-runs" / "x" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("dear")
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "note.txt").write_text("dear")
+    (tmp_path / "config.json").touch()  # which alone says nothing
+    assert texts_of_folder(tmp_path) == [tmp_path / "letter.txt"]
+
+
+def test_a_run_is_no_folder_of_texts(tmp_path):
+    """Red with: its lists of words for documents."""
+    (tmp_path / "checkpoints").mkdir()
+    for name in ("config.json", "vocab.txt"):
+        (tmp_path / name).touch()
+    with pytest.raises(CorpusError, match="a run, and no folder of texts: 'sgmc train --resume"):
+        read(tmp_path, tmp_path / "s", **ALL)
+
+
+def test_texts_beside_a_meta_json_of_others_say_what_to_do(tmp_path):
+    """Red with: no corpus of sgmc, which nobody had said it was."""
+    (tmp_path / "meta.json").write_text("{}")
+    (tmp_path / "letter.txt").write_text("dear madam")
+    with pytest.raises(CorpusError, match=r"of a folder of texts, move meta\.json away"):
+        read(tmp_path, tmp_path / "s", **ALL)
+
+
 def test_a_folder_without_texts_is_a_missing_input(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(MissingInputError, match=r"without \.txt files"):
@@ -404,6 +439,51 @@ def test_the_texts_of_a_folder_may_be_of_another_encoding(tmp_path):
     (tmp_path / "in" / "1.txt").write_bytes("un été".encode("latin-1"))
     corpus = read(tmp_path / "in", tmp_path / "s", **ALL, encoding="iso8859-1")
     assert corpus.vocabulary == ("un", "été")
+
+
+@pytest.mark.parametrize("of_a_folder", [True, False])
+def test_utf_8_that_is_read_in_another_encoding_is_warned_of(tmp_path, of_a_folder):
+    """Red with: letters of two files in three encodings wrong without a word."""
+    texts = {
+        "1": "un été".encode("latin-1"),
+        "2": "un été".encode(),
+        "3": b"un",
+        "4": b"\xef\xbb\xbfun",
+    }
+    (folder := tmp_path / "letters").mkdir()
+    for name, data in texts.items():
+        (folder / f"{name}.txt").write_bytes(data)
+    said = []
+    inputs = [str(folder)] if of_a_folder else sorted(map(str, folder.iterdir()))
+    options = CorpusOptions(**ALL, encoding="cp1252")
+    open_corpus(inputs, options, store=tmp_path / "stored", log=said.append)
+    (warned,) = [line for line in said if "UTF-8, read as cp1252" in line]
+    assert warned.startswith(f"warning: {folder / '2.txt'} and 1 other file: ")
+
+
+def test_of_several_files_it_is_said_that_their_lines_are_documents(tmp_path):
+    """As a shell makes of letters/*.txt. Red with: a letter for each line, without a word."""
+    said = []
+    (folder := tmp_path / "letters").mkdir()
+    for name in "ab":
+        (folder / f"{name}.txt").write_text("one two\nthree four\n")
+    inputs = sorted(map(str, folder.iterdir()))
+    for number, what in enumerate([inputs[:1], [str(folder)], inputs]):
+        store = tmp_path / f"stored-{number}"
+        open_corpus(what, CorpusOptions(**ALL), store=store, log=said.append)
+    (line,) = [line for line in said if "each of their lines is a document" in line]
+    assert line.startswith("2 files of text: ")
+
+
+def test_a_file_that_is_given_twice_is_warned_of(tmp_path):
+    """Red with: held-out documents that are trained on, without a word."""
+    said = []
+    for name, text in {"a": "one two\n", "b": "one two\n", "c": "three four\n"}.items():
+        (tmp_path / name).write_text(text)
+    inputs = [str(tmp_path / name) for name in "acb"]
+    open_corpus(inputs, CorpusOptions(**ALL), store=tmp_path / "s", log=said.append)
+    (line,) = [line for line in said if "there twice" in line]
+    assert line.startswith(f"warning: {inputs[2]}: the same as {inputs[0]}")
 
 
 def test_an_encoding_of_what_says_its_own_is_refused(tmp_path):

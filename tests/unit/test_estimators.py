@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import doctest
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 
 import pysgrld.estimators.deep_lda
 import pysgrld.estimators.lda
 import pysgrld.simplex.categories
 import pysgrld.simplex.dynamics
-from pysgrld import LDA, DPMixture
-from pysgrld.errors import ConvergenceWarning, NotFittedError, OutputError
+from pysgrld import LDA, DeepLDA, DPMixture
+from pysgrld.errors import (
+    ConvergenceWarning,
+    NotFittedError,
+    NumericalError,
+    OutputError,
+    UsageError,
+)
 from pysgrld.estimators.matrices import as_documents
 
 
@@ -141,6 +151,18 @@ def test_without_max_iter_it_stops_when_settled(counts):
     assert 7.5 < lda.perplexity_ < 12
 
 
+def test_nothing_of_an_earlier_fit_is_left(counts):
+    """Red with: the perplexity of the fit before; words of one model and topics of another."""
+    model = LDA(3, max_iter=60, holdout=0.2).fit(counts)
+    assert model.perplexity_ > 0
+    model.set_params(holdout=0).fit(counts)
+    assert not hasattr(model, "perplexity_")
+    with pytest.raises(NumericalError):
+        model.set_params(algo="sgrld", step_size=(1e6, 1, 0)).fit(counts[:, :5])
+    with pytest.raises(NotFittedError):
+        model.transform(counts)
+
+
 def test_parameters_are_read_and_set_as_in_scikit_learn():
     from sklearn.base import clone
 
@@ -186,6 +208,9 @@ def test_a_wrong_parameter_is_named(changes, message, counts):
         ([[np.nan, 1]], "NaN"),
         ([1, 2], "1 dimension,"),
         ([["a", "b"]], "dtype"),
+        (["a text", "another"], "CountVectorizer makes them of text"),
+        ([["a", "text"], ["another"]], "CountVectorizer makes them of text"),
+        ([[(0, 2), (3, 1)], [(1, 1)]], "no matrix of numbers"),
         (np.zeros((0, 3)), "at least one document"),
         (sparse.csr_matrix([[0.5, 0], [0, 2]]), r"X\[0, 0\] is 0.5"),
         (np.array([[2.0**31]]), "2147483647"),
@@ -218,6 +243,22 @@ def test_a_compressed_matrix_with_rows_outside_its_entries_is_refused(make, at, 
         LDA(2, max_iter=2).fit(x)
 
 
+def test_whole_numbers_are_read_as_objects_too():
+    """As pandas gives nullable integers. Red with: refused for their dtype."""
+    documents, _ = as_documents(np.array([[2, 0], [0, 3]], dtype=object))
+    assert documents.counts.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("model", [LDA(2, max_iter=2), DeepLDA((2, 1), max_iter=2)])
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_document_of_too_many_tokens_is_refused(model, method):
+    """Red with: numbers of documents from 0 in words of the core, or minutes that Ctrl-C does not end."""
+    counts = np.eye(4, dtype=int)
+    counts[2, 2] = 2**24 // 5 + 1
+    with pytest.raises(ValueError, match=r"^document 3 has 3,355,444 tokens: in 5 kept sweeps at"):
+        getattr(model.set_params(holdout=0, sweeps=10), method)(counts)
+
+
 def test_half_precision_is_read_without_a_warning():
     LDA(2, max_iter=60, minibatch=3).fit(np.eye(6, dtype=np.float16))
 
@@ -225,3 +266,43 @@ def test_half_precision_is_read_without_a_warning():
 def test_a_mixture_needs_a_number_of_iterations():
     with pytest.raises(ValueError, match="max_iter: wanted a whole number, found None"):
         DPMixture(max_iter=None).fit(np.eye(5, dtype=int))
+
+
+class Frame:
+    """What is asked of a DataFrame."""
+
+    def __init__(self, x, columns):
+        self.x, self.columns, self.shape = np.asarray(x), columns, np.shape(x)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.x.astype(dtype or self.x.dtype)
+
+
+@pytest.mark.parametrize(
+    "estimator", [LDA(2, max_iter=3, holdout=0), DPMixture(max_iter=3, burn_in=1)]
+)
+def test_a_frame_whose_columns_are_in_another_order_is_refused(estimator):
+    """Red with: values taken by their places, whatever the columns are called."""
+    x = np.array([[3, 0, 1], [0, 4, 1], [2, 1, 0]])
+    frame = Frame(x, ["sun", "moon", "star"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = clone(estimator).fit(frame)
+    assert fitted.feature_names_in_.tolist() == ["sun", "moon", "star"]
+    use = fitted.transform if hasattr(fitted, "transform") else fitted.predict_proba
+    np.testing.assert_array_equal(use(frame), use(x))
+    with pytest.raises(UsageError, match="column 0 of X is 'moon', and was 'sun' in fit"):
+        use(Frame(x[:, [1, 0, 2]], ["moon", "sun", "star"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert not hasattr(fitted.fit(x), "feature_names_in_")
+
+
+def test_a_pipeline_is_fitted_and_used():
+    """Red with: no ``__sklearn_tags__``, which the current scikit-learn asks of every step."""
+    texts = ["sun moon sun", "moon star", "sun star star"]
+    steps = make_pipeline(CountVectorizer(), LDA(2, max_iter=3, holdout=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        steps.fit(texts)
+    assert steps.transform(texts).shape == (3, 2)

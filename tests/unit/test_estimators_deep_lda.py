@@ -118,6 +118,13 @@ def test_real_data_have_no_scale(counts):
     assert model.transform(x, 2).shape == (400, 2)
 
 
+def test_a_fit_to_reals_begins_with_a_unit_of_its_own(counts):
+    """Red with: the unit of the fit before, in which these are too many."""
+    model = DeepLDA((4, 2), link="real", max_iter=2, burn_in=0).fit(counts / 7)
+    again = DeepLDA((4, 2), link="real", max_iter=2, burn_in=0).fit(counts * 512.0)
+    assert model.fit(counts * 512.0).components_.tobytes() == again.components_.tobytes()
+
+
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [

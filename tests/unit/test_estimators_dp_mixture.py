@@ -10,6 +10,7 @@ from scipy import sparse
 import pysgrld.estimators.dp_mixture
 from pysgrld import DPMixture
 from pysgrld.errors import NotFittedError, UsageError
+from pysgrld.models.dpmm.chain import MixtureChain
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +82,23 @@ def test_score_is_the_mean_of_averaged_densities(fitted, counts):
     some, usable = fitted._rows(counts)
     each = [chain.log_predictive(some, of=sample) for sample in fitted._samples]
     assert (scores[usable] >= np.mean(each, axis=0) - 1e-12).all()
+
+
+def test_a_fit_that_is_interrupted_leaves_the_model_as_it_was(counts, monkeypatch):
+    """Red with: samples of the one fit under the components of the other."""
+    model = DPMixture(algo="gibbs", max_iter=20, burn_in=10).fit(counts)
+    before = model.score(counts)
+    advance = MixtureChain.advance
+
+    def interrupted(chain):
+        advance(chain)
+        if chain.step == 15:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(MixtureChain, "advance", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(random_state=1).fit(counts)
+    assert model.score(counts) == before
 
 
 @pytest.mark.parametrize("algo", ["scir", "sgrld"])

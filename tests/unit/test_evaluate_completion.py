@@ -255,6 +255,6 @@ def test_perplexity_pools_tokens_of_the_tiny_posterior():
     scored = Documents(
         np.array([0, 1, 2, 4]), np.array([2, 1, 0, 2], np.int32), np.ones(4, np.int32)
     )
-    c = completion(pair(scored, scored), k=2, alpha=0.3)
+    c = completion(HeldOut(scored, scored, np.arange(3), 0), k=2, alpha=0.3)
     c.restore({"mean": p, "z": np.zeros(4, np.int32), "samples": np.array([1])})
     assert c.average() == pytest.approx(3.6061650477356304, rel=1e-12)

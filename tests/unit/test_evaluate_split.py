@@ -36,6 +36,19 @@ def test_share_of_held_out_tokens_is_the_rule_s(tokens, observed):
     assert result.observed.tokens == tokens - wanted
 
 
+def test_a_document_that_is_too_long_to_be_scored_is_refused_before_it_is_split():
+    """Red with: an entry for each token of it, of which there may be 10^10."""
+    with pytest.raises(CorpusError, match="held-out document 2 has 1,600,000 tokens"):
+        split(documents({0: 5}, {1: 2_000_000}), np.arange(2), 0.8, 1)
+
+
+def test_one_corpus_for_both_parts_is_refused():
+    """Red with: a perplexity of tokens that were observed, without a word."""
+    same = documents({0: 5, 3: 1}, {1: 2})
+    with pytest.raises(CorpusError, match="the observed and the held-out corpus are the same"):
+        pair(same, documents({0: 5, 3: 1}, {1: 2}))
+
+
 def test_both_parts_together_are_the_document():
     original = documents({0: 3, 5: 1, 9: 20}, {2: 1, 3: 1}, {1: 7})
     result = split(original, np.arange(3), 0.7, 1)

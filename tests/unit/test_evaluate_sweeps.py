@@ -5,7 +5,8 @@ import pytest
 
 from pysgrld.core import core, padded
 from pysgrld.evaluate import Visiting
-from pysgrld.evaluate.sweeps import Sweeps, longest_counted, sweeps_of
+from pysgrld.evaluate.lengths import longest_counted
+from pysgrld.evaluate.sweeps import Sweeps, sweeps_of
 from pysgrld.models.dlda.reader import DeepReaders
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.lda.reader import LdaReaders

@@ -7,7 +7,8 @@ from pysgrld.errors import UsageError
 from pysgrld.minibatches import Epochs, OnePass
 from pysgrld.models.dpmm.chain import MixtureChain, settings_of
 from pysgrld.models.dpmm.resolved import MixtureOptions
-from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
+from pysgrld.models.dpmm.settings import Settings
+from pysgrld.models.dpmm.slice_sampling import Mixture
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts

@@ -326,6 +326,20 @@ def test_a_named_run_must_have_a_checkpoint(tmp_path: Path) -> None:
     assert caught.value.exit_code == 76
 
 
+@pytest.mark.parametrize("resume", ["auto", "toy-scir"])
+def test_a_run_whose_words_were_edited_or_are_gone_does_not_go_on(
+    resume: str, tmp_path: Path
+) -> None:
+    """Red with: a run that goes on, and whose topics cannot be read afterwards."""
+    words = make(tmp_path / NAME).path / "vocab.txt"
+    words.write_text("b\n")
+    with pytest.raises(CheckpointError, match=r"vocab\.txt: was changed since the run began"):
+        choose(tmp_path, resume=resume)
+    words.unlink()
+    with pytest.raises(MissingInputError, match=r"vocab\.txt: cannot be read: .*; restore it"):
+        choose(tmp_path, resume=resume)
+
+
 # ---- the latest run
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -432,6 +433,16 @@ def test_a_sample_that_was_changed_is_refused_and_one_that_is_gone_is_not(
     run.rewind(found)
     assert run.sample_steps() == [10, 30]
     assert "step-00000020.safetensors: is gone" in caplog.text
+
+
+def test_a_run_whose_samples_were_all_deleted_goes_on(run: RunDirectory) -> None:
+    """With their folder. Red with: a run that cannot be written."""
+    train(run, 0, 30)
+    save(run, 30)
+    shutil.rmtree(run.path / "samples")
+    run.rewind(run.load_checkpoint(required=True))
+    train(run, 30, 40)
+    assert run.sample_steps() == [40]
 
 
 def test_going_back_needs_the_lock(tmp_path: Path) -> None:

@@ -140,6 +140,16 @@ def test_more_topics_than_the_corpus_can_tell_apart_are_warned_of(plan_of, topic
     assert said in line
 
 
+@pytest.mark.parametrize("other", [True, False])
+def test_held_out_documents_that_are_trained_on_are_warned_of(plan_of, tmp_path, other):
+    """Red with: a perplexity that looks like that of new documents."""
+    held_out = tmp_path / "held-out.txt"
+    held_out.write_text(text(tmp_path).read_text() + ("abc def\n" if other else ""))
+    _, said = plan_of({"holdout-corpus": str(held_out), "topics": 2})
+    warned = [line for line in said if "is trained on too" in line]
+    assert len(warned) == (not other)
+
+
 def test_held_out_documents_that_compare_nothing_are_warned_of(plan_of, tmp_path):
     """Red with: a perplexity of two documents without a word."""
     (line,) = [x for x in plan_of({"holdout": 6, "topics": 2})[1] if "held-out documents with" in x]

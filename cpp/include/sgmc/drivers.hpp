@@ -157,6 +157,12 @@ void run_sphere_drift(KernelTable const& k, double* x, double* v, std::int64_t n
 void run_sphere_gradient(KernelTable const& k, double const* x, double* gradient, std::int64_t n,
                          GradientTask task, Directions const& of, Workspace& work, int threads);
 
+/// first (n, stride) becomes the gradient of both halves and of the prior; squares (stride)
+/// receives the squared norms of their difference within the tangent spaces.
+void run_sphere_halves(KernelTable const& k, double const* x, double* first, double const* other,
+                       std::int64_t n, HalvesTask const& task, double* squares, Workspace& work,
+                       int threads);
+
 /// Samples proportions of all documents; rows of the task come from here.
 void run_sphere_proportions(KernelTable const& k, ProportionsTask task, Workspace& work,
                             int threads);

@@ -265,6 +265,10 @@ struct SphereKernels {
   void (*arc)(double z, double& cosine, double& sine) noexcept;
   /// See GradientTask.
   void (*gradient)(double const* x, double* gradient, GradientTask const&) noexcept;
+  /// first += other - pull (of_centre m + of_sum sum_k x_k); squares: of the difference d, dots: of
+  /// x and d.
+  void (*halves)(double const* x, double* first, double const* other, HalvesTask const&,
+                 double* squares, double* dots) noexcept;
   /// Documents [begin, end), begin a multiple of kTogether.
   void (*proportions)(ProportionsTask const&, ProportionsScratch const&, std::int64_t begin,
                       std::int64_t end) noexcept;

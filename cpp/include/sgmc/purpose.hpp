@@ -36,9 +36,9 @@ enum class Purpose : std::uint32_t {
   smld_noise = 27,     // as 7, of the mirrored step
   shape_noise = 28,    // Langevin noise of gamma shapes (r of deep LDA); ordinal = topic
   shape_gibbs = 29,    // conjugate draws of r, gamma0 and c0
-  slices = 30,         // slice variables of a mixture; entity = document
+  slices = 30,         // slice variables of a mixture; entity = document; ordinal 1: births, deaths
   stick_noise = 31,    // Langevin noise of its sticks, entity = component; which law of c, entity
-                       // 2^40; label swaps, from 2^41
+                       // 2^40; label swaps, from 2^41; births and deaths, 2^42
   toy_noise = 32,      // pysgrld.simplex; entity = iteration, ordinal = chain and coordinate
   sphere_noise = 33,   // noise of points on spheres; entity = first row of a block of 64, part 2^32
   sphere_accept = 34,  // whether a trajectory of points is accepted; entity = 0

@@ -55,6 +55,14 @@ struct GradientTask : PointsTask {
   double const* proportions;       // u, (documents, stride)
 };
 
+/// Two gradients of halves of a minibatch become their sum, with the prior's; see
+/// `run_sphere_halves`.
+struct HalvesTask : PointsTask {
+  double const* centre;
+  double pull, of_centre, of_sum;  // as GradientTask has them
+  double of_first, of_other;       // the difference is of_first first - of_other other
+};
+
 /// How proportions move: on the sphere of their square roots, or on the flat simplex.
 enum class Chart { root, flat };
 

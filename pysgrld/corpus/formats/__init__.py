@@ -23,7 +23,7 @@ from pysgrld.corpus.formats import (
     svmlight,
     uci,
 )
-from pysgrld.corpus.formats.protocol import Context, CountedDocuments, Texts
+from pysgrld.corpus.formats.protocol import Context, CountedDocuments, Noticed, Texts
 from pysgrld.corpus.lines import Lines
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Context",
     "CountedDocuments",
     "Format",
+    "Noticed",
     "Texts",
     "named_as_counts",
     "recognise",

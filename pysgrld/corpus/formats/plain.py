@@ -7,7 +7,6 @@ from pathlib import Path
 
 from pysgrld.corpus.formats.protocol import Context, Texts
 from pysgrld.corpus.lines import Lines
-from pysgrld.corpus.reading import CorpusOptions
 
 SUFFIXES = (".txt", ".text")
 
@@ -22,6 +21,7 @@ def sniff(head: bytes, name: str) -> bool:
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document a line; an empty line is a document without words."""
+    context.noticed.by_line.append(source.label)
     for block in source.lines(context.bad):
         if not block:
             if context.keep_empty:
@@ -45,7 +45,7 @@ def read_folder(
     labels: list[str] = []
     size, limit = 0, context.options.max_line
     for path in files:
-        text = _whole(path, context.options, on_read, on_digest)
+        text = _whole(path, context, on_read, on_digest)
         if text is not None:
             documents.append(text)
             labels.append(str(path))
@@ -63,19 +63,18 @@ def read_folder(
 
 
 def _whole(
-    path: Path,
-    options: CorpusOptions,
-    on_read: Callable[[int], None],
-    on_digest: Callable[[str], None],
+    path: Path, context: Context, on_read: Callable[[int], None], on_digest: Callable[[str], None]
 ) -> bytes | None:
     """Return all of a file; None if it is larger than the limit."""
-    parts, size, limit = [], 0, options.max_line
-    with Lines(path, limit, on_read, encoding=options.encoding) as source:
+    parts, size, limit = [], 0, context.options.max_line
+    with Lines(path, limit, on_read, encoding=context.options.encoding) as source:
         for block in source.blocks():
             parts.append(block)
             size += len(block)
             if size > limit:
                 break
+        if source.guess.utf8:
+            context.noticed.utf8.append(str(path))
         on_digest(source.digest())
     if size > limit:
         return None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from pysgrld.corpus.policy import BadDocuments
 from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.grammar import plural
 from pysgrld.types import Documents
 
 
@@ -63,6 +65,40 @@ class CountedDocuments(NamedTuple):
     blocks: Iterator[Documents]
 
 
+@dataclass
+class Noticed:
+    """Remarks on files that are read, to be made once of all of them.
+
+    Attributes
+    ----------
+    by_line : list of str
+        Files of which each line is a document.
+    utf8 : list of str
+        Files that are UTF-8, where another encoding was given.
+    contents : dict of str to str
+        The last file of each content, by its SHA-256.
+    """
+
+    by_line: list[str] = field(default_factory=list)
+    utf8: list[str] = field(default_factory=list)
+    contents: dict[str, str] = field(default_factory=dict)
+
+    def remarks(self, encoding: str) -> Iterator[str]:
+        """Give the lines that a person should read, if any."""
+        if len(self.by_line) > 1:
+            yield (
+                f"{len(self.by_line):,} files of text: each of their lines is a document; to make each "
+                "file one, give the folder that they lie in"
+            )
+        if self.utf8:
+            others = plural(len(self.utf8) - 1, "other file")
+            who = self.utf8[0] + (f" and {others}" if len(self.utf8) > 1 else "")
+            yield (
+                f"warning: {who}: UTF-8, read as {encoding}, so that words with letters beyond a to z "
+                "are wrong; leave --encoding out, and convert files that are not UTF-8"
+            )
+
+
 class Context(NamedTuple):
     """Options, policies and places that the reader of a format works with.
 
@@ -76,6 +112,8 @@ class Context(NamedTuple):
     absent : callable (int) -> None
         Told of documents that a file counts but has no words of.
     log : callable (str) -> None
+    noticed : Noticed
+        To be added to.
     scratch : Path, optional
         Folder where much may be written for a while; by default that of temporary files.
     beside : Path, optional
@@ -87,6 +125,7 @@ class Context(NamedTuple):
     keep_empty: bool
     absent: Callable[[int], None]
     log: Callable[[str], None]
+    noticed: Noticed
     scratch: Path | None = None
     beside: Path | None = None
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.draws import Draw
+from pysgrld.evaluate.lengths import longest_counted
 from pysgrld.evaluate.protocol import Reader, Visiting
-from pysgrld.evaluate.sweeps import longest_counted, sweeps_of
+from pysgrld.evaluate.sweeps import sweeps_of
 from pysgrld.models.dlda.documents import hyper_of, prior_mean, topic_arguments
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.restore import put_back

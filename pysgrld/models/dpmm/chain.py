@@ -12,7 +12,8 @@ from pysgrld.errors import UsageError
 from pysgrld.minibatches import Ahead, Epochs, Minibatches
 from pysgrld.models.dpmm.quantities import numbers_of_components
 from pysgrld.models.dpmm.resolved import MixtureOptions
-from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
+from pysgrld.models.dpmm.settings import Settings
+from pysgrld.models.dpmm.slice_sampling import Mixture
 from pysgrld.samplers import SAMPLERS
 from pysgrld.schedule import Schedule, noise_inflation
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Minibatch

@@ -193,7 +193,7 @@ class MixtureFamily(Model[MixtureOptions]):
         share = options.minibatch / facts.documents
         return {
             f"{k} components": 8 * 8 * facts.words * k,  # in double, and copies of them
-            "a minibatch": int(8 * share * facts.tokens * 4),
+            "a minibatch": int(8 * share * (4 * facts.tokens + 10 * facts.documents)),
             "components of documents": 4 * facts.documents,
             "held-out documents": 8 * (CELLS + k * len(held_out.held_out)) if held_out else 0,
         }

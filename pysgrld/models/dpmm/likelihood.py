@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
-from pysgrld.types import Documents, Doubles, Floats
+from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s
 
-#: Products that are held at a time: 32 MB.
-CELLS = 1 << 22
+#: Products that are held at a time: 2 MB, which a processor has near.
+CELLS = 1 << 18
 
 
 def logsumexp(logs: Doubles) -> Doubles:
@@ -17,6 +18,28 @@ def logsumexp(logs: Doubles) -> Doubles:
     top = logs.max(axis=1)
     summed: Doubles = top + np.log(np.exp(logs - top[:, None]).sum(axis=1))
     return summed
+
+
+def log_gamma(values: Array) -> Doubles:
+    """Give the logarithm of the gamma function of values of which few differ."""
+    few, at = np.unique(values, return_inverse=True)
+    found: Doubles = np.array([math.lgamma(value) for value in few])[at].reshape(values.shape)
+    return found
+
+
+def count_words(documents: Documents, z: Int32s, words: int, components: int) -> Doubles:
+    """Count the words of each component's documents, (V, J) whole numbers, exact below 2^53."""
+    owner = np.repeat(z, np.diff(documents.indptr))
+    cells = documents.indices.astype(np.int64) * components + owner
+    found = np.bincount(cells, documents.counts, minlength=words * components)
+    return found.reshape(words, components).astype(np.float64)
+
+
+def pieces(n: int, components: int) -> Iterator[Int64s]:
+    """Give the numbers of n documents, as many at a time as have room for a value of each component."""
+    room = max(1, CELLS // max(1, components))
+    for begin in range(0, n, room):
+        yield np.arange(begin, min(n, begin + room))
 
 
 def log_likelihoods(documents: Documents, log_phi: Doubles | Floats) -> Doubles:
@@ -30,7 +53,8 @@ def log_likelihoods(documents: Documents, log_phi: Doubles | Floats) -> Doubles:
         end = int(np.searchsorted(documents.indptr, first + room, side="right")) - 1
         end = min(n, max(begin + 1, end))
         cells = slice(first, documents.indptr[end])
-        terms = documents.counts[cells, None] * log_phi[documents.indices[cells]].astype(np.float64)
+        terms = log_phi[documents.indices[cells]].astype(np.float64, copy=False)
+        terms *= documents.counts[cells, None]
         np.add.reduceat(terms, documents.indptr[begin:end] - first, axis=0, out=found[begin:end])
         begin = end
     return found
@@ -53,10 +77,13 @@ def log_mixture(
     log_left : (n,), optional
         Log density that all else adds to each document's.
     """
-    terms = log_likelihoods(documents, log_phi) + log_weights
-    if log_left is not None:
-        terms = np.column_stack((terms, log_left))
-    return logsumexp(terms)
+    found = np.empty(len(documents))
+    for at in pieces(len(documents), log_phi.shape[1]):
+        terms = log_likelihoods(documents.take(at), log_phi) + log_weights
+        if log_left is not None:
+            terms = np.column_stack((terms, log_left[at]))
+        found[at] = logsumexp(terms)
+    return found
 
 
 def responsibilities(
@@ -85,9 +112,8 @@ def responsibilities(
 
 def prior_predictive(documents: Documents, words: int, base: float) -> Doubles:
     """Give the log density of documents under a component that is not known at all, (n,)."""
-    lgamma = np.vectorize(math.lgamma, otypes=[float])
-    terms = lgamma(base + documents.counts) - math.lgamma(base)
+    terms = log_gamma(base + documents.counts) - math.lgamma(base)
     inside = np.add.reduceat(terms, documents.indptr[:-1])
     total = words * base
-    found: Doubles = inside + math.lgamma(total) - lgamma(total + documents.lengths)
+    found: Doubles = inside + math.lgamma(total) - log_gamma(total + documents.lengths)
     return found

@@ -7,7 +7,8 @@ One iteration, given a minibatch S of the documents (Baker et al. 2018, section 
 corpus and fresh draws: Walker 2007, Kalli et al. 2011):
 
 1. sticks and components move, given the allocations of S as they are, scaled to the corpus;
-2. c is drawn given the sticks (or, where they are integrated out, at the end: see `Settings`);
+2. c is drawn given the sticks, or before 1 given the number of components (see `Settings`), of which one
+   may then be born or die where they have no order (`pysgrld.models.dpmm.births`);
 3. labels of components are swapped, given the allocations of all documents;
 4. slices u_i ~ U(0, w_{z_i}), and new components until what is left of the stick is below all of them;
 5. allocations z_i, i in S, among the components with w_j > u_i: kernel cpp/kernels/documents_mixture.cpp;
@@ -21,16 +22,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.draws import Draw
 from pysgrld.errors import CheckpointError, NumericalError
-from pysgrld.models.dpmm.likelihood import log_mixture, logsumexp, prior_predictive
+from pysgrld.models.dpmm import langevin
+from pysgrld.models.dpmm.births import Births
+from pysgrld.models.dpmm.label_swaps import UNIFORMS, swapped
+from pysgrld.models.dpmm.likelihood import count_words, log_mixture, logsumexp, prior_predictive
+from pysgrld.models.dpmm.settings import Settings
 from pysgrld.restore import check_topics
-from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s
+from pysgrld.types import Address, Array, BlockAddress, Documents, Doubles, Int32s, Int64s, Key
 
 #: Components that are drawn at a time when the stick must be broken further.
 CHUNK = 16
@@ -40,43 +44,8 @@ _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
 _CHOICE = 1 << 40
 #: First entity of the uniforms of label swaps.
 _SWAPS = 1 << 41
-
-
-class Settings(NamedTuple):
-    """Settings of the sampling of a mixture.
-
-    Attributes
-    ----------
-    algo : {"gibbs", "scir", "sgrld"}
-        How sticks and components move: fresh draws, exact transitions, Langevin steps.
-    base : float
-        Symmetric Dirichlet parameter of components, per word.
-    shape, rate : float
-        Gamma prior of the concentration c.
-    start : int
-        Components that documents are spread over at first.
-    step, stick_step : float
-        Lengths h of the steps of components and of sticks; ``gibbs`` has none.
-    concentration : {"sticks", "escobar-west"}
-        What c is drawn given: the sticks, or the number of occupied components. The latter is
-        exact with ``gibbs``, and an approximation with stochastic steps.
-    swaps : bool
-        Labels of components that have an order are swapped.
-    reuse : bool
-        Components beyond the last occupied one are kept and come back when their number does, as in
-        the released code of Baker et al.; they have a memory then.
-    """
-
-    algo: str = "gibbs"
-    base: float = 0.5
-    shape: float = 1.0
-    rate: float = 1.0
-    start: int = 20
-    step: float = 0.1
-    stick_step: float = 0.1
-    concentration: str = "sticks"
-    swaps: bool = False
-    reuse: bool = False
+#: Entity of the uniforms of a birth or a death.
+_BIRTHS = 1 << 42
 
 
 class Mixture:
@@ -154,6 +123,10 @@ class Mixture:
         logs: Doubles = log_g - (top + np.log(np.exp(log_g - top).sum(axis=0)))
         return logs
 
+    @property
+    def _address(self) -> Address:
+        return Key(self.seed, self.chain, self.step).address()
+
     # ---- an iteration
 
     def advance(self, some: Documents, ids: Int64s, pace: float = 1.0) -> None:
@@ -177,7 +150,7 @@ class Mixture:
         if self.settings.concentration == "escobar-west":  # sticks are not in it: they come next
             self._draw_concentration(*self._given_occupied())
             if self._unordered:
-                self._compact()
+                self._renew(some, ids, at)
         scale = len(self.doc_ids) / len(ids)
         self._move(some, self.z[at], scale, pace)
         if not (np.isfinite(self._log_sticks).all() and np.isfinite(self._log_g).all()):
@@ -206,12 +179,14 @@ class Mixture:
         """
         return self.settings.algo == "gibbs" and self.settings.concentration == "escobar-west"
 
-    def _compact(self) -> None:
-        """Number the occupied components from 0; all else of them is drawn next."""
-        occupied, z = np.unique(self.z, return_inverse=True)
-        self.z = z.astype(np.int32)
-        self._log_sticks = self._log_sticks[:, : len(occupied)]
-        self._log_g = self._log_g[:, : len(occupied)]
+    def _renew(self, documents: Documents, ids: Int64s, at: Int64s) -> None:
+        """Number the occupied components from 0, of which one is born or dies; all else is drawn next."""
+        z = np.unique(self.z, return_inverse=True)[1].astype(np.int32)
+        births = Births(documents, self.words, self.settings.base, self.concentration)
+        choices = self._uniforms(np.full(3, _BIRTHS), np.arange(3))
+        self.z[at] = births.step(z[at], choices, self._of_documents(ids, 1))
+        k = int(self.z.max()) + 1
+        self._log_sticks, self._log_g = np.zeros((2, k)), np.zeros((self.words, k))
 
     def _move(self, some: Documents, z: Int32s, scale: float, pace: float) -> None:
         """Move sticks and components, given allocations of some documents."""
@@ -220,15 +195,17 @@ class Mixture:
         above = sizes[::-1].cumsum()[::-1] - sizes
         members: Doubles = scale * np.array([sizes, above], np.float64)
         prior = np.array([[0.0 if self._unordered else 1.0], [self.concentration]])
-        owner = np.repeat(z, np.diff(some.indptr))
-        cells = some.indices.astype(np.int64) * k + owner
-        # sums of integers in double, exact below 2^53
-        found = np.bincount(cells, some.counts, minlength=self.words * k)
-        counts = found.reshape(self.words, k).astype(np.float64)
+        counts = count_words(some, z, self.words, k)
         h, stick_h = pace * s.step, pace * s.stick_step
         if s.algo == "sgrld":
-            self._log_sticks = self._langevin_sticks(prior, members, stick_h)
-            self._log_g[:, :k] = self._langevin_components(counts, scale, h)
+            g = np.exp(self._log_sticks)
+            u = self._uniforms(np.arange(2 * k).repeat(2), np.tile([0, 1], 2 * k)).reshape(2, k, 2)
+            self._log_sticks = langevin.sticks(g, self._shares(g), prior, members, stick_h, u)
+            g = np.exp(self._log_g[:, :k])
+            address: BlockAddress = {**self._address, "stream": _COMPONENTS}
+            self._log_g[:, :k] = langevin.components(
+                g, counts, s.base, scale, h, address, self._work, self.threads
+            )
             return
         if s.algo == "gibbs":
             h = stick_h = math.inf
@@ -244,62 +221,25 @@ class Mixture:
             log_g=moved,
             shape=np.ascontiguousarray(np.broadcast_to(shape, moved.shape), np.float64),
             h=h,
-            seed=self.seed,
-            chain=self.chain,
-            step=self.step,
+            **self._address,
             stream=stream,
             threads=self.threads,
         )
         return moved
-
-    def _langevin_sticks(self, prior: Doubles, members: Doubles, h: float) -> Doubles:
-        """Make an expanded-mean Langevin step of the pair behind each stick, reflected at 0.
-
-        docs/mathematics.md, "Stochastic steps".
-        """
-        g = np.exp(self._log_sticks)
-        drift = prior - g + members - self._shares(g) * members.sum(axis=0)
-        u = self._uniforms(np.arange(2 * g.shape[1]).repeat(2), np.tile([0, 1], 2 * g.shape[1]))
-        u = u.reshape(2, -1, 2)
-        noise = np.sqrt(-2.0 * np.log(u[..., 0])) * np.cos(2.0 * np.pi * u[..., 1])
-        moved = np.abs(g + h * drift + np.sqrt(2.0 * h * g) * noise)
-        logs: Doubles = np.log(np.maximum(moved, np.finfo(np.float64).tiny))
-        return logs
 
     def _shares(self, g: Doubles) -> Doubles:
         """Give v and 1 - v of the pair behind each stick, (2, J)."""
         shares: Doubles = g / g.sum(axis=0)
         return shares
 
-    def _langevin_components(self, counts: Doubles, scale: float, h: float) -> Doubles:
-        """Make one step of `pysgrld.samplers.simplex.sgrld` of all components."""
-        v, k = counts.shape
-        g, wide = core.zeros(v, padded(k), "float32"), core.zeros(v, padded(k), "int64")
-        g[:, :k] = np.exp(self._log_g[:, :k])
-        wide[:, :k] = counts
-        core.simplex_sgrld(
-            g=g,
-            sums=g.sum(axis=0, dtype=np.float64),
-            topics=k,
-            eta=self.settings.base,
-            rows=np.arange(v, dtype=np.int32),
-            counts=wide,
-            factor=scale,
-            h=h,
-            seed=self.seed,
-            chain=self.chain,
-            step=self.step,
-            stream=_COMPONENTS,
-            work=self._work,
-            threads=self.threads,
-        )
-        logs: Doubles = np.log(np.maximum(g[:, :k].astype(np.float64), np.finfo(np.float32).tiny))
-        return logs
-
     def _uniforms(self, entity: Int64s, ordinal: Int64s) -> Doubles:
-        return core.uniforms(
-            entity, ordinal, self.seed, self.chain, core.Purpose.stick_noise, self.step
-        )
+        purpose = core.Purpose.stick_noise
+        return core.uniforms(entity, ordinal, purpose=purpose, **self._address)
+
+    def _of_documents(self, ids: Int64s, ordinal: int) -> Doubles:
+        """Give a uniform of each document: 0 of its slice, 1 of births and deaths."""
+        ordinals = np.full(len(ids), ordinal)
+        return core.uniforms(ids, ordinals, purpose=core.Purpose.slices, **self._address)
 
     def _given_sticks(self) -> tuple[float, float]:
         """Give shape and rate of the law of c given the sticks (Kalli et al. 2011)."""
@@ -325,38 +265,12 @@ class Mixture:
         self.concentration = math.exp(float(drawn[0, 0])) / rate
 
     def _swap_labels(self) -> None:
-        """Let components exchange their labels: any two that have documents, and neighbours.
-
-        Two exact Metropolis steps given the allocations of all documents, whichever of them an
-        iteration sees: docs/mathematics.md, "Label swaps". Pairs have no member in common, so all of
-        a kind are decided at once.
-        """
-        k, members = self.components, self.sizes
-        # by places: the component that is there now, and where its stick comes from
-        component, stick = np.arange(k), np.arange(k)
-        u = self._uniforms(_SWAPS + np.arange(k).repeat(4), np.tile(np.arange(4), k)).reshape(-1, 4)
-        choice, *log_u = u[:, 0], *np.log(u[:, 1:]).T
-
-        def swap(j: Int64s, other: Int64s, accepted: Array, *moved: Array) -> None:
-            j, other = j[accepted], other[accepted]
-            for array in moved:
-                array[j], array[other] = array[other], array[j]
-
-        log_w, _ = self.log_weights
-        there = np.flatnonzero(members)
-        there = there[np.argsort(choice[there])]
-        j, other = there[: len(there) // 2], there[len(there) // 2 :][: len(there) // 2]
-        gain = (log_w[j] - log_w[other]) * (members[other] - members[j])
-        swap(j, other, log_u[0][j] < gain, component, members)
-
-        one, two = self._log_sticks
+        """Let components exchange their labels, by the allocations of all documents."""
+        k, (one, two) = self.components, self._log_sticks
+        places = _SWAPS + np.arange(k).repeat(UNIFORMS)
+        u = self._uniforms(places, np.tile(np.arange(UNIFORMS), k)).reshape(k, UNIFORMS)
         log_rest = two - np.logaddexp(one, two)
-        for first in (0, 1):
-            j = np.arange(first, k - 1, 2)
-            gain = members[j] * log_rest[j + 1] - members[j + 1] * log_rest[j]
-            accepted = log_u[1 + first][j] < gain
-            swap(j, j + 1, accepted, component, members, stick, log_rest)
-
+        component, stick = swapped(self.log_weights[0], log_rest, self.sizes, u)
         self._log_sticks = self._log_sticks[:, stick]
         self._log_g[:, :k] = self._log_g[:, component]
         self.z = np.argsort(component).astype(np.int32)[self.z]
@@ -367,10 +281,7 @@ class Mixture:
         ``chunks`` new components are there already.
         """
         log_weights, _ = self.log_weights
-        u = core.uniforms(
-            ids, np.zeros(len(ids), np.int64), self.seed, self.chain, core.Purpose.slices, self.step
-        )
-        slices = np.log(u) + log_weights[self.z[at]]
+        slices = np.log(self._of_documents(ids, 0)) + log_weights[self.z[at]]
         lowest = float(slices.min())
         while self.log_weights[1] > lowest:
             self._grow(chunks, CHUNK)
@@ -390,9 +301,7 @@ class Mixture:
             counts=some.counts,
             doc_ids=ids,
             slice=slices.astype(np.float32),
-            seed=self.seed,
-            chain=self.chain,
-            step=self.step,
+            **self._address,
             threads=self.threads,
         )
 

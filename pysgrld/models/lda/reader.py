@@ -9,8 +9,9 @@ import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.draws import Draw, weights_of
+from pysgrld.evaluate.lengths import longest_counted
 from pysgrld.evaluate.protocol import Reader, Visiting
-from pysgrld.evaluate.sweeps import Sweeps, longest_counted, sweeps_of
+from pysgrld.evaluate.sweeps import Sweeps, sweeps_of
 from pysgrld.models.lda.documents import token_places
 from pysgrld.models.lda.mean_field import MeanFieldDocuments
 from pysgrld.restore import check_topics, put_back

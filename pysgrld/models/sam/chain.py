@@ -15,7 +15,7 @@ from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.models.sam.variational import VariationalDocuments
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.sphere.points import Points
-from pysgrld.types import Documents, Doubles, Int32s
+from pysgrld.types import Documents, Doubles, Int32s, Key
 
 #: Name of the weights of words in a draw, and in a checkpoint.
 IDF = "idf"
@@ -29,6 +29,11 @@ class SphericalChain(BlockChain):
     def draw(self, words: Int32s | None = None) -> Draw:
         """Give the current draw: ``phi`` of some words, of all where None, and ``idf`` of all."""
         return super().draw(words) | {IDF: self.documents.idf.astype(np.float32)}
+
+    def _read(self, key: Key, words: Int32s) -> Draw:
+        """Give nothing: documents are asked at the points that topics move to."""
+        del key, words
+        return {}
 
     def totals(self) -> dict[str, Doubles]:
         """Give zeros that topics are added to; their sum has the mean direction."""

@@ -33,7 +33,7 @@ WALKS = {"gmc-bgibbs": (15, 1), "gmc-apprmh": (25, 10), "vi": (100, 1), "svi": (
 WALK = (60, 20)
 #: Steps of topics, in units of sqrt(K / (kappa D)), about the scale of their posterior.
 STEPS = {"gmc-bgibbs": (0.1, 1.0, 0.0), "gmc-apprmh": (0.3, 1.0, 0.0)}
-STEP = (0.3, 100.0, 0.5)
+STEP = (0.6, 30.0, 0.7)
 #: Steps of a trajectory of topics.
 LEAPS = {"gmc-bgibbs": 5, "gmc-apprmh": 1}
 FRICTION = 0.5

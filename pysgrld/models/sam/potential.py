@@ -135,16 +135,24 @@ def noisy_slope_of(asked: Asked, data: Data) -> Slope:
     along = asked.products.along
     first, toward = _gradient(asked, data.part(0, half), along[:half], 0.0)
     other, further = _gradient(asked, data.part(half, n), along[half:], 0.0)
-    apart = first / half - other / (n - half)
-    apart -= asked.x * (asked.x * apart).sum(axis=0)
-    one = (apart * apart).sum(axis=0) / (1.0 / half + 1.0 / (n - half))  # trace, of a document
-    noise = one * n * (1.0 - 1.0 / data.scale) / max(1, len(asked.x) - 1)
-    gradient = first
-    gradient += other
-    resultant = prior.kappa0 * prior.centre + prior.sigma * asked.x.sum(axis=1)
-    gradient[:, : prior.topics] -= asked.pull * resultant[:, None]
+    squares = core.sphere_halves(
+        x=asked.x,
+        topics=prior.topics,
+        first=first,
+        other=other,
+        centre=prior.centre,
+        pull=asked.pull,
+        of_centre=prior.kappa0,
+        of_sum=prior.sigma,
+        of_first=1.0 / half,
+        of_other=1.0 / (n - half),
+        work=asked.work,
+        threads=asked.threads,
+    )
+    trace = squares / (1.0 / half + 1.0 / (n - half))  # of a document
+    noise = trace * n * (1.0 - 1.0 / data.scale) / max(1, len(asked.x) - 1)
     energy = core.log_normaliser(len(asked.x), asked.resultant)
-    return Slope(energy - data.weight * (toward + further), gradient, noise)
+    return Slope(energy - data.weight * (toward + further), first, noise)
 
 
 def _gradient(asked: Asked, data: Data, along: Doubles, pull: float) -> tuple[Doubles, float]:
