@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.errors import CheckpointError
-from pysgrld.types import Array, Floats, Int32s
+from pysgrld.types import Array, Doubles, Floats, Int32s
 
 
 def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str = "") -> None:
@@ -66,7 +66,7 @@ def check_topics(name: str, z: Int32s, topics: int) -> None:
         )
 
 
-def check_positive(name: str, values: Floats) -> None:
+def check_positive(name: str, values: Floats | Doubles) -> None:
     """Refuse an array that has what is no positive number.
 
     Raises

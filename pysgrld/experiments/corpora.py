@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.known_words import matched_documents
 from pysgrld.errors import MissingInputError
-from pysgrld.evaluate import HeldOut, split, visits
+from pysgrld.evaluate import HeldOut, split, visits, whole
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting
 from pysgrld.minibatches import minibatch_words
 from pysgrld.options.facts import Facts
@@ -23,7 +24,7 @@ QUICK_TRAIN, QUICK_SCORED = 300, 60
 
 
 class SplitCorpus(NamedTuple):
-    """Documents to train on over so many words, and documents to score in two parts."""
+    """Documents to train on over so many words, and documents to score, in two parts or whole."""
 
     train: Documents
     words: int
@@ -65,6 +66,24 @@ def read_parts(
     return SplitCorpus(train, words, held_out)
 
 
+def read_whole_parts(
+    folder: Path, setting: ExperimentSetting, listener: ExperimentListener
+) -> SplitCorpus:
+    """Read training documents and test documents of a folder; the test documents are scored whole.
+
+    The folder is that of `read_parts`.
+
+    Raises
+    ------
+    MissingInputError
+        If the files are not there.
+    """
+    train, test, words = read_unsplit_parts(folder, setting, listener)
+    if setting.quick:
+        train, test = first(train, QUICK_TRAIN), first(test, QUICK_SCORED)
+    return SplitCorpus(train, words, whole(test, np.arange(len(test))))
+
+
 def read_unsplit_parts(
     folder: Path, setting: ExperimentSetting, listener: ExperimentListener
 ) -> tuple[Documents, Documents, int]:
@@ -77,8 +96,8 @@ def read_unsplit_parts(
     MissingInputError
         If the files are not there.
     """
-    found = sorted(folder.glob("docword.*.train.txt*")) if folder.is_dir() else []
-    tests = [p.with_name(p.name.replace(".train.", ".test.")) for p in found]
+    found = sorted(folder.glob("docword.*train.txt*")) if folder.is_dir() else []
+    tests = [p.with_name(re.sub(r"\.[^.]*train\.", ".test.", p.name)) for p in found]
     if not found or not tests[0].exists():
         raise MissingInputError(
             f"{folder}: no folder with docword.NAME.train.txt(.gz), docword.NAME.test.txt(.gz) and "

@@ -20,6 +20,7 @@ from pysgrld.minibatches import Epochs
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.options.resolved import Resolved
 from pysgrld.train.begin import begin
+from pysgrld.types import Key
 
 #: A row with more iterations ends by the clock, and is looked at by it: after so many seconds, and
 #: each further time after so many times as many.
@@ -37,7 +38,7 @@ class CurveTask(NamedTuple):
 
 
 class CurvePoint(NamedTuple):
-    """Held-out perplexities of a row after some training.
+    """Held-out scores of a row after some training; those of LDA are perplexities.
 
     Attributes
     ----------
@@ -45,16 +46,17 @@ class CurvePoint(NamedTuple):
     seconds : float
         CPU time of training alone: what else the machine does hardly shows.
     point : float
-        Perplexity of the topics as they stand.
-    rate_weighted, perplexity : float
-        Perplexities of the averaged samples, NaN before there are any.
+        Score of the topics as they stand.
+    further, perplexity : float
+        Scores of the averaged samples, NaN before there are any: the scorer's further figure, if it has
+        one, and its own. An approximation's further figure is that of its topics.
     samples : int
     """
 
     iteration: int
     seconds: float
     point: float
-    rate_weighted: float
+    further: float
     perplexity: float
     samples: int
 
@@ -119,15 +121,26 @@ def is_mark(step: int, iterations: int) -> bool:
 
 def look(posterior: Posterior, seconds: float) -> CurvePoint:
     """Score a row as it stands."""
-    weighted = posterior.figures().get("rate_weighted_perplexity", math.nan)
     return CurvePoint(
         posterior.chain.step,
         seconds,
         posterior.point(),
-        weighted,
+        further(posterior),
         posterior.score,
         posterior.samples,
     )
+
+
+def further(posterior: Posterior) -> float:
+    """Give the further figure of a scorer; of documents scored whole, also of an approximation."""
+    found = list(posterior.figures().values())
+    if found:
+        return found[0]
+    scorer, chain = posterior.scorer, posterior.chain
+    if posterior.draws or scorer is None or scorer.held_out.observed.tokens:
+        return math.nan
+    key = Key(chain.seed, chain.chain, chain.step)
+    return -scorer.log_probability(key, chain.draw(scorer.words))
 
 
 def train_rows(

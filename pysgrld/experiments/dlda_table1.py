@@ -228,14 +228,14 @@ def rows(wanted: list[str], curves: list[Curve]) -> list[tuple[Any, ...]]:
             (
                 name,
                 paper,
-                mean.rate_weighted,
+                mean.further,
                 mean.perplexity,
                 mean.point,
                 round(mean.samples),
                 round(mean.iteration),
                 mean.seconds,
                 len(ends),
-                deviation([end.rate_weighted for end in ends]),
+                deviation([end.further for end in ends]),
             )
         )
     return lines
@@ -247,7 +247,7 @@ def describe(point: CurvePoint) -> str:
         return (
             f"point perplexity {point.point:.1f}, no sample yet after {point.iteration} iterations"
         )
-    return f"perplexity {point.rate_weighted:.1f}, mean of {point.samples} samples"
+    return f"perplexity {point.further:.1f}, mean of {point.samples} samples"
 
 
 def sentences(
@@ -293,7 +293,7 @@ def draw(path: Path, curves: list[Curve], *, quick: bool) -> Path:
         for sampler, colour in zip(SAMPLERS, COLOURS, strict=False):
             name = f"{sampler}-{size}"
             for curve in (c for c in curves if c.name == name and c.points):
-                plot(axes, curve, colour, lambda p: p.rate_weighted)
+                plot(axes, curve, colour, lambda p: p.further)
                 if name in PAPER and curve.points[-1].samples and not quick:
                     axes.plot(
                         curve.points[-1].seconds, PAPER[name], "x", color=colour, ms=7, mew=1.8

@@ -1,4 +1,4 @@
-"""Experiments on LDA: rows that are training runs, their table and their picture."""
+"""Experiments whose rows are training runs: LDA's, and directions'; their table and their picture."""
 
 from __future__ import annotations
 
@@ -57,6 +57,10 @@ class TrainingRow(NamedTuple):
     iterations: int | None = None
 
 
+#: Draws rows and their curves into a file, under a title.
+Picture = Callable[[Path, Sequence[TrainingRow], Sequence[Curve], str], Path]
+
+
 class Length(NamedTuple):
     """The length of training of a row, in CPU seconds or in minibatches."""
 
@@ -75,6 +79,7 @@ def task(row: TrainingRow, seed: int, data: SplitCorpus, length: Length) -> Curv
     return CurveTask(row.name, options, iterations, data, length.seconds)
 
 
+#: Columns of the table; those of `WHOLE` where documents are scored whole.
 HEAD = (
     "row",
     "perplexity",
@@ -86,6 +91,7 @@ HEAD = (
     "seeds",
     "sd",
 )
+WHOLE = ("row", "log-perplexity", "by-importance", *HEAD[2:])
 
 
 def run_rows(
@@ -97,6 +103,8 @@ def run_rows(
     title: str,
     say: Callable[[dict[str, float]], list[str]],
     *,
+    head: Sequence[str] = HEAD,
+    picture: Picture | None = None,
     by_documents: bool = False,
 ) -> Report:
     """Train and score rows; write ``rows.csv``, ``curves.csv`` and ``curves.png``.
@@ -107,6 +115,10 @@ def run_rows(
         All that there are; those that the setting asks for are trained.
     say : callable
         From the perplexity of each row to sentences.
+    head : sequence of str
+        Columns of the table, `HEAD` or `WHOLE`.
+    picture : callable, optional
+        Draws in place of `draw`.
     by_documents : bool
         Whether the picture has documents on its axis, and not seconds.
     """
@@ -120,20 +132,25 @@ def run_rows(
     tasks = [task(row, seed, data, length) for seed in seeds for row in chosen]
 
     def write_table(so_far: list[Curve]) -> Path:
-        return write_csv(setting.out / "rows.csv", HEAD, lines(chosen, so_far, tasks))
+        return write_csv(setting.out / "rows.csv", head, lines(chosen, so_far, tasks, head))
 
     found, files = train_rows(
-        tasks, setting, listener, write_table, lambda end: f"perplexity {score(end):.1f}"
+        tasks, setting, listener, write_table, lambda end: f"{head[1]} {score(end):.1f}"
     )
     if setting.pictures:
-        files.append(draw(setting.out / "curves.png", chosen, found, tasks, title, by_documents))
-    shown = lines(chosen, found, tasks)
-    columns = len(HEAD) if setting.seeds > 1 else HEAD.index("seeds")
+        to = setting.out / "curves.png"
+        files.append(
+            picture(to, chosen, found, title)
+            if picture
+            else draw(to, chosen, found, tasks, title, by_documents)
+        )
+    shown = lines(chosen, found, tasks, head)
+    columns = len(head) if setting.seeds > 1 else head.index("seeds")
     scores = {line[0]: line[1] for line in shown if line[1] is not None}
     sentences = ["a small cut and few seconds: only that it works can be seen."] * setting.quick
     sentences += say(scores)
     sentences += [f"{c.name}, seed {c.seed}: {c.fault}" for c in found if c.fault]
-    return Report(HEAD[:columns], [line[:columns] for line in shown], sentences, files)
+    return Report(tuple(head[:columns]), [line[:columns] for line in shown], sentences, files)
 
 
 def score(point: CurvePoint) -> float:
@@ -142,7 +159,10 @@ def score(point: CurvePoint) -> float:
 
 
 def lines(
-    rows: Sequence[TrainingRow], curves: Sequence[Curve], tasks: Sequence[CurveTask]
+    rows: Sequence[TrainingRow],
+    curves: Sequence[Curve],
+    tasks: Sequence[CurveTask],
+    head: Sequence[str] = HEAD,
 ) -> list[tuple[Any, ...]]:
     """Give a line of the table for each row that is done: means over seeds that did not diverge."""
     sizes = {t.name: t.options.minibatch for t in tasks}
@@ -151,13 +171,14 @@ def lines(
         own = [c for c in curves if c.name == row.name]
         ends = last_points(own)
         if not ends:
-            found += [(row.name, *(None,) * 6, 0, None)] if own else []
+            found += [(row.name, *(None,) * (len(head) - 3), 0, None)] if own else []
             continue
         mean, scores = mean_point(ends), [score(end) for end in ends]
         found.append(
             (
                 row.name,
                 statistics.fmean(scores),
+                *([mean.further] if head == WHOLE else []),
                 mean.point,
                 round(mean.samples),
                 round(mean.iteration),

@@ -13,6 +13,8 @@ _SCALE = frozenset({"scale-weight"})
 _PROJECTS = _SCALE | {"edge"}
 _FITTED = frozenset({"kept-sweeps", "counts"})
 _NOISY = frozenset({"friction", "inner-steps", "redraw", "noise-estimate"})
+_CLIMBS = frozenset({"inner-steps"})
+_NO_WALKS = frozenset({"kept-sweeps", "theta-chart", "theta-step"})
 _TRAJECTORY = frozenset({"leapfrog-steps"})
 _STEPPED = frozenset({"step-size", "kept-sweeps"})
 
@@ -122,6 +124,27 @@ SAMPLERS: dict[str, Sampler] = {
             whole_corpus=True,
             own=_TRAJECTORY,
             takes=_STEPPED,
+        ),
+        Sampler(
+            "vi",
+            "directions by variational Bayes over the whole corpus",
+            "pysgrld.samplers.sphere.ascent",
+            "Ascent",
+            geometry="sphere",
+            whole_corpus=True,
+            draws=False,
+            own=_CLIMBS,
+            ignores=_NO_WALKS,
+        ),
+        Sampler(
+            "svi",
+            "directions by stochastic variational Bayes",
+            "pysgrld.samplers.sphere.ascent",
+            "Ascent",
+            geometry="sphere",
+            draws=False,
+            own=_CLIMBS,
+            ignores=_NO_WALKS,
         ),
     )
 }

@@ -139,9 +139,7 @@ def test_seeds_are_repetitions(sgmc, matrix):
     )
     folder = sgmc.folder / "sgmc-reproduce" / "dlda-table1"
     (row,) = rows_of(folder / "table1.csv")
-    ends = [
-        float(p["rate_weighted"]) for p in rows_of(folder / "curves.csv") if p["samples"] == "20"
-    ]
+    ends = [float(p["further"]) for p in rows_of(folder / "curves.csv") if p["samples"] == "20"]
     assert len(set(ends)) == 2
     assert float(row["rate-weighted"]) == pytest.approx(sum(ends) / 2, rel=1e-6)
     assert float(row["sd"]) == pytest.approx(abs(ends[0] - ends[1]) / 2**0.5, rel=1e-3)
@@ -229,6 +227,28 @@ def test_runs_of_lda_write_a_table_curves_and_a_picture(sgmc, parts, name, rows)
     assert {p["row"] for p in rows_of(folder / "curves.csv")} == {row["row"] for row in table}
     assert "the paper: " in done.stdout
     assert "only that it works" in done.stdout
+
+
+def test_methods_for_directions_write_both_scores_and_a_picture(sgmc, parts):
+    """Red with: a table of perplexities."""
+    done = sgmc(
+        "reproduce",
+        "sam-20news",
+        "--corpus",
+        parts,
+        "--quick",
+        "--seconds",
+        "0.3s",
+        "--rows",
+        "sggmc-full,vi-2016",
+    )
+    folder = sgmc.folder / "sgmc-reproduce" / "sam-20news"
+    assert sorted(p.name for p in folder.iterdir()) == ["curves.csv", "curves.png", "rows.csv"]
+    assert (folder / "curves.png").read_bytes()[:8] == PNG
+    table = rows_of(folder / "rows.csv")
+    assert [row["row"] for row in table] == ["vi-2016", "sggmc-full"]
+    assert all(float(row["log-perplexity"]) != float(row["by-importance"]) for row in table)
+    assert "the paper: gSGNHT is lowest" in done.stdout
 
 
 def test_mixtures_of_users_do_not_depend_on_how_many_rows_run_at_once(sgmc, parts):

@@ -278,7 +278,9 @@ class Frame:
         return self.x.astype(dtype or self.x.dtype)
 
 
-@pytest.mark.parametrize("estimator", [LDA(2, max_iter=3, holdout=0), DPMixture(max_iter=3, burn_in=1)])
+@pytest.mark.parametrize(
+    "estimator", [LDA(2, max_iter=3, holdout=0), DPMixture(max_iter=3, burn_in=1)]
+)
 def test_a_frame_whose_columns_are_in_another_order_is_refused(estimator):
     """Red with: values taken by their places, whatever the columns are called."""
     x = np.array([[3, 0, 1], [0, 4, 1], [2, 1, 0]])

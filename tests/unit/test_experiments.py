@@ -194,9 +194,9 @@ def test_a_row_samples_after_its_burn_in_and_is_looked_at_at_marks():
     assert found.fault == ""
     assert [p.iteration for p in found.points] == [10, 20, 30, 40]
     assert [p.samples for p in found.points] == [0, 0, 10, 20]
-    assert [math.isnan(p.rate_weighted) for p in found.points] == [True, True, False, False]
+    assert [math.isnan(p.further) for p in found.points] == [True, True, False, False]
     assert all(1 < p.point < 500 for p in found.points)
-    assert 1 < found.points[-1].rate_weighted < 500
+    assert 1 < found.points[-1].further < 500
     again = train_row(row, lambda part: None)
     assert [p._replace(seconds=0) for p in again.points[2:]] == [
         p._replace(seconds=0) for p in found.points[2:]

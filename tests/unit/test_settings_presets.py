@@ -30,7 +30,7 @@ def test_every_preset_is_for_its_algorithms_and_begins_without_a_warm_up(preset)
         options = resolved(preset, algo)
         assert options.algo == algo
         assert options.warm_up == 0
-        assert (options.step_size is None) == (algo == "gibbs")
+        assert (options.step_size is None) == (algo in ("gibbs", "vi"))
     assert resolved(preset).algo == PRESETS[preset]["algo"]
 
 

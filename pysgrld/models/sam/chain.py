@@ -12,6 +12,8 @@ from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.sam.directions import inverse_frequencies, mean_direction
 from pysgrld.models.sam.documents import SphericalDocuments, blocks
 from pysgrld.models.sam.resolved import SphericalOptions
+from pysgrld.models.sam.variational import VariationalDocuments
+from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.sphere.points import Points
 from pysgrld.types import Documents, Doubles, Int32s, Key
 
@@ -22,7 +24,7 @@ IDF = "idf"
 class SphericalChain(BlockChain):
     """A chain whose draws have the weights that documents are read by, beside the topics."""
 
-    documents: SphericalDocuments
+    documents: SphericalDocuments | VariationalDocuments
 
     def draw(self, words: Int32s | None = None) -> Draw:
         """Give the current draw: ``phi`` of some words, of all where None, and ``idf`` of all."""
@@ -38,16 +40,14 @@ class SphericalChain(BlockChain):
         return {name: total for name, total in super().totals().items() if name != IDF}
 
     def figures(self) -> dict[str, float]:
-        """Say how proportions moved in the last minibatch, and how fast topics are.
+        """Say how the documents of the last minibatch fared, and how topics move.
 
         The temperature is the mean squared velocity in the V - 1 dimensions of a topic's sphere: 1 where
         draws are the posterior's, above where noise of minibatches heats them.
         """
-        acceptance, jump = self.documents.moved.tolist()
-        found = {"theta_acceptance": acceptance, "theta_jump": jump}
         (points,) = self.states.values()
         assert isinstance(points, Points)
-        return found | points.figures()
+        return self.documents.figures() | points.figures()
 
 
 def chain(
@@ -87,10 +87,11 @@ def _chain(
     corpus: CorpusFacts,
     run_on: RunOn,
 ) -> SphericalChain:
+    documents = SphericalDocuments if SAMPLERS[options.algo].draws else VariationalDocuments
     return SphericalChain(
         options,
         blocks(options, corpus.words, centre),
-        SphericalDocuments(options, idf, centre, run_on.threads),
+        documents(options, idf, centre, run_on.threads),
         stream,
         corpus.tokens,
         run_on.threads,

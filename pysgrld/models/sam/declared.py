@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 TOPICS, ALPHA_DEFAULT = 20, 1.0
 #: Concentrations for each word of the vocabulary, of documents, of topics, and of their mean.
 KAPPA, SIGMA, KAPPA0 = 6.0, 2.0, 2.0
-#: Trajectories of proportions at a visit, and those kept.
-WALKS = {"gmc-bgibbs": (15, 1), "gmc-apprmh": (25, 10)}
+#: Trajectories of proportions at a visit, and those kept; of variational Bayes, steps at most.
+WALKS = {"gmc-bgibbs": (15, 1), "gmc-apprmh": (25, 10), "vi": (100, 1), "svi": (100, 1)}
 WALK = (60, 20)
 #: Steps of topics, in units of sqrt(K / (kappa D)), about the scale of their posterior.
 STEPS = {"gmc-bgibbs": (0.1, 1.0, 0.0), "gmc-apprmh": (0.3, 1.0, 0.0)}
@@ -37,8 +37,12 @@ STEP = (0.6, 30.0, 0.7)
 #: Steps of a trajectory of topics.
 LEAPS = {"gmc-bgibbs": 5, "gmc-apprmh": 1}
 FRICTION = 0.5
+#: Steps of the topics with a minibatch: at most, of variational Bayes.
+INNER = {"vi": 10, "svi": 40}
 
 _GROUP = "Directions (--model sam)"
+#: Of variational Bayes in presets: until documents have converged.
+_FITTED = {"sweeps": 100, "kept-sweeps": 1}
 _WHOLE = "held-out documents are scored whole"
 _STORED = "documents are weighed by how many have a word, so the corpus is stored first"
 
@@ -86,8 +90,8 @@ class SphericalFamily(Model[SphericalOptions]):
         ),
         "inner-steps": Option(
             integer(1, 100_000),
-            "1",
-            "sggmc, gsgnht: steps of the topics with a minibatch",
+            "1; vi: 10; svi: 40",
+            "steps of the topics with a minibatch; vi, svi: at most, until they gain nothing",
             _GROUP,
             metavar="N",
         ),
@@ -140,7 +144,7 @@ class SphericalFamily(Model[SphericalOptions]):
     shows: ClassVar[Mapping[str, str]] = {
         "topics": "20",
         "minibatch": "100",
-        "sweeps": "60 (trajectories of proportions)",
+        "sweeps": "60 (trajectories of proportions; vi, svi: steps of their laws)",
         "kept-sweeps": "20",
     }
     presets: ClassVar[Mapping[str, Preset]] = {
@@ -180,6 +184,8 @@ class SphericalFamily(Model[SphericalOptions]):
                     "leapfrog-steps": 1,
                     "step-size": (1e-4, 1.0, 0.0),
                 },
+                "vi": _FITTED,
+                "svi": _FITTED | {"minibatch": 50},
             },
         }
     }
@@ -226,12 +232,13 @@ class SphericalFamily(Model[SphericalOptions]):
         value["sweeps"] = value["sweeps"] or sweeps
         value["kept-sweeps"] = value["kept-sweeps"] or min(kept, value["sweeps"])
         unit = math.sqrt(value["topics"] / (value["kappa"] * facts.documents))
-        first, scale, power = STEPS.get(algo, STEP)
-        value["step-size"] = value["step-size"] or (first * unit, scale, power)
+        if SAMPLERS[algo].draws:
+            first, scale, power = STEPS.get(algo, STEP)
+            value["step-size"] = value["step-size"] or (first * unit, scale, power)
         own = SAMPLERS[algo].own
         defaults = {
             "friction": FRICTION,
-            "inner-steps": 1,
+            "inner-steps": INNER.get(algo, 1),
             "redraw": "on",
             "noise-estimate": "off" if algo == "gsgnht" else "on",
             "leapfrog-steps": LEAPS.get(algo),
@@ -247,7 +254,8 @@ class SphericalFamily(Model[SphericalOptions]):
     def remarks(self, options: SphericalOptions, facts: Facts) -> Iterator[str]:
         """Refuse a vocabulary without room for the topics; say where proportions mix slowly."""
         check_room(options.topics, facts.words)
-        if options.alpha < 0.5 and options.theta_chart == "root":
+        walks = SAMPLERS[options.algo].draws and options.theta_chart == "root"
+        if options.alpha < 0.5 and walks:
             yield (
                 f"warning: proportions mix slowly near 0 where --alpha is below 0.5 ({options.alpha:g})"
             )
@@ -265,6 +273,7 @@ class SphericalFamily(Model[SphericalOptions]):
             "a minibatch": entries + batch * k * (4 * options.kept_sweeps + 8 * 4),
             "sums of documents": 8 * 256 * k * k,
             "proportions": 8 * batch * k if SAMPLERS[options.algo].whole_corpus else 0,
+            "fits of documents": 0 if SAMPLERS[options.algo].draws else 8 * 6 * 256 * k * k,
             "held-out documents": (16 * len(held_out.held_out.indices) if held_out else 0)
             + (len(held_out.held_out) * k * 4 * 60 + 16 * cells if held_out else 0),
         }

@@ -95,6 +95,11 @@ class SphericalDocuments:
         if self.options.theta_step is None and key.step < self.options.burn_in:
             self.length *= math.exp(RATE * (acceptance - ACCEPTED))
 
+    def figures(self) -> dict[str, float]:
+        """Say how proportions moved in the last visit."""
+        acceptance, jump = self.moved.tolist()
+        return {"theta_acceptance": acceptance, "theta_jump": jump}
+
     def arrays(self) -> dict[str, Array]:
         """Give the step of proportions, the weights of words, and proportions where they are kept."""
         own: dict[str, Array] = {

@@ -17,6 +17,7 @@ from pysgrld.models.sam.directions import directions
 from pysgrld.models.sam.documents import blocks
 from pysgrld.models.sam.proportions import Walk, start, walk
 from pysgrld.models.sam.score import LOG_PERPLEXITY, LogPerplexity, products
+from pysgrld.models.sam.variational import expected_proportions
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key
 
 #: Documents that are looked at together.
@@ -89,6 +90,8 @@ class SphericalFitted(BlockFitted):
         options, k = self.record.options, self.layers[0]
         of = directions(documents, draw[IDF].astype(np.float64))
         found = products(draw, of, k, self._work, self.threads)
+        if not self.draws:
+            return expected_proportions(options, self.record.words, found)
         law = Walk(k, options.kappa, options.alpha, "root", *NEW)
         samples = walk(
             Key(options.seed, 0, 0),

@@ -166,7 +166,7 @@ def _check_same(found: Sequence[Results]) -> None:
         if not run.fitted.draws:
             raise UsageError(
                 f"{run.path}: {run.options.algo} approximates the posterior and draws nothing "
-                "from it: there are no samples to compare; train with a sampler, such as gibbs"
+                "from it: there are no samples to compare; train with an --algo that samples"
             )
     seen: dict[tuple[int, int], Results] = {}
     had = {n: v for n, v in first.run.identity.fields.items() if n not in _OTHERS}

@@ -1,0 +1,110 @@
+"""Variational Bayes of directions: points that go, along geodesics, to where an energy is least.
+
+Reisinger, Waters, Silverthorn and Mooney (2010) follow the gradient. The length of a step is that of
+Barzilai and Borwein, from how the gradient turned in the last one, and is halved until the energy falls.
+Online (Liu, Zhu and Song 2016, section 5.3), points go the share w of the way to the optimum of the
+minibatch.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from pysgrld.options.resolved import Steps
+from pysgrld.samplers.protocol import Potential, Slope, StepFacts
+from pysgrld.samplers.sphere.points import Points
+from pysgrld.types import Array, Block, Doubles, Key
+
+#: Points are at an optimum when a step gains less than this share of what all steps have gained.
+TOLERANCE = 1e-4
+#: Halvings of a step at most, and the share of the gain that the gradient promises which is enough.
+_HALVINGS, _ENOUGH = 40, 1e-4
+
+
+def default_step(facts: StepFacts) -> Steps:
+    """Give the weights w_t = (5 + t)^-0.8 of Liu, Zhu and Song (2016), whatever the corpus."""
+    del facts
+    return (5.0**-0.8, 5.0, 0.8)
+
+
+class Ascent(Points):
+    """Points that climb; their velocities are the steps, and are not kept.
+
+    Attributes
+    ----------
+    time : (1,) float64
+        How long the next step follows the gradient, in radians over its length; 0 before the first.
+    """
+
+    names: ClassVar[tuple[str, ...]] = ("x", "time")
+    time: Doubles
+
+    def __init__(self, block: Block, threads: int, **arrays: Array) -> None:
+        super().__init__(block, threads, **arrays)
+        self.v, self.squares = np.zeros_like(self.x), np.zeros(self.x.shape[1])
+
+    @classmethod
+    def own(cls, block: Block) -> dict[str, Array]:
+        """Make the arrays of a state that has not begun."""
+        return {"x": super().own(block)["x"], "time": np.zeros(1)}
+
+    def step(self, key: Key, evidence: Potential, h: float) -> None:
+        """Go the share ``h`` of the way to the optimum, within as many steps as the dynamics say."""
+        before = self.x.copy()
+        slope = evidence.drawn(key, 0, self.x)
+        first = slope.energy
+        self.aim(key, slope)
+        for _ in range(self.dynamics.parts):
+            old = slope.energy
+            slope = self.climbed(key, evidence, slope)
+            if old - slope.energy <= TOLERANCE * (first - slope.energy):
+                break
+        if h < 1.0:
+            self.x *= h
+            self.x += (1.0 - h) * before
+            self.rest()
+            self.drift(0.0)
+
+    def rest(self) -> None:
+        """Set the velocities to 0."""
+        self.v[:], self.squares[:] = 0.0, 0.0
+
+    def aim(self, key: Key, slope: Slope) -> None:
+        """Set the velocities to minus the gradient, projected; the first step is of one radian."""
+        self.rest()
+        self.push(key, 0, slope.gradient, 1.0)
+        if not self.time[0]:
+            self.time[0] = 1.0 / np.sqrt(max(self.squares.max(), 1e-300))
+
+    def climbed(self, key: Key, evidence: Potential, slope: Slope) -> Slope:
+        """Follow the velocities until the energy has fallen, and give the slope there.
+
+        It is the same slope if it does not fall however short the step.
+        """
+        before, toward, squares = self.x.copy(), self.v.copy(), self.squares.copy()
+        steep = _ENOUGH * float(squares.sum())
+        for _ in range(_HALVINGS):
+            self.drift(float(self.time[0]))
+            found = evidence.at(self.x)
+            if found.energy < slope.energy - steep * self.time[0]:
+                carried = self.v.copy()
+                self.aim(key, found)
+                turned = carried - self.v
+                bent = float((turned * turned).sum())
+                if bent > 0.0:
+                    self.time *= abs(float((carried * turned).sum())) / bent
+                return found
+            self.time *= 0.5
+            self.x[:], self.v[:], self.squares[:] = before, toward, squares
+        return slope
+
+    def figures(self) -> dict[str, float]:
+        """Give nothing: points have no temperature."""
+        return {}
+
+    def not_finite(self) -> int | None:
+        """Give the first topic that is not finite any more, or None."""
+        bad = np.flatnonzero(~np.isfinite(self.x).all(axis=0))
+        return int(bad[0]) if len(bad) else None

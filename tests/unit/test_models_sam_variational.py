@@ -1,0 +1,157 @@
+"""Variational Bayes of directions: the energy of topics, and runs of ``vi`` and ``svi``."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from oracles.sphere import numerical_gradient, tangent
+
+from pysgrld.cli import main
+from pysgrld.core import core, padded
+from pysgrld.models.sam.dirichlet import fit
+from pysgrld.models.sam.proportions import Products
+from pysgrld.models.sam.resolved import SphericalOptions
+from pysgrld.models.sam.variational import VariationalDocuments, expected_proportions, law_of
+from pysgrld.models.table import model
+from pysgrld.options.facts import Facts
+from pysgrld.types import Documents, Key, Minibatch
+
+V, K, N = 9, 3, 6
+WORDS = np.arange(V, dtype=np.int32)
+KEY = Key(0, 0, 0)
+DATA = Path(__file__).parents[1] / "data"
+
+
+def options(**other):
+    given = {"topics": K, "kappa": 80.0, "sigma": 20.0, "kappa0": 15.0, "alpha": 0.8}
+    plain = {"model": "sam", "algo": "vi", "sweeps": 100, "kept_sweeps": 1, "weighting": "tf"}
+    fields = dict.fromkeys(SphericalOptions.__dataclass_fields__)
+    return SphericalOptions(**(fields | given | plain | other))
+
+
+def batch(scale=1.0):
+    rng = np.random.default_rng(2)
+    counts = rng.integers(1, 5, (N, V)).astype(np.int32)
+    indptr = np.arange(N + 1, dtype=np.int64) * V
+    ids = np.arange(N, dtype=np.int64)
+    return Minibatch(indptr, np.tile(WORDS, N), counts.ravel(), WORDS, ids, scale)
+
+
+def points(seed=0):
+    x = core.zeros(V, padded(K), "float64")
+    x[:, :K] = np.random.default_rng(seed).normal(size=(V, K)) + 0.5
+    x[:, :K] /= np.linalg.norm(x[:, :K], axis=0)
+    return x
+
+
+def potential(scale=1.0, **other):
+    centre = np.full(V, V**-0.5)
+    mine = VariationalDocuments(options(**other), np.ones(V), centre, 1)
+    return mine, mine.visit(KEY, {}, batch(scale))["phi"]
+
+
+@pytest.mark.parametrize("scale", [1.0, 7.0])
+def test_the_gradient_is_that_of_the_energy(scale):
+    """On the spheres, of documents as they were fitted.
+
+    Red with: a^2 left out of H; the scale of a minibatch on the prior.
+    """
+    _, found = potential(scale)
+    x = points()
+    slope = found.drawn(KEY, 0, x)
+    padding = np.zeros((V, padded(K) - K))
+
+    def energy(inner):
+        inner = inner / np.linalg.norm(inner, axis=0)
+        return found.at(np.ascontiguousarray(np.hstack([inner, padding]))).energy
+
+    expected = numerical_gradient(energy, x[:, :K].copy())
+    np.testing.assert_allclose(
+        tangent(x[:, :K], slope.gradient[:, :K]), expected, atol=1e-5 * scale
+    )
+    assert (slope.gradient[:, K:] == 0.0).all()
+
+
+def test_the_energy_has_the_prior_once_and_the_documents_by_scale():
+    """The best mean of topics is taken: a0 ||kappa0 m + a sigma sum_k bt_k||. Red with: a left out."""
+    x, centre = points(), np.full(V, V**-0.5)
+    energies = {}
+    for scale in (1.0, 3.0):
+        mine, found = potential(scale)
+        energies[scale] = found.drawn(KEY, 0, x).energy
+    documents = (energies[3.0] - energies[1.0]) / 2.0
+    a, a0 = core.bessel_ratio(V, 20.0), core.bessel_ratio(V, 15.0)
+    length = np.linalg.norm(15.0 * centre + a * 20.0 * x[:, :K].sum(axis=1))
+    assert energies[1.0] - documents == pytest.approx(-a0 * length, rel=1e-10)
+    assert mine.figures()["objective"] == pytest.approx(-energies[3.0] / (3.0 * N), rel=1e-12)
+
+
+def test_documents_that_are_kept_go_on_from_their_last_fit():
+    """Red with: every visit fitted afresh, whose steps at most do not add up."""
+    mine, _ = potential(sweeps=1)
+    some = batch()
+    mine.keep(Documents(some.indptr, some.indices, some.counts))
+    x, energies = points(), []
+    for _ in range(30):
+        energies.append(mine.visit(KEY, {}, some)["phi"].drawn(KEY, 0, x).energy)
+    assert np.all(np.diff(energies) <= 0.0)
+    assert energies[1] < energies[0]
+    _, afresh = potential()
+    assert energies[-1] == pytest.approx(afresh.drawn(KEY, 0, x).energy, abs=1e-4)
+    again, _ = potential(sweeps=1)
+    again.keep(Documents(some.indptr, some.indices, some.counts))
+    again.restore(mine.arrays())
+    assert again.arrays()["at"].tobytes() == mine.arrays()["at"].tobytes()
+
+
+def test_proportions_are_means_of_fitted_laws_and_the_priors_where_there_is_no_weight():
+    """Red with: the start given, which is least squares."""
+    gram = np.eye(padded(K))
+    along = np.zeros((2, padded(K)))
+    along[0, :K] = 0.9, 0.1, 0.1
+    mine, at = options(), np.ones((2, K))
+    fit(at, np.eye(K), along[:, :K], law_of(mine, V), 100)
+    theta = expected_proportions(mine, V, Products(gram, along))
+    np.testing.assert_allclose(theta, at / at.sum(axis=1, keepdims=True), rtol=1e-3)
+    np.testing.assert_allclose(theta[1], 1.0 / K, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("algo", "warnings"), [("svi", 0), ("sggmc", 1)])
+def test_proportions_that_are_fitted_do_not_mix_slowly(algo, warnings):
+    """Red with: a warning about steps that a fit does not take."""
+    facts = Facts(100, V, 1000, 0, lambda *_: V)
+    said = model("sam").remarks(options(algo=algo, alpha=0.1, theta_chart="root"), facts)
+    assert len(list(said)) == warnings
+
+
+@pytest.mark.parametrize("algo", ["vi", "svi"])
+def test_a_run_is_scored_and_read_without_samples_and_its_objective_rises(
+    algo, tmp_path, monkeypatch
+):
+    """Red with: documents that forget their fit; topics that go down the gradient."""
+    monkeypatch.chdir(tmp_path)
+
+    def sgmc(*args):
+        done = CliRunner().invoke(main, list(map(str, args)))
+        return done.exit_code, done.stdout + done.stderr
+
+    corpus = DATA / "tiny.txt"
+    how = ["--min-df", 1, "--max-df", 1.0, "-k", 2, "--iterations", 8, "--holdout", 0, "--quiet"]
+    code, said = sgmc("train", corpus, "--algo", algo, *how, "--eval-every", 1, "--out", "run")
+    assert (code, said) == (0, "")
+    lines = [json.loads(line) for line in Path("run/metrics.jsonl").read_text().splitlines()]
+    rises = [line["objective"] for line in lines if "objective" in line]
+    assert len(rises) >= 3
+    if algo == "vi":
+        assert np.all(np.diff(rises) >= -1e-9 * abs(rises[-1]))
+        assert rises[-1] > rises[0] + 0.01
+    code, said = sgmc("infer", "run", corpus)
+    rows = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    assert code == 0
+    assert [sum(row["topics"]) for row in rows] == pytest.approx([1.0] * len(rows), abs=1e-5)
+    assert sgmc("topics", "run")[0] == 0
+    code, said = sgmc("diagnose", "run")
+    assert code == 2
+    assert f"{algo} approximates the posterior" in said
