@@ -87,6 +87,17 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
     log_g = np.random.default_rng(seed).normal(size=(WORDS, k))
     scored = {"phi": phi, "topics": k, "indptr": docs["indptr"], "indices": docs["indices"]}
     reading = state | {"rows": None} | team
+    x = matrix(WORDS, k, seed).astype(np.float64)
+    x[:, :k] /= np.linalg.norm(x[:, :k], axis=0)
+    places = {"x": x, "topics": k} | work | team
+    moved = places | {"v": x * 0.5, "squares": (x * x).sum(axis=0), "length": 0.3, "damp": 0.9}
+    directions = {name: docs[name] for name in ("indptr", "indices")}
+    directions["values"] = docs["counts"] * 0.3
+    mixed = np.tile(vector(k) / k, (DOCUMENTS, 1)).astype(np.float64)
+    products = {"gram": x.T @ x, "along": mixed + 0.0, "topics": k} | work | team
+    walk = products | {"kappa": 20.0, "alpha": 1.2, "length": 0.1, "theta": mixed + 0.0}
+    walk |= {"trajectories": 3, "kept": 2, "leaps": 3, "purpose": core.Purpose.test}
+    walk |= {"doc_ids": docs["doc_ids"]} | key
     return {
         "documents_gibbs": gibbs | {"rao_blackwell": True, "want_documents": True},
         "documents_gibbs#sampled": gibbs | {"rao_blackwell": False},
@@ -154,6 +165,25 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
         | key
         | {"stream": 0}
         | team,
+        "bessel_ratio": {"d": 100.0, "kappa": 30.0},
+        "log_normaliser": {"d": 100.0, "kappa": 30.0},
+        "sphere_moments": places | {"centre": np.ones(WORDS)},
+        "sphere_along": {"x": x, "topics": k} | directions | team,
+        "sphere_drift": moved,
+        "sphere_force": moved
+        | {"gradient": x + 1.0, "sd": vector(k).astype(np.float64), "stream": 0, "part": 1}
+        | key,
+        "sphere_gradient": places
+        | directions
+        | {"centre": np.ones(WORDS), "proportions": mixed, "outer": x.T @ x}
+        | {"pull": 1.0, "of_centre": 2.0, "of_sum": 3.0, "weight": 4.0},
+        "sphere_halves": places
+        | {"first": x + 1.0, "other": x * 2.0, "centre": np.ones(WORDS), "pull": 1.0}
+        | {"of_centre": 2.0, "of_sum": 3.0, "of_first": 0.3, "of_other": 0.2},
+        "sphere_proportions#root": walk | {"chart": "root"},
+        "sphere_proportions#flat": walk | {"chart": "flat"},
+        "sphere_evidence": products | {"samples": mixed[:, None].astype(np.float32)},
+        "sphere_cosines": products | {"theta": mixed, "kappa": 20.0},
         "draw#gamma": {"kind": "gamma", "parameter": np.ones(5, np.float32), "seed": seed},
         "draw#poisson": {"kind": "poisson", "parameter": np.ones(5, np.float32), "seed": seed},
         "latent_counts#binary": {"link": "binary", "parameter": np.ones(5), "seed": seed},

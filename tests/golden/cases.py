@@ -30,6 +30,10 @@ _FITTED = "--iterations 24 --sample-every 4 --minibatch 30 --holdout 20"
 _MIXED = "--iterations 24 --burn-in 8 --sample-every 4 --holdout 20 --samples 10"
 #: What mixtures did by default in 0.1.0.
 _OLDER_MIXTURE = "--dp-conc sticks --dp-swaps off --dp-start 20"
+_SPHERICAL = (
+    "--iterations 24 --burn-in 8 --sample-every 4 --holdout 20 --samples 10 -k 5 --alpha 1.2 --kappa 900 "
+    "--sigma 300 --kappa0 200 --step-size 0.005,5,0.5"
+)
 _PRESET = "--iterations 12 --burn-in 4 --sample-every 4 --minibatch 30 --holdout 20 --sweeps 6"
 
 #: Options of ``sgmc train`` by the name of a case.
@@ -63,6 +67,12 @@ RUNS = {
     "dpmm-scir": f"--model dpmm --algo scir --minibatch 60 {_MIXED}",
     "dpmm-sgrld": f"--model dpmm --algo sgrld --minibatch 60 {_MIXED}",
     "dpmm-scir-reuse": f"--model dpmm --dp-reuse on --dp-swaps off --dp-start 9 --minibatch 60 {_MIXED}",
+    **{
+        f"sam-{algo}": f"--model sam --algo {algo} --minibatch 30 --friction 0.2 --sweeps 8 "
+        f"--kept-sweeps 4 --noise-estimate {noisy} {_SPHERICAL}"
+        for algo, noisy in (("sggmc", "on"), ("gsgnht", "off"))
+    },
+    "sam-gmc-bgibbs": f"--model sam --algo gmc-bgibbs --theta-chart flat {_SPHERICAL}",
     "preset-sgrld-2013": f"--preset sgrld-2013 -k 7 {_PRESET}",
     "preset-scir-2018": f"--preset scir-2018 -k 7 {_PRESET}",
     "preset-dlda-2017": f"--preset dlda-2017 --layers 9,5 {_PRESET}",

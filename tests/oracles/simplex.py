@@ -27,24 +27,32 @@ def simplex_relax(g, counts, eta, h):
 
 
 def sgrld_normals(shape, seed, chain, step, stream):
+    """The noise of a step of SGRLD."""
+    return row_normals(shape, Address(seed, chain, "sgrld_noise", step, stream))
+
+
+def box_muller(a, b):
+    """Two normals of each pair of words, by an angle whose low bits are of an eighth of the circle."""
+    angle = np.pi / 4 * (b << np.uint32(3)).view(np.int32) / 2.0**31
+    sine, cosine = np.sin(angle), np.cos(angle)
+    z = np.stack(
+        [
+            np.where(b >> 31, cosine, sine) * (1.0 - 2.0 * (b >> np.uint32(30) & 1)),
+            np.where(b >> 31, sine, cosine) * (1.0 - 2.0 * (b >> np.uint32(29) & 1)),
+        ]
+    )
+    return z * np.sqrt(-2 * np.log(uniform_open(a.astype(int))))
+
+
+def row_normals(shape, address, part=0):
     """Box and Muller: two vectors of words make two vectors of normals, through 64 padded rows."""
-    address = Address(seed, chain, "sgrld_noise", step, stream)
     v, k = shape
     stride = -(-k // 16) * 16
     blocks = []
     for first in range(0, v, 64):
-        words = row_words(address, first, 64 * stride // 16).reshape(-1, 2, 16)
-        a, b = words[:, 0], words[:, 1]
-        angle = np.pi / 4 * (b << np.uint32(3)).view(np.int32) / 2.0**31
-        sine, cosine = np.sin(angle), np.cos(angle)
-        z = np.stack(
-            [
-                np.where(b >> 31, cosine, sine) * (1.0 - 2.0 * (b >> np.uint32(30) & 1)),
-                np.where(b >> 31, sine, cosine) * (1.0 - 2.0 * (b >> np.uint32(29) & 1)),
-            ],
-            axis=1,
-        )
-        z *= np.sqrt(-2 * np.log(uniform_open(a.astype(int))))[:, None]
+        entity = first + (part << 32)
+        words = row_words(address, entity, 64 * stride // 16).reshape(-1, 2, 16)
+        z = box_muller(words[:, 0], words[:, 1]).swapaxes(0, 1)
         blocks.append(z.reshape(64, stride)[:, :k])
     return np.concatenate(blocks)[:v]
 

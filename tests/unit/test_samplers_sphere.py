@@ -1,0 +1,127 @@
+"""Samplers of points on spheres against plain NumPy, a step at a time, with the same noise."""
+
+import numpy as np
+import pytest
+from oracles import sphere as oracle
+from oracles.philox import Address
+from oracles.simplex import row_normals
+
+from pysgrld.samplers import SAMPLERS
+from pysgrld.samplers.protocol import Slope
+from pysgrld.samplers.sphere.trajectories import uniform
+from pysgrld.types import Block, Dynamics, Key
+
+V, K, H, FRICTION, PARTS = 70, 3, 0.2, 0.3, 3
+KEY = Key(4, 1, 6)
+CENTRE = np.full(V, V**-0.5)
+BLOCK = Block("phi", "sphere", (V, K), 1.0, 2, 0.0, dynamics=Dynamics(CENTRE, FRICTION, PARTS))
+
+
+class Bowl:
+    """A quadratic energy; says how much noise minibatches make."""
+
+    def __init__(self, noise=None):
+        rng = np.random.default_rng(1)
+        self.tilt, self.curve, self.noise = rng.normal(size=(V, K)), rng.random((V, K)), noise
+        self.asked = []
+
+    def energy(self, x):
+        return (self.tilt * x + 0.5 * self.curve * x * x).sum()
+
+    def gradient(self, x):
+        return self.tilt + self.curve * x
+
+    def drawn(self, key, part, x):
+        self.asked.append(part)
+        return self.at(x)
+
+    def at(self, x):
+        gradient = np.zeros_like(x)
+        gradient[:, :K] = self.gradient(x[:, :K])
+        noise = None if self.noise is None else np.pad(self.noise, (0, x.shape[1] - K))
+        return Slope(self.energy(x[:, :K]), gradient, noise)
+
+
+def started(algo):
+    return SAMPLERS[algo].start(Key(4, 1, 0), BLOCK, 1)
+
+
+def noise(part, step=KEY.step):
+    return row_normals((V, K), Address(KEY.seed, KEY.chain, "sphere_noise", step, 2), part)
+
+
+def bare(state):
+    return state.x[:, :K].copy(), state.v[:, :K].copy()
+
+
+@pytest.mark.parametrize("algo", ["sggmc", "gmc-bgibbs"])
+def test_points_start_around_the_centre_with_velocities_of_temperature_1(algo):
+    """Red with: noise of length 1 for 1/sqrt(V) a coordinate; velocities with the noise of places."""
+    x, v = bare(started(algo))
+    expected = CENTRE[:, None] + noise(2**31, 0) / np.sqrt(V)
+    expected /= np.linalg.norm(expected, axis=0)
+    np.testing.assert_allclose(x, expected, atol=1e-6)
+    np.testing.assert_allclose(v, oracle.tangent(expected, noise(2**31 + 1, 0)), atol=1e-5)
+
+
+@pytest.mark.parametrize("known", [None, np.array([0.0, 4.0, 40.0])])
+@pytest.mark.parametrize("algo", ["sggmc", "gsgnht"])
+def test_a_step_is_geodesic_friction_force_friction_geodesic(algo, known):
+    """Liu, Zhu and Song (2016), eq. 5 to 8, with as many parts as the dynamics say.
+
+    Red with: noise of variance a for 2 a; the noise of minibatches added; friction once; a thermostat of
+    V dimensions, or one that is moved once; the friction of the start for that of the thermostat.
+    """
+    state, bowl = started(algo), Bowl(known)
+    x, v = bare(state)
+    zeta = FRICTION
+    state.step(KEY, bowl, H)
+
+    def breathe():
+        return 0.5 * H * H * ((v * v).sum() / (K * (V - 1)) - 1) if algo == "gsgnht" else 0.0
+
+    left = 2 * FRICTION - (0.0 if known is None else H * H * known)
+    sd = np.sqrt(np.maximum(0.0, left))
+    for part in range(PARTS):
+        zeta += breathe()
+        x, v = oracle.geodesic(x, v, H / 2)
+        v = np.exp(-zeta / 2) * v
+        v = v + oracle.tangent(x, -H * bowl.gradient(x) + sd * noise(part))
+        v = np.exp(-zeta / 2) * v
+        x, v = oracle.geodesic(x, v, H / 2)
+        zeta += breathe()
+    np.testing.assert_allclose(state.x[:, :K], x, atol=1e-5)
+    np.testing.assert_allclose(state.v[:, :K], v, atol=1e-5)
+    if algo == "gsgnht":
+        assert state.zeta[0] == pytest.approx(zeta, abs=1e-6)
+    assert bowl.asked == list(range(PARTS))
+
+
+@pytest.mark.parametrize("h", [0.2, 1.9])
+def test_a_trajectory_is_accepted_by_its_energy(h):
+    """Half a kick, geodesics and kicks, half a kick (Byrne and Girolami 2013); a long one is refused.
+
+    Red with: a whole kick at either end; the velocity of the last iteration; a place that is left where a
+    trajectory was refused.
+    """
+    state, bowl = started("gmc-bgibbs"), Bowl()
+    before = {name: array.copy() for name, array in state.arrays().items()}
+    x, _ = bare(state)
+    v = oracle.tangent(x, noise(0))
+    energy = bowl.energy(x) + (v * v).sum() / 2
+    for _ in range(PARTS):
+        v = v - h / 2 * oracle.tangent(x, bowl.gradient(x))
+        x, v = oracle.geodesic(x, v, h)
+        v = v - h / 2 * oracle.tangent(x, bowl.gradient(x))
+    gained = energy - bowl.energy(x) - (v * v).sum() / 2
+    taken = np.log(uniform(KEY)) <= gained
+    assert taken == (h < 1)
+    state.step(KEY, bowl, h)
+    assert state.accepted.tolist() == [float(taken), 1.0]
+    if taken:
+        np.testing.assert_allclose(state.x[:, :K], x, atol=1e-5)
+        np.testing.assert_allclose(state.v[:, :K], v, atol=1e-5)
+    else:
+        for name in ("x", "v", "squares"):
+            assert state.arrays()[name].tobytes() == before[name].tobytes()
+    assert bowl.asked == [0]
