@@ -58,6 +58,7 @@ class Experiment(NamedTuple):
 _DLDA = "Cong, Chen, Liu and Zhou (2017), Deep latent Dirichlet allocation with TLASGR MCMC"
 _SGRLD = "Patterson and Teh (2013), Stochastic gradient Riemannian Langevin dynamics on the simplex"
 _SCIR = "Baker, Fearnhead, Fox and Nemeth (2018), Large-scale stochastic sampling from the simplex"
+_SMLD = "Hsieh, Kavis, Rolland and Cevher (2018), Mirrored Langevin dynamics"
 _SGGMC = "Liu, Zhu and Song (2016), Stochastic gradient geodesic MCMC methods"
 _PARTS = "a folder with docword.NAME.train.txt(.gz), docword.NAME.test.txt(.gz) and vocab.NAME.txt"
 
