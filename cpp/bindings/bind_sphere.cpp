@@ -5,10 +5,24 @@
 namespace sgmc::bindings {
 namespace {
 
-double finite(char const* name, double x, double least) {
-  if (!(x >= least) || !std::isfinite(x))
-    throw py::value_error(std::string(name) + ": must be finite and at least " +
-                          std::to_string(least));
+/// A finite number, at least 0, or above 0 where `positive`.
+double finite(char const* name, double x, bool positive = false) {
+  if (!(x >= 0.0) || !std::isfinite(x) || (positive && x == 0.0))
+    throw py::value_error(std::string(name) + ": must be finite and " +
+                          (positive ? "positive" : "at least 0"));
+  return x;
+}
+
+/// The dimension of the space that a sphere is in.
+double dimension(double d) {
+  if (!(d >= 1.0) || !std::isfinite(d)) throw py::value_error("d: must be finite and at least 1");
+  return d;
+}
+
+/// A concentration, as far as Bessel functions are known in a bounded time.
+double concentration(double x) {
+  constexpr double most = 1e13;
+  if (finite("kappa", x) > most) throw py::value_error("kappa: must be at most 1e13");
   return x;
 }
 
@@ -223,9 +237,9 @@ void bind_documents_of_points(py::module_& m) {
               "trajectories, kept, leaps: must be 0 <= kept <= trajectories, leaps >= 1");
         task.gram = gram.data();
         task.along = along.data();
-        task.kappa = finite("kappa", kappa, 0.0);
-        task.alpha = finite("alpha", alpha, std::numeric_limits<double>::min());
-        task.length = finite("length", length, 0.0);
+        task.kappa = finite("kappa", kappa);
+        task.alpha = finite("alpha", alpha, true);
+        task.length = finite("length", length);
         task.trajectories = trajectories;
         task.kept = kept;
         task.leaps = leaps;
@@ -285,10 +299,9 @@ void bind_documents_of_points(py::module_& m) {
         if (theta.shape(0) < 1) throw py::value_error("theta: at least one row");
         check_threads(threads);
         Array<double> found(n);
-        CosinesTask const task{
-            gram.data(),         along.data(), theta.data(), nullptr,
-            theta.shape(0),      stride,       topics,       finite("kappa", kappa, 0.0),
-            found.mutable_data()};
+        CosinesTask const task{gram.data(), along.data(),           theta.data(),
+                               nullptr,     theta.shape(0),         stride,
+                               topics,      finite("kappa", kappa), found.mutable_data()};
         {
           py::gil_scoped_release release;
           run_sphere_cosines(*active_kernels(), task, n, work, threads);
@@ -304,15 +317,11 @@ void bind_documents_of_points(py::module_& m) {
 void bind_sphere(py::module_& m) {
   m.def(
       "bessel_ratio",
-      [](double d, double kappa) {
-        return bessel_ratio(finite("d", d, 1.0), finite("kappa", kappa, 0.0));
-      },
+      [](double d, double kappa) { return bessel_ratio(dimension(d), concentration(kappa)); },
       py::arg("d"), py::arg("kappa"));
   m.def(
       "log_normaliser",
-      [](double d, double kappa) {
-        return log_normaliser(finite("d", d, 1.0), finite("kappa", kappa, 0.0));
-      },
+      [](double d, double kappa) { return log_normaliser(dimension(d), concentration(kappa)); },
       py::arg("d"), py::arg("kappa"));
   bind_points(m);
   bind_documents_of_points(m);

@@ -45,6 +45,19 @@ double bessel_ratio(double d, double kappa) {
 double log_normaliser(double d, double kappa) {
   constexpr double log_two_pi = 1.8378770664093453;
   double const nu = 0.5 * d - 1.0;
+  if (kappa > 1e4 && kappa > 40.0 * nu * nu) {
+    // ln I_nu = kappa - ln(2 pi kappa)/2 + ln(1 - (m-1)/(8k) (1 - (m-9)/(16k) (1 - (m-25)/(24k)
+    // ...))), m = 4 nu^2 (DLMF 10.40.1): ten terms, of which the last is below 1e-17
+    double const m = 4.0 * nu * nu;
+    double term = 1.0, sum = 0.0;
+    for (int j = 1; j <= 10; ++j) {
+      double const odd = 2.0 * j - 1.0;
+      term *= -(m - odd * odd) / (8.0 * j * kappa);
+      sum += term;
+    }
+    return nu * std::log(kappa) - 0.5 * d * log_two_pi - kappa +
+           0.5 * (log_two_pi + std::log(kappa)) - std::log1p(sum);
+  }
   if (kappa < 1e-8 * d) {  // one over the area of the sphere, to double precision
     return std::lgamma(0.5 * d) - std::log(2.0) - 0.5 * d * std::log(3.141592653589793);
   }

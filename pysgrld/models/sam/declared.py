@@ -224,7 +224,7 @@ class SphericalFamily(Model[SphericalOptions]):
     ) -> None:
         """Settle topics, priors and steps by the vocabulary, and switch off what has no meaning."""
         algo, v = value["algo"], facts.words
-        value["topics"] = value["topics"] or TOPICS
+        value["topics"] = value["topics"] or max(1, min(TOPICS, v))
         value["alpha"] = value["alpha"] or ALPHA_DEFAULT
         for name, per_word in (("kappa", KAPPA), ("sigma", SIGMA), ("kappa0", KAPPA0)):
             value[name] = value[name] or per_word * v
