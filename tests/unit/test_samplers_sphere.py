@@ -6,6 +6,7 @@ from oracles import sphere as oracle
 from oracles.philox import Address
 from oracles.simplex import row_normals
 
+from pysgrld.errors import NumericalError
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.protocol import Slope
 from pysgrld.samplers.sphere.trajectories import uniform
@@ -125,3 +126,12 @@ def test_a_trajectory_is_accepted_by_its_energy(h):
         for name in ("x", "v", "squares"):
             assert state.arrays()[name].tobytes() == before[name].tobytes()
     assert bowl.asked == [0]
+
+
+@pytest.mark.parametrize("zeta", [-1e9, -np.inf, np.nan])
+def test_friction_that_speeds_points_up_without_end_is_no_number(zeta):
+    """Red with: OverflowError of a factor that no double can hold."""
+    state = started("gsgnht")
+    state.zeta[:] = zeta
+    with pytest.raises(NumericalError, match="is not finite any more"):
+        state.step(KEY, Bowl(), H)

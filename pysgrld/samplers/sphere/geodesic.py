@@ -24,12 +24,12 @@ class Geodesic(Points):
         """Make the steps A B O B A of size ``h``, as many as the block's dynamics say."""
         for part in range(self.dynamics.parts):
             self.breathe(h)
-            self.drift(0.5 * h, math.exp(-0.5 * self.friction))
+            self.drift(0.5 * h, self.damp)
             slope = evidence.drawn(key, part, self.x)
             sd: float | Doubles = math.sqrt(2.0 * self.dynamics.friction)
             if slope.noise is not None:  # what minibatches add is left out
                 sd = np.sqrt(np.maximum(0.0, sd**2 - h * h * slope.noise))
-            self.push(key, part, slope.gradient, h, sd, math.exp(-0.5 * self.friction))
+            self.push(key, part, slope.gradient, h, sd, self.damp)
             self.drift(0.5 * h)
             self.breathe(h)
 
@@ -37,6 +37,11 @@ class Geodesic(Points):
     def friction(self) -> float:
         """Share of the velocity that friction takes in a step."""
         return self.dynamics.friction
+
+    @property
+    def damp(self) -> float:
+        """Factor by which half of a step's friction slows points, or negative friction speeds them up."""
+        return math.exp(min(-0.5 * self.friction, 700.0))  # what is faster is not finite soon
 
     def breathe(self, h: float) -> None:
         """Do nothing: friction stays what it is."""
