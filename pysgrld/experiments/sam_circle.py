@@ -24,7 +24,9 @@ from pysgrld.experiments.processes import in_processes
 from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.schedule import Schedule
 from pysgrld.sphere import SphereDraws, VonMisesFisher, sample
-from pysgrld.sphere.dynamics import Constants, Gradients, ThermostatChains, follow
+from pysgrld.sphere.dynamics import follow
+from pysgrld.sphere.gradients import Gradients
+from pysgrld.sphere.motion import Constants, ThermostatChains
 from pysgrld.types import Doubles
 
 TARGET = VonMisesFisher([[0.5, 0.75**0.5], [0.5, -(0.75**0.5)]], kappa=5.0, weights=[1, 2])

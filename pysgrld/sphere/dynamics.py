@@ -6,25 +6,19 @@ coordinates the last.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.errors import NumericalError, UsageError
+from pysgrld.errors import UsageError
 from pysgrld.schedule import Schedule
-from pysgrld.simplex.common import (
-    Noise,
-    Progress,
-    check_schedule,
-    check_sizes,
-    iterations,
-    minibatch_of,
-)
-from pysgrld.sphere.geometry import ADDED, CHAINS, great_circle, tangent, unit
-from pysgrld.types import Doubles, Int64s, Key
+from pysgrld.simplex.common import Progress, check_schedule, check_sizes, iterations
+from pysgrld.sphere.geometry import unit
+from pysgrld.sphere.gradients import Energy, Gradients, ObservedEnergy
+from pysgrld.sphere.motion import ALGORITHMS, KINDS, Constants, MovingPoints, require_finite
+from pysgrld.types import Doubles, Int64s
 
 
 class SphereDraws(NamedTuple):
@@ -51,61 +45,6 @@ class SphereDraws(NamedTuple):
     friction: Doubles
     accepted: Doubles
     clipped: Int64s
-
-
-class Energy(Protocol):
-    """An energy of unit vectors, minus the logarithm of a density; constants may be left out."""
-
-    def energy(self, x: Doubles) -> Doubles:
-        """Compute the energy of each chain's vectors.
-
-        Parameters
-        ----------
-        x : (chains, d) or (chains, vectors, d) float64
-            Unit vectors.
-
-        Returns
-        -------
-        (chains,) or (chains, vectors) float64
-            Those of a chain's vectors are added.
-        """
-
-    def gradient(self, x: Doubles) -> Doubles:
-        """Compute the Euclidean gradient, of the shape of x; it need not be tangent.
-
-        Parameters
-        ----------
-        x : (chains, d) or (chains, vectors, d) float64
-            Unit vectors.
-        """
-
-
-class ObservedEnergy(Energy, Protocol):
-    """An energy that depends on observations, a posterior: for minibatches.
-
-    Attributes
-    ----------
-    observations : int
-        How many there are.
-    """
-
-    observations: int
-
-    def estimates(self, x: Doubles, chosen: Int64s) -> Doubles:
-        """Estimate the gradient by single observations: that of the prior and N times that of the one.
-
-        Parameters
-        ----------
-        x : (chains, d) or (chains, vectors, d) float64
-            Unit vectors.
-        chosen : (chains, minibatch) int64
-            Numbers of the observations, from 0.
-
-        Returns
-        -------
-        (chains, minibatch, d) or (chains, minibatch, vectors, d) float64
-            Their mean is an estimate of the gradient.
-        """
 
 
 def sample(
@@ -135,7 +74,7 @@ def sample(
     ----------
     target : object
         Has ``gradient(x)``; with ``gmc`` also ``energy(x)``, with ``minibatch`` also ``observations`` and
-        ``estimates(x, chosen)``, as `pysgrld.sphere.dynamics.ObservedEnergy` describes them. A
+        ``estimates(x, chosen)``, as `pysgrld.sphere.gradients.ObservedEnergy` describes them. A
         `VonMisesFisher` is one.
     start : (chains, d) or (chains, vectors, d) array_like
         Vectors that chains start from, of any length above 0.
@@ -206,7 +145,7 @@ def sample(
             f"algo is {algo!r}: wanted {', '.join(ALGORITHMS[:-1])} or {ALGORITHMS[-1]}"
         )
     gradients = Gradients(target, x, minibatch, gradient_noise, noise_estimate, seed)
-    moved = _KINDS[algo](gradients, x, Constants(schedule.a, friction, leaps, seed))
+    moved = KINDS[algo](gradients, x, Constants(schedule.a, friction, leaps, seed))
     return follow(moved, schedule, samples, burn_in, thin, progress)
 
 
@@ -242,354 +181,9 @@ def follow(
             if t >= burn_in:
                 warmth += moved.warmth()
             if at is not None:
-                _require_finite(moved.x, t)
+                require_finite(moved.x, t)
                 x[at] = moved.x
                 friction[at] = moved.friction.reshape(-1)
     warmth /= samples * thin
     accepted = moved.accepted / (burn_in + samples * thin)
     return SphereDraws(x, warmth, friction, accepted, moved.clipped)
-
-
-def _require_finite(values: Doubles, t: int) -> None:
-    """Refuse to go on from numbers that are none."""
-    bad = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
-    if len(bad):
-        raise NumericalError(
-            f"chain {bad[0]} is not finite any more at iteration {t}: take a smaller step_size"
-        )
-
-
-# ---- gradients
-
-
-class Gradients:
-    """The gradients that chains are moved by, and what is known of their noise.
-
-    Parameters
-    ----------
-    target : object
-        As `sample` has it.
-    x : (chains, ..., d) float64
-        Points of the chains, as they start.
-    minibatch, gradient_noise, noise_estimate, seed
-        As `sample` has them.
-
-    Raises
-    ------
-    UsageError
-        If an argument is out of range, or the target lacks what is needed.
-    """
-
-    def __init__(
-        self,
-        target: Energy | ObservedEnergy,
-        x: Doubles,
-        minibatch: int | None,
-        gradient_noise: float,
-        noise_estimate: float | str | None,
-        seed: int,
-    ) -> None:
-        self.target, self.shape, self.seed = target, x.shape, seed
-        self.minibatch = minibatch
-        self._sd = _number("gradient_noise", gradient_noise, zero=True) ** 0.5
-        self._noise = Noise(len(x), x[0].size, seed, stream=ADDED)
-        self.fisher = isinstance(noise_estimate, str)
-        if self.fisher and noise_estimate != "fisher":
-            raise UsageError(f"noise_estimate is {noise_estimate!r}: wanted a variance, or fisher")
-        if self.fisher and (minibatch is None or minibatch < 2):
-            raise UsageError("noise_estimate: fisher needs a minibatch of two or more")
-        known = noise_estimate if noise_estimate is not None and not self.fisher else 0.0
-        self.known = _number("noise_estimate", known, zero=True)
-        wanted = ["gradient"] if minibatch is None else ["observations", "estimates"]
-        missing = [name for name in wanted if not hasattr(target, name)]
-        if missing:
-            raise UsageError(f"target has no {missing[0]}, which is needed here")
-        if getattr(target, "observations", 1) < 1:
-            raise UsageError("target has no observation: wanted one or more")
-        self.at(0, x)
-
-    @property
-    def exact(self) -> bool:
-        """Whether they have no noise."""
-        return self.minibatch is None and self._sd == 0 and self.known == 0
-
-    def at(self, t: int, x: Doubles) -> tuple[Doubles, Doubles | float]:
-        """Give the gradient, of the shape of x, and the variance of its noise that is known.
-
-        Parameters
-        ----------
-        t : int
-            Number of the iteration, from 0.
-        x : (chains, ..., d) float64
-            Points.
-
-        Returns
-        -------
-        gradient : (chains, ..., d) float64
-            Perhaps with noise; not projected.
-        variance : (chains, n, n) float64, or float
-            Of all n coordinates of a chain, or the same for each of them; 0 where nothing is known.
-        """
-        variance: Doubles | float = self.known
-        if self.minibatch is None:
-            gradient = self._checked(self.target.gradient(x), "gradient", self.shape)
-        else:
-            gradient, each = self._estimated(t, x)
-            if self.fisher:
-                variance = _covariance(tangent(x[:, None], each)) / self.minibatch
-        if self._sd:
-            z, _ = self._noise.at(t)
-            gradient = gradient + self._sd * z.reshape(self.shape)
-        return gradient, variance
-
-    def energy(self, x: Doubles) -> Doubles:
-        """Compute the energies of chains, (chains,).
-
-        Parameters
-        ----------
-        x : (chains, ..., d) float64
-            Points.
-        """
-        found = np.asarray(self.target.energy(x), np.float64)
-        if found.shape not in (self.shape[:1], self.shape[:-1]):
-            raise UsageError(f"energy has shape {found.shape}: wanted {self.shape[:-1]}")
-        return np.asarray(found.reshape(len(x), -1).sum(axis=1))
-
-    def _estimated(self, t: int, x: Doubles) -> tuple[Doubles, Doubles]:
-        assert self.minibatch is not None
-        target: ObservedEnergy = self.target  # type: ignore[assignment]
-        key = Key(self.seed, 0, t)
-        chosen = minibatch_of(target.observations, self.minibatch, len(x), key)
-        shape = (len(x), self.minibatch, *self.shape[1:])
-        each = self._checked(target.estimates(x, chosen), "estimates", shape)
-        return each.mean(axis=1), each
-
-    def _checked(self, given: Doubles, name: str, shape: tuple[int, ...]) -> Doubles:
-        found = np.asarray(given, np.float64)
-        if found.shape != shape:
-            raise UsageError(f"{name} has shape {found.shape}: wanted {shape}")
-        return found
-
-
-def _covariance(each: Doubles) -> Doubles:
-    """Estimate the covariance over the second axis, of all that follows it as one vector."""
-    flat = each.reshape(*each.shape[:2], -1)
-    flat = flat - flat.mean(axis=1, keepdims=True)
-    return np.asarray(np.einsum("cbi,cbj->cij", flat, flat) / (each.shape[1] - 1))
-
-
-# ---- samplers
-
-
-class Constants(NamedTuple):
-    """Constants of dynamics, as `sample` has them.
-
-    Attributes
-    ----------
-    h : float
-        The longest step.
-    friction, leaps, seed
-        As `sample` has them.
-    """
-
-    h: float
-    friction: float
-    leaps: int
-    seed: int
-
-
-class MovingPoints:
-    """Chains under a sampler: where they are, and how they move.
-
-    Parameters
-    ----------
-    gradients : Gradients
-        What the chains are moved by.
-    x : (chains, ..., d) float64
-        Unit vectors that they start from.
-    constants : Constants
-        Of the dynamics.
-
-    Attributes
-    ----------
-    x, v : (chains, ..., d) float64
-        Unit vectors and their velocities.
-    dimensions : int
-        Dimensions of a chain's spheres together: d - 1 for each vector.
-    friction : (chains, 1, ...) float64
-        Friction of each chain.
-    accepted : (chains,) float64
-        Iterations that were not refused.
-    clipped : (chains,) int64
-        As `SphereDraws` has it.
-    """
-
-    def __init__(self, gradients: Gradients, x: Doubles, constants: Constants) -> None:
-        self.gradients, self.x = gradients, x
-        self.dimensions = x[0].size // x.shape[-1] * (x.shape[-1] - 1)
-        self.friction = np.zeros((len(x), *(1,) * (x.ndim - 1)))
-        self.accepted, self.clipped = np.zeros(len(x)), np.zeros(len(x), np.int64)
-        self.noise = Noise(len(x), x[0].size, constants.seed, stream=CHAINS)
-        self.v = tangent(x, self.noise.at(0)[0].reshape(x.shape))
-
-    @abstractmethod
-    def step(self, t: int, h: float) -> None:
-        """Move all chains by one iteration.
-
-        Parameters
-        ----------
-        t : int
-            Number of the iteration, from 0.
-        h : float
-            Integrator's step, > 0.
-        """
-
-    def warmth(self) -> Doubles:
-        """Compute the squared velocities for each dimension, (chains,)."""
-        flat = self.v.reshape(len(self.v), -1)
-        return np.asarray(np.einsum("ci,ci->c", flat, flat) / self.dimensions)
-
-
-class FrictionChains(MovingPoints):
-    """Chains of SGGMC: Liu, Zhu and Song (2016), eq. (5), (7), (8)."""
-
-    def __init__(self, gradients: Gradients, x: Doubles, constants: Constants) -> None:
-        super().__init__(gradients, x, constants)
-        self.constant = _number("friction", constants.friction)
-        self.friction += self.constant
-        known, most = gradients.known, 2.0 * self.constant / constants.h
-        if known > most:
-            raise UsageError(
-                f"noise_estimate is {known:g}: at most 2 C / eps = {most:g} can be left out; take a "
-                "smaller step_size, or more friction"
-            )
-
-    def step(self, t: int, h: float) -> None:
-        """Make the steps A B O B A: great circles, friction, gradient and noise.
-
-        Parameters
-        ----------
-        t : int
-            Number of the iteration, from 0.
-        h : float
-            Integrator's step, > 0.
-        """
-        self.breathe(h)
-        self.x, self.v = great_circle(self.x, self.v, 0.5 * h)
-        damp = np.exp(-0.5 * h * self.friction)
-        gradient, variance = self.gradients.at(t, self.x)
-        _require_finite(gradient, t)
-        force = self.spread(self.noise.at(t + 1)[0], h, variance) - h * gradient
-        self.v = damp * (damp * self.v + tangent(self.x, force))
-        self.x, self.v = great_circle(self.x, self.v, 0.5 * h)
-        self.breathe(h)
-        self.accepted += 1.0
-
-    def breathe(self, h: float) -> None:
-        """Let friction change during half of a step; here it is constant.
-
-        Parameters
-        ----------
-        h : float
-            Integrator's step.
-        """
-
-    def spread(self, z: Doubles, h: float, variance: Doubles | float) -> Doubles:
-        """Give the noise of a step: of variance 2 C h, less what the gradient has already.
-
-        Parameters
-        ----------
-        z : (chains, n) float64
-            Standard normals.
-        h : float
-            Integrator's step.
-        variance : float, or (chains, n, n) float64
-            As `Gradients.at` gives it.
-        """
-        most = 2.0 * self.constant * h
-        if isinstance(variance, float):
-            z = (most - h * h * variance) ** 0.5 * z
-            return z.reshape(self.x.shape)
-        values, vectors = np.linalg.eigh(-h * h * variance)
-        values += most
-        self.clipped += (values < 0.0).any(axis=1)
-        along = np.sqrt(np.maximum(values, 0.0)) * np.einsum("cij,ci->cj", vectors, z)
-        return np.asarray(np.einsum("cij,cj->ci", vectors, along)).reshape(self.x.shape)
-
-
-class ThermostatChains(FrictionChains):
-    """Chains of gSGNHT, each with a thermostat: Liu, Zhu and Song (2016), eq. (6)."""
-
-    def breathe(self, h: float) -> None:
-        """Let friction grow while the points are too fast, and fall while they are too slow.
-
-        Parameters
-        ----------
-        h : float
-            Integrator's step.
-        """
-        self.friction += (self.warmth() - 1.0).reshape(self.friction.shape) * 0.5 * h
-
-
-class TrajectoryChains(MovingPoints):
-    """Chains of geodesic Monte Carlo, each with an accept step: Byrne and Girolami (2013)."""
-
-    def __init__(self, gradients: Gradients, x: Doubles, constants: Constants) -> None:
-        super().__init__(gradients, x, constants)
-        if not gradients.exact:
-            raise UsageError(
-                "gmc needs exact gradients: leave out minibatch, gradient_noise and noise_estimate"
-            )
-        if not hasattr(gradients.target, "energy"):
-            raise UsageError("target has no energy, which is needed here")
-        self.leaps = constants.leaps
-        if int(self.leaps) != self.leaps or self.leaps < 1:
-            raise UsageError(f"leaps is {self.leaps}: wanted a whole number of at least 1")
-
-    def step(self, t: int, h: float) -> None:
-        """Follow a trajectory of leapfrog steps, and accept or refuse where it ends.
-
-        Parameters
-        ----------
-        t : int
-            Number of the iteration, from 0.
-        h : float
-            Integrator's step, > 0.
-        """
-        z, uniform = self.noise.at(t + 1)
-        before = self.x
-        self.v = tangent(before, z.reshape(before.shape))
-        total = self.total()
-        slope, _ = self.gradients.at(t, self.x)
-        for _ in range(self.leaps):
-            self.v = self.v - 0.5 * h * tangent(self.x, slope)
-            self.x, self.v = great_circle(self.x, self.v, h)
-            slope, _ = self.gradients.at(t, self.x)
-            self.v = self.v - 0.5 * h * tangent(self.x, slope)
-        taken = np.log(uniform) <= total - self.total()
-        self.accepted += taken
-        self.x = np.where(taken.reshape(-1, *(1,) * (before.ndim - 1)), self.x, before)
-
-    def total(self) -> Doubles:
-        """Compute energies and kinetic energies together, (chains,)."""
-        return np.asarray(self.gradients.energy(self.x) + 0.5 * self.dimensions * self.warmth())
-
-
-_KINDS: dict[str, type[MovingPoints]] = {
-    "sggmc": FrictionChains,
-    "gsgnht": ThermostatChains,
-    "gmc": TrajectoryChains,
-}
-ALGORITHMS = tuple(_KINDS)
-
-
-def _number(name: str, value: float | str, *, zero: bool = False) -> float:
-    """Refuse what is no finite number above 0, or at least 0."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = -1.0
-    if not (0.0 <= number < 1e300) or (number == 0.0 and not zero):
-        least = "of at least 0" if zero else "above 0"
-        raise UsageError(f"{name} is {value!r}: wanted a number {least}")
-    return number

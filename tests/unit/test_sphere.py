@@ -10,8 +10,9 @@ from oracles import sphere as oracle
 
 from pysgrld import sphere
 from pysgrld.errors import NumericalError
-from pysgrld.sphere.dynamics import Constants, FrictionChains, Gradients, TrajectoryChains
 from pysgrld.sphere.geometry import dot, great_circle
+from pysgrld.sphere.gradients import Gradients
+from pysgrld.sphere.motion import Constants, FrictionChains, TrajectoryChains
 
 PULL = SimpleNamespace(gradient=lambda x: -np.ones_like(x), energy=lambda x: -x.sum(axis=-1))
 
