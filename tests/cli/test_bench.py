@@ -6,7 +6,7 @@ import pytest
 
 pytestmark = pytest.mark.cli
 
-GROUPS = ["documents", "rows", "draws", "reading", "training"]
+GROUPS = ["documents", "rows", "directions", "draws", "reading", "training"]
 
 
 @pytest.fixture
