@@ -50,8 +50,8 @@ def texts_of_folder(folder: Path) -> list[Path]:
     """
     if all((folder / name).exists() for name in _RUN):
         raise CorpusError(
-            f"a run, and no folder of texts: 'sgmc train --resume {folder}' goes on with it, and what it "
-            f"has read is {folder / 'corpus'}",
+            "a run, and no folder of texts: 'sgmc train' goes on with it where it is to be resumed, and "
+            f"what it has read is {folder / 'corpus'}",
             folder,
         )
     texts, others = _files_below(folder)

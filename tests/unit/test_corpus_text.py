@@ -245,7 +245,7 @@ def test_a_run_is_no_folder_of_texts(tmp_path):
     (tmp_path / "checkpoints").mkdir()
     for name in ("config.json", "vocab.txt"):
         (tmp_path / name).touch()
-    with pytest.raises(CorpusError, match="a run, and no folder of texts: 'sgmc train --resume"):
+    with pytest.raises(CorpusError, match="a run, and no folder of texts: 'sgmc train' goes on"):
         read(tmp_path, tmp_path / "s", **ALL)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pysgrld
-from pysgrld import LDA, DeepLDA, DPMixture
+from pysgrld import LDA, SAM, DeepLDA, DPMixture
 from pysgrld.samplers import SAMPLERS
 
 #: Fits of each kind, two at a time.
@@ -25,10 +25,14 @@ def counts(documents, words, seed):
 def topics(algo, i):
     """What a fit learns; the i-th is wider than the one before, so that scratch memory grows."""
     kind, size = (DeepLDA, [20 + 17 * i]) if algo in ("tlasgr", "tlfsgr") else (LDA, 20 + 17 * i)
-    more = {"minibatch": 10, "sweeps": 2}
+    more = {"minibatch": 10, "sweeps": 2, "max_iter": 60}
     if SAMPLERS[algo].whole_corpus:
-        more = {"burn_in": 0}
-    model = kind(size, algo=algo, max_iter=60, random_state=i, n_jobs=1, **more)
+        more = {"burn_in": 0, "max_iter": 60}
+    if SAMPLERS[algo].geometry == "sphere":
+        kind, more = SAM, {"sweeps": 2, "max_iter": 5, "burn_in": 0, "holdout": 0}
+        if not SAMPLERS[algo].draws:
+            del more["burn_in"]
+    model = kind(size, algo=algo, random_state=i, n_jobs=1, **more)
     return model.fit(counts(20, 1000 + 250 * i, i)).components_
 
 
