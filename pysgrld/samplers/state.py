@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from pysgrld.restore import put_back
-from pysgrld.samplers.protocol import BlockState, Counts
+from pysgrld.samplers.protocol import BlockState, E
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 
-class State(BlockState[Counts], ABC):
+class State(BlockState[E], ABC):
     """A block under a sampler; `pysgrld.samplers.protocol.BlockState` has the contract.
 
     Parameters
@@ -34,7 +34,7 @@ class State(BlockState[Counts], ABC):
             setattr(self, name, arrays[name])
 
     @abstractmethod
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, evidence: E, h: float) -> None:
         """Move the block by one iteration of step size ``h``."""
 
     @abstractmethod
@@ -45,7 +45,7 @@ class State(BlockState[Counts], ABC):
     def summary(self) -> Doubles:
         """Give a number for each topic, (K,), that is not finite where the topic is not."""
 
-    def settle(self) -> State:
+    def settle(self) -> State[E]:
         """Give itself: it samples already."""
         return self
 

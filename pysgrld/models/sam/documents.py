@@ -78,8 +78,8 @@ class SphericalDocuments:
 
     def visit(self, key: Key, draw: Draw, batch: Minibatch) -> dict[str, Potential]:
         """Give the potential of the minibatch's documents; they are sampled where it is asked."""
-        del draw  # it is asked at points that the topics move to
-        return {"phi": SphericalPotential(self, key, batch)}
+        del key, draw  # it is asked at points that the topics move to
+        return {"phi": SphericalPotential(self, batch)}
 
     def theta(self, found: Doubles) -> Doubles:
         """Give the proportions that documents go on from: kept ones, else where they start."""
@@ -127,12 +127,11 @@ class SphericalPotential:
     Parameters
     ----------
     documents : SphericalDocuments
-    key : Key
     batch : Minibatch
     """
 
-    def __init__(self, documents: SphericalDocuments, key: Key, batch: Minibatch) -> None:
-        self.documents, self.key, self.batch = documents, key, batch
+    def __init__(self, documents: SphericalDocuments, batch: Minibatch) -> None:
+        self.documents, self.batch = documents, batch
         some = Documents(batch.indptr, batch.words[batch.indices], batch.counts)
         self.directions = directions(some, documents.idf)
         self.samples: Floats = np.zeros((0, 0, 0), np.float32)

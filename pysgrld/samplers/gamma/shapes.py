@@ -26,7 +26,7 @@ from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Int64s, Key
 LEAST = 1e-30
 
 
-class Shapes(State):
+class Shapes(State[Counts]):
     """Shapes that move by Langevin steps."""
 
     names = ("r", "m", "updates", "gamma0", "c0")
@@ -37,7 +37,7 @@ class Shapes(State):
     c0: Doubles
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> State:
+    def start(cls, key: Key, block: Block, threads: int) -> State[Counts]:
         """Start every r_k at 1/K; nothing is drawn."""
         del key
         k = block.shape[1]
@@ -50,7 +50,7 @@ class Shapes(State):
     @classmethod
     def restored(
         cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
-    ) -> State:
+    ) -> State[Counts]:
         """Make the state of a checkpoint's arrays, which were of the warm-up unless ``settled``."""
         own = picked(arrays, cls.names, f"{block.name}.")
         return cls(block, threads, **own) if settled else WarmShapes(cls, block, threads, **own)
@@ -98,7 +98,7 @@ class WarmShapes(Shapes):
         del key
         self._move(evidence, h, np.zeros(self.block.shape[1]))
 
-    def settle(self) -> State:
+    def settle(self) -> State[Counts]:
         """Give the state of the sampler itself."""
         return self._then(self.block, self.threads, **self.arrays())
 

@@ -46,7 +46,7 @@ class LazyRows(Rows):
     now: Doubles
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> State:
+    def start(cls, key: Key, block: Block, threads: int) -> State[Counts]:
         """Draw rows that are all current, and may wait from here on."""
         times = {"last": np.zeros(block.shape[0]), "now": np.zeros(1)}
         return LazyWarmUp(cls, block, threads, **drawn(key, block, threads), **times)
@@ -54,7 +54,7 @@ class LazyRows(Rows):
     @classmethod
     def restored(
         cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
-    ) -> State:
+    ) -> State[Counts]:
         """Make the state of a checkpoint's arrays, which were of the warm-up unless ``settled``."""
         own = picked(arrays, cls.names, f"{block.name}.")
         return cls(block, threads, **own) if settled else LazyWarmUp(cls, block, threads, **own)
@@ -175,7 +175,7 @@ class LazyWarmUp(LazyRows):
     def _step_some(self, **arguments: Any) -> None:
         core.simplex_relax_rows(**arguments)
 
-    def settle(self) -> State:
+    def settle(self) -> State[Counts]:
         """Give the state of the sampler itself; no row takes noise-free steps along into sampling."""
         words = self._waiting()
         anything = Key(0, 0, 0)  # nothing is random

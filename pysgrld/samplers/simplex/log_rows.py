@@ -69,14 +69,14 @@ def transition(
     )
 
 
-class LogRows(State):
+class LogRows(State[Counts]):
     """Logarithms of unnormalised rows in double precision; samplers differ in `step`."""
 
     names = ("log_g",)
     log_g: Doubles
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> State:
+    def start(cls, key: Key, block: Block, threads: int) -> State[Counts]:
         """Start at the logarithms of the rows that single precision starts at."""
         g = drawn(key, block, threads)["g"][:, : block.shape[1]]
         log_g = np.log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
@@ -85,7 +85,7 @@ class LogRows(State):
     @classmethod
     def restored(
         cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
-    ) -> State:
+    ) -> State[Counts]:
         """Make the state of a checkpoint's arrays, which were such a state's if ``settled``."""
         own = picked(arrays, cls.names, f"{block.name}.")
         return cls(block, threads, **own) if settled else LogWarmUp(cls, block, threads, **own)
@@ -128,7 +128,7 @@ class LogWarmUp(LogRows):
         towards = np.log(shapes(evidence, self.block)) + np.log(-np.expm1(-h))
         self.log_g = np.logaddexp(self.log_g - h, towards)
 
-    def settle(self) -> State:
+    def settle(self) -> State[Counts]:
         """Give the state of the sampler itself."""
         return self._then.settled(self)
 
@@ -139,7 +139,7 @@ class RowsOrLogs(Rows):
     logs: ClassVar[type[LogRows]]
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> State:
+    def start(cls, key: Key, block: Block, threads: int) -> State[Counts]:
         """Start in the form that the block's eta needs."""
         if block.prior < FLOAT_ETA:
             return cls.logs.start(key, block, threads)
@@ -148,7 +148,7 @@ class RowsOrLogs(Rows):
     @classmethod
     def restored(
         cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
-    ) -> State:
+    ) -> State[Counts]:
         """Make the state of a checkpoint's arrays, in the form that the block's eta needs."""
         if block.prior < FLOAT_ETA:
             return cls.logs.restored(block, arrays, threads, settled=settled)

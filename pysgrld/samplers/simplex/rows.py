@@ -44,18 +44,18 @@ def drawn(key: Key, block: Block, threads: int) -> dict[str, Array]:
     return arrays
 
 
-class FromRows(State):
+class FromRows(State[Counts]):
     """A state that sampling goes on from after a warm-up of rows."""
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> State:
+    def start(cls, key: Key, block: Block, threads: int) -> State[Counts]:
         """Draw rows, which become such a state when the warm-up is over."""
         return WarmUp(cls, block, threads, **drawn(key, block, threads))
 
     @classmethod
     def restored(
         cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
-    ) -> State:
+    ) -> State[Counts]:
         """Make the state of a checkpoint's arrays, which were such a state's if ``settled``."""
         if settled:
             return cls(block, threads, **picked(arrays, cls.names, f"{block.name}."))
@@ -144,6 +144,6 @@ class WarmUp(Rows):
         """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h)."""
         core.simplex_relax(**self.arguments(key, evidence), h=h)
 
-    def settle(self) -> State:
+    def settle(self) -> State[Counts]:
         """Give the state of the sampler itself."""
         return self._then.settled(self)

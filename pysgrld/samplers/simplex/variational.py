@@ -33,7 +33,7 @@ class Dirichlets(Rows):
     """Parameters of Dirichlet laws: ``g`` is lambda. There is no warm-up: nothing is noisy."""
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> State:
+    def start(cls, key: Key, block: Block, threads: int) -> State[Counts]:
         """Start lambda near 1."""
         v, k = block.shape
         state = cls(block, threads, g=core.zeros(v, padded(k), "float32"), sums=np.zeros(padded(k)))
@@ -53,7 +53,7 @@ class Dirichlets(Rows):
     @classmethod
     def restored(
         cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
-    ) -> State:
+    ) -> State[Counts]:
         """Make the state of a checkpoint's arrays; there is one kind only."""
         del settled
         return super().restored(block, arrays, threads, settled=True)

@@ -104,7 +104,8 @@ class Ascent(Points):
         """Give nothing: points have no temperature."""
         return {}
 
-    def not_finite(self) -> int | None:
-        """Give the first topic that is not finite any more, or None."""
-        bad = np.flatnonzero(~np.isfinite(self.x).all(axis=0))
-        return int(bad[0]) if len(bad) else None
+    def summary(self) -> Doubles:
+        """Give the squared norms of the topics, (K,)."""
+        x = self.x[:, : self.block.shape[1]]
+        found: Doubles = (x * x).sum(axis=0)
+        return found

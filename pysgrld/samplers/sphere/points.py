@@ -15,15 +15,16 @@ from typing import ClassVar, Self
 import numpy as np
 
 from pysgrld.core import core, padded
-from pysgrld.restore import picked, put_back
-from pysgrld.samplers.protocol import BlockState, Potential
+from pysgrld.restore import picked
+from pysgrld.samplers.protocol import Potential
+from pysgrld.samplers.state import State
 from pysgrld.types import Array, Block, Doubles, Dynamics, Floats, Int32s, Key
 
 #: Part of an iteration's noise that no step takes.
 _START, _PACE = 2**31, 2**31 + 1
 
 
-class Points(BlockState[Potential]):
+class Points(State[Potential]):
     """Points under a sampler; samplers differ in `step`.
 
     Parameters
@@ -47,11 +48,9 @@ class Points(BlockState[Potential]):
 
     def __init__(self, block: Block, threads: int, **arrays: Array) -> None:
         assert block.dynamics is not None
-        self.block, self.threads = block, threads
+        super().__init__(block, threads, **arrays)
         self.dynamics: Dynamics = block.dynamics
         self.work = core.Workspace()
-        for name in self.names:
-            setattr(self, name, arrays[name])
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> Self:
@@ -153,57 +152,19 @@ class Points(BlockState[Potential]):
 
     # ---- what is read of them
 
-    def settle(self) -> Self:
-        """Give itself: it samples from the first step on."""
-        return self
-
-    def catch_up(self, key: Key, words: Int32s) -> None:
-        """Do nothing: no row waits."""
-        del key, words
-
     def rows(self, words: Int32s | None = None) -> Floats:
         """Give the rows of these words, of all where None, in single precision."""
         return (self.x if words is None else self.x[words]).astype(np.float32)
-
-    def look(self, key: Key, words: Int32s | None = None) -> Floats:
-        """Give `rows`: none waits."""
-        del key
-        return self.rows(words)
-
-    def weights(self, words: Int32s | None = None) -> Floats | None:
-        """Give None: documents read `rows`."""
-        del words
-        return None
 
     def add_to(self, total: Doubles) -> None:
         """Add the points to ``total``; the sum has their mean direction."""
         total += self.x
 
-    def contraction(self, tokens: Doubles, h: float) -> Doubles | None:
-        """Give None: steps are no Euler steps."""
-        del tokens, h
-        return None
-
-    def not_finite(self) -> int | None:
-        """Give the first topic whose velocity is not finite any more, or None."""
-        bad = np.flatnonzero(~np.isfinite(self.squares))
-        return int(bad[0]) if len(bad) else None
+    def summary(self) -> Doubles:
+        """Give the squared velocities of the topics, (K,)."""
+        return self.squares[: self.block.shape[1]]
 
     def figures(self) -> dict[str, float]:
         """Give the temperature: the mean squared velocity of a topic, for each of its dimensions."""
         v, k = self.block.shape
         return {"temperature": math.fsum(self.squares[:k].tolist()) / (k * max(1, v - 1))}
-
-    def arrays(self) -> dict[str, Array]:
-        """Give the state's own arrays by name, not copies."""
-        return {name: getattr(self, name) for name in self.names}
-
-    def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy the arrays of a checkpoint into the state's own.
-
-        Raises
-        ------
-        CheckpointError
-            If one is missing, or of another type or shape.
-        """
-        put_back(self.arrays(), arrays, f"{self.block.name}.")
