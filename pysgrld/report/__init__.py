@@ -1,0 +1,5 @@
+"""What a run found, on one page: gathered, packed, and put into one HTML file."""
+
+
+
+
