@@ -97,7 +97,7 @@ def command(
 
 def _record(d: Diagnosis) -> dict[str, Any]:
     """Give all numbers as plain values, for JSON."""
-    from pysgrld.reading.diagnose.verdict import is_mixed, is_shared
+    from pysgrld.reading.diagnose.verdict import found_in, is_mixed, is_shared
 
     record = d._asdict()
     del record["traces"]
@@ -106,6 +106,7 @@ def _record(d: Diagnosis) -> dict[str, Any]:
         topic._asdict()
         | {
             "same": is_shared(topic),
+            "found": found_in(topic),
             "mixed": is_mixed(topic),
             "rhat": topic.rhat,
             "ess": topic.ess,
@@ -160,16 +161,21 @@ def _show_quantities(d: Diagnosis, room: int) -> None:
 
 
 def _show_topics(d: Diagnosis, room: int) -> None:
+    from pysgrld.reading.diagnose.verdict import found_in
+
     n = d.chains
     width = max(len("others"), *(len(_others(t)) for t in d.topics))
     others = n > 1 and width <= WIDEST
     head = "topic  " + (f"{'others':<{width}}  " if others else "")
-    click.echo(f"{head}weight  overlap  R-hat    ESS  top words")
+    found = "found in  " if n > 1 else ""
+    click.echo(f"{head}weight  overlap  {found}R-hat    ESS  top words")
     for topic in sorted(d.topics, key=lambda t: (-t.overlap, t.id)):
         weight = sum(topic.weight) / n if topic.weight else None
         left = f"{topic.id:>5}  " + (f"{_others(topic):<{width}}  " if others else "")
         left += "     -" if weight is None else f"{100 * weight:>4.1f} %"
-        left += f"  {topic.overlap:>7.2f}  {_rhat(topic.rhat)}  {_size(topic.ess)}  "
+        left += f"  {topic.overlap:>7.2f}  "
+        left += f"{f'{found_in(topic)} of {n}':>8}  " if n > 1 else ""
+        left += f"{_rhat(topic.rhat)}  {_size(topic.ess)}  "
         fit = wrap([word.word for word in topic.words], max(24, room - len(left)))
         click.echo(left + "".join(fit[:1]))
     if any(topic.weight for topic in d.topics):

@@ -159,6 +159,9 @@ class MatchedTopic(NamedTuple):
     overlap : float
         Probability that the mean topics of the two least similar chains have in common: 1 where
         they are the same, 0 where they share no word. Of one chain: that of its two halves.
+    overlaps : tuple of float
+        What the first chain's mean topic has in common with its counterpart in each chain; 1 in the
+        first.
     weight : tuple of float
         Mean share of the held-out documents' tokens in each chain; empty where there are none.
     weight_measure : Measure or None
@@ -173,6 +176,7 @@ class MatchedTopic(NamedTuple):
     weight: tuple[float, ...]
     weight_measure: Measure | None
     words: tuple[TopWord, ...]
+    overlaps: tuple[float, ...] = ()
 
     @property
     def rhat(self) -> float:
