@@ -53,7 +53,7 @@ def coverage(draws, truth):
 
 
 def test_intervals_of_proportions_cover_those_that_documents_were_drawn_from(known):
-    """Red with: the tokens' shares taken for theta (0.64); the mean of 25 sweeps counted (0.84)."""
+    """Red with: the tokens' shares taken for theta (0.75); the mean of 25 sweeps counted (0.83)."""
     parts, some, theta = known
     found = drawn(LdaReaders(K, ALPHA), parts, some, np.arange(len(some)))
     assert 0.87 < coverage(found.theta, theta) < 0.93
@@ -64,7 +64,7 @@ def test_intervals_of_proportions_cover_those_that_documents_were_drawn_from(kno
 
 @pytest.mark.parametrize("at", [0, 1])
 def test_intervals_of_deep_proportions_cover_those_that_documents_were_drawn_from(at):
-    """Red with: proportions of another layer; tokens of the last but one sweep."""
+    """Red with: proportions of another layer."""
     rng, n, above = np.random.default_rng(3), 300, 4
     topics, higher = rng.dirichlet(np.full(V, 0.1), K), rng.dirichlet(np.full(K, 0.3), above)
     r = np.array([1.0, 0.7, 0.5, 0.5])
