@@ -1,0 +1,1 @@
+"""Stand-in, to be dropped at the merge: documents' names."""
