@@ -21,8 +21,8 @@ TOPICS = 12
 HAS = 0.1
 #: Documents shown of each topic, and the least low end that is sure to be more than chance.
 BEST, SURE = 5, 0.01
-#: Numbers of a block of documents, and of the sums of products behind correlations.
-_CELLS, _PRODUCTS = 4_000_000, 10_000_000
+#: Numbers of a block of documents at least, and of the sums of products behind correlations at most.
+_CELLS, _PRODUCTS = 8_000_000, 10_000_000
 #: Share of the draws that must agree on the sign of a correlation.
 AGREE = 0.9
 
@@ -180,9 +180,13 @@ def _steps(results: Results) -> list[int]:
 def _blocks(
     results: Results, corpus: Corpus, rows: Int64s, steps: list[int], at: int
 ) -> Iterator[_Block]:
-    """Yield draws of some documents at a time, so that they take the same memory for any K."""
+    """Yield draws of some documents at a time, in memory that is bounded, or as much as topics take.
+
+    Every block reads all samples: the larger these are, the fewer blocks there are.
+    """
     k = results.layers[at]
-    size = max(16, _CELLS // (k * max(1, len(steps))))
+    cells = max(_CELLS, k * len(results.vocabulary))
+    size = max(16, cells // (k * max(1, len(steps))))
     for begin in range(0, len(rows), size):
         here = slice(begin, min(begin + size, len(rows)))
         documents, ids = corpus.take(rows[here]), rows[here]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.corpus.about import About, Column
+from pysgrld.corpus.about.stored import About, Column
 from pysgrld.errors import UsageError
 from pysgrld.report.documents import Grouping
 from pysgrld.types import Int64s
