@@ -1,5 +1,5 @@
 """What a run found, on one page: gathered, packed, and put into one HTML file."""
 
+from pysgrld.report.making import Page, report
 
-
-
+__all__ = ["Page", "report"]
