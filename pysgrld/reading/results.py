@@ -29,8 +29,8 @@ from pysgrld.evaluate.document_draws import DocumentDraws
 from pysgrld.grammar import plural
 from pysgrld.minibatches import hold_out_size
 from pysgrld.models.fitted import Fitted, top_words
-from pysgrld.reading.labels import labels_of
 from pysgrld.reading.intervals import Spread, interval
+from pysgrld.reading.labels import labels_of
 from pysgrld.reading.recorded import check_shapes, recorded
 from pysgrld.reading.trained_on import corpus_gone, training_corpus
 from pysgrld.reading.values import Topic, Word

@@ -1,4 +1,4 @@
-"""What a run found, on one page: gathered, packed, and put into one HTML file."""
+"""The report of a run on one page: gathered, packed, and put into one HTML file."""
 
 from pysgrld.report.making import Page, report
 

@@ -10,7 +10,7 @@ import numpy as np
 from pysgrld.corpus.reading import CorpusOptions, compiled_pattern
 from pysgrld.report import tint
 from pysgrld.report.documents import in_turn, representatives
-from pysgrld.report.gather import Found
+from pysgrld.report.gather import Gathered
 from pysgrld.report.pack import Scale, compact
 from pysgrld.types import Documents
 
@@ -44,7 +44,7 @@ class Chosen(NamedTuple):
     texts: str
 
 
-def choose(found: Found) -> Chosen:
+def choose(found: Gathered) -> Chosen:
     """Choose documents: five that surely have each topic, then evenly spaced ones while there is room."""
     looked, corpus = found.looked, found.corpus
     assert looked is not None
@@ -72,7 +72,7 @@ def choose(found: Found) -> Chosen:
 class _Writer:
     """Writes what is shown of a document."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Gathered) -> None:
         assert found.looked is not None
         assert found.corpus is not None
         self.found, self.looked, self.corpus = found, found.looked, found.corpus
@@ -110,9 +110,7 @@ class _Writer:
             if mean >= LEAST
         ]
 
-    def _body(
-        self, place: int, documents: Documents, i: int, text: str | None
-    ) -> dict[str, Any]:
+    def _body(self, place: int, documents: Documents, i: int, text: str | None) -> dict[str, Any]:
         if self.texts == "none":
             return {"words": []}
         theta = self.looked.theta[place].astype(np.float64)
@@ -122,7 +120,7 @@ class _Writer:
         begin, end = documents.indptr[i : i + 2]
         words = documents.indices[begin:end].astype(np.int64)
         found = tint.likeliest(self.found.phi, words, theta)
-        counts = documents.counts[begin:end]
+        counts = documents.counts[begin:end].astype(np.int64)
         return {"words": tint.by_count(words, counts, found, self.found.results.vocabulary)}
 
 

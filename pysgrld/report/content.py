@@ -1,4 +1,4 @@
-"""What was gathered, as format 1 of a page has it: the main JSON, and blocks beside it."""
+"""The data of a page, as format 1 has it: the main JSON, and blocks beside it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 from pysgrld.reading.diagnose.verdict import found_in, judgements
 from pysgrld.report.chosen import Chosen, choose, short
 from pysgrld.report.documents import Shares
-from pysgrld.report.gather import Found
+from pysgrld.report.gather import Gathered
 from pysgrld.report.geometry import hues
-from pysgrld.report.method import Shown, method
+from pysgrld.report.method import OnPage, method
 from pysgrld.report.overview import components, curve, facts, options, sentence, verdicts
 from pysgrld.report.pack import (
     FORMAT,
     NONE,
     VERSION,
-    Block,
+    Packed,
     compact,
     linear16,
     log16,
@@ -40,7 +40,7 @@ class Content:
 
     Parameters
     ----------
-    found : Found
+    found : Gathered
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Content:
         The main JSON, without the list of blocks.
     """
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Gathered) -> None:
         self.found = found
         self.chosen: Chosen | None = None if found.looked is None else choose(found)
         self.main = self._main()
@@ -59,7 +59,7 @@ class Content:
         spread = results.spread()
         ids = sorted(found.shown)
         drawn = looked is not None and looked.draws > 1
-        shown = Shown(
+        shown = OnPage(
             found.terms.draws,
             drawn,
             looked is not None,
@@ -115,9 +115,7 @@ class Content:
             "texts": "none" if self.chosen is None else self.chosen.texts,
             "words_tokens": None if found.counts is None else int(found.counts.sum()),
             "words_total": len(results.vocabulary),
-            "layers": None
-            if found.layers is None
-            else [node.as_dict() for node in found.layers],
+            "layers": None if found.layers is None else [node.as_dict() for node in found.layers],
             "components": components(results),
             "chains": self._chains(),
             "method": method(shown),
@@ -268,21 +266,21 @@ class Content:
 
     # ---- blocks
 
-    def blocks(self) -> dict[str, Block]:
+    def blocks(self) -> dict[str, Packed]:
         """Give the blocks beside the main JSON, by name."""
         found = self.found
         blocks = {"terms": self._terms(), "words": self._word_list(), "near": self._near()}
         if self.chosen is not None:
-            blocks["docs"] = Block().text("json", compact(self.chosen.records))
+            blocks["docs"] = Packed().text("json", compact(self.chosen.records))
         if found.topics <= PAIRS:
             distance, correlation = self._pairs()
             blocks["pairs"] = (
-                Block()
+                Packed()
                 .add("distance", "u8", share8(distance))
                 .add("correlation", "i8", signed8(correlation))
             )
         for name, shares in self._shares().items():
-            blocks[name] = Block()
+            blocks[name] = Packed()
             for part, values in shares._asdict().items():
                 blocks[name].add(part, "u16", share16(values))
         return blocks
@@ -295,14 +293,14 @@ class Content:
         names += [f"group-{i}" for i in range(len(found.groups))]
         return dict(zip(names, found.looked.groups, strict=True))
 
-    def _terms(self) -> Block:
+    def _terms(self) -> Packed:
         terms, words = self.found.terms, self.found.words
         place = np.zeros(len(self.found.results.vocabulary), np.int64)
         place[words.ids] = np.arange(len(words.ids))
         scale = linear16 if self.found.results.fitted.signed else log16
         there = terms.there
         return (
-            Block()
+            Packed()
             .add("n", "u16", there.sum(axis=1))
             .add("word", "u32", place[terms.words[there]])
             .add("mean", "u16", scale(terms.mean[there]))
@@ -313,11 +311,11 @@ class Content:
             .add("share", "u8", share8(terms.share[there]))
         )
 
-    def _word_list(self) -> Block:
+    def _word_list(self) -> Packed:
         words, vocabulary = self.found.words, self.found.results.vocabulary
         text = "\n".join(vocabulary[w] for w in words.ids.tolist())
         return (
-            Block()
+            Packed()
             .text("text", text.encode("utf-8", "replace"))
             .add("count", "u32", np.minimum(words.counts, 2**32 - 1))
             .add("n", "u8", words.n)
@@ -331,11 +329,10 @@ class Content:
         ids = np.sort(np.array(found.shown, np.int64))
         distance = np.ones((k, k))
         distance[np.ix_(ids, ids)] = found.distance
-        looked = found.looked
-        none = looked is None or looked.correlation is None
-        return distance, np.zeros((k, k)) if none else looked.correlation  # type: ignore[union-attr]
+        met = None if found.looked is None else found.looked.correlation
+        return distance, np.zeros((k, k)) if met is None else met
 
-    def _near(self) -> Block:
+    def _near(self) -> Packed:
         """Give of each topic the nearest, and those that most meet it in documents."""
         found, k = self.found, self.found.topics
         ids = np.sort(np.array(found.shown, np.int64))
@@ -352,7 +349,7 @@ class Content:
             friend[row, : len(met)] = met
             meet[row, : len(met)] = correlation[row, met]
         return (
-            Block()
+            Packed()
             .add("topic", "u16", near)
             .add("distance", "u8", share8(far))
             .add("friend", "u16", friend)

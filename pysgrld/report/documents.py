@@ -27,7 +27,7 @@ _CELLS, _PRODUCTS = 8_000_000, 10_000_000
 AGREE = 0.9
 
 
-class Grouping(NamedTuple):
+class GroupOfEach(NamedTuple):
     """Documents put into groups, in which shares are told.
 
     Attributes
@@ -60,7 +60,7 @@ class Shares(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """What the documents that were looked at tell.
+    """All that the documents tell that were looked at.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ def looked_at(corpus: Corpus) -> Int64s:
 
 
 def look(
-    results: Results, corpus: Corpus, rows: Int64s, groupings: Sequence[Grouping], at: int
+    results: Results, corpus: Corpus, rows: Int64s, groupings: Sequence[GroupOfEach], at: int
 ) -> Looked:
     """Draw the topics of documents, and sum up what they tell.
 
@@ -124,7 +124,7 @@ def look(
         That the run was trained on.
     rows : (n,) int64
         Documents of it.
-    groupings : sequence of Grouping
+    groupings : sequence of GroupOfEach
     at : int
         The layer, counted from 0.
     """

@@ -23,7 +23,16 @@ from pysgrld.report.geometry import Map, Tree, average_linkage, distances, laid_
 from pysgrld.report.groups import Groups, along_column, along_corpus, by_columns
 from pysgrld.report.names import automatic
 from pysgrld.report.overview import Noun, evaluated, few
-from pysgrld.report.terms import Source, Terms, Words, best, columns, relevance, terms, words_shown
+from pysgrld.report.terms import (
+    ChainOfTopics,
+    Terms,
+    Words,
+    best,
+    columns,
+    relevance,
+    terms,
+    words_shown,
+)
 from pysgrld.run import chains_of
 from pysgrld.types import Doubles, Floats, Int64s
 
@@ -33,8 +42,8 @@ TREE_WORDS, TREE_LAMBDA = 8, 0.6
 STEPS = 6
 
 
-class Asked(NamedTuple):
-    """What a page is to show.
+class PageRequest(NamedTuple):
+    """The wishes of a person for a page.
 
     Attributes
     ----------
@@ -69,12 +78,12 @@ class Asked(NamedTuple):
     layer: int | None = None
 
 
-class Found(NamedTuple):
+class Gathered(NamedTuple):
     """Everything that a page tells.
 
     Attributes
     ----------
-    asked : Asked
+    asked : PageRequest
     chains : list of Results
         The first is the run whose topics are shown.
     at : int
@@ -108,7 +117,7 @@ class Found(NamedTuple):
         What is left out, and why.
     """
 
-    asked: Asked
+    asked: PageRequest
     chains: list[Results]
     at: int
     phi: Floats
@@ -146,22 +155,22 @@ class Found(NamedTuple):
 
     @property
     def noun(self) -> Noun:
-        """What a document is called."""
+        """The name of a document."""
         return Noun.of(self.asked.noun)
 
 
 def gather(
     run: str | Path | None,
-    asked: Asked,
+    asked: PageRequest,
     threads: int | None,
     tell: Callable[[int, int], None] = lambda done, total: None,
-) -> Found:
+) -> Gathered:
     """Gather everything that a page tells of a run, or of a folder of chains.
 
     Parameters
     ----------
     run : str, Path or None
-    asked : Asked
+    asked : PageRequest
     threads : int or None
     tell : callable (done, total)
         Told how far it is.
@@ -226,7 +235,7 @@ def gather(
     if layers is not None and counts is not None:
         layers = _told_apart(results, layers, counts)
     tell(6, STEPS)
-    return Found(
+    return Gathered(
         asked,
         chains,
         at,
@@ -275,7 +284,7 @@ def _opened(run: str | Path | None, threads: int, missing: list[str]) -> list[Re
 
 
 def _groups(
-    corpus: Corpus | None, asked: Asked
+    corpus: Corpus | None, asked: PageRequest
 ) -> tuple[list[Groups], Groups | None, Int64s]:
     """Put the documents that are looked at into groups, and in order."""
     if corpus is None:
@@ -284,9 +293,7 @@ def _groups(
         return [], None, np.empty(0, np.int64)
     rows, about = looked_at(corpus), corpus.about
     along = (
-        along_corpus(about, rows)
-        if asked.along is None
-        else along_column(about, asked.along, rows)
+        along_corpus(about, rows) if asked.along is None else along_column(about, asked.along, rows)
     )
     return by_columns(about, asked.by, rows), along, rows
 
@@ -313,12 +320,12 @@ def _weights(
 
 def _sources(
     chains: Sequence[Results], diagnosis: Diagnosis | None, at: int
-) -> tuple[list[Source], Floats]:
+) -> tuple[list[ChainOfTopics], Floats]:
     """Give the chains that tell of topics, and the topics: of all chains where all share one."""
     first = chains[0]
     k = first.layers[at]
     phi = first.fitted.over_words(first.mean, at)
-    sources = [Source(first, np.arange(k))]
+    sources = [ChainOfTopics(first, np.arange(k))]
     if diagnosis is None or len(chains) < 2 or first.fitted.signed:
         return sources, phi
     shared = [topic for topic in diagnosis.topics if is_shared(topic)]
@@ -330,7 +337,7 @@ def _sources(
     for number, results in enumerate(chains[1:], 1):
         rows = np.full(k, -1)
         rows[own] = [topic.counterparts[number] for topic in shared]
-        sources.append(Source(results, rows))
+        sources.append(ChainOfTopics(results, rows))
         total += results.fitted.over_words(results.mean, at)[:, rows[own]]
     phi[:, own] = total / len(chains)
     return sources, phi

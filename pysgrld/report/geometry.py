@@ -41,8 +41,8 @@ def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:
     # exact symmetry and exact zeros: what comes after takes them for granted
     scale = np.sqrt(np.maximum(np.diag(product), 1e-30))
     like = np.clip(product / np.outer(scale, scale), -1.0, 1.0)
-    found = np.sqrt(np.maximum((1.0 - like) / (2.0 if signed else 1.0), 0.0))
-    found = (found + found.T) / 2
+    apart = np.sqrt(np.maximum((1.0 - like) / (2.0 if signed else 1.0), 0.0))
+    found: Doubles = (apart + apart.T) / 2
     np.fill_diagonal(found, 0.0)
     return found
 
@@ -87,7 +87,8 @@ def tsne(distance: Doubles, begin: Doubles) -> Doubles:
         gains = np.maximum(np.where(slope * moved < 0, gains + 0.2, gains * 0.8), 0.01)
         moved = (0.5 if early else 0.8) * moved - rate * gains * slope
         y = y + moved
-    return y - y.mean(axis=0)
+    centred: Doubles = y - y.mean(axis=0)
+    return centred
 
 
 def _likeness(squares: Doubles, perplexity: float) -> Doubles:
@@ -100,7 +101,9 @@ def _likeness(squares: Doubles, perplexity: float) -> Doubles:
     for _ in range(60):
         p = np.where(other, np.exp(-beta * (squares - nearest)), 0.0)
         total = p.sum(axis=1, keepdims=True)
-        entropy = np.log(total) + beta * (p * (squares - nearest)).sum(axis=1, keepdims=True) / total
+        entropy = (
+            np.log(total) + beta * (p * (squares - nearest)).sum(axis=1, keepdims=True) / total
+        )
         many = entropy > np.log(perplexity)
         low, high = np.where(many, beta, low), np.where(many, high, beta)
         beta = np.where(np.isinf(high), beta * 2, (low + high) / 2)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pysgrld.corpus.about.stored import About, Column
 from pysgrld.errors import UsageError
-from pysgrld.report.documents import Grouping
+from pysgrld.report.documents import GroupOfEach
 from pysgrld.types import Int64s
 
 #: Groups of a column, and bins along the corpus, at most.
@@ -40,7 +41,7 @@ class Groups(NamedTuple):
         Whether levels have an order.
     more : int
         Levels that are left out, the rarest.
-    grouping : Grouping
+    grouping : GroupOfEach
     """
 
     name: str
@@ -50,7 +51,7 @@ class Groups(NamedTuple):
     missing: int
     ordered: bool
     more: int
-    grouping: Grouping
+    grouping: GroupOfEach
 
     def record(self) -> dict[str, Any]:
         """Give what the page has of it, without the shares."""
@@ -125,7 +126,7 @@ def grouped(column: Column, values: Sequence[Any]) -> Groups:
         sum(label is None for label in labels),
         ordered,
         len(counts) - len(levels),
-        Grouping(of, len(levels)),
+        GroupOfEach(of, len(levels)),
     )
 
 
@@ -150,14 +151,16 @@ def _numbers(values: Sequence[Any]) -> list[str | None]:
     there = numbers[np.isfinite(numbers)]
     if len(np.unique(there)) <= MOST:
         return [
-            None if value is None or not np.isfinite(float(value)) else f"{value:g}"
+            None
+            if value is None or not np.isfinite(float(value))
+            else f"{value:g}"
             if isinstance(value, float)
             else str(value)
             for value in values
         ]
     edges = np.unique(np.quantile(there, np.arange(BINS + 1) / BINS, method="lower"))
     at = np.clip(np.searchsorted(edges, numbers, "right") - 1, 0, len(edges) - 2)
-    labels = [f"{a:,g} to {b:,g}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    labels = [f"{a:,g} to {b:,g}" for a, b in pairwise(edges)]
     return [labels[i] if np.isfinite(x) else None for i, x in zip(at, numbers, strict=True)]
 
 
@@ -172,7 +175,7 @@ def along_corpus(about: About, rows: Int64s) -> Groups:
         _short(a) if a == b else f"{_short(a)} to {_short(b)}" for a, b in zip(*titles, strict=True)
     ]
     documents = np.bincount(of, minlength=size).tolist()
-    return Groups("", "order", labels, documents, 0, True, 0, Grouping(of, size))
+    return Groups("", "order", labels, documents, 0, True, 0, GroupOfEach(of, size))
 
 
 def _short(title: str) -> str:
@@ -193,4 +196,3 @@ def along_column(about: About, name: str, rows: Int64s) -> Groups:
             f"--along {name[:_LABEL]!r}: a column of kind {column.kind} has no order; --by shows it"
         )
     return grouped(column, about.values(name, rows))
-

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pysgrld.report.content import Content
-from pysgrld.report.gather import Asked, gather
+from pysgrld.report.gather import PageRequest, gather
 from pysgrld.report.html import page
 
 
@@ -32,12 +32,12 @@ class Page:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the page tells, as plain values for JSON: every number, words by name."""
+        """The content of the page as plain values for JSON: every number, words by name."""
         return self._content.plain()
 
     @property
     def summary(self) -> str:
-        """What is on it, in a few words."""
+        """The content of the page in a few words."""
         from pysgrld.grammar import plural
 
         main = self._content.main
@@ -118,7 +118,7 @@ def report(
     CorpusError
         If the names of topics are not what they must be.
     """
-    asked = Asked(
+    asked = PageRequest(
         tuple(by),
         along,
         None if labels is None else Path(labels),

@@ -11,8 +11,8 @@ from pysgrld.report.geometry import KEPT
 from pysgrld.report.terms import USES
 
 
-class Shown(NamedTuple):
-    """What a page has, on which its definitions depend.
+class OnPage(NamedTuple):
+    """The parts of a page on which its definitions depend.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Shown(NamedTuple):
     map: bool
 
 
-def method(shown: Shown) -> list[dict[str, Any]]:
+def method(shown: OnPage) -> list[dict[str, Any]]:
     """Define the figures that a page has: name, text, and where the definition is from."""
     found = _words(shown) + _documents(shown) + _topics(shown)
     return [dict(zip(("name", "text", "source"), entry, strict=True)) for entry in found]
@@ -43,7 +43,7 @@ def method(shown: Shown) -> list[dict[str, Any]]:
 _Entry = tuple[str, str, str | None]
 
 
-def _words(shown: Shown) -> list[_Entry]:
+def _words(shown: OnPage) -> list[_Entry]:
     found: list[_Entry] = []
     if shown.signed:
         found.append(
@@ -118,13 +118,13 @@ def _words(shown: Shown) -> list[_Entry]:
     return found
 
 
-def _documents(shown: Shown) -> list[_Entry]:
+def _documents(shown: OnPage) -> list[_Entry]:
     if shown.components:
         weight = "The component's stick: its expected share of the documents to come."
     elif shown.documents and shown.drawn:
         weight = (
-            f"The topic's share of the words, of all documents or of {DOCUMENTS:,} evenly spaced ones: in "
-            f"each of {DRAWS} draws every word of a document is given a topic, and these are counted. "
+            f"The topic's share of the words, of all documents or of {DOCUMENTS:,} evenly spaced "
+            f"ones: in each of {DRAWS} draws every word of a document is given a topic, and these are counted. "
             f"'sgmc topics' weighs by {WEIGHT_DOCUMENTS:,} documents under the mean topics."
         )
     else:
@@ -183,11 +183,12 @@ def _documents(shown: Shown) -> list[_Entry]:
     return found
 
 
-def _topics(shown: Shown) -> list[_Entry]:
+def _topics(shown: OnPage) -> list[_Entry]:
     distance = (
         "The root of half of 1 minus the cosine: 0 is the same direction, 1 the opposite."
         if shown.signed
-        else "Hellinger: the root of 1 - Σ √(p q) over the words. 0 is the same topic, 1 no word in common."
+        else "Hellinger: the root of 1 - Σ √(p q) over the words. 0 is the same topic, 1 no word in "
+        "common."
     )
     found: list[_Entry] = [("Distance", distance, None)]
     if shown.map:
@@ -224,7 +225,7 @@ def _topics(shown: Shown) -> list[_Entry]:
     if shown.chains and not shown.components:
         found.append(
             (
-                "Found in n of C chains",
+                "Gathered in n of C chains",
                 "Chains that have this topic: the first, and those whose counterpart has at least "
                 f"{100 * SAME:.0f} % of its probability in common with it. Words of topics that all "
                 "chains have are told from the draws of all, the others from those of the first; "

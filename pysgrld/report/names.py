@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pysgrld.reading.results import Results
-from pysgrld.report.terms import Source, Terms, terms
+from pysgrld.report.terms import ChainOfTopics, Terms, terms
 from pysgrld.types import Doubles, Int64s
 
 #: Words of a name, and what stands between them.
@@ -65,7 +65,7 @@ def names_of(results: Results, at: int) -> dict[int, str]:
     phi, weights = results.fitted.over_words(results.mean, at), results.weights(at)
     counts, k = results.word_counts(), results.layers[at]
     signed = results.fitted.signed
-    source = Source(results, np.arange(k))
+    source = ChainOfTopics(results, np.arange(k))
     tokens = results.run.config["corpus"]["training_tokens"]
     found = terms(phi, weights, tokens, counts, [source], at, signed=signed)
     shown = results.fitted.shown(at).tolist()

@@ -31,7 +31,7 @@ _STATES = {
 
 
 class Noun(NamedTuple):
-    """What a document is called: one, and several."""
+    """The name of a document: of one, and of several."""
 
     one: str
     many: str
@@ -46,7 +46,7 @@ class Noun(NamedTuple):
             return cls(f"{many[:-3]}y", many)
         return cls(many.removesuffix("s"), many)
 
-    def count(self, number: int) -> str:
+    def counted(self, number: int) -> str:
         """Write a number with the noun."""
         return plural(number, self.one, self.many)
 
@@ -113,7 +113,7 @@ def sentence(results: Results, at: int, noun: Noun, draws: int) -> str:
     recorded = results.run.config["corpus"]
     where = f" of layer {at + 1}" if depth > 1 else ""
     told = (
-        f"{plural(shown, results.fitted.noun)}{where} in {noun.count(recorded['training_documents'])}, "
+        f"{plural(shown, results.fitted.noun)}{where} in {noun.counted(recorded['training_documents'])}, "
         f"found by {results.options.algo}."
     )
     if results.samples:
@@ -123,7 +123,7 @@ def sentence(results: Results, at: int, noun: Noun, draws: int) -> str:
 
 
 class Verdict(NamedTuple):
-    """What to make of a run in one respect; ``good`` is None where it is neither good nor bad."""
+    """A judgement of a run in one respect; ``good`` is None where it is neither good nor bad."""
 
     good: bool | None
     head: str
@@ -202,7 +202,9 @@ def curve(results: Results, found: Evaluation | None) -> dict[str, Any] | None:
     with contextlib.suppress(MissingInputError):
         for line in results.run.read_metrics():
             value = line.get(kind.point)
-            if isinstance(value, int | float) and isinstance(line.get("train_seconds"), int | float):
+            if isinstance(value, int | float) and isinstance(
+                line.get("train_seconds"), int | float
+            ):
                 point.append([round(float(line["train_seconds"]), 3), float(value)])
     if found is None or len(clock) < 2 or len(history) + len(point) < 2:
         return None
@@ -289,7 +291,9 @@ def few(results: Results) -> str | None:
     if results.fitted.no_mean:
         return f"{results.fitted.no_mean}: no intervals"
     if results.samples == 0:
-        return f"{results.no_samples}: no intervals, and {results.fitted.noun}s are the current ones"
+        return (
+            f"{results.no_samples}: no intervals, and {results.fitted.noun}s are the current ones"
+        )
     kept = len(results.kept())
     if kept < ENOUGH:
         return f"{plural(kept, 'sample')} kept, fewer than {ENOUGH}: no intervals"

@@ -64,7 +64,7 @@ def compact(value: Any) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-class Block:
+class Packed:
     """Parts one after the other, little-endian, each padded to four bytes.
 
     Attributes
@@ -77,16 +77,16 @@ class Block:
         self.parts: list[list[Any]] = []
         self._bytes: list[bytes] = []
 
-    def add(self, name: str, type: str, values: npt.ArrayLike) -> Block:
+    def add(self, name: str, type: str, values: npt.ArrayLike) -> Packed:
         """Add numbers: of type u8, i8, u16 or u32."""
         array = np.ascontiguousarray(np.asarray(values).ravel(), _TYPES[type])
         return self._part(name, type, len(array), array.tobytes())
 
-    def text(self, name: str, content: bytes) -> Block:
+    def text(self, name: str, content: bytes) -> Packed:
         """Add text in UTF-8."""
         return self._part(name, "utf8", len(content), content)
 
-    def _part(self, name: str, type: str, length: int, content: bytes) -> Block:
+    def _part(self, name: str, type: str, length: int, content: bytes) -> Packed:
         self.parts.append([name, type, length])
         self._bytes.append(content + bytes(-len(content) % 4))
         return self

@@ -61,7 +61,7 @@ class Terms(NamedTuple):
     draws: int
 
 
-class Source(NamedTuple):
+class ChainOfTopics(NamedTuple):
     """A chain whose draws tell how sure the words are.
 
     Attributes
@@ -147,7 +147,7 @@ def terms(
     weights: Doubles | None,
     tokens: int,
     counts: Int64s | None,
-    sources: Sequence[Source],
+    sources: Sequence[ChainOfTopics],
     at: int,
     *,
     signed: bool,
@@ -164,7 +164,7 @@ def terms(
         Of the corpus.
     counts : (V,) or None
         Occurrences of each word.
-    sources : sequence of Source
+    sources : sequence of ChainOfTopics
         Chains whose draws are read; the first has all topics.
     at : int
         The layer, counted from 0.
@@ -205,10 +205,7 @@ def masses(phi: Floats, weights: Doubles) -> Doubles:
 
 
 def _spread(
-    sources: Sequence[Source],
-    words: Int64s,
-    there: Bools,
-    at: int,
+    sources: Sequence[ChainOfTopics], words: Int64s, there: Bools, at: int
 ) -> tuple[Doubles | None, Doubles | None, Doubles, int]:
     """Give low and high ends, and the share of the draws that has a word among the ten."""
     own: list[Floats] = []
@@ -237,10 +234,7 @@ def _spread(
 
 
 def _draws(
-    source: Source,
-    words: Int64s,
-    there: Bools,
-    at: int,
+    source: ChainOfTopics, words: Int64s, there: Bools, at: int
 ) -> Iterator[tuple[Int64s, Floats, Floats]]:
     """Yield of each kept sample: topics, probabilities of their words, and the tenth greatest of all."""
     if source.results.fitted.no_mean:

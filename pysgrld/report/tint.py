@@ -99,7 +99,7 @@ def _script(character: str) -> Role:
     return found if found in (Role.IDEOGRAPH, Role.HIRAGANA, Role.KATAKANA) else Role.LETTER
 
 
-class Shown(NamedTuple):
+class TintedText(NamedTuple):
     """A text as it is shown; positions count UTF-16 units, as browsers do.
 
     Attributes
@@ -120,12 +120,8 @@ class Shown(NamedTuple):
 
 
 def show(
-    text: str,
-    pattern: re.Pattern[str] | None,
-    ids: Mapping[str, int],
-    phi: Floats,
-    theta: Doubles,
-) -> Shown:
+    text: str, pattern: re.Pattern[str] | None, ids: Mapping[str, int], phi: Floats, theta: Doubles
+) -> TintedText:
     """Tint a text, cut around its best stretch where it is long.
 
     Parameters
@@ -159,7 +155,7 @@ def show(
             spans += [at - done, stop - at, topic, _percent(p)]
             done = stop
     first, last = max(first, begin), min(last, end)
-    return Shown(
+    return TintedText(
         text[begin:end],
         spans,
         (units.at(first), units.at(last)),

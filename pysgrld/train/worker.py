@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from pysgrld.corpus import ReadingProgress
 from pysgrld.errors import Interrupted
 from pysgrld.run import RunDirectory, SecondInterrupt, StopFlag
-from pysgrld.train.telling import Position
 from pysgrld.train.request import Request
 from pysgrld.train.start import train
+from pysgrld.train.telling import Position
 
 #: Seconds between two tellings of where the chain stands.
 TELL = 0.2

@@ -114,7 +114,9 @@ def match_topics(draws: KeptDraws, likeness: Likeness, top: int, at: int) -> Com
     words = np.argsort(-means[0], axis=1, kind="stable")[:, :top]
     aligned = [mean[rows] for mean, rows in zip(means, order, strict=True)]
     least = _least_overlap(likeness, aligned if len(found) > 1 else halves[0])
-    overlaps = np.stack([np.ones(len(least))] + [likeness.overlap(means[0], a) for a in aligned[1:]])
+    overlaps = np.stack(
+        [np.ones(len(least))] + [likeness.overlap(means[0], a) for a in aligned[1:]]
+    )
     series = [
         _follow(r, draws, at, words, rows, tell) for r, rows in zip(found, order, strict=True)
     ]
