@@ -1,4 +1,4 @@
-"""Documents given the topics, in bounded memory: draws of their topics, and all that is summed over them."""
+"""Documents given the topics, in bounded memory: draws of their topics, and sums over them."""
 
 from __future__ import annotations
 

@@ -344,7 +344,7 @@ def _sources(
 
 
 def _told_apart(results: Results, nodes: Sequence[Node], counts: Int64s) -> list[Node]:
-    """Give the topics of upper layers the words that are most relevant, as by probability all are alike."""
+    """Give topics of upper layers their most relevant words: the most probable are alike in all."""
     draw, share = results.mean, np.maximum(counts, 1) / max(1, counts.sum())
     words: dict[tuple[int, int], tuple[str, ...]] = {}
     for at in range(1, results.fitted.depth):

@@ -1,4 +1,4 @@
-"""Where topics lie: distances, a map that says what it keeps, a tree, and colours by place in the tree."""
+"""Where topics lie: distances, a map that says what it keeps, a tree, and colours by it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def tsne(distance: Doubles, begin: Doubles) -> Doubles:
 
 
 def _likeness(squares: Doubles, perplexity: float) -> Doubles:
-    """Give each point's neighbours a probability, (n, n): that many count, by bisection for all at once."""
+    """Give each point's neighbours a probability, (n, n), such that so many of them count."""
     n = len(squares)
     other = ~np.eye(n, dtype=bool)
     nearest = np.where(other, squares, np.inf).min(axis=1)[:, None]

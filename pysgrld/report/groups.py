@@ -101,8 +101,8 @@ def column_of(about: About, name: str, option: str) -> Column:
 def grouped(column: Column, values: Sequence[Any]) -> Groups:
     """Group documents by their values of a column.
 
-    Dates are binned by day, month, year or decade, numbers by ten of their quantiles, where there are more
-    than sixty. Of other values the sixty most frequent are groups.
+    Dates are binned by day, month, year or decade, numbers by ten of their quantiles, where there are
+    more than sixty. Of other values the sixty most frequent are groups.
     """
     if column.kind == "time":
         labels, ordered = _dates(values), True
@@ -160,7 +160,7 @@ def _numbers(values: Sequence[Any]) -> list[str | None]:
         ]
     edges = np.unique(np.quantile(there, np.arange(BINS + 1) / BINS, method="lower"))
     at = np.clip(np.searchsorted(edges, numbers, "right") - 1, 0, len(edges) - 2)
-    labels = [f"{a:,g} to {b:,g}" for a, b in pairwise(edges)]
+    labels = [f"{a:,.10g} to {b:,.10g}" for a, b in pairwise(edges)]
     return [labels[i] if np.isfinite(x) else None for i, x in zip(at, numbers, strict=True)]
 
 

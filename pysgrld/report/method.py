@@ -124,7 +124,8 @@ def _documents(shown: OnPage) -> list[_Entry]:
     elif shown.documents and shown.drawn:
         weight = (
             f"The topic's share of the words, of all documents or of {DOCUMENTS:,} evenly spaced "
-            f"ones: in each of {DRAWS} draws every word of a document is given a topic, and these are counted. "
+            f"ones: in each of {DRAWS} draws every word of a document is given a topic, and these are "
+            "counted. "
             f"'sgmc topics' weighs by {WEIGHT_DOCUMENTS:,} documents under the mean topics."
         )
     else:
