@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pysgrld.errors import CorpusError, MissingInputError
-from pysgrld.run import jsonio
+from pysgrld.run import chains_of, jsonio
 from pysgrld.run.files import read_small
 
 #: The file in a run's folder.
 LABELS = "labels.json"
+#: Signs that cannot be seen, and that words need: Persian ones, and pictures of several parts.
+_JOINERS = "\u200c\u200d"
 #: Letters of a name, at most.
 LONGEST = 200
 
 
 def labels_of(run: Path, topics: int) -> dict[int, str]:
     """Read the names of a run's topics; empty where none were given.
+
+    Those of the first chain may lie in the folder of chains, which stands for it.
 
     Raises
     ------
@@ -24,8 +29,13 @@ def labels_of(run: Path, topics: int) -> dict[int, str]:
     MissingInputError
         If it is there and cannot be read.
     """
-    path = run / LABELS
-    return read_labels(path, topics) if path.is_symlink() or path.exists() else {}
+    folders = [run]
+    if chains_of(run.parent)[:1] == [run]:
+        folders.append(run.parent)
+    for folder in folders:
+        if os.path.lexists(folder / LABELS):
+            return read_labels(folder / LABELS, topics)
+    return {}
 
 
 def read_labels(path: Path, topics: int) -> dict[int, str]:
@@ -61,14 +71,19 @@ def read_labels(path: Path, topics: int) -> dict[int, str]:
             raise _wrong(path, f"{shown!r} is no number of a topic")
         if int(number) >= topics:
             raise _wrong(path, f"there is no topic {number}: they are 0 to {topics - 1}")
-        if not isinstance(name, str) or not name.strip():
+        if not isinstance(name, str) or not _plain(name).strip():
             raise _wrong(path, f"the name of topic {number} is no text")
         if len(name) > LONGEST:
             raise _wrong(
                 path, f"the name of topic {number} has {len(name):,} letters: {LONGEST} at most"
             )
         labels[int(number)] = " ".join(name.split())
-    return labels
+    return {number: _plain(name) for number, name in labels.items()}
+
+
+def _plain(name: str) -> str:
+    """Leave out signs that would garble a terminal: control and direction signs."""
+    return "".join(sign for sign in name if sign.isprintable() or sign in _JOINERS)
 
 
 def _wrong(path: Path, why: str) -> CorpusError:

@@ -399,6 +399,7 @@ class Results:
         bounds = interval(self._probabilities(top, at)) if followed else None
         found = self.coherence(10, at) if coherences else None
         weights, counts = self.weights(at), self.fitted.counts()
+        labels = self.labels if at == 0 else {}
         topics = []
         for k in self.fitted.shown(at).tolist():
             words = tuple(
@@ -419,6 +420,7 @@ class Results:
                     words,
                     None if counts is None else int(counts[k]),
                     self._against(phi[:, k], words[-1].probability, n),
+                    labels.get(k),
                 )
             )
         return sorted(topics, key=lambda topic: (-(topic.weight or 0.0), topic.id))

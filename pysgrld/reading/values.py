@@ -102,7 +102,7 @@ class Topic(NamedTuple):
 
     ``documents`` is how many training documents have this component; None where documents have several
     topics. ``against`` are the words that a direction points away from, the farthest first, as far as
-    those are as far off as the last of the top words.
+    those are as far off as the last of the top words. ``label`` is the name that a person gave it.
     """
 
     id: int
@@ -112,6 +112,7 @@ class Topic(NamedTuple):
     words: tuple[Word, ...]
     documents: int | None
     against: tuple[Word, ...] = ()
+    label: str | None = None
 
 
 class Measure(NamedTuple):

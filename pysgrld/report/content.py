@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from typing import Any
 
@@ -73,10 +74,12 @@ class Content:
             "format": FORMAT,
             "version": VERSION,
             "sgmc": _version(),
-            "key": results.run.identity.digest,
+            "key": _key(results.run.identity.digest, found.at),
             "title": found.asked.title or str(results.run.config["corpus"].get("name") or "corpus"),
             "run": results.path.name,
-            "sentence": sentence(results, found.at, found.noun, found.terms.draws),
+            "sentence": sentence(
+                results, found.at, found.noun, found.terms.draws, len(found.chains)
+            ),
             "noun": list(found.noun),
             "topic": [fitted.noun, f"{fitted.noun}s"],
             "layer": {"at": found.at + 1, "of": fitted.depth} if fitted.depth > 1 else None,
@@ -405,6 +408,11 @@ class Content:
                     for i, column in enumerate(record["columns"])
                 ]
         return record
+
+
+def _key(identity: str, at: int) -> str:
+    """Give what names are kept under in a browser: those of each layer are others."""
+    return hashlib.sha256(f"{identity}/{at}".encode()).hexdigest() if at else identity
 
 
 def _number(value: float) -> float | None:

@@ -97,13 +97,11 @@ def _likeness(squares: Doubles, perplexity: float) -> Doubles:
     other = ~np.eye(n, dtype=bool)
     nearest = np.where(other, squares, np.inf).min(axis=1)[:, None]
     low, high, beta = np.zeros((n, 1)), np.full((n, 1), np.inf), np.ones((n, 1))
-    p = np.zeros_like(squares)
+    p, gap = np.zeros_like(squares), np.maximum(squares - nearest, 0.0)
     for _ in range(60):
-        p = np.where(other, np.exp(-beta * (squares - nearest)), 0.0)
+        p = np.where(other, np.exp(-beta * gap), 0.0)
         total = p.sum(axis=1, keepdims=True)
-        entropy = (
-            np.log(total) + beta * (p * (squares - nearest)).sum(axis=1, keepdims=True) / total
-        )
+        entropy = np.log(total) + beta * (p * gap).sum(axis=1, keepdims=True) / total
         many = entropy > np.log(perplexity)
         low, high = np.where(many, beta, low), np.where(many, high, beta)
         beta = np.where(np.isinf(high), beta * 2, (low + high) / 2)

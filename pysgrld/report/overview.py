@@ -21,6 +21,8 @@ from pysgrld.reading.values import Diagnosis, Evaluation
 
 #: Points of a line that is drawn, at most.
 POINTS = 240
+#: Share of the perplexity that must be gained, or is lost.
+EVEN = 0.005
 #: Heads of the first verdict, by what the status of a run says.
 _STATES = {
     "finished": (True, "Finished."),
@@ -107,17 +109,18 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def sentence(results: Results, at: int, noun: Noun, draws: int) -> str:
+def sentence(results: Results, at: int, noun: Noun, draws: int, chains: int) -> str:
     """Say in a sentence what the page shows."""
     shown, depth = len(results.fitted.shown(at)), results.fitted.depth
     recorded = results.run.config["corpus"]
     where = f" of layer {at + 1}" if depth > 1 else ""
     told = (
         f"{plural(shown, results.fitted.noun)}{where} in {noun.counted(recorded['training_documents'])}, "
-        f"found by {results.options.algo}."
+        f"found by {results.options.algo}{f' in {chains} chains' if chains > 1 else ''}."
     )
     if results.samples:
-        told += f" What you see is the mean of {plural(results.samples, 'draw')} from the posterior"
+        each = " of the first, and of all where they agree" if chains > 1 else ""
+        told += f" What you see is the mean of {plural(results.samples, 'draw')}{each}"
         return f"{told}; bands are {results.spread().title}." if draws else f"{told}."
     return f"{told} What you see are the {results.fitted.noun}s of the newest checkpoint."
 
@@ -149,9 +152,11 @@ def verdicts(
 def _state(results: Results) -> Verdict:
     status = results.run.status
     good, head = _STATES.get(str(status.get("state")), (None, "Not known whether it is done."))
-    reason = status.get("reason") or status.get("error")
-    done = plural(results.checkpoint.step, "iteration")
-    return Verdict(good, head, f"{done} done{f': {reason}' if isinstance(reason, str) else ''}.")
+    reason, done = status.get("reason"), f"{plural(results.checkpoint.step, 'iteration')} done"
+    if not isinstance(reason, str) or not reason:
+        return Verdict(good, head, f"{done}.")
+    text = reason if "iteration" in reason else f"{reason[:1].upper()}{reason[1:]}, {done}"
+    return Verdict(good, head, f"{text.rstrip('.')}.")
 
 
 def _prediction(results: Results, found: Evaluation) -> Verdict:
@@ -164,9 +169,11 @@ def _prediction(results: Results, found: Evaluation) -> Verdict:
     gained = scorer.share_gained(found.unigram, now)
     unigram = kind.show(found.unigram, found.unigram.error)
     text = f"{what} is {value}; of word frequencies alone {unigram}. Lower is better."
-    worse = f"{-100 * gained:.0f} % worse than word frequencies."
-    head = f"{100 * gained:.0f} % better than word frequencies." if gained > 0 else worse
-    return Verdict(gained > 0, head, text)
+    if gained >= EVEN:
+        share = f"{100 * gained:.0f} %" if gained < 0.99 else "More than 99 %"
+        return Verdict(True, f"{share} better than word frequencies.", text)
+    head = "No better than" if gained > -EVEN else f"{-100 * gained:.0f} % worse than"
+    return Verdict(False, f"{head} word frequencies.", text)
 
 
 def _shared(d: Diagnosis) -> Verdict:
