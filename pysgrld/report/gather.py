@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -187,7 +188,9 @@ def gather(
     missing: list[str] = []
     chains = _opened(run, allowed_threads(threads).number, missing)
     results = chains[0]
-    at, fitted, counts = results.at(asked.layer), results.fitted, results.word_counts()
+    at, fitted, counts = results.at(asked.layer), results.fitted, None
+    with contextlib.suppress(MissingInputError):
+        counts = results.word_counts()
     k, signed = results.layers[at], fitted.signed
     corpus = results.training_corpus()
     if corpus is None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import numpy as np
 
+from pysgrld.errors import MissingInputError
 from pysgrld.reading.results import Results
 from pysgrld.report.terms import ChainOfTopics, Terms, terms
 from pysgrld.types import Doubles, Int64s
@@ -63,7 +65,9 @@ def _scores(found: Terms, k: int, counts: Int64s | None, holders: Int64s) -> Dou
 def names_of(results: Results, at: int) -> dict[int, str]:
     """Name the topics of a run, of a layer counted from 0, by its own draws alone."""
     phi, weights = results.fitted.over_words(results.mean, at), results.weights(at)
-    counts, k = results.word_counts(), results.layers[at]
+    counts, k = None, results.layers[at]
+    with contextlib.suppress(MissingInputError):
+        counts = results.word_counts()
     signed = results.fitted.signed
     source = ChainOfTopics(results, np.arange(k))
     tokens = results.run.config["corpus"]["training_tokens"]

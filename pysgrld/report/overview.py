@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.corpus import Corpus
-from pysgrld.errors import MissingInputError, SgmcError
+from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.grammar import plural
 from pysgrld.reading.diagnose.verdict import is_mixed, is_shared, judgements
 from pysgrld.reading.intervals import ENOUGH
@@ -57,9 +57,11 @@ def evaluated(results: Results) -> tuple[Evaluation | None, str | None]:
     """Score the run's own held-out documents, or say why there is no score."""
     try:
         return score_own(results), None
-    except MissingInputError as error:
-        return None, f"{error}"
-    except SgmcError:
+    except MissingInputError:
+        return None, (
+            "held-out documents or word counts are gone: nothing is said of how well it predicts"
+        )
+    except UsageError:
         return None, "no held-out documents: nothing is said of how well it predicts"
 
 

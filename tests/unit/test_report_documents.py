@@ -9,18 +9,18 @@ from pysgrld.report import documents as module
 from pysgrld.report.documents import GroupOfEach, in_turn, look, representatives
 from pysgrld.types import Documents
 
-N, K, S = 60, 6, 20
+N, K, S = 60, 14, 20
 
 
 @pytest.fixture(scope="module")
 def drawn():
     """Draws of made-up documents: theta and tokens (S, N, K), and lengths."""
     rng = np.random.default_rng(0)
-    base = rng.dirichlet(np.full(K, 0.3), N)
+    base = rng.dirichlet(np.full(K, 0.2), N)
     base[:, 1] = base[:, 0] * 0.8  # topics 0 and 1 meet in documents
     base /= base.sum(axis=1, keepdims=True)
     lengths = rng.integers(5, 200, N)
-    theta = np.stack([[rng.dirichlet(2 * b + 0.05) for b in base] for _ in range(S)])
+    theta = np.stack([[rng.dirichlet(5 * b + 0.05) for b in base] for _ in range(S)])
     tokens = np.stack(
         [[rng.multinomial(n, t) for n, t in zip(lengths, d, strict=True)] for d in theta]
     )

@@ -72,7 +72,7 @@ def test_principal_axes_give_a_plane_back():
 
 
 def test_the_map_keeps_groups_apart_that_a_plane_cannot_hold():
-    """Eight groups in eight dimensions: two axes show some of them. Red with: points that are not moved."""
+    """Eight groups in eight dimensions. Red with: points that are not moved."""
     rng = np.random.default_rng(2)
     points = np.repeat(np.eye(8), 10, axis=0) + 0.1 * rng.normal(size=(80, 8))
     distance = plane(points)

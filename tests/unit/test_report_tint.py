@@ -1,4 +1,4 @@
-"""Words of a text with their likeliest topics: tokens as they are counted, positions as browsers have them."""
+"""Words of a text with their likeliest topics, at positions as browsers have them."""
 
 import re
 
