@@ -211,7 +211,7 @@ class Results:
         )
 
     def _reading(self) -> CorpusOptions:
-        trained = CorpusOptions.of(self.options.plain()).without_vocabulary()
+        trained = CorpusOptions.of(self.options.plain()).for_known_words()
         return replace(trained, **{name.replace("-", "_"): v for name, v in self.asked.items()})
 
     def training_corpus(self) -> Corpus | None:
