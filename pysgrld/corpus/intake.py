@@ -64,8 +64,8 @@ class Intake:
             self.base = self.lexicon.documents
         if step.skipped and self.metadata is not None and not self.metadata.joined:
             raise CorpusError(
-                f"a bad document was left out, so that the rows of {self.options.metadata} cannot be told by "
-                "their order; give them ids, and --id-field",
+                f"a bad document was left out, so that the rows of {self.options.metadata} cannot be "
+                "told by their order; give them ids, and --id-field",
                 step.label,
             )
         block = self.lexicon.take(step)

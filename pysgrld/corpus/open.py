@@ -83,7 +83,8 @@ def open_corpus(
     if untouched and len(inputs) == 1 and is_stored(Path(inputs[0])):
         if options.names or options.keep_text != "auto":
             say(
-                f"{inputs[0]}: is stored already, with the names and texts that were kept when it was built"
+                f"{inputs[0]}: is stored already, with the names and texts that were kept when it "
+                "was built"
             )
         return Corpus.open(inputs[0])
     check_inputs(inputs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus import Corpus, CorpusOptions
+from pysgrld.corpus.about.stream import NamedDocuments
 from pysgrld.corpus.choice import choose_documents
-from pysgrld.corpus.known_words import matched_documents, read_matched
+from pysgrld.corpus.known_words import named_documents, read_matched
 from pysgrld.corpus.listener import Listener
 from pysgrld.draws import Draw
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError
@@ -199,15 +200,26 @@ class Results:
         """Read a corpus over the run's words; rows stay in order, unknown words are counted."""
         return read_matched(path, self.vocabulary, self._reading(), store, self.threads, listener)
 
-    def documents(self, path: str, listener: Listener) -> Iterator[Documents]:
-        """Read a corpus over the run's words as a stream, of which nothing is stored."""
-        return matched_documents(
+    def documents(
+        self, path: str, listener: Listener, fields: Sequence[str] = ()
+    ) -> NamedDocuments:
+        """Read a corpus over the run's words as a stream, of which nothing is stored.
+
+        Parameters
+        ----------
+        path : str
+        listener : Listener
+        fields : sequence of str
+            Fields of the documents that are wanted with their ids.
+        """
+        return named_documents(
             [path],
             self._reading(),
             self.vocabulary,
             threads=self.threads,
             notify=listener.reading,
             log=listener.note,
+            fields=fields,
         )
 
     def _reading(self) -> CorpusOptions:

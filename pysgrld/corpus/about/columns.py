@@ -152,8 +152,8 @@ def _categories(column: SpelledColumn, rows: Rows, place: Path, stem: str, name:
             found = [numbers.setdefault(v, len(numbers)) if v else -1 for v in piece.values()]
             if len(numbers) > MOST_LEVELS:
                 raise CorpusError(
-                    f"column {name[:40]!r} has more than {MOST_LEVELS:,} different values, too many for a "
-                    "category; make it a string (--meta-field NAME:string)"
+                    f"column {name[:40]!r} has more than {MOST_LEVELS:,} different values, too "
+                    "many for a category; make it a string (--meta-field NAME:string)"
                 )
             missing += found.count(-1)
             yield np.array(found, np.int32)
@@ -174,9 +174,8 @@ def _numbers(column: SpelledColumn, rows: Rows, path: Path, kind: str, name: str
         for value in piece.values():
             number = parse(value) if value else None
             if value and number is None:
-                raise CorpusError(
-                    f"column {name[:40]!r} has {value[:40].decode(errors='replace')!r}, which is no {kind}"
-                )
+                found_it = value[:40].decode(errors="replace")
+                raise CorpusError(f"column {name[:40]!r} has {found_it!r}, which is no {kind}")
             missing += number is None
             found.append(none if number is None else number)
         return np.array(found, dtype)

@@ -22,7 +22,7 @@ NONE = -(2**63)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]{0,18})")
-_REAL = re.compile(rb"[-+]?(?:(?:0|[1-9][0-9]*)\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
+_REAL = re.compile(rb"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
 _TIME = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].{1,40})?")
 _FLAGS = {b"true": 1, b"false": 0}
 

@@ -114,8 +114,9 @@ class Metadata:
     def _account(self, without: int, unused: int) -> None:
         if without and not self.skip:
             raise CorpusError(
-                f"{plural(without, 'document')} without a row in it ({plural(self.spool.documents, 'row')}); "
-                "mend it, or keep them without values with --on-bad-document skip",
+                f"{plural(without, 'document')} without a row in it, of "
+                f"{plural(self.spool.documents, 'row')}; mend it, or keep them "
+                "without values with --on-bad-document skip",
                 self.path,
             )
         if without:

@@ -87,7 +87,9 @@ class About:
         self.path, self.documents = path, documents
         self._open: dict[str, Vector] = {}
         self._parts = check_parts(path, parts)
-        listed = self._listed() if self._parts else {"columns": [], "texts": 0}
+        listed: dict[str, Any] = {"columns": [], "texts": 0}
+        if self._parts:
+            listed = self._listed()
         self._columns = {(c["role"], c["name"]): c for c in listed["columns"]}
         self.columns = tuple(
             Column(c["name"], c["kind"], c["missing"])

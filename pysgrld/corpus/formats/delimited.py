@@ -162,7 +162,7 @@ def _records(
 
 
 def _header(lines: _RecordLines, wanted: Wanted, source: Lines) -> tuple[str, list[str]]:
-    """Find the delimiter that gives the text, or the most fields where none is wanted: it, and the fields."""
+    """Find the delimiter that gives the text, or else the most fields: it, and the fields."""
     tabs = source.name.lower().endswith(".tsv")
     most: list[str] = []
     found = ","

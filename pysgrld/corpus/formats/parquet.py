@@ -55,8 +55,8 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
             size, limit = _unpacked(table.metadata, chosen), context.options.max_input
             if limit is not None and size > limit:
                 raise CorpusError(
-                    f"what is read of it unpacks to {size} bytes, more than --max-input {limit}; allow more "
-                    "if it is no bomb",
+                    f"what is read of it unpacks to {size} bytes, more than --max-input {limit}; "
+                    "allow more if it is no bomb",
                     source.label,
                 )
             yield from _texts(table, field, others, source, context)

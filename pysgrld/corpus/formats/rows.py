@@ -132,7 +132,10 @@ class Grouping:
         self.held = Entries(np.empty(0, np.int64), none, none, None)
 
     def blocks(self, parts: Iterable[Entries]) -> Iterator[tuple[Documents, Int64s]]:
-        """Yield all documents and their numbers, from 1; absent ones are empty rows if documents keep their place."""
+        """Yield all documents and their numbers, from 1.
+
+        Absent ones are empty rows if documents keep their place.
+        """
         for part in parts:
             if not len(part.rows):
                 continue
