@@ -9,7 +9,7 @@ import numpy as np
 from pysgrld.corpus._tokenize import tally
 from pysgrld.corpus.about.finish import Stays, write_about
 from pysgrld.corpus.about.metadata import Metadata
-from pysgrld.corpus.about.spool import Spool
+from pysgrld.corpus.about.spool import COLUMN, ID, TITLE, Spool
 from pysgrld.corpus.about.wanted import Wanted
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.steps import Heading, Step
@@ -157,8 +157,17 @@ class Intake:
         self.workshop.commit(writer.folder)
 
     def _asked(self) -> dict[str, tuple[tuple[str, str], str]]:
-        of = Wanted.of if self.metadata is None else Wanted.of_metadata
-        return of(self.options).asked()
+        """Give the fields that a person has named: the role and name of the column, and the option."""
+        if self.lexicon.match is not None:  # named for the documents that were trained on
+            return {}
+        options = self.options
+        wanted = (Wanted.of if self.metadata is None else Wanted.of_metadata)(options)
+        found = {name: ((COLUMN, name), "--meta-field") for name in wanted.columns}
+        if options.id_field is not None:
+            found[options.id_field] = (ID, ""), "--id-field"
+        if options.title_field is not None:
+            found[options.title_field] = (TITLE, ""), "--title-field"
+        return found
 
     @property
     def _built(self) -> bool:

@@ -26,8 +26,8 @@ def describe(corpus: Corpus, words: int = 20) -> dict[str, Any]:
         ``path``, ``fingerprint``, ``documents``, ``words``, ``tokens``, ``nnz``, ``bytes``;
         ``empty`` documents; ``unused_words`` that never occur; ``length_quantiles`` by share,
         in tokens; ``frequent`` as pairs of word and count; whether documents have ``ids`` and
-        ``titles`` of their own; ``columns`` with ``name``, ``kind``, ``missing``; ``texts`` that are kept:
-        ``documents``, ``bytes``; ``provenance``.
+        ``titles`` of their own; ``columns`` with ``name``, ``kind``, ``missing``;
+        ``texts`` that are kept: ``documents``, ``bytes``; ``provenance``.
     """
     about = corpus.about
     lengths, counts = corpus.lengths(), corpus.word_counts()

@@ -42,7 +42,7 @@ NUMBERS: dict[str, tuple[str, float]] = {
 _TYPES = {INTEGER: "integer", REAL: "real", FLAG: "flag", TIME: "time"}
 
 
-class Written(NamedTuple):
+class WrittenColumn(NamedTuple):
     """A column that was written.
 
     Attributes
@@ -94,7 +94,7 @@ def kind_of(column: SpelledColumn, rows: Rows) -> tuple[str, list[str]]:
 
 def write_column(
     column: SpelledColumn, rows: Rows, kind: str | None, place: Path, stem: str, name: str
-) -> Written:
+) -> WrittenColumn:
     """Write a column to the files that begin with a stem.
 
     Parameters
@@ -123,7 +123,7 @@ def write_column(
         missing = _categories(column, rows, place, stem, name)
     else:
         missing = _numbers(column, rows, place / f"{stem}.npy", kind, name)
-    return Written(kind, missing, mixed)
+    return WrittenColumn(kind, missing, mixed)
 
 
 def _strings(column: SpelledColumn, rows: Rows, place: Path, stem: str) -> int:
@@ -153,7 +153,7 @@ def _categories(column: SpelledColumn, rows: Rows, place: Path, stem: str, name:
             if len(numbers) > MOST_LEVELS:
                 raise CorpusError(
                     f"column {name[:40]!r} has more than {MOST_LEVELS:,} different values, too "
-                    "many for a category; make it a string (--meta-field NAME:string)"
+                    "many for a category; make it a string (NAME:string)"
                 )
             missing += found.count(-1)
             yield np.array(found, np.int32)

@@ -30,7 +30,7 @@ SORTED = 2**22
 Stays = npt.NDArray[np.bool_]
 
 
-class Source(NamedTuple):
+class ColumnSource(NamedTuple):
     """A column to be written: its role and name, its values, and the row of each document in them."""
 
     role: str
@@ -41,7 +41,7 @@ class Source(NamedTuple):
 
 
 #: Gives columns for the documents of a spool, of which these rows stay and have these ids.
-Further = Callable[[Spool, Rows, SpelledColumn | None], list[Source]]
+Further = Callable[[Spool, Rows, SpelledColumn | None], list[ColumnSource]]
 
 
 def write_about(
@@ -96,7 +96,7 @@ def write_about(
     names = spool.names.spelled()
     write_column(names, lambda: iter([np.arange(len(names.tags))]), "string", place, "files", "")
     sources = {
-        (role, name): Source(role, name, column, rows, kind)
+        (role, name): ColumnSource(role, name, column, rows, kind)
         for (role, name), (column, kind) in spool.spelled().items()
     }
     if further is not None:
@@ -131,7 +131,9 @@ def _some(vector: Vector, rows: Rows) -> Iterator[Array]:
         yield vector.gather(some, np.ones(len(some), np.int64))
 
 
-def _write(source: Source, place: Path, number: int, log: Callable[[str], None]) -> dict[str, Any]:
+def _write(
+    source: ColumnSource, place: Path, number: int, log: Callable[[str], None]
+) -> dict[str, Any]:
     """Write a column under its number, and give what the list says of it."""
     stem = f"c{number}"
     written = write_column(source.values, source.rows, source.kind, place, stem, source.name)
@@ -151,7 +153,7 @@ def _write(source: Source, place: Path, number: int, log: Callable[[str], None])
     }
 
 
-def _again(source: Source, path: Path) -> int:
+def _again(source: ColumnSource, path: Path) -> int:
     """Count the documents whose id an earlier one has, by their hashes, in bounded memory."""
     tail = Tail(path, "<i8")
     for piece in source.values.pieces(source.rows()):

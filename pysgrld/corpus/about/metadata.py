@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from pysgrld.corpus.about.columns import Rows
-from pysgrld.corpus.about.finish import Source
+from pysgrld.corpus.about.finish import ColumnSource
 from pysgrld.corpus.about.particulars import Particulars
 from pysgrld.corpus.about.spool import ID, SpelledColumn, Spool
 from pysgrld.corpus.about.tail import Tail, pieces
@@ -71,9 +71,13 @@ class Metadata:
         if bad.skipped:
             log(f"{path}: {plural(bad.skipped.total(), 'bad row')} left without values")
         if self.joined and (ID, "") not in self.spool.columns:
-            raise CorpusError(f"no row has a field {wanted.id[:40]!r} (--id-field)", path)
+            raise CorpusError(
+                f"no row has the field {wanted.id[:40]!r} that rows are joined by", path
+            )
 
-    def sources(self, documents: Spool, rows: Rows, ids: SpelledColumn | None) -> list[Source]:
+    def sources(
+        self, documents: Spool, rows: Rows, ids: SpelledColumn | None
+    ) -> list[ColumnSource]:
         """Give its columns, each with the row of every document in them.
 
         Parameters
@@ -106,7 +110,7 @@ class Metadata:
         self._account(without, int((~used).sum()))
         matched = match.vector()
         return [
-            Source(role, name, column, lambda: pieces(matched), kind)
+            ColumnSource(role, name, column, lambda: pieces(matched), kind)
             for (role, name), (column, kind) in columns.items()
             if not (role == ID and ids is not None and self.joined)
         ]

@@ -1,4 +1,4 @@
-"""What is known of the documents of a step of reading beside their words."""
+"""Who the documents of a step of reading are: all that is known of them beside their words."""
 
 from __future__ import annotations
 

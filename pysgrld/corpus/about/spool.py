@@ -1,4 +1,4 @@
-"""What is known of documents, as it is read: written down as it comes, and made columns at the end."""
+"""Names and fields of documents written down as they are read, to be made columns at the end."""
 
 from __future__ import annotations
 

@@ -93,15 +93,6 @@ class Wanted(NamedTuple):
             asked == EVERYTHING,
         )
 
-    def asked(self) -> dict[str, tuple[tuple[str, str], str]]:
-        """Give the fields that a person has named: the role and name of the column, and the option."""
-        found = {name: (("column", name), "--meta-field") for name in self.columns}
-        if self.id in self.named:
-            found[self.id] = (("id", ""), "--id-field")
-        if self.title in self.named:
-            found[self.title] = (("title", ""), "--title-field")
-        return found
-
     def among(self, names: list[str]) -> list[str]:
         """Give those of the names of fields whose values are wanted, the text not among them."""
         if self.everything:
@@ -156,9 +147,7 @@ class Gathering:
                 values.extend([None] * (size - len(values)))
             values.append(value)
         if len(self.columns) > MOST:
-            raise FieldError(
-                f"more than {MOST} different fields; name those that are to be kept (--meta-field)"
-            )
+            raise FieldError(f"more than {MOST} different fields; name those that are to be kept")
         self.ids.append(key)
         self.titles.append(title)
 
@@ -193,5 +182,5 @@ class Gathering:
 def _not_plain(name: str, value: Any) -> FieldError:
     what = "a list" if isinstance(value, list) else "an object"
     return FieldError(
-        f"field {name[:40]!r} is {what}, and only plain values are kept; leave it out of --meta-field"
+        f"field {name[:40]!r} is {what}, and only plain values can be kept; leave this field out"
     )

@@ -123,8 +123,8 @@ def _others(schema: Any, wanted: Wanted, label: str) -> list[str]:
             found.append(name)
         elif name in wanted.columns or name in wanted.named or wanted.everything:
             raise CorpusError(
-                f"column {name[:40]!r} is {schema.field(name).type}, and only plain values are kept; "
-                "leave it out of --meta-field",
+                f"column {name[:40]!r} is {schema.field(name).type}, and only plain values can "
+                "be kept; leave this column out",
                 label,
             )
     return found
