@@ -60,7 +60,8 @@ class Intake:
 
     def add(self, step: Step) -> None:
         """Write the documents of a step."""
-        if isinstance(step.content, Heading):
+        new = (step.input, step.number) >= self.done  # a heading comes again when a reading goes on
+        if new and isinstance(step.content, Heading):
             self.base = self.lexicon.documents
         if step.skipped and self.metadata is not None and not self.metadata.joined:
             raise CorpusError(
@@ -69,7 +70,8 @@ class Intake:
                 step.label,
             )
         block = self.lexicon.take(step)
-        self.done = step.input, step.number + 1
+        if new:
+            self.done = step.input, step.number + 1
         if step.source is not None:
             self.sources.append(step.source)
         if block is None:

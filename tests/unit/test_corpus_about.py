@@ -403,7 +403,8 @@ def test_metadata_are_records(tmp_path):
 @pytest.fixture
 def many(tmp_path, monkeypatch):
     """JSON lines in many steps, frames of a kilobyte."""
-    monkeypatch.setattr("pysgrld.corpus.decompress.STEP", 4096)
+    monkeypatch.setattr("pysgrld.corpus.decompress.STEP", 2**14)
+    monkeypatch.setattr("pysgrld.corpus.lines.HEAD", 2**14)
     monkeypatch.setattr(texts, "FRAME", 1024)
     monkeypatch.setattr("pysgrld.corpus.about.tail.HELD", 512)
     draw = np.random.default_rng(3)
@@ -455,17 +456,22 @@ class Kills:
                 shutil.copytree(self.tmp_path / ".s.tmp", left)
 
 
-@pytest.mark.parametrize("options", [{"keep_text": 6000}, {"keep_text": "all", "min_df": 16}])
+@pytest.mark.parametrize(
+    "options", [{"keep_text": 6000, "metadata": "m.csv"}, {"keep_text": "all", "min_df": 16}]
+)
 def test_a_killed_reading_goes_on_to_equal_files(many, tmp_path, monkeypatch, options):
-    """Red with: frames cut at a note; halved texts gone before it; values after it kept."""
+    """Red with: frames cut at a note; halved texts gone before it; rows of metadata from the note."""
     monkeypatch.setattr("pysgrld.corpus.open.NOTE_EVERY", 0.0)
+    if "metadata" in options:
+        (tmp_path / options["metadata"]).write_text("v\n" + "".join(f"{i}\n" for i in range(800)))
+        monkeypatch.chdir(tmp_path)
     given = CorpusOptions(**ALL | options, meta_field="v")
     kills = Kills(tmp_path, (100, 350, 600))
     whole = open_corpus([str(many[0])], given, store=tmp_path / "s", resumable=True, notify=kills)
     for at in kills.at:
         left = tmp_path / f".k{at}.tmp"
         assert (left / "progress.json").is_file()
-        for file in (left / "about").iterdir():
+        for file in filter(Path.is_file, (left / "about").iterdir()):
             with file.open("ab") as tail:
                 tail.write(b"not noted" * 8)
         found = open_corpus([str(many[0])], given, store=tmp_path / f"k{at}", resumable=True)
@@ -487,10 +493,12 @@ def test_a_reading_that_is_killed_before_its_last_rename_goes_on(many, tmp_path,
     monkeypatch.setattr(Workshop, "commit", killed)
     whole = open_corpus([str(many[0])], given, store=tmp_path / "s", resumable=True)
     found = open_corpus([str(many[0])], given, store=tmp_path / "k", resumable=True)
+    assert found.fingerprint == whole.fingerprint
     assert files_about(found) == files_about(whole)
 
 
 def test_a_stopped_reading_goes_on_to_equal_files(many, tmp_path):
+    """Red with: a reading that is stopped at the heading begins the input anew."""
     given = CorpusOptions(**ALL, meta_field="v", keep_text=6000)
     whole = open_corpus([str(many[0])], given, store=tmp_path / "whole")
     for at in (100, 350, 600, 10**9):
@@ -505,6 +513,7 @@ def test_a_stopped_reading_goes_on_to_equal_files(many, tmp_path):
             )
         except Interrupted:
             assert at < 10**9
+    assert found.fingerprint == whole.fingerprint
     assert files_about(found) == files_about(whole)
 
 
