@@ -1,4 +1,4 @@
-"""``sgmc corpus build``, ``info`` and ``sample``."""
+"""``sgmc corpus build``, ``info``, ``sample`` and ``drop-text``."""
 
 from __future__ import annotations
 
@@ -152,6 +152,31 @@ def info(corpus: tuple[str, ...], verify: bool, json: bool, quiet: bool, **value
         _show(figures, stored)
 
 
+@command.command(
+    "drop-text",
+    cls=Described,
+    short_help="take the texts out of a stored corpus",
+    epilog="""\b
+Examples:
+  sgmc corpus drop-text news                     what was built
+  sgmc corpus drop-text sgmc-runs/news-scir/corpus     a run's own copy""",
+)
+@click.argument("folder", metavar="DIR")
+@quiet
+def drop_text(folder: str, quiet: bool) -> None:
+    """Take the texts out of DIR, a folder that 'sgmc corpus build' wrote, or a run's corpus.
+
+    Counts, ids, titles and columns stay, and runs go on. Other copies keep theirs.
+    """
+    from pysgrld.corpus.about.drop import drop_text as drop
+
+    from .progress import Screen
+
+    with Screen(quiet=quiet) as screen:
+        freed = drop(Path(folder))
+        screen.note(f"{folder}: {freed / 2**20:,.1f} MB of texts taken out")
+
+
 @contextlib.contextmanager
 def _opened(
     corpus: tuple[str, ...], options: CorpusOptions, quiet: bool, number: int | None
@@ -212,11 +237,29 @@ def _show(figures: dict[str, Any], stored: bool) -> None:
             figures["fingerprint"][:16] + ", verified" * figures.get("verified", False),
         ),
     ]
+    texts = figures["texts"]
+    if texts["documents"]:
+        rows.append(
+            ("texts kept", f"{texts['documents']:,} documents, {texts['bytes'] / 2**20:,.1f} MB")
+        )
+    own = [name for name in ("ids", "titles") if figures[name]]
+    if own:
+        rows.append(("documents", f"have {' and '.join(own)} of their own"))
     for name, value in rows:
         click.echo(f"  {name:<12}{value}")
+    if figures["columns"]:
+        click.echo("  columns")
+    for column in figures["columns"]:
+        missing = f", {column['missing']:,} missing" if column["missing"] else ""
+        click.echo(f"    {column['kind']:>12}  {_shown(column['name'])}{missing}")
     click.echo("  frequent")
     for word, n in figures["frequent"]:
         click.echo(f"    {n:>12,}  {word}")
+
+
+def _shown(name: str) -> str:
+    """Give a name in a line of its own, whatever is in it."""
+    return name[:60] if name.isprintable() else repr(name[:60])
 
 
 def _quantile(share: str) -> str:

@@ -11,9 +11,20 @@ import click
 
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.grammar import plural
-from pysgrld.options.parse import text
+from pysgrld.options.parse import columns, text
+from pysgrld.settings.options import OPTIONS
 
-from .options import Described, flag, layer, options_of_reading, plain, quiet, reading_of, threads
+from .options import (
+    Described,
+    flag,
+    layer,
+    option,
+    options_of_reading,
+    plain,
+    quiet,
+    reading_of,
+    threads,
+)
 
 
 @click.command(
@@ -24,7 +35,7 @@ Examples:
   sgmc infer new.txt -o theta.npy       D x K float32, row d is document d
   sgmc infer new.txt -o theta.csv       a header, then a row a document
   sgmc infer new.csv --text-field body --on-bad-document skip -o theta.csv
-  sgmc infer bible-scir new.jsonl -o theta.jsonl
+  sgmc infer bible-scir new.jsonl --keep-field year -o theta.jsonl
   sgmc infer --layer 2 new.txt -o t.npy of a deep model's second layer
   head -5 new.txt | sgmc infer -        JSON lines on standard output""",
 )
@@ -37,17 +48,39 @@ Examples:
     metavar="FILE",
 )
 @options_of_reading
+@option(
+    "id-field",
+    OPTIONS["id-field"]._replace(
+        group="How documents are read",
+        shown="as in training",
+        first=True,
+        help="field that is a document's id",
+    ),
+)
+@plain(
+    "--keep-field",
+    "none",
+    "fields of the documents to be written beside their ids",
+    parse=columns,
+    metavar="NAME,...",
+)
 @layer
 @flag("--force", "replace a file that is there")
 @quiet
 @threads
 def command(
-    run_and_corpus: tuple[str, ...], out: str | None, layer: int | None, force: bool, **values: Any
+    run_and_corpus: tuple[str, ...],
+    out: str | None,
+    keep_field: str | None,
+    layer: int | None,
+    force: bool,
+    **values: Any,
 ) -> None:
     """Topic proportions of the documents of CORPUS, under the posterior-mean topics of RUN.
 
     Any corpus that 'sgmc train' reads; words that the run does not know are counted and left out.
-    Rows are in the order of the documents and sum to 1; a document with no known word gets 1/K.
+    Rows are in the order of the documents, with their ids but in .npy, and sum to 1; a document with
+    no known word gets 1/K.
     """
     from pysgrld.machine import threads as count
     from pysgrld.reading.infer import check_suffix, write_proportions
@@ -66,15 +99,18 @@ def command(
             raise UsageError(f"{path} is a run: give a corpus after it")
     out = out or "-"
     suffix = check_suffix(out)
+    fields = keep_field.split(",") if keep_field else []
+    if fields and suffix == ".npy":
+        raise UsageError("--keep-field: an array has no room for fields; name a .csv or a .jsonl")
     if out != "-":
         refuse_existing([Path(out)], force=force)
     with Screen(quiet=values["quiet"]) as screen:
         number = count(values["threads"]).number
-        results = open_run(run[0] if run else None, number, reading_of(values))
+        results = open_run(run[0] if run else None, number, reading_of(values, "id-field"))
         at = results.at(layer)
         if results.samples == 0:
             screen.note(f"{results.no_mean}: under the current ones")
-        documents = results.documents(path, screen)
+        documents = results.documents(path, screen, fields)
         if out == "-":
             done = write_proportions(results, documents, sys.stdout.buffer, suffix, at)
         else:
@@ -82,4 +118,6 @@ def command(
                 done = write_proportions(results, documents, file, suffix, at)
         empty = f", {done.empty:,} of them without a known word" if done.empty else ""
         where = "" if out == "-" else f"{out}: "
+        for field in sorted(documents.absent):
+            screen.note(f"warning: no document has a field {field[:40]!r} (--keep-field)")
         screen.note(f"{where}{plural(done.documents, 'document')}{empty}")

@@ -110,12 +110,13 @@ def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Dec
 
 
 def options_of_training(*groups: str) -> Callable[[Decorated], Decorated]:
-    """Give options of the table, all of them or those of some groups, in its order."""
+    """Give options of the table, in its order: all, or those of some groups, which help then shows."""
 
     def decorate(function: Decorated) -> Decorated:
         for name, entry in reversed(OPTIONS.items()):
             if not groups or entry.group in groups:
-                function = option(name, entry)(function)
+                shown = entry._replace(first=entry.first or bool(groups))
+                function = option(name, shown)(function)
         return function
 
     return decorate
@@ -139,9 +140,9 @@ def options_of_reading(function: Decorated) -> Decorated:
     return function
 
 
-def reading_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the options of `options_of_reading` that were typed, and what was typed."""
-    return {name: value for name, value in given(values).items() if name in READING}
+def reading_of(values: Mapping[str, Any], *further: str) -> dict[str, Any]:
+    """Give the options of `options_of_reading`, and further ones, that were typed, and what was typed."""
+    return {name: v for name, v in given(values).items() if name in (*READING, *further)}
 
 
 @contextlib.contextmanager

@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from pysgrld.corpus.about.finish import FOLDER, write_about
+from pysgrld.corpus.about.spool import Spool
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.listener import Listener, ReadingProgress
 from pysgrld.corpus.open import open_corpus
 from pysgrld.corpus.reading import CorpusOptions
-from pysgrld.corpus.store import PARTS, Corpus
-from pysgrld.corpus.write import Workshop
+from pysgrld.corpus.store import PARTS, Corpus, parts_of
+from pysgrld.corpus.write import ABOUT, Workshop
 from pysgrld.errors import Interrupted, UsageError
 from pysgrld.grammar import plural
 from pysgrld.run.files import PIECE, fsync_folder, open_regular, write_new
@@ -102,10 +104,14 @@ def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
     ids = choose_documents(corpus.documents, wanted, Key(seed, 0, 0))
     with Workshop(place) as workshop:
         writer = workshop.writer("sample")
+        spool = Spool(workshop.folder / ABOUT, texts=corpus.about.has_texts, limit=None)
         for begin in range(0, wanted, TOGETHER):
-            writer.append(corpus.take(ids[begin : begin + TOGETHER]))
+            some = ids[begin : begin + TOGETHER]
+            writer.append(corpus.take(some))
+            spool.add(corpus.about.particulars(some, texts=True))
         origin = {"sample_of": corpus.fingerprint, "seed": seed, "of": corpus.provenance}
-        writer.finish_corpus(corpus.vocabulary, origin)
+        parts = write_about(spool, writer.folder, None, lambda _: None)
+        writer.finish_corpus(corpus.vocabulary, origin, parts)
         workshop.commit(writer.folder)
     return Corpus.open(place)
 
@@ -131,7 +137,10 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
     OSError
     """
     folder.mkdir()
-    for name in PARTS:
+    names = parts_of(source)
+    if len(names) > len(PARTS):
+        (folder / FOLDER).mkdir()
+    for name in names:
         if link:
             with contextlib.suppress(OSError):  # another file system, or one without links
                 (folder / name).hardlink_to(source / name)
@@ -140,4 +149,6 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
             write_new(folder / name, iter(partial(os.read, fd, PIECE), b""), "corpus-copy")
             status = os.fstat(fd)
         os.utime(folder / name, ns=(status.st_atime_ns, status.st_mtime_ns))
+    if len(names) > len(PARTS):
+        fsync_folder(folder / FOLDER, "corpus-copy")
     fsync_folder(folder, "corpus-copy")

@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus._tokenize import tally
+from pysgrld.corpus.about.finish import Stays, write_about
+from pysgrld.corpus.about.metadata import Metadata
+from pysgrld.corpus.about.spool import COLUMN, ID, TITLE, Spool
+from pysgrld.corpus.about.wanted import Wanted
 from pysgrld.corpus.lexicon import Lexicon
-from pysgrld.corpus.steps import Step
+from pysgrld.corpus.steps import Heading, Step
 from pysgrld.corpus.vocabulary import Choice, Rules, choose, resolved, stop_words
-from pysgrld.corpus.write import Workshop, Writer, renumber
+from pysgrld.corpus.write import ABOUT, Workshop, Writer, renumber, without_empty
 from pysgrld.errors import CorpusError
 from pysgrld.grammar import plural
 from pysgrld.types import Int64s
@@ -37,6 +41,18 @@ class Intake:
         self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)  # documents, tokens by word
         self.words_noted = 0
         self.sources: list[dict[str, Any]] = []  # records of the inputs that were read to their end
+        self.base = 0  # documents of the inputs before the one under way
+        self.spool = Spool(
+            workshop.folder / ABOUT,
+            texts=self.options.keep_text != "none",
+            limit=self.options.text_limit,
+            kinds=Wanted.of(self.options).columns,
+            record=workshop.record["about"] if workshop.record else None,
+        )
+        self.metadata: Metadata | None = None
+        if self.options.metadata is not None:
+            folder = workshop.folder / ABOUT / "metadata"
+            self.metadata = Metadata(self.options.metadata, self.options, folder, self.log)
         if workshop.record is None:
             self.writer = workshop.writer("read")
         else:
@@ -44,8 +60,18 @@ class Intake:
 
     def add(self, step: Step) -> None:
         """Write the documents of a step."""
+        new = (step.input, step.number) >= self.done  # a heading comes again when a reading goes on
+        if new and isinstance(step.content, Heading):
+            self.base = self.lexicon.documents
+        if step.skipped and self.metadata is not None and not self.metadata.joined:
+            raise CorpusError(
+                f"a bad document was left out, so that the rows of {self.options.metadata} cannot be "
+                "told by their order; give them ids, and --id-field",
+                step.label,
+            )
         block = self.lexicon.take(step)
-        self.done = step.input, step.number + 1
+        if new:
+            self.done = step.input, step.number + 1
         if step.source is not None:
             self.sources.append(step.source)
         if block is None:
@@ -55,6 +81,8 @@ class Intake:
             self.known = _grown(self.known[0], words), _grown(self.known[1], words)
         tally(block.indices, block.counts, *self.known)
         self.writer.append(block)
+        if step.about is not None:
+            self.spool.add(step.about, self.base)
 
     # ---- a reading that was interrupted
 
@@ -68,13 +96,16 @@ class Intake:
             "lexicon": self.lexicon.record(),
             "words": self.words_noted,
             "writer": self.writer.flush(),
+            "base": self.base,
+            "about": self.spool.flush(),
         }
         self.workshop.note(words if self.lexicon.fixed is None else [], record)
+        self.spool.noted()
 
     def _restore(self, record: dict[str, Any]) -> None:
         self.done = record["done"][0], record["done"][1]
         self.sources = record["sources"]
-        self.words_noted = record["words"]
+        self.words_noted, self.base = record["words"], record["base"]
         self.writer = self.workshop.writer("read", record["writer"])
         grows = self.lexicon.fixed is None
         self.lexicon.restore(
@@ -98,8 +129,9 @@ class Intake:
         if self.writer.tokens == 0:
             raise CorpusError(self._nothing(), lexicon.label)
         writer, removed = self.writer, dict[str, int]()
+        stays: Stays | None = None
         if not lexicon.final:
-            writer, words, removed = self._second(words)
+            writer, words, removed, stays = self._second(words)
         say_left_out(lexicon, writer.tokens)
         skipped = dict(sorted(lexicon.skipped.items()))
         if lexicon.empty and not lexicon.keep_empty:
@@ -115,8 +147,29 @@ class Intake:
                 self.options, self._rules, self.stop[self._built], text=lexicon.kind == "text"
             ),
         }
-        writer.finish_corpus(words, provenance)
+        parts = write_about(
+            self.spool,
+            writer.folder,
+            stays,
+            self.log,
+            None if self.metadata is None else self.metadata.sources,
+            self._asked(),
+        )
+        writer.finish_corpus(words, provenance, parts)
         self.workshop.commit(writer.folder)
+
+    def _asked(self) -> dict[str, tuple[tuple[str, str], str]]:
+        """Give the fields that a person has named: the role and name of the column, and the option."""
+        if self.lexicon.match is not None:  # named for the documents that were trained on
+            return {}
+        options = self.options
+        wanted = (Wanted.of if self.metadata is None else Wanted.of_metadata)(options)
+        found = {name: ((COLUMN, name), "--meta-field") for name in wanted.columns}
+        if options.id_field is not None:
+            found[options.id_field] = (ID, ""), "--id-field"
+        if options.title_field is not None:
+            found[options.title_field] = (TITLE, ""), "--title-field"
+        return found
 
     @property
     def _built(self) -> bool:
@@ -126,7 +179,7 @@ class Intake:
     def _rules(self) -> Rules:
         return Rules.of(self.options, self._built)
 
-    def _second(self, words: list[str]) -> tuple[Writer, list[str], dict[str, int]]:
+    def _second(self, words: list[str]) -> tuple[Writer, list[str], dict[str, int], Stays]:
         """Write the documents a second time, over the words that stay."""
         lexicon = self.lexicon
         built, rules = self._built, self._rules
@@ -159,12 +212,18 @@ class Intake:
         remap = np.full(len(words), -1, np.int32)
         remap[kept] = np.arange(len(kept), dtype=np.int32)
         writer = self.workshop.writer("corpus")
+        stays = np.ones(self.writer.documents, np.bool_)
+        first = 0
         for block in self.writer.blocks():
-            new = renumber(block, remap, drop_empty=True)
+            new, left = without_empty(renumber(block, remap))
+            if left is not None:
+                stays[first : first + len(block)] = False
+                stays[first + left] = True
+            first += len(block)
             lexicon.empty += len(block) - len(new)
             writer.append(new)
         self.workshop.discard(self.writer)
-        return writer, [words[i] for i in kept.tolist()], choice.removed
+        return writer, [words[i] for i in kept.tolist()], choice.removed, stays
 
     def _nothing(self) -> str:
         lexicon = self.lexicon

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pysgrld.corpus.about.particulars import Particulars
+from pysgrld.corpus.about.stream import NamedDocuments
 from pysgrld.corpus.intake import say_left_out
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.listener import ReadingProgress
@@ -85,7 +88,7 @@ def matched_documents(
     Yields
     ------
     Documents
-        Some consecutive ones; what was read of a pipe is not held back.
+        Some consecutive ones at a time; what was read of a pipe is not held back.
 
     Raises
     ------
@@ -93,6 +96,52 @@ def matched_documents(
         As `open_corpus` does.
     """
     check_inputs(inputs)
+    for block, _ in _matched(inputs, options, words, threads, notify, log):
+        yield block
+
+
+def named_documents(
+    inputs: Sequence[str],
+    options: CorpusOptions,
+    words: Sequence[str],
+    *,
+    threads: int,
+    notify: Callable[[ReadingProgress], None],
+    log: Callable[[str], None],
+    fields: Sequence[str] = (),
+) -> NamedDocuments:
+    """Read inputs over given words as `matched_documents` does, with the names of documents.
+
+    Parameters
+    ----------
+    inputs, options, words, threads, notify, log
+        As for `matched_documents`.
+    fields : sequence of str
+        Fields of the documents that are wanted with their ids.
+
+    Returns
+    -------
+    NamedDocuments
+
+    Raises
+    ------
+    SgmcError
+        As `open_corpus` does.
+    """
+    check_inputs(inputs)
+    if fields:
+        options = replace(options, meta_field=",".join(fields))
+    return NamedDocuments(_matched(inputs, options, words, threads, notify, log), fields)
+
+
+def _matched(
+    inputs: Sequence[str],
+    options: CorpusOptions,
+    words: Sequence[str],
+    threads: int,
+    notify: Callable[[ReadingProgress], None],
+    log: Callable[[str], None],
+) -> Iterator[tuple[Documents, Particulars | None]]:
     lexicon = Lexicon(options, words, True, log)
     meter = Meter(inputs, notify)
     tokens = 0
@@ -105,6 +154,6 @@ def matched_documents(
             block = lexicon.take(step)
             if block is not None:
                 tokens += block.tokens
-                yield block
+                yield block, step.about
             meter.show(lexicon)
     say_left_out(lexicon, tokens)

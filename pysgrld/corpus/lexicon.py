@@ -15,10 +15,10 @@ from pysgrld.corpus.policy import BadDocuments
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.steps import Heading, Step
 from pysgrld.corpus.vocabulary import fold, read_vocabulary
-from pysgrld.corpus.write import renumber
+from pysgrld.corpus.write import renumber, without_empty
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.grammar import plural
-from pysgrld.types import Documents, Int32s
+from pysgrld.types import Documents, Int32s, Int64s
 
 #: What of a lexicon is a plain number or name, for the record of an unfinished reading.
 _PLAIN = ("kind", "numbers", "origin", "label", "documents", "empty", "unknown")
@@ -90,6 +90,8 @@ class Lexicon:
     def take(self, step: Step) -> Documents | None:
         """Number the words of a step's documents, and count what is left out of them.
 
+        What the step says about documents is then of those that are left.
+
         Returns
         -------
         Documents or None
@@ -110,22 +112,25 @@ class Lexicon:
         if isinstance(step.content, Heading):
             self._begin(step.content, step.label)
             return None
+        left: Int64s | None = None  # positions of the documents that are left, if not all are
         if isinstance(step.content, Texts):
-            block = self._text(step.content, step)
+            block, left = self._text(step.content, step)
         else:
             block = self._counts(step.content)
         if self.fixed is not None:
             lost = block.indices < 0
             self.unknown += int(block.counts[lost].sum(dtype=np.int64))
         if self.final or self.fixed is not None:
-            block = renumber(block, None, drop_empty=False)
+            block = renumber(block, None)
         self.documents += len(block)
-        lengths = np.diff(block.indptr)
-        if not lengths.all():
-            self.empty += int((lengths == 0).sum())
-            if not self.keep_empty:
-                ends = block.indptr[1:][lengths > 0]
-                block = Documents(np.append(np.int64(0), ends), block.indices, block.counts)
+        whole, block, some = block, *without_empty(block)
+        self.empty += len(whole) - len(block)
+        if self.keep_empty:
+            return whole
+        if some is not None:
+            left = some if left is None else left[some]
+        if step.about is not None and left is not None:
+            step.about = step.about.take(left)
         return block
 
     def _begin(self, heading: Heading, label: str) -> None:
@@ -177,17 +182,20 @@ class Lexicon:
         placed: Int32s = self.dictionary.place(b"".join(encoded), ends)
         return placed
 
-    def _text(self, texts: Texts, step: Step) -> Documents:
+    def _text(self, texts: Texts, step: Step) -> tuple[Documents, Int64s | None]:
         assert step.words is not None
         indptr, indices, counts, words, ends, bad = step.words
         for position, reason in bad:
             label, line = texts.where(position)
             message = "a NUL" if reason == "NUL" else not_in(self.options.encoding)
             self.bad(reason, message, label, line)
+        left: Int64s | None = None
+        if bad and not self.keep_empty:
+            left = np.delete(np.arange(len(texts.documents)), [position for position, _ in bad])
         if bad and self.keep_empty:
             at = [position - i for i, (position, _) in enumerate(bad)]
             indptr = np.insert(indptr, at, indptr[at])
-        return Documents(indptr, self.dictionary.place(words, ends)[indices], counts)
+        return Documents(indptr, self.dictionary.place(words, ends)[indices], counts), left
 
     def _counts(self, block: Documents) -> Documents:
         if self._places is not None:

@@ -79,8 +79,13 @@ def open_corpus(
         If the store cannot be made, or the disk is full.
     """
     say = log if log is not None else _nobody
-    untouched = match is None and options.vocab is None and not options.prunes
+    untouched = match is None and options.vocab is options.metadata is None and not options.prunes
     if untouched and len(inputs) == 1 and is_stored(Path(inputs[0])):
+        if options.names or options.keep_text != "auto":
+            say(
+                f"{inputs[0]}: is stored already, with the names and texts that were kept when it "
+                "was built"
+            )
         return Corpus.open(inputs[0])
     check_inputs(inputs)
     read_by = recipe(options)

@@ -12,6 +12,8 @@ from pysgrld.options import parse
 
 #: What is done to words of a vocabulary that is built, where nothing else is asked for.
 BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
+#: Bytes of texts, compressed, that are kept unless another number is asked for.
+AUTO_TEXT = 256 * 2**20
 #: What the built-in pattern of tokens takes, for the record.
 BUILT_PATTERN = r"built in: \w\w+ of casefolded NFC text, Han by pairs, kana by syllabary"
 
@@ -36,6 +38,14 @@ class CorpusOptions:
         Regular expression of a token (``\w\w+``).
     text_field : str
         Field of a JSON line, CSV record or Parquet row that holds the text.
+    id_field, title_field : str, optional
+        Fields that are a document's id and title ("id" and "title", where they are there).
+    meta_field : str, optional
+        Fields that are kept as columns, joined by commas, each with ``:kind`` or without; or "all".
+    metadata : str, optional
+        File of ids, titles and columns: a row a document, or joined by `id_field`.
+    keep_text : int or str
+        Most bytes of texts that are kept, compressed; or "auto", "all", "none".
     encoding : str
         What text, CSV and JSON lines are in, as Python calls it.
     on_bad_document : {"stop", "skip"}
@@ -58,6 +68,11 @@ class CorpusOptions:
     stop_words: str | None = None
     token_pattern: str | None = None
     text_field: str = "text"
+    id_field: str | None = None
+    title_field: str | None = None
+    meta_field: str | None = None
+    metadata: str | None = None
+    keep_text: int | str = "auto"
     encoding: str = "utf-8"
     on_bad_document: str = "stop"
     max_line: int = 64 * 2**20
@@ -86,6 +101,10 @@ class CorpusOptions:
             parse.lists(self.stop_words)
         if self.token_pattern is not None:
             compiled_pattern(self.token_pattern)
+        if self.meta_field is not None:
+            parse.columns(self.meta_field)
+        if isinstance(self.keep_text, str):
+            parse.kept_text(self.keep_text)
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -98,9 +117,32 @@ class CorpusOptions:
         """Whether an option of reading is among names as they are typed."""
         return not {f.name.replace("_", "-") for f in fields(cls)}.isdisjoint(names)
 
-    def without_vocabulary(self) -> CorpusOptions:
-        """Give how documents are read, without what chooses a vocabulary."""
-        return replace(self, vocab=None, max_vocab=None, min_df=None, max_df=None, stop_words=None)
+    def for_known_words(self) -> CorpusOptions:
+        """Give how other documents are read over words that are there: nothing but counts is kept."""
+        return replace(
+            self,
+            vocab=None,
+            max_vocab=None,
+            min_df=None,
+            max_df=None,
+            stop_words=None,
+            meta_field=None,
+            metadata=None,
+            keep_text="none",
+        )
+
+    @property
+    def text_limit(self) -> int | None:
+        """Most bytes of texts that are kept, compressed; None: there is no limit."""
+        if isinstance(self.keep_text, int):
+            return self.keep_text
+        return None if self.keep_text == "all" else AUTO_TEXT
+
+    @property
+    def names(self) -> bool:
+        """Whether an option was given that says what documents are called, beside their texts."""
+        asked = self.id_field, self.title_field, self.meta_field, self.metadata
+        return asked != (None, None, None, None)
 
     @property
     def prunes(self) -> bool:

@@ -84,7 +84,7 @@ class Once:
             raise
         self.corpus = Corpus.open(store)
         self._meter = None
-        others = options.without_vocabulary()
+        others = options.for_known_words()
         self._lexicon = Lexicon(others, self.corpus.vocabulary, False, log)
         self._lexicon.take(heading)
 

@@ -85,12 +85,12 @@ def contents(provenance: Mapping[str, Any]) -> set[str]:
 
 
 def recipe(options: CorpusOptions) -> dict[str, Any]:
-    """Record how inputs are read: the options, and what the lists of words that they name hold.
+    """Record how inputs are read: the options, and what the files that they name hold.
 
     Returns
     -------
     dict
-        ``options``; ``lists``: SHA-256 of each file of words that they name, by its name, and None of
+        ``options``; ``lists``: SHA-256 of each file that they name, by its name, and None of
         one that is no regular file, or is missing.
 
     Raises
@@ -100,8 +100,7 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     """
     named = (options.stop_words or "none").split(",")
     files = {name for name in named if name not in NAMED and name != "none"}
-    if options.vocab is not None:
-        files.add(options.vocab)
+    files |= {name for name in (options.vocab, options.metadata) if name is not None}
     return {
         "options": asdict(options),
         "lists": {name: _digest_of_list(name) for name in sorted(files)},

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus._tokenize import WordCounts, count_words
+from pysgrld.corpus.about.particulars import WHOLE, Particulars
+from pysgrld.corpus.about.wanted import Wanted
 from pysgrld.corpus.beside import vocabulary_beside
 from pysgrld.corpus.digests import digest
 from pysgrld.corpus.encodings import UTF8
@@ -71,6 +73,8 @@ class Step:
         Which input, and which step of it, both from 0.
     content : Heading, Texts, Documents or None
         None: nothing but what follows.
+    about : Particulars or None
+        Who its documents are; whoever leaves some out leaves them out of it too.
     words : WordCounts or None
         Of a `Texts`, when it has been counted.
     absent : int
@@ -89,6 +93,7 @@ class Step:
     input: int
     number: int
     content: Heading | Texts | Documents | None = None
+    about: Particulars | None = None
     words: WordCounts | None = None
     absent: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
@@ -149,11 +154,14 @@ def read(
     )
     steps = _steps(files, done, head)
     pattern = compiled_pattern(options.token_pattern)
+    keep = options.keep_text != "none"
 
     def count(step: Step) -> Step:
         texts = step.content
         if isinstance(texts, Texts):
             documents = texts.clean(texts.documents) if texts.clean else texts.documents
+            if keep and step.about is not None:
+                step.about.texts = list(documents)
             step.words = count_words(documents, pattern)
         return step
 
@@ -197,10 +205,18 @@ class _Input:
         self.last = last
         self.bad = BadDocuments(options.on_bad_document == "skip")
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
+        self.given = 0  # documents so far
         self.notes: list[str] = []
         self.source: dict[str, Any] = {}
         self.context = Context(
-            options, self.bad, keep_empty, self._absent, self.notes.append, noticed, scratch
+            options,
+            Wanted.of(options),
+            self.bad,
+            keep_empty,
+            self._absent,
+            self.notes.append,
+            noticed,
+            scratch,
         )
 
     def _absent(self, documents: int) -> None:
@@ -209,12 +225,34 @@ class _Input:
     def _read(self, size: int) -> None:
         self.size += size
 
-    def _step(self, content: Heading | Texts | Documents | None) -> Step:
+    def _texts(self, texts: Texts) -> Step:
+        """Make a step of documents that are lines of a file, or files of a folder."""
+        number = len(texts.documents)
+        places = self.given + np.arange(number)
+        name, files = Path(self.path).name, None
+        names = [name]
+        rows = np.full(number, WHOLE)
+        if isinstance(texts.labels, list):
+            folder = Path(self.path)
+            name = folder.resolve().name
+            names = [f"{name}/{Path(p).relative_to(folder).as_posix()}" for p in texts.labels]
+            files = np.arange(number)
+        elif isinstance(texts.lines, range):
+            rows = np.arange(texts.lines.start, texts.lines.stop)
+        elif texts.lines is not None:
+            rows = np.array(texts.lines, np.int64)
+        self.given += number
+        return self._step(texts, Particulars(self.number, names, files, rows, places, texts.fields))
+
+    def _step(
+        self, content: Heading | Texts | Documents | None, about: Particulars | None = None
+    ) -> Step:
         step = Step(
             self.label,
             self.number,
             self.steps_given,
             content,
+            about,
             None,
             self.absent,
             Counter(self.bad.skipped),
@@ -242,9 +280,12 @@ class _Input:
     def _folder(self, path: Path) -> Iterator[Step]:
         if is_stored(path):
             stored = Corpus.open(path)
-            yield from self._counts(
-                CountedDocuments(stored.vocabulary, "stored corpus", stored.blocks())
-            )
+            yield self._step(Heading("counts", stored.vocabulary, "stored corpus"))
+            keep = self.options.keep_text != "none"
+            for block in stored.blocks():
+                rows = self.given + np.arange(len(block))
+                self.given += len(block)
+                yield self._step(block, stored.about.particulars(rows, self.number, texts=keep))
             self._sealed([digest(file) for file in files_of(path)])
             return
         files = texts_of_folder(path)
@@ -254,8 +295,8 @@ class _Input:
             self.notes.append(line)
         yield self._step(Heading("text"))
         digests: list[str] = []
-        for texts in read_folder(files, self.context, self._read, digests.append):
-            yield self._step(texts)
+        for texts in read_folder(path, files, self.context, self._read, digests.append):
+            yield self._texts(texts)
         self._sealed(digests)
 
     def _sealed(self, digests: Sequence[str]) -> None:
@@ -293,7 +334,7 @@ class _Input:
             else:
                 yield self._step(Heading("text"))
                 for texts in found:
-                    yield self._step(texts)
+                    yield self._texts(texts)
                 if source.guess.utf8:
                     context.noticed.utf8.append(source.label)
             if "size" in self.source:
@@ -307,8 +348,11 @@ class _Input:
 
     def _counts(self, counts: CountedDocuments) -> Iterator[Step]:
         yield self._step(Heading("counts", counts.vocabulary, counts.origin))
-        for block in counts.blocks:
-            yield self._step(block)
+        names = [Path(self.path).name]
+        for block, rows in counts.blocks:
+            places = rows - 1 if counts.numbered else self.given + np.arange(len(block))
+            self.given += len(block)
+            yield self._step(block, Particulars(self.number, names, None, rows, places))
 
 
 def _cut(step: Step, at: int) -> Iterator[Step]:
@@ -321,8 +365,9 @@ def _cut(step: Step, at: int) -> Iterator[Step]:
         else:
             assert isinstance(content, Documents)
             part = content.take(np.arange(begin, end))
+        about = None if step.about is None else step.about.take(np.arange(begin, end))
         yield (
-            replace(step, content=part)
+            replace(step, content=part, about=about)
             if end == size
-            else Step(step.label, step.input, step.number, part)
+            else Step(step.label, step.input, step.number, part, about)
         )

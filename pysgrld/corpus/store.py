@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus.about.stored import About
+from pysgrld.corpus.about.stored import About, names_of
 from pysgrld.corpus.digests import digest
 from pysgrld.corpus.names import missing
 from pysgrld.corpus.vectors import Vector, changed
@@ -57,6 +57,8 @@ class Corpus:
         Inputs, options, where the vocabulary came from, what was skipped and dropped.
     nnz : int
         Pairs of a document and a word of it.
+    parts : dict
+        Files about the documents, with their digests; none in a corpus of 0.1.0.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Corpus:
         self.tokens: int = meta["tokens"]
         self.fingerprint: str = meta["fingerprint"]
         self.provenance: dict[str, Any] = meta["provenance"]
+        self.parts: dict[str, Any] = meta.get("parts", {})
 
     def __repr__(self) -> str:
         return (
@@ -119,17 +122,23 @@ class Corpus:
         corpus.verify(whole=False)
         return corpus
 
-    @cached_property
-    def about(self) -> About:
-        """Stand-in, to be dropped at the merge."""
-        return About()
-
     @property
     def reading(self) -> dict[str, Any]:
         """Options that made the vocabulary, by their names, defaults resolved; empty if unknown."""
         record: dict[str, Any] = self.provenance.get("of", self.provenance)
         found: dict[str, Any] = record.get("reading", {})
         return found
+
+    @cached_property
+    def about(self) -> About:
+        """Who the documents are: ids, titles, origins, columns and texts, as far as they are known.
+
+        Raises
+        ------
+        CorpusError
+            If a file of these is missing or was changed.
+        """
+        return About(self.path, self.parts, self.documents)
 
     def verify(self, *, whole: bool = True) -> None:
         """Check that the corpus is what was written: every byte of it, by SHA-256.
@@ -157,6 +166,8 @@ class Corpus:
                 raise _damaged(self.path, f"{name} was changed since it was written")
         if fingerprint_of(digests) != self.fingerprint:
             raise _damaged(self.path, "it was changed since it was written")
+        if whole:
+            self.about.verify()
 
     def take(self, ids: npt.ArrayLike) -> Documents:
         """Copy documents out of the corpus.
@@ -284,6 +295,17 @@ def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documen
         start += taken
 
 
+def parts_of(path: Path) -> list[str]:
+    """List the files of a stored corpus, by their names in its folder, those about documents too.
+
+    Raises
+    ------
+    CorpusError
+        If ``meta.json`` is none of ours.
+    """
+    return [*PARTS, *names_of(_meta(path).get("parts", {}))]
+
+
 def is_stored(path: Path) -> bool:
     """Whether a folder is a stored corpus, be it a damaged one."""
     return (path / "meta.json").is_file() or (path / "indptr.npy").is_file()
@@ -332,6 +354,8 @@ def _meta(path: Path) -> dict[str, Any]:
     for key, kind in {**kinds, "fingerprint": str, "provenance": dict}.items():
         if not isinstance(meta.get(key), kind):
             raise _damaged(path, f"meta.json has no proper {key!r}")
+    if not isinstance(meta.get("parts", {}), dict):
+        raise _damaged(path, "meta.json has no proper 'parts'")
     return meta
 
 

@@ -25,8 +25,11 @@ def describe(corpus: Corpus, words: int = 20) -> dict[str, Any]:
     dict
         ``path``, ``fingerprint``, ``documents``, ``words``, ``tokens``, ``nnz``, ``bytes``;
         ``empty`` documents; ``unused_words`` that never occur; ``length_quantiles`` by share,
-        in tokens; ``frequent`` as pairs of word and count; ``provenance``.
+        in tokens; ``frequent`` as pairs of word and count; whether documents have ``ids`` and
+        ``titles`` of their own; ``columns`` with ``name``, ``kind``, ``missing``;
+        ``texts`` that are kept: ``documents``, ``bytes``; ``provenance``.
     """
+    about = corpus.about
     lengths, counts = corpus.lengths(), corpus.word_counts()
     found = np.quantile(lengths, QUANTILES, method="inverted_cdf")
     most = np.argsort(-counts, kind="stable")[:words]
@@ -37,12 +40,16 @@ def describe(corpus: Corpus, words: int = 20) -> dict[str, Any]:
         "words": corpus.words,
         "tokens": corpus.tokens,
         "nnz": corpus.nnz,
-        "bytes": sum(file.stat().st_size for file in corpus.path.iterdir() if file.is_file()),
+        "bytes": sum(file.stat().st_size for file in corpus.path.rglob("*") if file.is_file()),
         "empty": int((lengths == 0).sum()),
         "unused_words": int((counts == 0).sum()),
         "length_quantiles": {
             f"{q:g}": int(n) for q, n in zip(QUANTILES, found.tolist(), strict=True)
         },
         "frequent": [(corpus.vocabulary[i], int(counts[i])) for i in most.tolist()],
+        "ids": about.has_ids,
+        "titles": about.has_titles,
+        "columns": [column._asdict() for column in about.columns],
+        "texts": {"documents": about.texts_kept, "bytes": about.text_bytes},
         "provenance": corpus.provenance,
     }

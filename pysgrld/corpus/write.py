@@ -12,69 +12,28 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
+from pysgrld.corpus.array_file import HEADER, ArrayFile
 from pysgrld.corpus.store import ARRAYS, FORMAT, PARTS, VERSION, cut, fingerprint_of
 from pysgrld.corpus.vectors import Vector, stamp_of
 from pysgrld.errors import Interrupted, LockedError, OutputError, SgmcError, WriteError
 from pysgrld.run.files import fsync_folder, read_small, rename, temporary_name, write_new
 from pysgrld.run.lock_file import is_same
 from pysgrld.run.whole import refuse_full_folder, replace_file
-from pysgrld.types import Array, Documents, Int32s, Int64s
+from pysgrld.types import Documents, Int32s, Int64s
 
-_HEADER = 128
 _NOTE, _WORDS = "progress.json", "words.txt"
 
+#: The folder in which what is known of documents is put together.
+ABOUT = "about"
 #: An empty file by which a folder to work in is known: none without it is ever touched.
 MARKER = ".sgmc-work"
 
 #: What to do where something is already.
 ELSEWHERE = "remove it or choose another name"
-
-
-class ArrayFile:
-    """A vector that grows at its end, as a ``.npy`` file: its header is written last."""
-
-    def __init__(self, path: Path, dtype: np.dtype[Any], size: int | None = None) -> None:
-        """Begin a file, or go on with one after its first ``size`` values."""
-        self.dtype, self.size = dtype, size or 0
-        self.digest = hashlib.sha256()
-        self.file: BinaryIO
-        if size is None:
-            self.file = path.open("wb")
-            self.file.write(bytes(_HEADER))
-            return
-        self.file = path.open("r+b")
-        self.file.truncate(_HEADER + size * dtype.itemsize)
-        self.file.seek(_HEADER)
-        while block := self.file.read(2**20):
-            self.digest.update(block)
-
-    def append(self, values: Array) -> None:
-        """Write values after those that are there."""
-        data = np.ascontiguousarray(values, self.dtype).data.cast("B") if len(values) else b""
-        self.digest.update(data)
-        self.file.write(data)
-        self.size += len(values)
-
-    def flush(self) -> int:
-        """Force all values to disk, and return their number."""
-        self.file.flush()
-        os.fsync(self.file.fileno())
-        return self.size
-
-    def finish(self) -> str:
-        """Write the header, force all of it to disk, and return the digest of the values."""
-        text = f"{{'descr': '{self.dtype.str}', 'fortran_order': False, 'shape': ({self.size},), }}"
-        self.file.seek(0)
-        self.file.write(b"\x93NUMPY\x01\x00" + (_HEADER - 10).to_bytes(2, "little"))
-        self.file.write(text.ljust(_HEADER - 11).encode() + b"\n")
-        self.file.flush()
-        os.fsync(self.file.fileno())
-        self.file.close()
-        return self.digest.hexdigest()
 
 
 class Writer:
@@ -109,7 +68,7 @@ class Writer:
         vectors = {}
         for name, file in self.files.items():
             file.file.flush()
-            vectors[name] = Vector(self.folder / f"{name}.npy", file.dtype, _HEADER, file.size)
+            vectors[name] = Vector(self.folder / f"{name}.npy", file.dtype, HEADER, file.size)
         return cut(vectors)
 
     def finish(self) -> list[str]:
@@ -121,8 +80,21 @@ class Writer:
         for file in self.files.values():
             file.file.close()
 
-    def finish_corpus(self, vocabulary: Sequence[str], provenance: dict[str, Any]) -> None:
-        """Close the arrays and write the vocabulary and meta.json beside them."""
+    def finish_corpus(
+        self,
+        vocabulary: Sequence[str],
+        provenance: dict[str, Any],
+        parts: dict[str, Any] | None = None,
+    ) -> None:
+        """Close the arrays and write the vocabulary and meta.json beside them.
+
+        Parameters
+        ----------
+        vocabulary : sequence of str
+        provenance : dict
+        parts : dict, optional
+            Digests and stamps of other files that belong to the corpus.
+        """
         digests = self.finish()
         words = "".join(f"{word}\n" for word in vocabulary).encode()
         digests.append(hashlib.sha256(words).hexdigest())
@@ -140,6 +112,7 @@ class Writer:
             "nnz": self.nnz,
             "fingerprint": fingerprint_of(digests),
             "files": files,
+            "parts": parts or {},
             "provenance": provenance,
         }
         self._write("meta.json", json.dumps(meta, indent=1).encode() + b"\n")
@@ -193,7 +166,11 @@ class Workshop:
             self.store.parent.mkdir(parents=True, exist_ok=True)
             self.lock = _hold(self.place)
             self.record = self._recorded()
-            keep = {MARKER} if self._begins_anew() else {MARKER, _NOTE, _WORDS, "read", "corpus"}
+            keep = (
+                {MARKER}
+                if self._begins_anew()
+                else {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
+            )
             for left in self.place.iterdir():  # by a process that was killed
                 if left.name not in keep:
                     shutil.rmtree(left) if left.is_dir() else left.unlink()
@@ -357,7 +334,7 @@ def _lock(handle: int) -> None:
             raise
 
 
-def renumber(block: Documents, remap: Int32s | None, drop_empty: bool) -> Documents:
+def renumber(block: Documents, remap: Int32s | None) -> Documents:
     """Rename word ids, drop those that become negative, and sort words within documents.
 
     Parameters
@@ -366,8 +343,6 @@ def renumber(block: Documents, remap: Int32s | None, drop_empty: bool) -> Docume
         Ids in any order within a document, each once. Without `remap`, negative ones are dropped.
     remap : (old words,) int32, optional
         New id of each old id; negative to drop it. No two may be equal otherwise.
-    drop_empty : bool
-        Leave out documents that have no word left.
     """
     rows = np.repeat(np.arange(len(block), dtype=np.int64), np.diff(block.indptr))
     indices = block.indices if remap is None else remap[block.indices]
@@ -377,7 +352,15 @@ def renumber(block: Documents, remap: Int32s | None, drop_empty: bool) -> Docume
         rows, indices, counts = rows[keep], indices[keep], counts[keep]
     order = np.argsort((rows << 32) | indices)
     lengths: Int64s = np.bincount(rows, minlength=len(block)).astype(np.int64)
-    if drop_empty:
-        lengths = lengths[lengths > 0]
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     return Documents(indptr, indices[order], counts[order])
+
+
+def without_empty(block: Documents) -> tuple[Documents, Int64s | None]:
+    """Leave out documents without words: those with some, and their positions if not all have."""
+    lengths = np.diff(block.indptr)
+    if lengths.all():
+        return block, None
+    left = np.flatnonzero(lengths)
+    indptr = np.append(np.int64(0), block.indptr[1:][left])
+    return Documents(indptr, block.indices, block.counts), left

@@ -169,6 +169,34 @@ def lists(value: str) -> str:
     return ",".join(names)
 
 
+KINDS = ("string", "category", "integer", "real", "time", "flag")
+#: What stands for all fields.
+EVERYTHING = "all"
+
+
+def column(value: str) -> tuple[str, str | None]:
+    """Split NAME or NAME:kind."""
+    name, colon, kind = value.rpartition(":")
+    return (name, kind) if colon and kind in KINDS else (value, None)
+
+
+def columns(value: str) -> str:
+    """Parse names of fields, each with a kind or without, separated by commas; all stands alone."""
+    names = [column(name)[0] for name in value.split(",")]
+    if not all(names):
+        raise UsageError(f"'{value}' is not NAME or NAME:kind, or several separated by commas")
+    if len(set(names)) < len(names):
+        raise UsageError(f"'{value}' has a field twice")
+    if EVERYTHING in names and value != EVERYTHING:
+        raise UsageError(f"'{value}': {EVERYTHING} stands alone, or leave it out")
+    return value
+
+
+def kept_text(value: str) -> int | str:
+    """Parse auto, all, none, or a size in bytes."""
+    return value if value in ("auto", "all", "none") else size(value)
+
+
 def size(value: str) -> int:
     """Parse a size in bytes: 500M, 2G, 1.5GiB."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([kKMGT]?)(i?B)?", value)

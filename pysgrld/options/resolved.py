@@ -46,6 +46,11 @@ class Resolved:
     stop_words: str | None
     token_pattern: str | None
     text_field: str
+    id_field: str | None = None
+    title_field: str | None = None
+    meta_field: str | None = None
+    metadata: str | None = None
+    keep_text: int | str = "auto"
     encoding: str = "utf-8"
     on_bad_document: Literal["stop", "skip"]
     max_line: int

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from pysgrld.corpus.about.stream import Named, NamedDocuments
 from pysgrld.errors import UsageError
 from pysgrld.reading.results import Results
 from pysgrld.types import Documents, Doubles, Int64s
 
 #: Documents that are looked at together, at most.
 DOCUMENTS = 4096
+#: What a cell begins with that a spreadsheet takes for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class InferredBlock(NamedTuple):
@@ -68,24 +73,44 @@ def infer(results: Results, blocks: Iterable[Documents], at: int = 0) -> Iterato
 
 # ---- how it is written
 
-Write = Callable[[IO[bytes], InferredBlock], None]
+Write = Callable[[IO[bytes], InferredBlock, list[Named], tuple[str, ...]], None]
 
 
-def _npy(file: IO[bytes], block: InferredBlock) -> None:
+def _npy(
+    file: IO[bytes], block: InferredBlock, names: list[Named], fields: tuple[str, ...]
+) -> None:
     file.write(block.theta.astype("<f4").tobytes())
 
 
-def _csv(file: IO[bytes], block: InferredBlock) -> None:
-    np.savetxt(file, block.theta, fmt="%.7g", delimiter=",")
+def _csv(
+    file: IO[bytes], block: InferredBlock, names: list[Named], fields: tuple[str, ...]
+) -> None:
+    if not names:
+        np.savetxt(file, block.theta, fmt="%.7g", delimiter=",")
+    for name, row in zip(names, block.theta, strict=bool(names)):
+        file.write(_cells((name.id, *name.values, *(f"{p:.7g}" for p in row))))
 
 
-def _jsonl(file: IO[bytes], block: InferredBlock) -> None:
+def _cells(values: tuple[str | int | float | bool | None, ...]) -> bytes:
+    """Write a line of CSV; text that a spreadsheet would take for a formula gets a quote sign."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(
+        "'" + value if isinstance(value, str) and value.startswith(_FORMULA) else value
+        for value in values
+    )
+    return line.getvalue().encode("utf-8", "replace")
+
+
+def _jsonl(
+    file: IO[bytes], block: InferredBlock, names: list[Named], fields: tuple[str, ...]
+) -> None:
     for i, (row, length) in enumerate(zip(block.theta, block.lengths.tolist(), strict=True)):
-        record = {
-            "document": block.first + i,
-            "tokens": length,
-            "topics": [float(f"{p:.7g}") for p in row],
-        }
+        record: dict[str, Any] = {"document": block.first + i}
+        if names:
+            record["id"] = names[i].id
+        if fields:
+            record["fields"] = dict(zip(fields, names[i].values, strict=True))
+        record |= {"tokens": length, "topics": [float(f"{p:.7g}") for p in row]}
         file.write(json.dumps(record).encode() + b"\n")
 
 
@@ -111,16 +136,20 @@ def write_proportions(
 ) -> Inferred:
     """Infer documents and write their proportions, one row each, in their order.
 
+    Rows of JSON and CSV have the ids and the fields of `NamedDocuments`.
     A ``.npy`` file must be seekable: its header says how many rows there are.
     """
     topics = results.layers[at]
+    named = blocks if isinstance(blocks, NamedDocuments) else None
     if suffix == ".npy":
         _npy_header(file, 0, topics)
     elif suffix == ".csv":
-        file.write((",".join(f"topic{k}" for k in range(topics)) + "\n").encode())
+        before = ("id", *named.fields) if named else ()
+        file.write(_cells((*before, *(f"topic{k}" for k in range(topics)))))
     documents = empty = 0
     for block in infer(results, blocks, at):
-        _WRITERS[suffix](file, block)
+        names = named.names(len(block.lengths)) if named else []
+        _WRITERS[suffix](file, block, names, named.fields if named else ())
         file.flush()  # whoever reads a pipe need not wait for the next documents
         documents += len(block.lengths)
         empty += int((block.lengths == 0).sum())

@@ -18,8 +18,9 @@ import numpy as np
 
 from pysgrld.chain.posterior import history_in
 from pysgrld.corpus import Corpus, CorpusOptions
+from pysgrld.corpus.about.stream import NamedDocuments
 from pysgrld.corpus.choice import choose_documents
-from pysgrld.corpus.known_words import matched_documents, read_matched
+from pysgrld.corpus.known_words import named_documents, read_matched
 from pysgrld.corpus.listener import Listener
 from pysgrld.draws import Draw
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError
@@ -219,19 +220,30 @@ class Results:
         """Read a corpus over the run's words; rows stay in order, unknown words are counted."""
         return read_matched(path, self.vocabulary, self._reading(), store, self.threads, listener)
 
-    def documents(self, path: str, listener: Listener) -> Iterator[Documents]:
-        """Read a corpus over the run's words as a stream, of which nothing is stored."""
-        return matched_documents(
+    def documents(
+        self, path: str, listener: Listener, fields: Sequence[str] = ()
+    ) -> NamedDocuments:
+        """Read a corpus over the run's words as a stream, of which nothing is stored.
+
+        Parameters
+        ----------
+        path : str
+        listener : Listener
+        fields : sequence of str
+            Fields of the documents that are wanted with their ids.
+        """
+        return named_documents(
             [path],
             self._reading(),
             self.vocabulary,
             threads=self.threads,
             notify=listener.reading,
             log=listener.note,
+            fields=fields,
         )
 
     def _reading(self) -> CorpusOptions:
-        trained = CorpusOptions.of(self.options.plain()).without_vocabulary()
+        trained = CorpusOptions.of(self.options.plain()).for_known_words()
         return replace(trained, **{name.replace("-", "_"): v for name, v in self.asked.items()})
 
     def training_corpus(self) -> Corpus | None:

@@ -109,7 +109,7 @@ def _plan(
     reading = CorpusOptions.of(given)
     corpus, once = _corpus(request, reading, candidate, scratch, listener)
     _, family = kind_of(given)
-    documents_only = reading.without_vocabulary()
+    documents_only = reading.for_known_words()
     others = Reading(documents_only, scratch, number, listener)
     train, held_out = divide(corpus, given, family, others)
     lengths = corpus.lengths()

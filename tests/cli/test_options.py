@@ -1,6 +1,7 @@
 """Options that several commands share: how documents are read."""
 
 import ast
+import json
 import re
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def test_documents_for_a_run_are_read_as_it_is_typed(trained, tmp_path):
     failed = trained("infer", table, code=65)
     assert "choose one with --text-field" in failed.stderr
     done = trained("infer", table, "--text-field", "body", "--encoding", "latin-1")
-    assert [line.split(",")[1] for line in done.stdout.splitlines()] == [' "tokens": 1'] * 2
+    assert [json.loads(line)["tokens"] for line in done.stdout.splitlines()] == [1, 1]
     scored = trained("eval", "--corpus", table, "--text-field", "body", code=65)
     assert "--encoding windows-1252" in scored.stderr
 

@@ -166,7 +166,8 @@ def test_infer_gives_the_same_rows_in_every_format(trained, tmp_path, bible):
     assert (theta.shape, theta.dtype) == ((1189, 8), np.float32)
     np.testing.assert_allclose(theta.sum(axis=1), 1, atol=1e-5)
     table = np.loadtxt(tmp_path / "theta.csv", delimiter=",", skiprows=1)
-    np.testing.assert_allclose(table, theta, atol=1e-6)
+    assert table[:, 0].tolist() == list(range(1, 1190))  # ids
+    np.testing.assert_allclose(table[:, 1:], theta, atol=1e-6)
     records = [json.loads(line) for line in (tmp_path / "theta.jsonl").read_text().splitlines()]
     assert [r["document"] for r in records] == list(range(1189))
     np.testing.assert_allclose([r["topics"] for r in records], theta, atol=1e-6)

@@ -234,10 +234,10 @@ def test_only_the_batch_is_in_memory(table, monkeypatch):
 
     real = parquet.Texts
 
-    def spy(*arguments):
+    def spy(*arguments, **others):
         nonlocal peak
         peak = max(peak, pa.default_memory_pool().bytes_allocated() - before)
-        return real(*arguments)
+        return real(*arguments, **others)
 
     monkeypatch.setattr(parquet, "Texts", spy)
     assert read(path).documents == 20_000

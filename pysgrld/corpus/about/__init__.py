@@ -1,1 +1,4 @@
-"""Stand-in, to be dropped at the merge: documents' names."""
+"""Documents' names: where each came from, its id, title and columns, and its text if it is kept.
+
+Beside the counts of a stored corpus, in ``documents/``; training never looks at it.
+"""

@@ -59,6 +59,8 @@ class Format(NamedTuple):
         What names of such files begin with; empty if nothing.
     encoded : bool
         Whether a person may say what encoding it is in.
+    fields : bool
+        Whether it holds records with named fields.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Format(NamedTuple):
     suffixes: tuple[str, ...]
     prefix: str = ""
     encoded: bool = False
+    fields: bool = False
 
 
 #: First match wins: from the unmistakable to what any file could be.
@@ -75,7 +78,7 @@ FORMATS = (
     Format("HTML", "text", html.sniff, html.read, (), encoded=True),
     Format("MediaWiki XML", "text", mediawiki.sniff, mediawiki.read, mediawiki.SUFFIXES),
     Format("SciPy .npz", "counts", npz.sniff, npz.read, npz.SUFFIXES),
-    Format("Parquet", "text", parquet.sniff, parquet.read, parquet.SUFFIXES),
+    Format("Parquet", "text", parquet.sniff, parquet.read, parquet.SUFFIXES, fields=True),
     Format("a format that is not read", "text", refused.sniff, refused.read, (), encoded=True),
     Format(
         "Matrix Market", "counts", matrix_market.sniff, matrix_market.read, matrix_market.SUFFIXES
@@ -83,8 +86,18 @@ FORMATS = (
     Format("UCI bag of words", "counts", uci.sniff, uci.read, (), uci.PREFIX),
     Format("LDA-C", "counts", ldac.sniff, ldac.read, ldac.SUFFIXES),
     Format("SVMlight", "counts", svmlight.sniff, svmlight.read, svmlight.SUFFIXES),
-    Format("JSON lines", "text", jsonl.sniff, jsonl.read, jsonl.SUFFIXES, encoded=True),
-    Format("CSV or TSV", "text", delimited.sniff, delimited.read, delimited.SUFFIXES, encoded=True),
+    Format(
+        "JSON lines", "text", jsonl.sniff, jsonl.read, jsonl.SUFFIXES, encoded=True, fields=True
+    ),
+    Format(
+        "CSV or TSV",
+        "text",
+        delimited.sniff,
+        delimited.read,
+        delimited.SUFFIXES,
+        encoded=True,
+        fields=True,
+    ),
     Format("plain text", "text", plain.sniff, plain.read, plain.SUFFIXES, encoded=True),
 )
 

@@ -10,6 +10,7 @@ import csv
 from collections import deque
 from collections.abc import Iterator
 
+from pysgrld.corpus.about.wanted import FieldError, Gathering, Wanted
 from pysgrld.corpus.formats.protocol import Context, Texts, field_names
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
@@ -39,32 +40,40 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         max(csv.field_size_limit(), limit + 1)
     )  # `_RecordLines` is the stricter one
     lines = _RecordLines(source, context)
-    delimiter, fields, column = _header(lines, context.options.text_field, source)
+    delimiter, names = _header(lines, context.wanted, source)
+    places = {name: names.index(name) for name in context.wanted.among(names)}
+    column = names.index(context.wanted.text) if context.wanted.text is not None else None
+    gathering = Gathering(context.wanted, typed=False)
     documents: list[bytes] = []
     numbers: list[int] = []
     size = 0
     for record, number in _records(lines, delimiter):
-        if not isinstance(record, _BadRecordError) and len(record) != fields:
+        if not isinstance(record, _BadRecordError) and len(record) != len(names):
             record = _BadRecordError(
                 "wrong number of fields",
-                f"a record of {plural(len(record), 'field')}, but the header has {fields}",
+                f"a record of {plural(len(record), 'field')}, but the header has {len(names)}",
             )
         text = b""
         if not isinstance(record, _BadRecordError):
-            text = record[column].encode("utf-8", "surrogateescape")
-        else:
+            try:
+                gathering.add({name: record[place] for name, place in places.items()})
+                text = b"" if column is None else record[column].encode("utf-8", "surrogateescape")
+            except FieldError as error:
+                record = _BadRecordError("field not plain", str(error))
+        if isinstance(record, _BadRecordError):
             if record.reason:
                 context.bad(record.reason, str(record), source.label, number)
             if not context.keep_empty:
                 continue
+            gathering.add({})
         documents.append(text)
         numbers.append(number)
         size += len(text)
         if len(documents) >= TOGETHER or size >= BYTES:
-            yield Texts(documents, source.label, numbers)
+            yield Texts(documents, source.label, numbers, fields=gathering.fields())
             documents, numbers, size = [], [], 0
     if documents:
-        yield Texts(documents, source.label, numbers)
+        yield Texts(documents, source.label, numbers, fields=gathering.fields())
 
 
 class _BadRecordError(Exception):
@@ -152,23 +161,37 @@ def _records(
                 yield record, first
 
 
-def _header(lines: _RecordLines, field: str, source: Lines) -> tuple[str, int, int]:
-    """Find the delimiter that gives the field: it, the number of fields, and which is the one."""
+def _header(lines: _RecordLines, wanted: Wanted, source: Lines) -> tuple[str, list[str]]:
+    """Find the delimiter that gives the text, or else the most fields: it, and the fields."""
     tabs = source.name.lower().endswith(".tsv")
     most: list[str] = []
+    found = ","
     for delimiter in ("\t", ",", ";") if tabs else (",", ";", "\t"):
         record, number = next(_records(lines, delimiter), ([], 1))
         if isinstance(record, _BadRecordError):
             raise CorpusError(f"no header: {record or 'a line too long'}", source.label, number)
         names = [name.strip() for name in record]
-        if names.count(field) == 1:
-            return delimiter, len(names), names.index(field)
-        most = max(most, names, key=len)
+        if len(names) > len(most):
+            most, found = names, delimiter
+        if wanted.text is not None and names.count(wanted.text) == 1:
+            _refuse_twice(names, wanted, source.label)
+            return delimiter, names
         lines.back(0)
-    what = "more than one" if field in most else "no"
+    if wanted.text is None:
+        next(_records(lines, found))
+        _refuse_twice(most, wanted, source.label)
+        return found, most
+    what = "more than one" if wanted.text in most else "no"
     raise CorpusError(
-        f"{what} field {field!r} in the header (it has {field_names(most)}; "
+        f"{what} field {wanted.text!r} in the header (it has {field_names(most)}; "
         "choose one with --text-field)",
         source.label,
         1,
     )
+
+
+def _refuse_twice(names: list[str], wanted: Wanted, label: str) -> None:
+    """Refuse a header that has a field twice, if its values are wanted."""
+    for name in wanted.among(names):
+        if names.count(name) > 1:
+            raise CorpusError(f"more than one field {name[:40]!r} in the header", label, 1)

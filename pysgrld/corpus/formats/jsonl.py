@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
+from pysgrld.corpus.about.wanted import FieldError, Gathering
 from pysgrld.corpus.encodings import not_in
 from pysgrld.corpus.formats.protocol import Context, Texts, field_names
 from pysgrld.corpus.lines import Lines
@@ -25,10 +27,12 @@ def sniff(head: bytes, name: str) -> bool:
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document an object; a null is one without words, and blank lines are none."""
+    gathering = Gathering(context.wanted)
     for block in source.lines(context.bad):
         if not block:
             if context.keep_empty:
-                yield Texts([b""], source.label, [source.line])
+                gathering.add({})
+                yield Texts([b""], source.label, [source.line], fields=gathering.fields())
             continue
         documents: list[bytes] = []
         lines: list[int] = []
@@ -37,15 +41,19 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 continue
             number = source.line + 1 + offset
             try:
-                text = _text(line, context.options)
-            except _BadLine as bad:
-                context.bad(bad.reason, str(bad), source.label, number)
+                record = _record(line, context.options)
+                text = _text(record, context.wanted.text)
+                gathering.add(record)
+            except (_BadLine, FieldError) as bad:
+                reason = bad.reason if isinstance(bad, _BadLine) else "field not plain"
+                context.bad(reason, str(bad), source.label, number)
                 if not context.keep_empty:
                     continue
                 text = b""
+                gathering.add({})
             documents.append(text)
             lines.append(number)
-        yield Texts(documents, source.label, lines)
+        yield Texts(documents, source.label, lines, fields=gathering.fields())
 
 
 class _BadLine(Exception):
@@ -54,8 +62,7 @@ class _BadLine(Exception):
         self.reason = reason
 
 
-def _text(line: bytes, options: CorpusOptions) -> bytes:
-    field = options.text_field
+def _record(line: bytes, options: CorpusOptions) -> dict[str, Any]:
     try:
         value = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError:
@@ -65,6 +72,12 @@ def _text(line: bytes, options: CorpusOptions) -> bytes:
         raise _BadLine("not JSON", f"not JSON: {why}") from None
     if not isinstance(value, dict):
         raise _BadLine("not an object", "JSON, but not an object with fields")
+    return value
+
+
+def _text(value: dict[str, Any], field: str | None) -> bytes:
+    if field is None:
+        return b""
     if field not in value:
         raise _BadLine(
             "field missing",

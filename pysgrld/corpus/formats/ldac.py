@@ -32,7 +32,9 @@ def read(source: Lines, context: Context) -> CountedDocuments:
     """Find the words, and leave the documents to be iterated."""
     vocabulary, origin = find_words(source, context)
     words = None if vocabulary is None else len(vocabulary)
-    return CountedDocuments(vocabulary, origin, documents(source, 0, words, False, _explain))
+    return CountedDocuments(
+        vocabulary, origin, documents(source, 0, words, False, _explain), numbered=False
+    )
 
 
 def _explain(line: bytes, first: int, last: int) -> str:

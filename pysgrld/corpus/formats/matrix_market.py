@@ -41,7 +41,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
     entries = read_entries(source.label, header, form, False, chain([rest] if rest else [], lines))
     grouping = Grouping(source.label, context, header.documents, header.words, header.lines[0])
     return CountedDocuments(
-        vocabulary, origin, grouping.blocks(_in_order(entries, source, context))
+        vocabulary, origin, grouping.blocks(_in_order(entries, source, context)), numbered=True
     )
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from xml.parsers import expat
 
+from pysgrld.corpus.about.wanted import Gathering
 from pysgrld.corpus.formats.protocol import Context, Texts
 from pysgrld.corpus.formats.wikinames import is_redirect, namespaces, plain, stripper
 from pysgrld.corpus.lines import Lines
@@ -31,7 +32,7 @@ FIELD = 2**12
 _XML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:\?xml\b|!DOCTYPE\b|mediawiki[\s>])", re.S)
 _ROOT = "mediawiki"
 #: Elements whose text is wanted, by their depth.
-_FIELDS = {(4, "namespace"), (3, "title"), (3, "ns"), (4, "model"), (4, "text")}
+_FIELDS = {(4, "namespace"), (3, "title"), (3, "id"), (3, "ns"), (4, "model"), (4, "text")}
 
 
 def sniff(head: bytes, name: str) -> bool:
@@ -91,6 +92,7 @@ class _Dump:
         self.begun = self.local = False
         self.documents: list[bytes] = []
         self.lines: list[int] = []
+        self.gathering = Gathering(context.wanted)
         self.size = self.pages = self.articles = self.redirects = self.others = self.empty = 0
         self.named: dict[int, str] = {}
         self.keys = namespaces(self.named)
@@ -140,7 +142,7 @@ class _Dump:
 
     def batch(self) -> Texts:
         """Hand the waiting articles on."""
-        texts = Texts(self.documents, self.label, self.lines, self.clean)
+        texts = Texts(self.documents, self.label, self.lines, self.clean, self.gathering.fields())
         self.documents, self.lines, self.size = [], [], 0
         return texts
 
@@ -210,8 +212,11 @@ class _Dump:
             self.text = value
             self.too_long = self.length > self.context.options.max_line
         elif name == "title":
-            prefix, colon, _ = value.decode().partition(":")
+            self.title = value.decode()
+            prefix, colon, _ = self.title.partition(":")
             self.namespace = self.keys.get(plain(prefix), 0) if colon else 0
+        elif name == "id":
+            self.id = value.decode()
         elif name == "ns":
             self.namespace = _whole(value)
         elif name == "model":
@@ -226,6 +231,7 @@ class _Dump:
         self.namespace = 0
         self.redirect = self.too_long = False
         self.model = self.text = b""
+        self.id = self.title = ""
 
     def _not_wanted(self) -> bool:
         return self.namespace != 0 or self.redirect
@@ -255,6 +261,7 @@ class _Dump:
 
     def _add(self, text: bytes) -> None:
         self.documents.append(text)
+        self.gathering.add({"id": self.id, "title": self.title})
         self.lines.append(self.page_line)
         self.size += len(text)
 

@@ -69,7 +69,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
     else:
         entries = in_order(entries, context.scratch)
         grouping = Grouping(source.label, context, documents, words, add_up=True)
-    return CountedDocuments(vocabulary, origin, grouping.blocks(entries))
+    return CountedDocuments(vocabulary, origin, grouping.blocks(entries), numbered=True)
 
 
 @contextmanager

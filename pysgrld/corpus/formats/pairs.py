@@ -12,7 +12,7 @@ from pysgrld.corpus.formats.rows import LARGEST, canonical
 from pysgrld.corpus.formats.vocabulary_files import quoted, refuse_line
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
-from pysgrld.types import Documents
+from pysgrld.types import Documents, Int64s
 
 _LABEL = rb"[-+0-9.,eE]+"
 _PAIRS = rb"(?:[ \t]+(?:qid:[0-9]+|[0-9]+:[-+0-9.eE]+|[0-9]+:[nN][aA][nN]))+[ \t]*(?:#[^\n]*)?\r?"
@@ -56,8 +56,8 @@ def documents(
     words: int | None,
     labelled: bool,
     explain: Callable[[bytes, int, int], str],
-) -> Iterator[Documents]:
-    """Read all documents of a file.
+) -> Iterator[tuple[Documents, Int64s]]:
+    """Read all documents of a file, each with its line.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def documents(
 
         _, indices, counts = canonical(rows + done + 1, indices, counts, error, first=first)
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        yield Documents(indptr, indices, counts)
+        yield Documents(indptr, indices, counts), lines + line
         done += len(lengths)
         if wrong >= 0:
             left = block.split(b"\n")[wrong:]

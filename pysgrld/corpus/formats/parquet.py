@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pysgrld.corpus.about.wanted import FieldError, Gathering, Wanted
 from pysgrld.corpus.formats.protocol import Context, Texts, field_names
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, MissingInputError
@@ -46,15 +47,19 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         with pq.ParquetFile(
             source.path, buffer_size=2**20, pre_buffer=False, page_checksum_verification=True
         ) as table:
-            field = _column(table.schema_arrow, context.options.text_field, source.label)
-            size, limit = _unpacked(table.metadata, field), context.options.max_input
+            field = context.wanted.text
+            if field is not None:
+                _check_text(table.schema_arrow, field, source.label)
+            others = _others(table.schema_arrow, context.wanted, source.label)
+            chosen = [*others, field] if field is not None else others
+            size, limit = _unpacked(table.metadata, chosen), context.options.max_input
             if limit is not None and size > limit:
                 raise CorpusError(
-                    f"its texts unpack to {size} bytes, more than --max-input {limit}; allow more "
-                    "if it is no bomb",
+                    f"what is read of it unpacks to {size} bytes, more than --max-input {limit}; "
+                    "allow more if it is no bomb",
                     source.label,
                 )
-            yield from _texts(table, field, source, context)
+            yield from _texts(table, field, others, source, context)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, CorpusError | MissingInputError):
             raise
@@ -64,7 +69,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         ) from None
 
 
-def _column(schema: Any, field: str, label: str) -> str:
+def _check_text(schema: Any, field: str, label: str) -> None:
     import pyarrow.types as kind
 
     if schema.names.count(field) != 1:
@@ -86,39 +91,91 @@ def _column(schema: Any, field: str, label: str) -> str:
         raise CorpusError(
             f"column {field!r} is not text but {given}; choose another with --text-field", label
         )
-    return field
 
 
-def _unpacked(metadata: Any, field: str) -> int:
-    """Return the bytes of a column when it is decompressed."""
+class _BadRowError(Exception):
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def _plain(column: Any) -> list[Any]:
+    """Give the values of a column as Python has them; times to the microsecond."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+    found: list[Any] = column.to_pylist()
+    return found
+
+
+def _others(schema: Any, wanted: Wanted, label: str) -> list[str]:
+    """Give the other columns that are wanted; lists and the like are refused."""
+    import pyarrow.types as kind
+
+    found = []
+    for name in wanted.among(schema.names):
+        if schema.names.count(name) > 1:
+            raise CorpusError(f"more than one column {name[:40]!r}", label)
+        if not kind.is_nested(schema.field(name).type):
+            found.append(name)
+        elif name in wanted.columns or name in wanted.named or wanted.everything:
+            raise CorpusError(
+                f"column {name[:40]!r} is {schema.field(name).type}, and only plain values can "
+                "be kept; leave this column out",
+                label,
+            )
+    return found
+
+
+def _unpacked(metadata: Any, fields: list[str]) -> int:
+    """Return the bytes of some columns when they are decompressed."""
     groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
     columns = (group.column(i) for group in groups for i in range(group.num_columns))
-    return sum(c.total_uncompressed_size for c in columns if c.path_in_schema == field)
+    return sum(c.total_uncompressed_size for c in columns if c.path_in_schema in fields)
 
 
-def _texts(table: Any, field: str, source: Lines, context: Context) -> Iterator[Texts]:
+def _texts(
+    table: Any, field: str | None, others: list[str], source: Lines, context: Context
+) -> Iterator[Texts]:
     import pyarrow as pa
 
     size = source.path.stat().st_size if source.path is not None else 0
     reported = source.file.tell()
     limit, done, total = context.options.max_line, 0, max(table.metadata.num_rows, 1)
-    for batch in table.iter_batches(batch_size=TOGETHER, columns=[field], use_threads=False):
-        column = batch.column(0)
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
+    gathering = Gathering(context.wanted)
+    columns = [*others, field] if field is not None else others
+    for batch in table.iter_batches(batch_size=TOGETHER, columns=columns, use_threads=False):
+        values = {name: _plain(batch.column(name)) for name in others}
+        whole: list[bytes | None] = [None] * len(batch)
+        if field is not None:
+            column = batch.column(field)
+            if pa.types.is_dictionary(column.type):
+                column = column.dictionary_decode()
+            whole = column.cast(pa.large_binary()).to_pylist()
         documents: list[bytes] = []
         lines: list[int] = []
-        for row, text in enumerate(column.cast(pa.large_binary()).to_pylist(), done + 1):
-            if text is not None and len(text) > limit:
-                message = f"a document of more than {limit} bytes (--max-line)"
-                context.bad("line too long", message, source.label, row)
+        for at, text in enumerate(whole):
+            row = done + 1 + at
+            try:
+                if text is not None and len(text) > limit:
+                    raise _BadRowError(
+                        "line too long", f"a document of more than {limit} bytes (--max-line)"
+                    )
+                gathering.add({name: found[at] for name, found in values.items()})
+            except (_BadRowError, FieldError) as bad:
+                reason = bad.reason if isinstance(bad, _BadRowError) else "field not plain"
+                context.bad(reason, str(bad), source.label, row)
                 if not context.keep_empty:
                     continue
                 text = None
+                gathering.add({})
             documents.append(text or b"")
             lines.append(row)
-        yield Texts(documents, source.label, lines)
-        done += len(column)
+        yield Texts(documents, source.label, lines, fields=gathering.fields())
+        done += len(batch)
         if source.on_read is not None:  # as if the file were read from end to end
             now = max(reported, size * done // total)
             source.on_read(now - reported)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from pysgrld.corpus.about.wanted import Fields
 from pysgrld.corpus.formats.protocol import Context, Texts
 from pysgrld.corpus.lines import Lines
 
@@ -35,6 +36,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def read_folder(
+    folder: Path,
     files: Sequence[Path],
     context: Context,
     on_read: Callable[[int], None],
@@ -51,15 +53,21 @@ def read_folder(
             labels.append(str(path))
             size += len(text)
         if text is None or len(documents) >= TOGETHER or size >= 2**22:
-            yield Texts(documents, labels, None)
+            yield Texts(documents, labels, None, fields=_called(folder, labels))
             documents, labels, size = [], [], 0
         if text is None:
             message = f"a document of more than {limit} bytes (--max-line)"
             context.bad("line too long", message, str(path), None)
             if context.keep_empty:
-                yield Texts([b""], [str(path)], None)
+                yield Texts([b""], [str(path)], None, fields=_called(folder, [str(path)]))
     if documents:
-        yield Texts(documents, labels, None)
+        yield Texts(documents, labels, None, fields=_called(folder, labels))
+
+
+def _called(folder: Path, labels: list[str]) -> Fields:
+    """Call documents by their files' names within the folder."""
+    ids = [Path(label).relative_to(folder).as_posix() for label in labels]
+    return Fields(ids, [None] * len(ids), {})
 
 
 def _whole(

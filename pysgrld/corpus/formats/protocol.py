@@ -8,10 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from pysgrld.corpus.about.wanted import Fields, Wanted
 from pysgrld.corpus.policy import BadDocuments
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.grammar import plural
-from pysgrld.types import Documents
+from pysgrld.types import Documents, Int64s
 
 
 class Texts(NamedTuple):
@@ -28,12 +29,15 @@ class Texts(NamedTuple):
     clean : callable (list of bytes) -> list of bytes, optional
         What has to be done to the documents before words are looked for: it takes markup out. Any
         thread may call it.
+    fields : Fields, optional
+        Other fields of each document.
     """
 
     documents: list[bytes]
     labels: list[str] | str
     lines: range | list[int] | None
     clean: Callable[[list[bytes]], list[bytes]] | None = None
+    fields: Fields | None = None
 
     def where(self, position: int) -> tuple[str, int | None]:
         """Return file and line of a document, for messages."""
@@ -44,7 +48,8 @@ class Texts(NamedTuple):
         """Return some consecutive documents."""
         labels = self.labels if isinstance(self.labels, str) else self.labels[start:stop]
         lines = None if self.lines is None else self.lines[start:stop]
-        return Texts(self.documents[start:stop], labels, lines, self.clean)
+        fields = None if self.fields is None else self.fields.part(start, stop)
+        return Texts(self.documents[start:stop], labels, lines, self.clean, fields)
 
 
 class CountedDocuments(NamedTuple):
@@ -56,13 +61,16 @@ class CountedDocuments(NamedTuple):
         The word of each id; None: words are called by their number.
     origin : str
         Where the vocabulary was found, for the record.
-    blocks : iterator of Documents
-        Ids strictly increasing within each document.
+    blocks : iterator of (Documents, (n,) int64)
+        Ids strictly increasing within each document; and the row of each: its line, or its number.
+    numbered : bool
+        Whether rows are numbers of documents, those without words counted.
     """
 
     vocabulary: tuple[str, ...] | None
     origin: str
-    blocks: Iterator[Documents]
+    blocks: Iterator[tuple[Documents, Int64s]]
+    numbered: bool
 
 
 @dataclass
@@ -105,6 +113,8 @@ class Context(NamedTuple):
     Attributes
     ----------
     options : CorpusOptions
+    wanted : Wanted
+        The fields of records that are kept.
     bad : BadDocuments
         To be called for every document that cannot be read.
     keep_empty : bool
@@ -121,6 +131,7 @@ class Context(NamedTuple):
     """
 
     options: CorpusOptions
+    wanted: Wanted
     bad: BadDocuments
     keep_empty: bool
     absent: Callable[[int], None]

@@ -131,8 +131,11 @@ class Grouping:
         none = np.empty(0, np.int32)
         self.held = Entries(np.empty(0, np.int64), none, none, None)
 
-    def blocks(self, parts: Iterable[Entries]) -> Iterator[Documents]:
-        """Yield all documents; absent ones are empty rows if documents keep their place."""
+    def blocks(self, parts: Iterable[Entries]) -> Iterator[tuple[Documents, Int64s]]:
+        """Yield all documents and their numbers, from 1.
+
+        Absent ones are empty rows if documents keep their place.
+        """
         for part in parts:
             if not len(part.rows):
                 continue
@@ -173,7 +176,7 @@ class Grouping:
                 line,
             )
 
-    def _give(self, n: int) -> Iterator[Documents]:
+    def _give(self, n: int) -> Iterator[tuple[Documents, Int64s]]:
         """Return the first n entries, whole documents, as a block, and forget them."""
         rows, words, counts, line = self.held
         some = np.flatnonzero(counts[:n])
@@ -187,7 +190,7 @@ class Grouping:
             )
         self.held = Entries(rows[n:], words[n:], counts[n:], None if line is None else line + n)
 
-    def _documents(self, rows: Int64s, words: Int32s, counts: Int32s) -> Documents:
+    def _documents(self, rows: Int64s, words: Int32s, counts: Int32s) -> tuple[Documents, Int64s]:
         starts = np.flatnonzero(np.concatenate([[True], rows[1:] != rows[:-1]]))
         present = rows[starts]
         lengths = np.diff(np.append(starts, len(rows)))
@@ -204,13 +207,14 @@ class Grouping:
             kept = np.zeros(int(present[-1]) - self.last, np.int64)
             kept[present - self.last - 1] = lengths
             lengths = kept
+            present = np.arange(self.last + 1, int(present[-1]) + 1)
         elif gap:
             self.context.absent(gap)
         self.last = int(present[-1])
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        return Documents(indptr, words, counts)
+        return Documents(indptr, words, counts), present
 
-    def _end(self) -> Iterator[Documents]:
+    def _end(self) -> Iterator[tuple[Documents, Int64s]]:
         """Account for the documents after the last one that has words.
 
         The end of a file is where a wrong header shows, so only some may be missing there.
@@ -228,6 +232,7 @@ class Grouping:
             nothing = np.empty(0, np.int32)
             for start in range(0, gap, 2**20):
                 size = min(2**20, gap - start)
-                yield Documents(np.zeros(size + 1, np.int64), nothing, nothing)
+                numbers = self.last + 1 + np.arange(start, start + size)
+                yield Documents(np.zeros(size + 1, np.int64), nothing, nothing), numbers
         elif gap:
             self.context.absent(gap)

@@ -35,7 +35,9 @@ def read(source: Lines, context: Context) -> CountedDocuments:
     first = _first(source, context.options.max_input)
     context.log(f"{source.label}: word ids are read as counted from {first}")
     words = None if vocabulary is None else len(vocabulary)
-    return CountedDocuments(vocabulary, origin, documents(source, first, words, True, _explain))
+    return CountedDocuments(
+        vocabulary, origin, documents(source, first, words, True, _explain), numbered=False
+    )
 
 
 def _first(source: Lines, max_input: int | None) -> int:

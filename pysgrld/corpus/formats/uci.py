@@ -36,4 +36,4 @@ def read(source: Lines, context: Context) -> CountedDocuments:
     vocabulary, origin = find_words(source, context, header.words, header.documents, line=2)
     grouping = Grouping(source.label, context, header.documents, header.words, line=1)
     entries = read_entries(source.label, header, COUNT, True, chain([rest], lines))
-    return CountedDocuments(vocabulary, origin, grouping.blocks(entries))
+    return CountedDocuments(vocabulary, origin, grouping.blocks(entries), numbered=True)

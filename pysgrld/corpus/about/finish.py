@@ -1,0 +1,172 @@
+"""The folder of documents' names, made of what was spooled while they were read."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.corpus.about.columns import Rows, write_column
+from pysgrld.corpus.about.spool import ID, SpelledColumn, Spool
+from pysgrld.corpus.about.tail import TOGETHER, Tail, write_array
+from pysgrld.corpus.digests import digest
+from pysgrld.corpus.vectors import Vector, stamp_of
+from pysgrld.errors import CorpusError
+from pysgrld.grammar import plural
+from pysgrld.run.files import fsync_folder, write_new
+from pysgrld.types import Array, Int64s
+
+#: The folder within that of the corpus, and the list of what is in it.
+FOLDER, CONTENTS = "documents", "columns.json"
+#: Hashes of ids that are sorted together.
+SORTED = 2**22
+
+Stays = npt.NDArray[np.bool_]
+
+
+class ColumnSource(NamedTuple):
+    """A column to be written: its role and name, its values, and the row of each document in them."""
+
+    role: str
+    name: str
+    values: SpelledColumn
+    rows: Rows
+    kind: str | None
+
+
+#: Gives columns for the documents of a spool, of which these rows stay and have these ids.
+Further = Callable[[Spool, Rows, SpelledColumn | None], list[ColumnSource]]
+
+
+def write_about(
+    spool: Spool,
+    corpus: Path,
+    stays: Stays | None,
+    log: Callable[[str], None],
+    further: Further | None = None,
+    asked: Mapping[str, tuple[tuple[str, str], str]] | None = None,
+) -> dict[str, Any]:
+    """Write what is known of the documents that stay into the folder of a corpus.
+
+    Parameters
+    ----------
+    spool : Spool
+    corpus : Path
+    stays : (documents,) bool, optional
+        Which documents there are in the end; all of them where it is not given.
+    log : callable
+        Told what a person should know of ids and columns.
+    further : callable (spool, rows, ids), optional
+        Gives columns that were read elsewhere; they take the place of those of the same role and name.
+    asked : mapping, optional
+        Of each field that a person has asked for: its role and name, and the option.
+
+    Returns
+    -------
+    dict
+        Digest and stamp of each file, by its name in the corpus's folder.
+
+    Raises
+    ------
+    CorpusError
+        If values are not of the kind that was said, or no document has a field that was asked for.
+    """
+    place = corpus / FOLDER
+    shutil.rmtree(place, ignore_errors=True)  # of a process that was killed before it had committed
+    place.mkdir()
+
+    def rows() -> Iterator[Int64s]:
+        for start in range(0, spool.documents, TOGETHER):
+            stop = min(start + TOGETHER, spool.documents)
+            yield (
+                np.arange(start, stop)
+                if stays is None
+                else start + np.flatnonzero(stays[start:stop])
+            )
+
+    for part in ("file", "row"):
+        tail = spool.origin[part]
+        write_array(place / f"origin-{part}.npy", tail.dtype, _some(tail.vector(), rows))
+    names = spool.names.spelled()
+    write_column(names, lambda: iter([np.arange(len(names.tags))]), "string", place, "files", "")
+    sources = {
+        (role, name): ColumnSource(role, name, column, rows, kind)
+        for (role, name), (column, kind) in spool.spelled().items()
+    }
+    if further is not None:
+        ids = sources.get((ID, ""))
+        found = further(spool, rows, ids.values if ids else None)
+        sources |= {(source.role, source.name): source for source in found}
+    documents = spool.documents if stays is None else int(stays.sum())
+    columns = [_write(source, place, n, log) for n, source in enumerate(sources.values())]
+    there = {(c["role"], c["name"]) for c in columns if c["missing"] < documents}
+    for field, (key, option) in (asked or {}).items():
+        if key not in there:
+            raise CorpusError(f"no document has a field {field[:40]!r} ({option})")
+    texts = 0
+    if spool.texts is not None and not spool.texts.empty:
+        if stays is None or stays.all():
+            texts = spool.texts.finish(place)
+        else:
+            texts = spool.texts.finish_some(place, stays)
+    listed = json.dumps({"columns": columns, "texts": texts}, indent=1)
+    write_new(place / CONTENTS, [listed.encode() + b"\n"], "store")
+    parts = {}
+    for path in sorted(place.iterdir()):
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+        parts[f"{FOLDER}/{path.name}"] = {"sha256": digest(path), "stamp": stamp_of(path.stat())}
+    fsync_folder(place, "store")
+    return parts
+
+
+def _some(vector: Vector, rows: Rows) -> Iterator[Array]:
+    for some in rows():
+        yield vector.gather(some, np.ones(len(some), np.int64))
+
+
+def _write(
+    source: ColumnSource, place: Path, number: int, log: Callable[[str], None]
+) -> dict[str, Any]:
+    """Write a column under its number, and give what the list says of it."""
+    stem = f"c{number}"
+    written = write_column(source.values, source.rows, source.kind, place, stem, source.name)
+    if written.mixed:
+        log(
+            f"column {source.name[:40]!r} has values of several kinds ({', '.join(written.mixed)}): kept "
+            f"as {'text' if written.kind == 'string' else 'categories'}"
+        )
+    if source.role == ID and (again := _again(source, place / f"{stem}.hashes")):
+        log(f"warning: {plural(again, 'document')} with an id that one before has; all are kept")
+    return {
+        "role": source.role,
+        "name": source.name,
+        "kind": written.kind,
+        "missing": written.missing,
+        "file": stem,
+    }
+
+
+def _again(source: ColumnSource, path: Path) -> int:
+    """Count the documents whose id an earlier one has, by their hashes, in bounded memory."""
+    tail = Tail(path, "<i8")
+    for piece in source.values.pieces(source.rows()):
+        tail.append([hash(value) for value in piece.values() if value])
+    vector, again = tail.vector(), 0
+    groups = 1 + len(vector) // SORTED
+    for group in range(groups):
+        parts = [
+            part[part % groups == group]
+            for start in range(0, len(vector), SORTED)
+            for part in [vector.read(start, start + SORTED)]
+        ]
+        same = np.concatenate([*parts, np.zeros(0, np.int64)])
+        again += len(same) - len(np.unique(same))
+    path.unlink()
+    return again

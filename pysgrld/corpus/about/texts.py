@@ -1,0 +1,242 @@
+"""Texts of documents, compressed in frames that are read one at a time, and sampled if they are many.
+
+A frame is a few hundred kilobytes of whole documents. Where there is a limit on the compressed size, a
+document stays while its key, a hash of its number, is below a threshold that is halved each time the
+limit is passed: an even sample of all that were read, whatever was read on which thread.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+
+from pysgrld.corpus.about.tail import TOGETHER, Tail, pieces, write_array
+from pysgrld.corpus.vectors import Vector, changed
+from pysgrld.types import Int64s
+
+#: Text of a frame in bytes; a longer document is a frame of its own.
+FRAME = 2**18
+#: Of Zstandard: what it takes is mostly time.
+LEVEL = 3
+#: The files of a set of texts, with their values, and what they are called when they are done.
+TEXT, FRAMES, ENDS, ROWS = "text.zst", "text-frames.npy", "text-ends.npy", "text-rows.npy"
+_TAILS = {TEXT: "u1", FRAMES: "<i8", ENDS: "<i8", ROWS: "<i8"}
+
+
+def keys(numbers: Int64s) -> npt.NDArray[np.uint64]:
+    """Hash numbers of documents to 64 bits that look random (the finaliser of SplitMix64)."""
+    x = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+class TextWriter:
+    """Writes texts to frames, as many as a limit leaves.
+
+    Parameters
+    ----------
+    folder : Path
+        Where it works.
+    limit : int or None
+        Most bytes, compressed.
+    record : dict, optional
+        Go on as `flush` has recorded it.
+    """
+
+    def __init__(
+        self, folder: Path, limit: int | None, record: dict[str, Any] | None = None
+    ) -> None:
+        self.folder, self.limit = folder, limit
+        self.halved: int = record["halved"] if record else 0
+        sizes: dict[str, int] = record["sizes"] if record else {}
+        self.tails = self._tails(sizes)
+        self.end: int = record["end"] if record else 0
+        self._waiting: list[bytes] = []
+        self._rows: list[int] = []
+        self._size = 0
+        self._engine = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+        for path in folder.glob("text-*"):
+            if record and not path.name.startswith(f"text-{self.halved}-"):
+                path.unlink()  # of a halving that was not noted
+        if record and record["rows"]:
+            self._rows = record["rows"]
+            whole = base64.b64decode(record["waiting"])
+            ends = np.cumsum(record["lengths"]).tolist()
+            self._waiting = [whole[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+            self._size = len(whole)
+
+    def _tails(self, sizes: dict[str, int]) -> dict[str, Tail]:
+        return {
+            name: Tail(self.folder / f"text-{self.halved}-{name}", dtype, sizes.get(name))
+            for name, dtype in _TAILS.items()
+        }
+
+    def add(self, rows: Int64s, texts: Sequence[bytes | None]) -> None:
+        """Take the texts of documents that come after those before; an empty one is none."""
+        chosen = range(len(rows)) if not self.halved else np.flatnonzero(self._stay(rows)).tolist()
+        numbers = rows.tolist()
+        for i in chosen:
+            text = texts[i]
+            if text:
+                self._waiting.append(text)
+                self._rows.append(numbers[i])
+                self._size += len(text)
+                if self._size >= FRAME:
+                    self._frame()
+
+    def _stay(self, rows: Int64s) -> npt.NDArray[np.bool_]:
+        return keys(rows) < np.uint64(2 ** (64 - self.halved)) if self.halved else rows >= 0
+
+    def _frame(self) -> None:
+        """Write the texts that wait as a frame, and halve all while they are too many."""
+        if self._waiting:
+            self.tails[TEXT].append(self._engine.compress(b"".join(self._waiting)))
+            ends = self.end + np.cumsum([len(text) for text in self._waiting])
+            self.end += self._size
+            self.tails[FRAMES].append([self.tails[TEXT].size, self.end])
+            self.tails[ENDS].append(ends)
+            self.tails[ROWS].append(self._rows)
+            self._waiting, self._rows, self._size = [], [], 0
+        while self.limit is not None and self.tails[TEXT].size > self.limit and self.halved < 63:
+            self._halve()
+
+    def _halve(self) -> None:
+        """Write the texts that stay anew; the old files stay until the next note."""
+        old = self.stored()
+        self.halved += 1
+        limit, self.limit = self.limit, None
+        self.tails, self.end = self._tails({}), 0
+        for rows, texts in old.all():
+            self.add(rows, texts)
+        self._frame()
+        self.limit = limit
+
+    def flush(self) -> dict[str, Any]:
+        """Force all to disk, and return what is needed to go on from here."""
+        sizes = {name: tail.flush() for name, tail in self.tails.items()}
+        return {
+            "halved": self.halved,
+            "sizes": sizes,
+            "end": self.end,
+            "rows": self._rows,
+            "lengths": [len(text) for text in self._waiting],
+            "waiting": base64.b64encode(b"".join(self._waiting)).decode(),
+        }
+
+    def noted(self) -> None:
+        """Remove what nobody goes on from, now that the note is there."""
+        for path in self.folder.glob("text-*"):
+            if not path.name.startswith(f"text-{self.halved}-"):
+                path.unlink()
+
+    def stored(self) -> StoredTexts:
+        """Open what was written in frames so far."""
+        return StoredTexts(*(tail.vector() for tail in self.tails.values()))
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no text."""
+        return not self._waiting and self.tails[ROWS].size == 0
+
+    def finish(self, place: Path) -> int:
+        """Give a folder all texts under their names, and return how many they are."""
+        self._frame()
+        for name, tail in self.tails.items():
+            if name == TEXT:
+                tail.link(place / name)
+            else:
+                write_array(place / name, tail.dtype, pieces(tail.vector()))
+        return self.tails[ROWS].size
+
+    def finish_some(self, place: Path, stays: npt.NDArray[np.bool_]) -> int:
+        """Give a folder the texts of the documents that stay, over their new rows."""
+        self._frame()
+        folder = self.folder / "some"
+        folder.mkdir(exist_ok=True)
+        writer = TextWriter(folder, None)
+        before = counted = 0
+        for rows, some in self.stored().all():
+            last = int(rows[-1]) + 1
+            new = counted + np.cumsum(stays[before:last]) - 1
+            kept = np.flatnonzero(stays[rows])
+            writer.add(new[rows[kept] - before], [some[i] for i in kept.tolist()])
+            before, counted = last, counted + int(stays[before:last].sum())
+        return writer.finish(place)
+
+
+class StoredTexts:
+    """Texts in frames, read by the rows of their documents.
+
+    Parameters
+    ----------
+    text, frames, ends, rows : Vector
+        Compressed bytes; ends of each frame, compressed and not; ends of the texts; their documents.
+    """
+
+    def __init__(self, text: Vector, frames: Vector, ends: Vector, rows: Vector) -> None:
+        self.text, self.ends, self.rows = text, ends, rows
+        both = frames.read(0, len(frames)).reshape(-1, 2)
+        self._packed, self._plain = both[:, 0], both[:, 1]
+        self._frames = frames
+        self._engine = zstandard.ZstdDecompressor()
+        self._sorted: Int64s | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def all(self) -> Iterator[tuple[Int64s, list[bytes | None]]]:
+        """Yield all rows and texts in order, some at a time."""
+        for start in range(0, len(self), TOGETHER):
+            stop = min(start + TOGETHER, len(self))
+            places = np.arange(start, stop)
+            edges = self._edges(places)
+            frames = np.searchsorted(self._plain, edges[:, 0], "right")
+            for frame in np.unique(frames).tolist():
+                here = frames == frame
+                yield self.rows.read(start, stop)[here], self._cut(frame, edges[here])
+
+    def take(self, rows: Int64s) -> list[bytes | None]:
+        """Give the texts of documents, each frame read once; None where there is none."""
+        if self._sorted is None:
+            self._sorted = self.rows.read(0, len(self.rows))
+        places = np.searchsorted(self._sorted, rows)
+        known = np.flatnonzero(
+            self._sorted[np.minimum(places, len(self) - 1)] == rows if len(self) else rows < 0
+        )
+        found: list[bytes | None] = [None] * len(rows)
+        edges = self._edges(places[known])
+        frames = np.searchsorted(self._plain, edges[:, 0], "right")
+        for frame in np.unique(frames).tolist():
+            here = frames == frame
+            for at, text in zip(known[here].tolist(), self._cut(frame, edges[here]), strict=True):
+                found[at] = text
+        return found
+
+    def _edges(self, places: Int64s) -> Int64s:
+        """Where texts begin and end: (n, 2), both counted over all of them."""
+        ends = self.ends.gather(places, np.ones(len(places), np.int64))
+        before = self.ends.gather(np.maximum(places - 1, 0), np.ones(len(places), np.int64))
+        return np.stack([np.where(places > 0, before, 0), ends], axis=1)
+
+    def _cut(self, frame: int, edges: Int64s) -> list[bytes | None]:
+        """Unpack a frame and cut texts out of it."""
+        if frame >= len(self._packed):
+            raise changed(self._frames.path)
+        first = int(self._plain[frame - 1]) if frame else 0
+        start = int(self._packed[frame - 1]) if frame else 0
+        size = int(self._plain[frame]) - first
+        packed = self.text.read(start, int(self._packed[frame])).tobytes()
+        try:
+            whole = self._engine.decompress(packed, max_output_size=max(size, 1))
+        except zstandard.ZstdError:
+            raise changed(self.text.path) from None
+        if len(whole) != size:
+            raise changed(self.text.path)
+        return [whole[a:b] for a, b in (edges - first).tolist()]
