@@ -191,12 +191,9 @@ class Parquet:
 
     def end(self, rows: int) -> None:
         """Write the last rows and the foot of the file."""
-        try:
-            if self._rows:
-                self._flush(self._rows)
-            self._writer.close()
-        finally:
-            self._writer.is_open = False  # or its end would be tried again, when it is forgotten
+        if self._rows:
+            self._flush(self._rows)
+        self._writer.close()
 
     def _dense(self, block: InferredBlock) -> list[Array]:
         return [c for of in block.values.values() for c in np.ascontiguousarray(of.T, np.float32)]
