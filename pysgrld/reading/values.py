@@ -88,13 +88,16 @@ class Evaluation(NamedTuple):
 class Word(NamedTuple):
     """A top word of a topic, with an interval of its draws where enough are kept.
 
-    ``probability`` of a topic that is a direction is the word's entry.
+    ``probability`` of a topic that is a direction is the word's entry. A bound is open where slim samples
+    do not tell it: it lies below what is given.
     """
 
     word: str
     probability: float
     low: float | None
     high: float | None
+    low_open: bool = False
+    high_open: bool = False
 
 
 class Topic(NamedTuple):
@@ -258,6 +261,10 @@ class Diagnosis(NamedTuple):
         Whether draws vary as the posterior does, as far as is known.
     remedy : str or None
         Options of training at which they would; None where that is not known.
+    slim : bool
+        Whether topics are followed by slim samples: by the most probable words of each.
+    traced : tuple of int
+        The iterations of `traces`: those of full samples.
     """
 
     runs: tuple[Path, ...]
@@ -280,6 +287,8 @@ class Diagnosis(NamedTuple):
     unit: str = "token"
     faithful: bool = True
     remedy: str | None = None
+    slim: bool = False
+    traced: tuple[int, ...] = ()
 
     @property
     def chains(self) -> int:

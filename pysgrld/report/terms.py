@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.reading.intervals import interval
+from pysgrld.errors import MissingInputError
+from pysgrld.models.slim import looked_up
+from pysgrld.reading.intervals import Interval, interval
 from pysgrld.reading.results import Results
-from pysgrld.types import Doubles, Floats, Int64s
+from pysgrld.types import Array, Doubles, Floats, Int64s
 
 Bools = npt.NDArray[np.bool_]
 
@@ -184,14 +187,14 @@ def terms(
         there[row, : len(ids)] = True
     mean = phi[words, np.arange(k)[:, None]].astype(np.float64)
     share = np.zeros_like(mean) if signed else mean * even[:, None] / masses(phi, even)[words]
-    low, high, ten, draws = _spread(sources, words, there, at)
+    bounds, ten, draws = _spread(sources, words, there, at)
     return Terms(
         words,
         there,
         mean,
-        mean if low is None else np.minimum(low, mean),
-        mean if high is None else np.maximum(high, mean),
-        np.zeros((k, n), bool),
+        mean if bounds is None else np.minimum(bounds.low, mean),
+        mean if bounds is None else np.maximum(bounds.high, mean),
+        np.zeros((k, n), bool) if bounds is None else bounds.low_open,
         ten,
         share,
         draws,
@@ -206,44 +209,62 @@ def masses(phi: Floats, weights: Doubles) -> Doubles:
 
 def _spread(
     sources: Sequence[ChainOfTopics], words: Int64s, there: Bools, at: int
-) -> tuple[Doubles | None, Doubles | None, Doubles, int]:
-    """Give low and high ends, and the share of the draws that has a word among the ten."""
-    own: list[Floats] = []
+) -> tuple[Interval | None, Doubles, int]:
+    """Give the bounds of the words' draws, the share of the draws that has each among the ten, and draws."""
+    own: list[tuple[Floats, Array]] = []
     among = np.zeros(words.shape)
-    for _, values, tenth in _draws(sources[0], words, there, at):
-        own.append(values)
-        among += values >= tenth[:, None]
-    bounds = interval(own)
-    if bounds is None:
-        return None, None, np.zeros(words.shape), 0
-    low, high = bounds
+    for _, values, censored, tenth in _draws(sources[0], words, there, at):
+        own.append((values, censored))
+        among += (values >= tenth[:, None]) & ~censored
+    found = interval(own)
+    if found is None:
+        return None, np.zeros(words.shape), 0
     draws = np.full(len(words), float(len(own)))
     shared = np.flatnonzero(np.all([s.rows >= 0 for s in sources], axis=0))
+    pooled = own
     if len(sources) > 1 and len(shared):
-        pooled = [values[shared] for values in own]
+        pooled = [(values[shared], censored[shared]) for values, censored in own]
         del own
         for source in sources[1:]:
-            for rows, values, tenth in _draws(source, words, there, at):
-                pooled.append(values[np.searchsorted(rows, shared)])
-                among[rows] += values >= tenth[:, None]
+            for rows, values, censored, tenth in _draws(source, words, there, at):
+                here = np.searchsorted(rows, shared)
+                pooled.append((values[here], censored[here]))
+                among[rows] += (values >= tenth[:, None]) & ~censored
                 draws[rows] += 1
-        low[shared], high[shared] = interval(pooled) or (low[shared], high[shared])
-    else:
-        pooled = own
-    return low, high, there * among / draws[:, None], len(pooled)
+        for bound, more in zip(found, interval(pooled) or (), strict=False):
+            bound[shared] = more
+    return found, there * among / draws[:, None], len(pooled)
 
 
 def _draws(
     source: ChainOfTopics, words: Int64s, there: Bools, at: int
-) -> Iterator[tuple[Int64s, Floats, Floats]]:
-    """Yield of each kept sample: topics, probabilities of their words, and the tenth greatest of all."""
-    if source.results.fitted.no_mean:
+) -> Iterator[tuple[Int64s, Floats, Array, Floats]]:
+    """Yield of each kept sample topics, and of each its words and the tenth greatest of all.
+
+    Of words there are their probabilities, and whether these are but upper bounds (`Results.words_at`).
+    """
+    results = source.results
+    if results.fitted.no_mean:
         return
     rows = np.flatnonzero(source.rows >= 0)
-    for _, sample in source.results.each_sample():
-        phi, mine = source.results.fitted.rows_of(sample, at), source.rows[rows]
-        values = phi[mine[:, None], words[rows]]
-        yield rows, values, tenth(phi, mine, values, there[rows])
+    mine, wanted = source.rows[rows], words[rows]
+    steps, slim = results.word_steps(at)
+    for step in steps:
+        with contextlib.suppress(MissingInputError):
+            if slim:
+                sample = {name: part[mine] for name, part in results.read_slim(step).items()}
+                values, censored = looked_up(sample, wanted)
+                place = min(TEN, sample["phi"].shape[1]) - 1
+                yield rows, values, censored, sample["phi"][:, place]
+            else:
+                phi = results.rows_of(step, at)
+                values = phi[mine[:, None], wanted]
+                yield (
+                    rows,
+                    values,
+                    np.zeros(values.shape, bool),
+                    tenth(phi, mine, values, there[rows]),
+                )
 
 
 def tenth(phi: Floats, rows: Int64s, values: Floats, there: Bools) -> Floats:
