@@ -42,6 +42,14 @@ Examples:
     parse=text,
     metavar="COLUMN",
 )
+@plain(
+    "--texts",
+    "as kept",
+    "the same documents with their texts, by id or in order",
+    parse=text,
+    metavar="FILE",
+)
+@plain("--metadata", "as kept", "titles and columns, a row a document", parse=text, metavar="FILE")
 @plain("--labels", "RUN/labels.json", "names of topics, by number", parse=text, metavar="FILE")
 @plain("--title", "the corpus", "title of the page", parse=text, metavar="TEXT")
 @plain("--noun", "documents", "what documents are called", parse=text, metavar="NOUNS")
@@ -59,6 +67,8 @@ def command(
     open: bool,
     by: tuple[str, ...],
     along: str | None,
+    texts: str | None,
+    metadata: str | None,
     labels: str | None,
     title: str | None,
     noun: str | None,
@@ -99,6 +109,9 @@ def command(
                 text=not no_text,
                 words=words or 200_000,
                 layer=layer,
+                texts=texts,
+                metadata=metadata,
+                log=screen.note,
                 threads=values["threads"],
                 tell=lambda done, total: moved(done),
             )

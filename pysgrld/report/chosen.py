@@ -75,8 +75,10 @@ class _Writer:
     def __init__(self, found: Gathered) -> None:
         assert found.looked is not None
         assert found.corpus is not None
+        assert found.about is not None
         self.found, self.looked, self.corpus = found, found.looked, found.corpus
-        kept = found.corpus.about.has_texts
+        self._about = found.about
+        kept = found.about.has_texts
         self.texts = "none" if not found.asked.text else "kept" if kept else "words"
         options = CorpusOptions.of(found.results.options.plain())
         self._pattern = compiled_pattern(options.token_pattern)
@@ -89,7 +91,7 @@ class _Writer:
         rows = self.looked.rows[list(places)]
         texts: list[str | None] = [None] * len(rows)
         if self.texts == "kept":
-            texts = self.corpus.about.texts(rows)
+            texts = self._about.texts(rows)
         documents = self.corpus.take(rows)
         return [
             {"theta": self._theta(place)} | self._body(place, documents, i, text)

@@ -215,8 +215,8 @@ class Content:
     # ---- documents, groups, chains
 
     def _docs(self) -> dict[str, Any] | None:
-        looked, corpus = self.found.looked, self.found.corpus
-        if looked is None or corpus is None or self.chosen is None:
+        looked, corpus, about = self.found.looked, self.found.corpus, self.found.about
+        if looked is None or corpus is None or about is None or self.chosen is None:
             return None
         places = self.chosen.places
         rows = looked.rows[places]
@@ -225,8 +225,8 @@ class Content:
         return {
             "of": corpus.documents,
             "row": rows.tolist(),
-            "id": [short(name) for name in corpus.about.ids(rows)],
-            "title": [short(title) for title in corpus.about.titles(rows)],
+            "id": [short(name) for name in about.ids(rows)],
+            "title": [short(title) for title in about.titles(rows)],
             "tokens": looked.lengths[places].tolist(),
             "held": held.astype(int).tolist(),
             "main": [

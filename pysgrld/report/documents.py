@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pysgrld.corpus import Corpus
 from pysgrld.reading.intervals import ENOUGH, SHARE
 from pysgrld.reading.results import Results, spread
-from pysgrld.types import Documents, Doubles, Floats, Int64s
+from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
 
 #: Documents that are looked at, at most, and draws of each one's topics.
 DOCUMENTS, DRAWS = 20_000, ENOUGH
@@ -54,8 +54,7 @@ class Shares(NamedTuple):
         """Divide tokens (S, groups, K) by those of their group, draw by draw."""
         total = tokens.sum(axis=2, keepdims=True)
         share = np.divide(tokens, total, out=np.zeros_like(tokens), where=total > 0)
-        tail = (1 - SHARE) / 2
-        low, high = np.quantile(share, (tail, 1 - tail), axis=0)
+        low, high = _ends(share)
         return cls(share.mean(axis=0).T, low.T, high.T)
 
 
@@ -206,10 +205,15 @@ def _without_draws(
     return theta[None], tokens[None]
 
 
-def _ends(draws: Floats) -> tuple[Floats, Floats]:
+def _ends(draws: Array) -> tuple[Array, Array]:
+    """Give the 5 % and 95 % quantiles over the first axis.
+
+    The i-th of S draws in order is the quantile i / (S + 1): so the truth lies between them nine times in
+    ten, where NumPy's own quantiles of twenty draws would hold it in 81 %.
+    """
     tail = (1 - SHARE) / 2
-    low, high = np.quantile(draws, (tail, 1 - tail), axis=0)
-    return low.astype(np.float32), high.astype(np.float32)
+    low, high = np.quantile(draws, (tail, 1 - tail), axis=0, method="weibull")
+    return low, high
 
 
 def _add(sums: Doubles, tokens: Floats, of: Int64s) -> None:

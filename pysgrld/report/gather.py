@@ -22,6 +22,7 @@ from pysgrld.reading.values import Diagnosis, Evaluation
 from pysgrld.report.documents import Looked, look, looked_at
 from pysgrld.report.geometry import Map, Tree, average_linkage, distances, laid_out
 from pysgrld.report.groups import Groups, along_column, along_corpus, by_columns
+from pysgrld.report.lent import Known, Lending, known
 from pysgrld.report.names import automatic
 from pysgrld.report.overview import Noun, evaluated, few
 from pysgrld.report.terms import (
@@ -102,6 +103,8 @@ class Gathered(NamedTuple):
     labels, names : dict
         Names that a person gave, and automatic ones.
     corpus : Corpus or None
+    about : Known or None
+        What is known of its documents beside their words.
     looked : Looked or None
         What documents tell; None without the corpus.
     along : Groups or None
@@ -132,6 +135,7 @@ class Gathered(NamedTuple):
     labels: dict[int, str]
     names: dict[int, str]
     corpus: Corpus | None
+    about: Known | None
     looked: Looked | None
     along: Groups | None
     groups: list[Groups]
@@ -165,6 +169,7 @@ def gather(
     asked: PageRequest,
     threads: int | None,
     tell: Callable[[int, int], None] = lambda done, total: None,
+    lending: Lending | None = None,
 ) -> Gathered:
     """Gather everything that a page tells of a run, or of a folder of chains.
 
@@ -175,6 +180,8 @@ def gather(
     threads : int or None
     tell : callable (done, total)
         Told how far it is.
+    lending : Lending, optional
+        Files that lend texts and columns; what is read of them must be there as long as the page is made.
 
     Raises
     ------
@@ -200,7 +207,11 @@ def gather(
         )
     if counts is None:
         missing.append("no word counts: words are listed by probability, and no relevance is told")
-    groups, along, rows = _groups(corpus, asked)
+    rows = np.empty(0, np.int64) if corpus is None else looked_at(corpus)
+    about: Known | None = None if corpus is None else corpus.about
+    if corpus is not None and lending is not None:
+        about = known(results, corpus, rows, lending)
+    groups, along = _groups(about, rows, asked)
     labels = results.labels if asked.labels is None and at == 0 else {}
     if asked.labels is not None:
         labels = read_labels(asked.labels, k)
@@ -253,6 +264,7 @@ def gather(
         labels,
         names,
         corpus,
+        about,
         looked,
         along,
         groups,
@@ -287,18 +299,16 @@ def _opened(run: str | Path | None, threads: int, missing: list[str]) -> list[Re
 
 
 def _groups(
-    corpus: Corpus | None, asked: PageRequest
-) -> tuple[list[Groups], Groups | None, Int64s]:
+    about: Known | None, rows: Int64s, asked: PageRequest
+) -> tuple[list[Groups], Groups | None]:
     """Put the documents that are looked at into groups, and in order."""
-    if corpus is None:
+    if about is None:
         if asked.by or asked.along:
             raise UsageError("--by and --along: the training corpus is not there; leave them out")
-        return [], None, np.empty(0, np.int64)
-    rows, about = looked_at(corpus), corpus.about
-    along = (
-        along_corpus(about, rows) if asked.along is None else along_column(about, asked.along, rows)
-    )
-    return by_columns(about, asked.by, rows), along, rows
+        return [], None
+    named = asked.along
+    along = along_corpus(about, rows) if named is None else along_column(about, named, rows)
+    return by_columns(about, asked.by, rows), along
 
 
 def _diagnosis(chains: Sequence[Results], at: int, missing: list[str]) -> Diagnosis | None:

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.corpus.about.stored import About, Column
+from pysgrld.corpus.about.stored import Column
 from pysgrld.errors import UsageError
 from pysgrld.report.documents import GroupOfEach
+from pysgrld.report.lent import Known
 from pysgrld.types import Int64s
 
 #: Groups of a column, and bins along the corpus, at most.
@@ -22,8 +23,8 @@ BINS = 10
 KINDS = ("category", "flag", "integer", "real", "time")
 #: Spans of time by which dates are binned, the finest first: name, and letters of an ISO date.
 _TIMES = (("day", 10), ("month", 7), ("year", 4), ("decade", 3))
-#: Letters of a label, at most.
-_LABEL = 40
+#: Letters of a label, at most; of the titles of documents by which bins are called.
+_LABEL, _TITLE = 40, 16
 
 
 class Groups(NamedTuple):
@@ -60,12 +61,12 @@ class Groups(NamedTuple):
         return record
 
 
-def by_columns(about: About, wanted: Sequence[str], rows: Int64s) -> list[Groups]:
+def by_columns(about: Known, wanted: Sequence[str], rows: Int64s) -> list[Groups]:
     """Group documents by some columns; by all that have few values where none is named.
 
     Parameters
     ----------
-    about : About
+    about : Known
     wanted : sequence of str
     rows : (n,) int64
         Documents that are looked at.
@@ -82,7 +83,7 @@ def by_columns(about: About, wanted: Sequence[str], rows: Int64s) -> list[Groups
     return [groups for groups in found if wanted or len(groups.levels) > 1]
 
 
-def column_of(about: About, name: str, option: str) -> Column:
+def column_of(about: Known, name: str, option: str) -> Column:
     """Give the column of a name.
 
     Raises
@@ -164,25 +165,25 @@ def _numbers(values: Sequence[Any]) -> list[str | None]:
     return [labels[i] if np.isfinite(x) else None for i, x in zip(at, numbers, strict=True)]
 
 
-def along_corpus(about: About, rows: Int64s) -> Groups:
-    """Cut the corpus into at most sixty bins of about as many documents, in its order."""
+def along_corpus(about: Known, rows: Int64s) -> Groups:
+    """Cut the corpus into at most sixty bins of about as many documents, in its order.
+
+    They are called by their first and last documents: by title where all of these are short, else by
+    number.
+    """
     size = min(MOST, len(rows))
     of = np.arange(len(rows)) * size // max(1, len(rows))
     first = np.searchsorted(of, np.arange(size))
     last = np.searchsorted(of, np.arange(size), "right") - 1
-    titles = [about.titles(rows[ends]) for ends in (first, last)]
-    labels = [
-        _short(a) if a == b else f"{_short(a)} to {_short(b)}" for a, b in zip(*titles, strict=True)
-    ]
+    ends = [about.titles(rows[at]) for at in (first, last)]
+    if max((len(title) for titles in ends for title in titles), default=0) > _TITLE:
+        ends = [[f"{row + 1:,}" for row in rows[at].tolist()] for at in (first, last)]
+    labels = [a if a == b else f"{a} to {b}" for a, b in zip(*ends, strict=True)]
     documents = np.bincount(of, minlength=size).tolist()
     return Groups("", "order", labels, documents, 0, True, 0, GroupOfEach(of, size))
 
 
-def _short(title: str) -> str:
-    return title if len(title) <= _LABEL else f"{title[: _LABEL - 3]}..."
-
-
-def along_column(about: About, name: str, rows: Int64s) -> Groups:
+def along_column(about: Known, name: str, rows: Int64s) -> Groups:
     """Put documents in order by a column of dates or numbers.
 
     Raises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from pysgrld.report.content import Content
 from pysgrld.report.gather import PageRequest, gather
 from pysgrld.report.html import page
+from pysgrld.report.lent import Lending
 
 
 class Page:
@@ -67,7 +69,10 @@ def report(
     text: bool = True,
     words: int = 200_000,
     layer: int | None = None,
+    texts: str | Path | None = None,
+    metadata: str | Path | None = None,
     threads: int | None = None,
+    log: Callable[[str], None] = lambda line: None,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Page:
     """Put what a run found on one page: its topics, how sure they are, and the documents that have them.
@@ -97,8 +102,15 @@ def report(
         Words that can be looked up, the most frequent ones.
     layer : int, optional
         Layer of a deep model, counted from 1; by default the lowest.
+    texts : str or path, optional
+        The same documents with their texts, of a corpus that kept none: joined by id, else in order.
+    metadata : str or path, optional
+        CSV, TSV, JSON lines or Parquet with titles and columns, a row a document: joined by id where the
+        corpus has ids of its own, else in order.
     threads : int, optional
         By default as many as the process may use.
+    log : callable, optional
+        Told, a line at a time, what a person should know of texts and metadata.
     tell : callable (done, total), optional
         Told how far it is.
 
@@ -110,13 +122,13 @@ def report(
     Raises
     ------
     MissingInputError
-        If there is no such run.
+        If there is no such run or file.
     CheckpointError
         If it has no checkpoint yet.
     UsageError
         If there is no such layer or column.
     CorpusError
-        If the names of topics are not what they must be.
+        If the names of topics, texts or metadata are not what they must be.
     """
     asked = PageRequest(
         tuple(by),
@@ -129,4 +141,9 @@ def report(
         words,
         layer,
     )
-    return Page(Content(gather(run, asked, threads, tell)))
+    if texts is None and metadata is None:
+        return Page(Content(gather(run, asked, threads, tell)))
+    with tempfile.TemporaryDirectory(prefix="sgmc-") as folder:
+        lent = [None if path is None else str(path) for path in (texts, metadata)]
+        lending = Lending(lent[0], lent[1], Path(folder), log)
+        return Page(Content(gather(run, asked, threads, tell, lending)))

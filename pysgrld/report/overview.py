@@ -18,6 +18,7 @@ from pysgrld.reading.intervals import ENOUGH
 from pysgrld.reading.results import Results
 from pysgrld.reading.score import score_own
 from pysgrld.reading.values import Diagnosis, Evaluation
+from pysgrld.schedule import QUIET
 
 #: Points of a line that is drawn, at most.
 POINTS = 240
@@ -27,7 +28,7 @@ EVEN = 0.005
 _STATES = {
     "finished": (True, "Finished."),
     "running": (None, "Still training."),
-    "interrupted": (None, "Stopped early."),
+    "interrupted": (False, "Stopped early."),
     "failed": (False, "Failed."),
 }
 
@@ -147,7 +148,7 @@ def verdicts(
         said.append(_shared(diagnosis))
     else:
         text = f"Whether another would have found these {results.fitted.noun}s is not known: train with"
-        said.append(Verdict(None, "One chain only.", text, "--chains 4"))
+        said.append(Verdict(False, "One chain only.", text, "--chains 4"))
     return said + _sureness(results, diagnosis, draws)
 
 
@@ -197,9 +198,13 @@ def _sureness(results: Results, d: Diagnosis | None, draws: int) -> list[Verdict
     if spread.faithful:
         head = "Intervals can be trusted." if not drift else "Intervals leave something out."
         return [Verdict(not drift, head, drift or "Draws vary as the posterior does.")]
-    remark = spread.remark() or ""
-    text = f"{spread.title}: {remark}. {drift}".strip()
-    return [Verdict(False, "Intervals are rough.", text)]
+    if spread.noise is None or spread.width is None or spread.noise <= QUIET or not spread.remedy:
+        text = f"{spread.title}: {spread.remark()}. {drift}".strip()
+        return [Verdict(False, "Intervals are rough.", text)]
+    width = f"{spread.width:.2g} times as wide as credible ones"
+    wide = f"They are about {width}, by the noise of minibatches."
+    text = " ".join(filter(None, (wide, drift, "Credible ones come with")))
+    return [Verdict(False, "Intervals are rough.", text, spread.remedy)]
 
 
 def curve(results: Results, found: Evaluation | None) -> dict[str, Any] | None:

@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+from pysgrld.cli import main
+
 pytestmark = pytest.mark.cli
 
 RUN = "sgmc-runs/bible-scir"
@@ -54,16 +56,22 @@ def test_a_folder_of_chains_has_its_page(sgmc, several):
         (("--by", "../x"), 2, "--by '../x': the corpus has no such column"),
         (("--along", "date"), 2, "--along 'date': the corpus has no such column"),
         (("--labels", "none.json"), 66, "none.json: no such file"),
+        (("--texts", "none.txt"), 66, "none.txt"),
+        (("--metadata", "none.csv"), 66, "none.csv"),
         (("-o", "."), 73, ".: is a folder"),
         (("-o", "/proc/x/report.html"), 73, "cannot be created"),
         (("--documents", "many"), 2, "--documents"),
     ],
 )
-def test_what_cannot_be_is_said_in_a_line(trained, tmp_path, args, code, said):
-    out = () if "-o" in args else ("-o", tmp_path / "page.html")
-    done = trained("report", *args, *out, "-q", code=code)
-    assert said in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+def test_what_cannot_be_is_said_in_a_line(trained, tmp_path, monkeypatch, capsys, args, code, said):
+    monkeypatch.chdir(trained.folder)
+    out = () if "-o" in args else ("-o", str(tmp_path / "page.html"))
+    with pytest.raises(SystemExit) as ended:
+        main(["report", *args, *out, "-q"])
+    assert ended.value.code == code
+    line = capsys.readouterr().err
+    assert said in line
+    assert len(line.splitlines()) == 1
     assert not list(tmp_path.iterdir())
 
 

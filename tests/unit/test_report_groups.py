@@ -80,6 +80,10 @@ def test_along_the_corpus_bins_are_of_about_as_many_documents():
     assert found.levels[0] == "title 0 to title 2"
     assert along_corpus(about(), np.arange(3)).levels == ["title 0", "title 1", "title 2"]
     assert along_corpus(about(), np.arange(0)).levels == []
+    long = SimpleNamespace(
+        titles=lambda rows: ["a title that is too long for an axis" for _ in rows]
+    )
+    assert along_corpus(long, np.arange(1000, 1120)).levels[0] == "1,001 to 1,002"
 
 
 def test_columns_that_are_asked_for_must_be_there_and_have_an_order():

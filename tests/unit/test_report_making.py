@@ -17,7 +17,8 @@ from pysgrld.report.gather import PageRequest, gather
 
 SAMPLES = ("--burn-in", "5", "--sample-every", "1")
 KINDS = {
-    "lda": ("-k", "4", *SAMPLES),
+    "lda": ("-k", "4", "--keep-text", "none", *SAMPLES),
+    "texts": ("-k", "4", "--keep-text", "all", *SAMPLES),
     "chains": ("-k", "4", "--chains", "2", "--threads", "2", *SAMPLES),
     "deep": ("--layers", "4,3", "--algo", "tlasgr", "--warm-up", "0", *SAMPLES),
     "mixture": ("--model", "dpmm", "--algo", "gibbs", *SAMPLES),
@@ -244,6 +245,51 @@ def test_facts_are_the_page_as_plain_values(runs):
     assert facts["docs"]["records"][0]["theta"][0][1] > 0
     assert page.summary == "4 topics, words of 80 documents"
     assert report(runs("chains"), threads=1).folder == runs("chains")
+
+
+def test_texts_that_were_kept_are_on_the_page(runs):
+    found, blocks = main_and_blocks(runs("texts"))
+    assert found["texts"] == "kept"
+    lines = (runs("texts").parent / "corpus.txt").read_text().splitlines()
+    documents = json.loads(blocks["docs"]["json"])
+    assert [d["text"] for d in documents] == [lines[row] for row in found["docs"]["row"]]
+    spans = np.array(documents[0]["spans"]).reshape(-1, 4)
+    assert len(spans) > 20
+    assert set(spans[:, 2]) <= set(range(4))
+
+
+def test_texts_and_columns_may_be_lent(runs, tmp_path):
+    """Red with: documents joined by order where a file has them in another one."""
+    lines = (runs("lda").parent / "corpus.txt").read_text().splitlines()
+    rows = [
+        json.dumps({"id": str(i + 1), "title": f"t{i}", "text": t}) for i, t in enumerate(lines)
+    ]
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text("\n".join(rows[::-1]))
+    table = tmp_path / "table.csv"
+    table.write_text("part,year\n" + "".join(f"p{i % 3},{1900 + i}\n" for i in range(80)))
+    facts = report(
+        runs("lda"), texts=texts, metadata=table, along="year", by=["part"], threads=1
+    ).facts
+    assert facts["texts"] == "kept"
+    assert [d["text"] for d in facts["docs"]["records"]] == lines
+    assert facts["docs"]["title"] == [f"t{i}" for i in range(80)]
+    assert [column["name"] for column in facts["columns"]] == ["part"]
+    assert facts["columns"][0]["levels"] == ["p0", "p1", "p2"]
+    assert facts["along"]["title"] == "by year"
+
+
+def test_what_is_lent_must_be_there_and_of_these_documents(runs, tmp_path):
+    with pytest.raises(MissingInputError, match=r"nothing\.txt"):
+        report(runs("lda"), texts=tmp_path / "nothing.txt", threads=1)
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"id": "x", "text": "w1 w2"}\n')
+    with pytest.raises(CorpusError, match="no document of it has an id of the corpus's"):
+        report(runs("lda"), texts=other, threads=1)
+    table = tmp_path / "table.csv"
+    table.write_text("part\na\nb\n")
+    with pytest.raises(CorpusError, match="78 documents without a row"):
+        report(runs("lda"), metadata=table, threads=1)
 
 
 def test_names_that_are_damaged_are_refused(runs, tmp_path):
