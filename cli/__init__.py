@@ -28,6 +28,7 @@ COMMANDS = {
     "export": "write the topics as NumPy or safetensors files",
     "corpus": "build a corpus for training, or describe one",
     "reproduce": "rerun a paper's figure or table",
+    "slurm": "write a batch script for SLURM that runs one of these",
     "checkpoint": "list, show or verify the checkpoints of a run",
     "bench": "time the kernels and training on this machine",
 }
