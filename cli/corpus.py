@@ -25,6 +25,7 @@ from .options import (
     show_json,
     threads,
 )
+from .values import files
 
 if TYPE_CHECKING:
     from pysgrld.corpus import Corpus, CorpusOptions
@@ -47,7 +48,7 @@ Examples:
   sgmc corpus build dumps/*.jsonl.zst -o all --text-field body --min-df 20
   sgmc corpus build docword.nips.txt.gz -o nips""",
 )
-@click.argument("corpus", nargs=-1, required=True)
+@click.argument("corpus", nargs=-1, shell_complete=files, required=True)
 @plain("-o/--out", "", "folder to write", parse=text, metavar="DIR", required=True)
 @options_of_training("Corpus")
 @threads
@@ -78,7 +79,7 @@ Examples:
   sgmc corpus sample news -n 1000 -o news-1000
   sgmc corpus sample enwiki -n 0.01 -o enwiki-small --seed 7""",
 )
-@click.argument("corpus", nargs=-1, required=True)
+@click.argument("corpus", nargs=-1, shell_complete=files, required=True)
 @plain("-o/--out", "", "folder to write", parse=text, metavar="DIR", required=True)
 @plain(
     "-n/--size",
@@ -124,7 +125,7 @@ Examples:
   sgmc corpus info --json docword.nips.txt.gz | jq .tokens
   sgmc corpus info news --verify         is every byte what was built?""",
 )
-@click.argument("corpus", nargs=-1, required=True)
+@click.argument("corpus", nargs=-1, shell_complete=files, required=True)
 @flag("--verify", "hash every byte of a stored corpus")
 @options_of_training("Corpus")
 @threads

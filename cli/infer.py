@@ -14,6 +14,7 @@ from pysgrld.grammar import plural
 from pysgrld.options.parse import text
 
 from .options import Described, flag, layer, options_of_reading, plain, quiet, reading_of, threads
+from .values import runs_and_files
 
 
 @click.command(
@@ -28,7 +29,9 @@ Examples:
   sgmc infer --layer 2 new.txt -o t.npy of a deep model's second layer
   head -5 new.txt | sgmc infer -        JSON lines on standard output""",
 )
-@click.argument("run_and_corpus", nargs=-1, required=True, metavar="[RUN] CORPUS")
+@click.argument(
+    "run_and_corpus", nargs=-1, required=True, metavar="[RUN] CORPUS", shell_complete=runs_and_files
+)
 @plain(
     "-o/--out",
     "-: JSON lines on standard output",
