@@ -116,6 +116,26 @@ def sample(
 
 
 @command.command(
+    "stop-words",
+    cls=Described,
+    short_help="print a list of stop words",
+    epilog="""\b
+Examples:
+  sgmc corpus stop-words                    which lists there are
+  sgmc corpus stop-words french > mine.txt  to edit, for --stop-words mine.txt""",
+)
+@click.argument("language", required=False, metavar="[LANGUAGE]")
+def stop_words(language: str | None) -> None:
+    """Print the stop words of LANGUAGE, one a line; without it, the names of the lists."""
+    from pysgrld.corpus.stopwords import NAMED, named
+
+    if language is not None and language not in NAMED:
+        raise UsageError(f"no list '{language}': there are {', '.join(NAMED)}")
+    for line in NAMED if language is None else sorted(named(language)):
+        click.echo(line)
+
+
+@command.command(
     "info",
     cls=Described,
     short_help="documents, words, lengths, frequent words",
