@@ -29,8 +29,12 @@ COMMANDS = {
     "export": "write the topics as NumPy or safetensors files",
     "corpus": "build a corpus for training, or describe one",
     "reproduce": "rerun a paper's figure or table",
+    "slurm": "write a batch script for SLURM that runs one of these",
+    "runs": "list runs: topics, documents, state, score",
     "checkpoint": "list, show or verify the checkpoints of a run",
     "bench": "time the kernels and training on this machine",
+    "completion": "make the Tab key complete commands, options and runs",
+    "help": "show the help of a command",
 }
 
 REPORT = (
@@ -209,6 +213,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     epilog="RUN is a run's folder or its name; left out, the latest under ./sgmc-runs.",
 )
 @click.option(
+    "-V",
     "--version",
     is_flag=True,
     expose_value=False,

@@ -25,6 +25,7 @@ from .options import (
     show_json,
     threads,
 )
+from .values import files
 
 if TYPE_CHECKING:
     from pysgrld.corpus import Corpus, CorpusOptions
@@ -47,7 +48,7 @@ Examples:
   sgmc corpus build dumps/*.jsonl.zst -o all --text-field body --min-df 20
   sgmc corpus build docword.nips.txt.gz -o nips""",
 )
-@click.argument("corpus", nargs=-1, required=True)
+@click.argument("corpus", nargs=-1, shell_complete=files, required=True)
 @plain("-o/--out", "", "folder to write", parse=text, metavar="DIR", required=True)
 @options_of_training("Corpus")
 @threads
@@ -78,7 +79,7 @@ Examples:
   sgmc corpus sample news -n 1000 -o news-1000
   sgmc corpus sample enwiki -n 0.01 -o enwiki-small --seed 7""",
 )
-@click.argument("corpus", nargs=-1, required=True)
+@click.argument("corpus", nargs=-1, shell_complete=files, required=True)
 @plain("-o/--out", "", "folder to write", parse=text, metavar="DIR", required=True)
 @plain(
     "-n/--size",
@@ -115,6 +116,26 @@ def sample(
 
 
 @command.command(
+    "stop-words",
+    cls=Described,
+    short_help="print a list of stop words",
+    epilog="""\b
+Examples:
+  sgmc corpus stop-words                    which lists there are
+  sgmc corpus stop-words french > mine.txt  to edit, for --stop-words mine.txt""",
+)
+@click.argument("language", required=False, metavar="[LANGUAGE]")
+def stop_words(language: str | None) -> None:
+    """Print the stop words of LANGUAGE, one a line; without it, the names of the lists."""
+    from pysgrld.corpus.stopwords import NAMED, named
+
+    if language is not None and language not in NAMED:
+        raise UsageError(f"no list '{language}': there are {', '.join(NAMED)}")
+    for line in NAMED if language is None else sorted(named(language)):
+        click.echo(line)
+
+
+@command.command(
     "info",
     cls=Described,
     short_help="documents, words, lengths, frequent words",
@@ -124,7 +145,7 @@ Examples:
   sgmc corpus info --json docword.nips.txt.gz | jq .tokens
   sgmc corpus info news --verify         is every byte what was built?""",
 )
-@click.argument("corpus", nargs=-1, required=True)
+@click.argument("corpus", nargs=-1, shell_complete=files, required=True)
 @flag("--verify", "hash every byte of a stored corpus")
 @options_of_training("Corpus")
 @threads

@@ -12,6 +12,7 @@ from pysgrld.options.parse import integer, text
 
 from .options import Described, as_json, layer, plain, quiet, show_json, threads
 from .topics import named, wrap
+from .values import runs
 
 if TYPE_CHECKING:
     from pysgrld.reading.values import Diagnosis, MatchedTopic, Measure
@@ -32,7 +33,7 @@ Examples:
   sgmc diagnose --burn-in 5000 --picture chains.png
   sgmc diagnose --json | jq '.topics[] | select(.overlap < 0.7).id'""",
 )
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=runs)
 @plain("--top", "10", "words of each topic", parse=integer(1, 10_000), metavar="N")
 @layer
 @plain(

@@ -25,6 +25,7 @@ from .options import (
     reading_of,
     threads,
 )
+from .values import runs_and_files
 
 
 @click.command(
@@ -40,7 +41,9 @@ Examples:
   sgmc infer new.txt --draws 20 --top 5 -o theta.parquet
   head -5 new.txt | sgmc infer -        JSON lines on standard output""",
 )
-@click.argument("run_and_corpus", nargs=-1, required=True, metavar="[RUN] CORPUS")
+@click.argument(
+    "run_and_corpus", nargs=-1, required=True, metavar="[RUN] CORPUS", shell_complete=runs_and_files
+)
 @plain(
     "-o/--out",
     "-: JSON lines on standard output",

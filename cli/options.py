@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.options.option import Option
 from pysgrld.options.parse import integer
 from pysgrld.settings.options import OPTIONS
+
+from .values import of_option, runs
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -44,6 +47,13 @@ class Value(click.ParamType):  # type: ignore[type-arg]
                 message = message.replace(value, f"{value[:LONGEST]}...")
             name = max(param.opts, key=len) if param else "option"
             raise click.UsageError(f"{name}: {message}") from None
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Complete a value on the Tab key."""
+        del ctx, param
+        return of_option(self.parse, self.name, incomplete)
 
 
 class Described(click.Command):
@@ -230,7 +240,7 @@ def layer(function: Decorated) -> Decorated:
 
 as_json = flag("--json", "print JSON")
 quiet = flag("-q/--quiet", "print errors only")
-run_argument = click.argument("run", required=False, metavar="[RUN]")
+run_argument = click.argument("run", required=False, metavar="[RUN]", shell_complete=runs)
 
 
 def show_json(value: Any) -> None:

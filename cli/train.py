@@ -11,6 +11,7 @@ from pysgrld.errors import UsageError
 from pysgrld.options.parse import integer
 
 from .options import ALL, Described, flag, given, help_all, options_of_training, plain, quiet
+from .values import files
 
 
 class Train(Described):
@@ -46,7 +47,7 @@ Stopped by Ctrl-C, SIGTERM or the time limit (exit code 85)? Run the same
 command again: it goes on, bit for bit. To train a run for longer, name it:
   sgmc train --resume bible-scir --iterations 5000""",
 )
-@click.argument("corpus", nargs=-1)
+@click.argument("corpus", nargs=-1, shell_complete=files)
 @options_of_training()
 @help_all
 @quiet

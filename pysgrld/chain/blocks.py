@@ -95,7 +95,7 @@ class BlockChain:
     def _key(self, step: int) -> Key:
         return Key(self.seed, self.chain, step)
 
-    def warnings(self) -> Iterator[str]:
+    def remarks(self) -> Iterator[str]:
         """Say by how much minibatches widen the posterior, and whether steps or sweeps are wrong."""
         if self.sampler.inflates and not self._keeps:
             noise = self.noise_inflation

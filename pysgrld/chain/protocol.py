@@ -54,8 +54,8 @@ class Chain(Protocol):
     def step_size(self) -> float:
         """Step size of the next iteration."""
 
-    def warnings(self) -> Iterator[str]:
-        """Say what a person should know of these settings before the chain is run."""
+    def remarks(self) -> Iterator[str]:
+        """Give remarks on the settings; those that begin with "warning: " everybody is to read."""
 
     def next_batch(self) -> Minibatch | None:
         """Give the documents of the next iteration; None where the stream has no more."""

@@ -13,6 +13,7 @@ from pysgrld.corpus.about.spool import COLUMN, ID, TITLE, Spool
 from pysgrld.corpus.about.wanted import Wanted
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.steps import Heading, Step
+from pysgrld.corpus.stopwords import NAMED, likeliest
 from pysgrld.corpus.vocabulary import Choice, Rules, choose, resolved, stop_words
 from pysgrld.corpus.write import ABOUT, Workshop, Writer, renumber, without_empty
 from pysgrld.errors import CorpusError
@@ -185,10 +186,7 @@ class Intake:
         built, rules = self._built, self._rules
         known = tuple(_grown(array, len(words))[: len(words)] for array in self.known)
         if built and rules.stop_words == "english":
-            self.log(
-                "english stop words left out (--stop-words none keeps them; english,FILE adds others; "
-                "for text in another language give FILE)"
-            )
+            self.log(self._said_of_stop_words(words, known[1]))
         choice = choose(
             words,
             known[0],
@@ -224,6 +222,20 @@ class Intake:
             writer.append(new)
         self.workshop.discard(self.writer)
         return writer, [words[i] for i in kept.tolist()], choice.removed, stays
+
+    def _said_of_stop_words(self, words: list[str], tokens: Int64s) -> str:
+        """Say that English stop words are left out, or which list fits the text where they do not."""
+        if found := likeliest(words, tokens):
+            language, share, english = found
+            return (
+                f"warning: this looks like {language.title()}: {100 * share:.0f} % of its tokens are "
+                f"{language.title()} stop words, {100 * english:.0f} % English ones, which are left "
+                f"out; give --stop-words {language}"
+            )
+        return (
+            "english stop words left out (--stop-words none keeps them; english,FILE adds others; "
+            f"there are {', '.join(NAMED[1:])} too)"
+        )
 
     def _nothing(self) -> str:
         lexicon = self.lexicon

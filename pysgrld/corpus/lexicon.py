@@ -14,7 +14,8 @@ from pysgrld.corpus.formats import Texts
 from pysgrld.corpus.policy import BadDocuments
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.steps import Heading, Step
-from pysgrld.corpus.vocabulary import fold, read_vocabulary
+from pysgrld.corpus.stopwords import fold
+from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.corpus.write import renumber, without_empty
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.grammar import plural

@@ -7,6 +7,12 @@ degree, time and place) and what contractions leave when they are cut at the apo
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+
+from pysgrld.types import Int64s
+
 _ENGLISH = """
 the an this that these those such same other another others each every either neither both all any
 some none no few fewer many more most much less least several enough own half
@@ -35,5 +41,80 @@ shan ain ll ve re
 dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt wont wouldnt couldnt shouldnt cant
 """
 
+#: Languages of the package stop-words whose lists were looked at, and the words of these lists that are
+#: somebody's topic and so are no stop words here. Its other lists are of no use as they are: too long
+#: (Vietnamese, Persian), in a broken encoding (Turkish), without accents (Romanian), of ancient Greek.
+_CONTENT = {
+    "danish": "",
+    "dutch": "",
+    "finnish": "apu asia asiaa asiaan asian asiasta asiat asioiden asioihin asioita avuksi avulla avun "
+    "avutta kiitos käyttö",
+    "french": "chose choses dos droite essai force grande mine mot nom nommé nommée nommés nouveau "
+    "nouveaux parole personnes pièce valeur",
+    "german": "",
+    "indonesian": "",
+    "italian": "comprare gente lavoro nome persone promesso triplo",
+    "norwegian": "",
+    "portuguese": "caminho comprido corrente desligado direita estado horas ligado maioria maiorias nome "
+    "povo quieto trabalhar trabalho valor verdade verdadeiro",
+    "russian": "алло жизнь люди миллионов мира мор прекрасно процентов спасибо человек",
+    "spanish": "consigue conseguir emplear empleo estado estados fuerza gran grandes intento lugar mayor "
+    "mejor momento sentido sentidos sentir tiempo total trabaja trabajais trabajamos trabajan trabajar "
+    "trabajas trabajo valor verdad verdadera verdadero",
+    "swedish": "beslut beslutat beslutit dag dagar dagarna dagen idag kr likställd likställda",
+}
+
 #: The lists that have a name.
-NAMED = {"english": frozenset(_ENGLISH.split())}
+NAMED = ("english", *_CONTENT)
+
+
+@cache
+def named(name: str) -> frozenset[str]:
+    """Give the list of a name, folded as the tokeniser folds words.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMED`.
+    """
+    if name == "english":
+        return frozenset(_ENGLISH.split())
+    from stop_words import get_stop_words
+
+    # what an apostrophe or a point cuts comes from the text in pieces, which are in the list too
+    words = {fold(word) for word in get_stop_words(name) if word.isalpha()}
+    return frozenset(words - {fold(word) for word in _CONTENT[name].split()})
+
+
+def fold(word: str) -> str:
+    """Return a word as the tokeniser writes it: casefolded, in normal form C."""
+    return unicodedata.normalize("NFC", word).casefold()
+
+
+def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] | None:
+    """Guess the language of a text by the lists: the one that has the greatest share of its tokens.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Every word of the text, as the tokeniser writes them.
+    tokens : (V,) int64
+        Occurrences of each.
+
+    Returns
+    -------
+    (name, share, english) or None
+        The language, the share of the tokens that its list has, and that of the English one; None where
+        no list has more than twice the tokens of the English one, and a tenth of all.
+    """
+    total = int(tokens.sum())
+    if not total:
+        return None
+    place = {word: i for i, word in enumerate(words)}
+    shares = {}
+    for name in NAMED:
+        found = [place[word] for word in named(name) if word in place]
+        shares[name] = int(tokens[found].sum()) / total
+    best = max(NAMED, key=lambda name: shares[name])
+    english = shares["english"]
+    return (best, shares[best], english) if shares[best] > max(0.1, 2 * english) else None

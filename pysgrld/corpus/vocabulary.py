@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from pysgrld.corpus.reading import (
     BUILT_STOP_WORDS,
     CorpusOptions,
 )
-from pysgrld.corpus.stopwords import NAMED
+from pysgrld.corpus.stopwords import NAMED, fold, named
 from pysgrld.errors import CorpusError, MissingInputError
 from pysgrld.types import Int64s
 
@@ -97,11 +96,6 @@ def _lines_of(path: str | Path, what: str, longest: int) -> Iterator[tuple[int, 
                 yield number, word
 
 
-def fold(word: str) -> str:
-    """Return a word as the tokeniser writes it: casefolded, in normal form C."""
-    return unicodedata.normalize("NFC", word).casefold()
-
-
 class StopWords(NamedTuple):
     """The stop words of a choice.
 
@@ -142,7 +136,7 @@ def stop_words(choice: str) -> StopWords:
 def _stop_list(name: str) -> frozenset[str]:
     """Give a list that has a name, or read a file: one word a line, as often as it likes."""
     if name in NAMED:
-        return NAMED[name]
+        return named(name)
     if not Path(name).exists():
         raise MissingInputError(
             f"--stop-words {name}: there is no such file; give {', '.join(NAMED)}, none, "

@@ -77,13 +77,14 @@ def widths(value: str) -> tuple[int, ...]:
 
 
 def choice(*values: str) -> Callable[[str], str]:
-    """Parse one of some words."""
+    """Parse one of some words, which the parser has as ``values``."""
 
     def parse(text: str) -> str:
         if text not in values:
             raise UsageError(f"'{text}' is not one of {', '.join(values)}")
         return text
 
+    parse.values = values  # type: ignore[attr-defined]
     return parse
 
 

@@ -210,7 +210,7 @@ def masses(phi: Floats, weights: Doubles) -> Doubles:
 def _spread(
     sources: Sequence[ChainOfTopics], words: Int64s, there: Bools, at: int
 ) -> tuple[Interval | None, Doubles, int]:
-    """Give the bounds of the words' draws, the share of the draws that has each among the ten, and draws."""
+    """Give the bounds of the words' draws, how many have each among the ten, and their number."""
     own: list[tuple[Floats, Array]] = []
     among = np.zeros(words.shape)
     for _, values, censored, tenth in _draws(sources[0], words, there, at):

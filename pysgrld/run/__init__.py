@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pysgrld.batch.job import boot_clock
 from pysgrld.run.chain_folders import chain_number, chain_path, chains_of
 from pysgrld.run.checkpoint_read import (
     Checkpoint,
@@ -12,7 +13,7 @@ from pysgrld.run.checkpoint_read import (
 )
 from pysgrld.run.choose import Candidate, Decision, claim, decide, find_run, latest_run, set_latest
 from pysgrld.run.directory import RunDirectory
-from pysgrld.run.signals import SecondInterrupt, StopFlag, batch_end, boot_clock, process_start
+from pysgrld.run.signals import SecondInterrupt, StopFlag, process_start
 
 __all__ = [
     "Candidate",
@@ -22,7 +23,6 @@ __all__ = [
     "RunDirectory",
     "SecondInterrupt",
     "StopFlag",
-    "batch_end",
     "boot_clock",
     "chain_number",
     "chain_path",

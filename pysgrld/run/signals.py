@@ -7,12 +7,12 @@ import os
 import signal
 import sys
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Literal
 
+from pysgrld.batch.job import boot_clock, job_end
 from pysgrld.errors import UsageError
 
 logger = logging.getLogger(__name__)
@@ -27,11 +27,6 @@ class SecondInterrupt(KeyboardInterrupt):
     exit_code = 130
 
 
-def boot_clock() -> float:
-    """Return the seconds since boot, suspension included; no change of the date moves it."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
-
-
 def process_start() -> float:
     """Return when this process started, by `boot_clock`; now, where the system does not say."""
     try:
@@ -41,17 +36,6 @@ def process_start() -> float:
     except (OSError, ValueError, IndexError):
         return boot_clock()
     return started if 0 < started <= boot_clock() else boot_clock()
-
-
-def batch_end(environment: Mapping[str, str] | None = None) -> float | None:
-    """Return when the batch system will end this job, by `boot_clock`; None if it does not say."""
-    environment = os.environ if environment is None else environment
-    try:
-        end = float(environment["SLURM_JOB_END_TIME"])
-    except (KeyError, ValueError):
-        return None
-    # The date is read once, here: a clock that is set later has no effect.
-    return boot_clock() + (end - time.time())
 
 
 class StopFlag:
@@ -102,7 +86,7 @@ class StopFlag:
         self._old: dict[signal.Signals, Any] = {}
         if time_limit is None:
             return
-        self._deadline = batch_end()
+        self._deadline = job_end()
         if time_limit != "auto":
             if not time_limit > 0:
                 raise UsageError(f"--time-limit {time_limit:g}: must be above 0 seconds")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,6 +27,8 @@ from pysgrld.train.due import Every
 from pysgrld.train.keeper import Keeper, Tally
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.telling import Reporter
+
+logger = logging.getLogger(__name__)
 
 #: Bytes of the metrics that hold the last line.
 _LAST_METRICS = 1 << 16
@@ -53,7 +56,7 @@ class Training:
         self.family = model(p.options.model)
         self.score: Score = self.family.score
         count = threads(given.get("threads"))
-        reporter.note(f"{plural(count.number, 'thread')} ({count.source})")
+        logger.info("%s (%s)", plural(count.number, "thread"), count.source)
         if warning := login_node(count):
             reporter.note(f"warning: {warning}")
         self.posterior = begin(
@@ -65,8 +68,11 @@ class Training:
             keep_mean=p.options.samples > 0,
         )
         self.chain = self.posterior.chain
-        for line in self.chain.warnings():
-            reporter.note(line)
+        for line in self.chain.remarks():
+            if line.startswith("warning: "):
+                reporter.note(line)
+            else:
+                logger.info("%s", line)
         self.budget = Budget(given, p.options, p.stream.per_epoch)
         self.pulse, self.tally = Pulse(), Tally()
         self.keeper = Keeper(p, self.posterior, self.family, self.tally, reporter)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pysgrld.corpus.listener import Listener
+import logging
+
 from pysgrld.errors import MemoryLimitError
 from pysgrld.machine import allowed_memory
 from pysgrld.models.protocol import Extent
@@ -10,21 +11,20 @@ from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
 
+logger = logging.getLogger(__name__)
+
 #: Bytes of the program and its libraries, whatever the model.
 PROGRAM = 80 << 20
 
 
-def check_memory(
-    options: Resolved, facts: Facts, extent: Extent, listener: Listener, chains: int = 1
-) -> None:
-    """Say how much memory the run will need, and refuse it if that is more than allowed.
+def check_memory(options: Resolved, facts: Facts, extent: Extent, chains: int = 1) -> None:
+    """Log how much memory the run will need, and refuse it if that is more than allowed.
 
     Parameters
     ----------
     options : Resolved
     facts : Facts
     extent : Extent
-    listener : Listener
     chains : int
         Runs of the kind that train at the same time.
 
@@ -37,9 +37,8 @@ def check_memory(
     need = family.memory(options, facts, extent) | {"program and libraries": PROGRAM}
     total = sum(need.values())
     allowed = options.max_memory or allowed_memory()
-    listener.note(f"needs about {_megabytes(total)} of memory")
-    if chains > 1:
-        listener.note(f"{chains} chains need about {_megabytes(chains * total)}")
+    who = f"{chains} chains need" if chains > 1 else "needs"
+    logger.info("%s about %s of memory", who, _megabytes(chains * total))
     if allowed is not None and chains * total > allowed:
         parts = ", ".join(f"{name} {_megabytes(n)}" for name, n in need.items() if n)
         who = f"each of {chains} chains" if chains > 1 else "the run"

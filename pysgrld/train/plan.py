@@ -124,7 +124,7 @@ def _plan(
             listener.note(line)
     check_lengths(lengths[train], options.kept_sweeps, "document", train)
     extent = Extent(int(corpus.distinct_words().max()), int(lengths.max()), number, held_out)
-    check_memory(options, facts, extent, listener, chains)
+    check_memory(options, facts, extent, chains)
     counts = _count_words(corpus, train)
     elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
     config = config_of(options, defaults) | {

@@ -21,7 +21,6 @@ class Row(NamedTuple):
 
 
 _MPI = "comes with training over MPI"
-_SLURM = "comes with the tests under SLURM"
 
 ROWS: dict[int, Row] = {
     1: Row(
@@ -50,9 +49,7 @@ ROWS: dict[int, Row] = {
     11: Row("SIGUSR2 all the time", "checkpoints; the result is the same"),
     12: Row("signal to one rank alone", "all ranks stop after the same iteration", _MPI),
     13: Row("--time-limit", "exit 85 before it has passed"),
-    14: Row(
-        "SLURM's time limit, requeue, job array", "finished after a requeue, the same bits", _SLURM
-    ),
+    14: Row("SLURM's time limit, requeue, job array", "finished after requeues, the same bits"),
     15: Row(
         "started again and again without progress", "the third start ends with 70 and says why"
     ),

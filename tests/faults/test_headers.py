@@ -153,7 +153,7 @@ def mutated(rng, tree):
         parent = at(tree, path)
         old, kind = parent[key], rng.randrange(6)
         if kind == 0 or (kind == 1 and type(old) is not int):
-            parent[key] = rng.choice(VALUES)
+            parent[key] = copy.deepcopy(rng.choice(VALUES))
         elif kind == 1:
             parent[key] = old + rng.choice([-1, 1, 1 << 32, -(1 << 63)])
         elif kind == 2:

@@ -60,7 +60,7 @@ def test_topics_of_kept_documents_have_the_exact_posterior():
 def test_documents_that_go_on_are_not_said_to_start_afresh_or_to_be_noisy():
     """Red with: a chain that asks its sampler alone."""
     chain = chain_of(0)
-    assert list(chain.warnings()) == []
+    assert list(chain.remarks()) == []
     assert chain.noise_inflation == 1.0
     chain.close()
 

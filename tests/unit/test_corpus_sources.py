@@ -145,7 +145,7 @@ def test_a_corpus_made_by_other_defaults_stands_for_nothing(changed, tmp_path, m
         rules = vocabulary._BUILT._replace(min_df=3)
         monkeypatch.setattr(vocabulary, "_BUILT", rules)
     else:
-        monkeypatch.setitem(vocabulary.NAMED, "english", frozenset({"there"}))
+        monkeypatch.setattr(vocabulary, "named", lambda name: frozenset({"there"}))
     assert not stands(found, path, options=CorpusOptions(max_df=1.0))
 
 

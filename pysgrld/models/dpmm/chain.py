@@ -78,7 +78,7 @@ class MixtureChain:
             return 1.0
         return noise_inflation(self.schedule(0), self.stream.documents, self.stream.size)
 
-    def warnings(self) -> Iterator[str]:
+    def remarks(self) -> Iterator[str]:
         """Say by how much minibatches widen the posterior of components."""
         if self.sampler.inflates:
             yield (

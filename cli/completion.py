@@ -1,0 +1,78 @@
+"""``sgmc completion``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+from click.shell_completion import get_completion_class
+
+from pysgrld.options.parse import choice
+
+from .options import Described, Value, flag
+from .values import of_option
+
+
+def _data() -> Path:
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+
+
+def _settings() -> Path:
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+
+
+#: Where each shell looks for completions of a user, and what to do where it does not.
+_PLACES: dict[str, tuple[Callable[[], Path], str]] = {
+    "bash": (
+        lambda: _data() / "bash-completion" / "completions" / "sgmc",
+        "without the package bash-completion, put this into ~/.bashrc: source {}",
+    ),
+    "zsh": (
+        lambda: _data() / "zsh" / "site-functions" / "_sgmc",
+        "~/.zshrc needs, before compinit: fpath=({.parent} $fpath)",
+    ),
+    "fish": (lambda: _settings() / "fish" / "completions" / "sgmc.fish", ""),
+}
+
+_SHELL = Value(choice(*_PLACES), "SHELL")
+
+
+@click.command(
+    "completion",
+    cls=Described,
+    epilog="""\b
+Examples:
+  sgmc completion bash --install    for every shell that is opened from now on
+  source <(sgmc completion bash)    for this one""",
+)
+@click.argument(
+    "shell",
+    type=_SHELL,
+    metavar="bash|zsh|fish",
+    shell_complete=lambda _ctx, _param, begun: of_option(_SHELL.parse, "", begun),
+)
+@flag("--install", "write it where the shell looks for it")
+def command(shell: str, install: bool) -> None:
+    """Print what makes a shell complete commands, options, their values, runs and files.
+
+    It is completed on the Tab key.
+    """
+    from . import main
+
+    found = get_completion_class(shell)
+    assert found is not None
+    script = found(main, {}, "sgmc", "_SGMC_COMPLETE").source()
+    if not install:
+        click.echo(script)
+        return
+    from pysgrld.run.whole import whole_file
+
+    place, otherwise = _PLACES[shell]
+    path = place()
+    with whole_file(path) as file:
+        file.write(f"{script.strip()}\n".encode())
+    click.echo(f"{path}: written; open a new shell", err=True)
+    if otherwise:
+        click.echo(otherwise.format(path), err=True)

@@ -1,0 +1,33 @@
+"""``sgmc help``."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+from .options import Described, flag
+
+
+def _commands(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    del ctx, param
+    from . import COMMANDS
+
+    return [CompletionItem(name) for name in COMMANDS if name.startswith(begun)]
+
+
+@click.command(
+    "help",
+    cls=Described,
+    epilog="""\b
+Examples:
+  sgmc help               all commands
+  sgmc help train         the options of training that most people use
+  sgmc help train --all   every one of them""",
+)
+@click.argument("path", nargs=-1, metavar="[COMMAND]...", shell_complete=_commands)
+@flag("--all", "every option")
+def command(path: tuple[str, ...], all: bool) -> None:
+    """Show the help of sgmc, or of a command of it."""
+    from . import main
+
+    main.main([*path, "--help-all" if all and path == ("train",) else "--help"], prog_name="sgmc")

@@ -1,0 +1,44 @@
+"""Values that a shell can complete: files, runs, and the words that an option takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+#: What stands for a file or a folder in the help of an option.
+_PLACES = frozenset({"FILE", "DIR", "PATH", "CORPUS", "RUN", "RUN|never|auto"})
+
+
+def of_option(parse: Callable[[str], Any], metavar: str, begun: str) -> list[CompletionItem]:
+    """Complete the value of an option: one of its words, or a file where it names one."""
+    words = getattr(parse, "values", ())
+    if words:
+        return [CompletionItem(word) for word in words if word.startswith(begun)]
+    return [CompletionItem(begun, type="file")] if metavar in _PLACES else []
+
+
+def files(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete a file, as the shell does."""
+    del ctx, param
+    return [CompletionItem(begun, type="file")]
+
+
+def runs(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete a run: a name under ``./sgmc-runs``, or a folder."""
+    del ctx, param
+    from pysgrld.run.choose import ROOT
+
+    try:
+        names = sorted(entry.name for entry in ROOT.iterdir() if (entry / "config.json").is_file())
+    except OSError:
+        names = []
+    found = [CompletionItem(name) for name in names if name.startswith(begun)]
+    return found or [CompletionItem(begun, type="file")]
+
+
+def runs_and_files(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete a run while none is named, and then files."""
+    return files(ctx, param, begun) if ctx.params.get(param.name or "") else runs(ctx, param, begun)

@@ -1,0 +1,1 @@
+"""Batch systems: when this job will end, and scripts that submit others."""

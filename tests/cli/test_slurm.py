@@ -1,0 +1,173 @@
+"""``sgmc slurm``: the scripts that it writes, run by a shell with a stand-in for SLURM, and refusals."""
+
+import itertools
+import os
+import shlex
+import shutil
+import subprocess
+
+import pytest
+from click.testing import CliRunner
+
+from pysgrld.batch.script import Job, script
+from pysgrld.cli import main
+from pysgrld.errors import UsageError
+
+pytestmark = pytest.mark.cli
+
+STRANGE = [
+    "a b",
+    "$HOME",
+    "`id`",
+    'quo"te',
+    "it's",
+    "back\\slash",
+    "{i}",
+    "x{i}$y",
+    "*",
+    "{2,}",
+    "é",
+]
+
+
+def run(text, tmp_path, code=0, **environment):
+    """Run a script with programs in the place of SLURM's; give its exit code and what they got."""
+    for name, does in {
+        "srun": f'printf "%s\\n" "$@" > {tmp_path}/srun; exit {code}',
+        "scontrol": f'echo "$@" > {tmp_path}/scontrol',
+    }.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    done = subprocess.run(
+        ["bash", "-u"],
+        input=text,
+        text=True,
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_CPUS_PER_TASK": "8"} | environment,
+        cwd=tmp_path,
+        check=False,
+    )
+    asked = tmp_path / "scontrol"
+    return done.returncode, (tmp_path / "srun").read_text().splitlines(), asked
+
+
+def job(*command, **values):
+    return Job(command, 3600.0, **values)
+
+
+def test_words_reach_the_command_as_they_were_typed(tmp_path):
+    """Red with: words joined by spaces; a dollar sign that the shell reads."""
+    text = script(job("train", *STRANGE, array=3))
+    _, words, _ = run(text, tmp_path, SLURM_ARRAY_TASK_ID="2", HOME="/root")
+    assert words == ["--cpus-per-task=8", "sgmc", "train"] + [
+        w.replace("{i}", "2") for w in STRANGE
+    ]
+
+
+def test_every_combination_has_a_job_of_its_own(tmp_path):
+    over = {"k": ("50", "100"), "seed": ("1", "2", "3")}
+    text = script(job("train", "-k{k}", "{seed}", "{i}/{n}", over=over))
+    found = []
+    for i in range(1, 7):
+        _, words, _ = run(text, tmp_path, SLURM_ARRAY_TASK_ID=str(i))
+        found.append(tuple(words[3:]))
+    pairs = itertools.product(*over.values())
+    assert found == [(f"-k{k}", seed, f"{i}/6") for i, (k, seed) in enumerate(pairs, 1)]
+
+
+@pytest.mark.parametrize(
+    ("code", "restarts", "requeued"),
+    [(85, "", True), (85, "20", False), (0, "", False), (74, "", False)],
+)
+def test_only_85_goes_back_and_not_for_ever(code, restarts, requeued, tmp_path):
+    text = script(job("train", "built"))
+    given = {"SLURM_RESTART_COUNT": restarts} if restarts else {}
+    ended, _, asked = run(text, tmp_path, code, SLURM_JOB_ID="7", **given)
+    assert ended == code
+    assert ("requeue" in asked.read_text()) == requeued
+
+
+def test_an_element_of_an_array_goes_back_alone(tmp_path):
+    text = script(job("train", "built", "--out", "{i}", array=4))
+    given = {"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_JOB_ID": "9", "SLURM_JOB_ID": "11"}
+    _, _, asked = run(text, tmp_path, 85, **given)
+    assert asked.read_text() == "requeue 9_3\n"
+
+
+@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not here")
+@pytest.mark.parametrize("values", [{}, {"array": 3}, {"over": {"k": ("1", "2 3")}}], ids=str)
+def test_scripts_are_clean(values):
+    command = ["train", "built"] + ["{i}"] * ("array" in values) + ["{k}"] * ("over" in values)
+    text = script(job(*command, memory="64G", partition="long", setup="module load x", **values))
+    done = subprocess.run(
+        ["shellcheck", "-"], input=text, text=True, capture_output=True, check=False
+    )
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "values", "said"),
+    [
+        (["train", "{k}"], {}, "stands for nothing"),
+        (["train", "{j}"], {"array": 2}, "there is {i}, {n}"),
+        (["train"], {"array": 2}, "the same command"),
+        (["train", "{a}"], {"over": {"a": ("1", "2"), "b": ("1", "2")}}, "the same command"),
+        (["{i}"], {"array": 2, "over": {"a": ("1",)}}, "give one of them"),
+        (["{i}"], {"over": {"i": ("1",)}}, "array's own"),
+        (["{a}{b}"], {"over": {x: tuple(map(str, range(40))) for x in "ab"}}, "1,600 jobs"),
+    ],
+)
+def test_what_no_array_can_be_is_refused(command, values, said):
+    with pytest.raises(UsageError, match=said):
+        script(job(*command, **values))
+
+
+def typed(*words):
+    """Type words after ``sgmc slurm --time 1h --``, or all of them where they begin with an option."""
+    line = (
+        ["slurm", *words] if words[0].startswith("-") else ["slurm", "--time", "1h", "--", *words]
+    )
+    done = CliRunner().invoke(main, line)
+    return done.exit_code, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("train built --algo best", "--algo"),
+        ("train built --model dpmm --keep-documents x", "--keep-documents"),
+        ("train built --preset sam-2016 --algo scir", "scir"),
+        ("trian built", "train"),
+        ("slurm --time 1h -- train built", "does not write"),
+        ("train -", "no standard input"),
+        ("--time 1h --array 2 -- train built --seed {i} --out runs/x", "both write to runs/x"),
+        ("--time 5m -- train built", "too short"),
+        ("--time 1h --over k -- train built", "NAME=VALUE"),
+        ("--time 1h --over k=1,1 -- train built", "twice"),
+        ("--time 1h --over k=1 --over k=2 -- train -k {k}", "twice"),
+        ("--time 1h --mem lots -- train built", "64G"),
+        ("--time 1h --partition a;b -- train built", "name"),
+        ("-- train built", "--time"),
+        ("--time 1h", "COMMAND"),
+    ],
+)
+def test_mistakes_are_told_before_the_queue(line, said):
+    code, shown = typed(*shlex.split(line))
+    assert code == 2
+    assert said in shown
+    assert len(shown.strip().splitlines()) <= 2
+
+
+def test_a_file_is_not_written_over(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "built").mkdir()
+    assert typed("--time", "1h", "-o", "job.sh", "--", "train", "built")[0] == 0
+    assert os.access("job.sh", os.R_OK)
+    assert typed("--time", "1h", "-o", "job.sh", "--", "train", "built")[0] == 73
+    assert typed("--time", "1h", "--setup", "none.sh", "--", "train", "built")[0] == 66
+
+
+def test_a_corpus_that_is_not_there_is_noted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, shown = typed("train", "corpus.txt")
+    assert code == 0
+    assert "corpus.txt: is not there now" in shown

@@ -1,0 +1,138 @@
+"""The scripts of ``sgmc slurm`` under a real SLURM: requeued, cancelled, and with a time limit.
+
+Skipped where SLURM or the rights to start it are missing; continuous integration installs it.
+"""
+
+import hashlib
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from faults.slurm import PROGRAMS, Cluster
+
+from pysgrld.run import list_checkpoints
+
+missing = [name for name in PROGRAMS if not shutil.which(name)]
+pytestmark = [
+    pytest.mark.skipif(bool(missing), reason=f"no {', '.join(missing)} here (Debian: slurmctld)"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="a private SLURM is started by root"),
+]
+
+DATA = Path(__file__).parents[2] / "data"
+#: A run of some seconds.
+OPTIONS = ["-k", "8", "--minibatch", "100", "--sweeps", "4", "--warm-up", "20"]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    found = Cluster()
+    try:
+        found.up()
+        yield found
+    finally:
+        found.down()
+
+
+@pytest.fixture(scope="module")
+def corpus(cluster, tmp_path_factory):
+    built = tmp_path_factory.mktemp("corpus") / "built"
+    sgmc(cluster, "corpus", "build", str(DATA / "docword.bible.txt.gz"), "-o", str(built))
+    return built
+
+
+@pytest.fixture(scope="module", autouse=True)
+def limited(cluster, corpus, tmp_path_factory):
+    """A job that ends by its time limit: it takes a minute, while other tests run."""
+    folder = tmp_path_factory.mktemp("limited")
+    train = ["train", str(corpus), *OPTIONS, "--iterations", "1000000", "--out", "run"]
+    words = [sys.executable, "-m", "pysgrld", *train, "--time-limit", "auto"]
+    (folder / "job.sh").write_text(f"#!/bin/bash\nsrun {shlex.join(words)}\n")
+    return cluster("sbatch", "--parsable", "--time=1", "job.sh", cwd=folder), folder
+
+
+def sgmc(cluster, *args, cwd=None):
+    return cluster(sys.executable, "-m", "pysgrld", *args, cwd=cwd)
+
+
+def submit(cluster, folder, *options, train):
+    """Write a script, submit it, and give the number of the job."""
+    sgmc(cluster, "slurm", "-o", "job.sh", *options, "--", *train, cwd=folder)
+    return cluster("sbatch", "--parsable", "job.sh", cwd=folder)
+
+
+def newest(run):
+    """Give the iteration of a run's newest checkpoint; 0 where there is none."""
+    if not (run / "config.json").exists():
+        return 0
+    return max((each.step for each in list_checkpoints(run)), default=0)
+
+
+def waiting(state, restarts):
+    """Say whether a job is in the queue again, for the so-manieth time."""
+    return (state["JobState"], state["Restarts"]) == ("PENDING", restarts)
+
+
+def digests(run):
+    """Give the digests of a finished run's last state and of its samples."""
+    states = sorted(run.glob("checkpoints/*/state.safetensors"))[-1:]
+    files = states + sorted(run.glob("samples/*.safetensors"))
+    assert len(files) > 2
+    return [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+
+
+@pytest.mark.row(14)
+@pytest.mark.timeout(240)
+def test_an_array_that_is_stopped_twice_ends_as_one_that_nobody_stopped(
+    cluster, corpus, tmp_path, trials
+):
+    """Red with: a shell that gets the signal instead of sgmc; the element's number not requeued."""
+    train = ["train", str(corpus), *OPTIONS, "--iterations", "4000", "--checkpoint-every", "200"]
+    train += ["--chain-id", "{i}", "--out", "chain-{i}"]
+    job = submit(cluster, tmp_path, "--time", "1h", "--array", "2", train=train)
+    elements = {f"{job}_{i}": tmp_path / f"chain-{i}" for i in (1, 2)}
+    reached = dict.fromkeys(elements, 0)
+    for restart in ("1", "2"):
+        for element, run in elements.items():
+            cluster.wait(lambda r=run, n=reached[element]: newest(r) > n)
+            cluster("scancel", "--signal=USR1", element)  # as before the time limit: to the step
+        for element in elements:
+            cluster.wait(lambda e=element, n=restart: waiting(cluster.state(e), n))
+            cluster("scontrol", "update", f"JobId={element}", "StartTime=now+3")  # not two minutes
+        reached = {element: newest(run) for element, run in elements.items()}
+        assert max(reached.values()) < 4000
+    for element in elements:
+        cluster.wait(lambda e=element: cluster.state(e)["JobState"] == "COMPLETED", 120)
+    alone = [word.replace("{i}", "1") for word in train]
+    sgmc(cluster, *alone[:-1], "alone", cwd=tmp_path)
+    assert digests(tmp_path / "chain-1") == digests(tmp_path / "alone")
+    assert digests(tmp_path / "chain-2") != digests(tmp_path / "alone")
+    trials(4)
+
+
+@pytest.mark.row(14)
+def test_a_cancelled_job_has_a_checkpoint_and_does_not_come_back(cluster, corpus, tmp_path, trials):
+    """Red with: a shell that traps SIGTERM and asks for a requeue on 85."""
+    train = ["train", str(corpus), *OPTIONS, "--iterations", "1000000", "--out", "run"]
+    job = submit(cluster, tmp_path, "--time", "1h", train=train)
+    metrics = tmp_path / "run" / "metrics.jsonl"
+    cluster.wait(lambda: metrics.exists() and metrics.stat().st_size > 0)
+    cluster("scancel", job)
+    cluster.wait(lambda: cluster.state(job)["JobState"] == "CANCELLED")
+    cluster.wait(lambda: "interrupted" in (tmp_path / "run" / "status.json").read_text())
+    assert cluster.state(job)["Restarts"] == "0"
+    assert list((tmp_path / "run" / "checkpoints").iterdir())
+    trials(1)
+
+
+@pytest.mark.row(14)
+@pytest.mark.timeout(240)
+def test_the_time_limit_of_a_job_is_found(cluster, limited, trials):
+    """Red with: the variable alone, which older releases of SLURM do not set."""
+    job, folder = limited
+    cluster.wait(lambda: cluster.state(job)["JobState"] not in ("PENDING", "RUNNING"), 120)
+    assert cluster.state(job)["ExitCode"] == "85:0"
+    assert "time limit" in (folder / f"slurm-{job}.out").read_text()
+    trials(1)
