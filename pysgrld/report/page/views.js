@@ -1,0 +1,876 @@
+"use strict";
+// The pages. Each is a function of what stands behind its name in the address, and gives { node, title, side }.
+
+const chosen = { sort: "weight", up: false, rows: 100, lambda: 0.6, where: 0, column: 0, pairs: "distance", terms: 20, byLevel: null };
+
+// ---- pieces of pages -------------------------------------------------------------------------------
+
+function card(title, remark, ...children) {
+  return h("section", { class: "card" }, title && h("h2", null, title), remark && h("p", { class: "remark" }, remark), ...children);
+}
+
+/** A card whose head has a control at its right. */
+function ruledCard(title, control, remark, ...children) {
+  return h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", null, title), control), remark && h("p", { class: "remark" }, remark), ...children);
+}
+
+function topicLink(topic, kind = "") {
+  return h("a", { href: topicAddress(topic.id), class: `topic-link ${kind}` }, dot(topic), h("bdi", { class: "cut" }, shown(nameOf(topic))));
+}
+
+function wordLink(word) {
+  return h("a", { href: wordAddress(word), class: "word-link" }, bdi(word));
+}
+
+/** Words one after the other, each with its page. */
+function wordLinks(words) {
+  return words.map((word, i) => [i ? " " : "", wordLink(word)]);
+}
+
+function choice(name, options, value, changed) {
+  const select = h("select", { "aria-label": name, change: () => changed(select.value) },
+    options.map(([key, text]) => h("option", { value: key, selected: String(key) === String(value) }, text)));
+  return select;
+}
+
+function more(text, click) {
+  return h("button", { class: "small", click }, text);
+}
+
+function readout(text) {
+  return h("p", { class: "readout", "aria-live": "polite" }, text);
+}
+
+function sign(good) {
+  const [mark, kind, said] = good === true ? ["✓", "good", "good: "] : good === false ? ["!", "doubt", "doubtful: "] : ["·", "plain", ""];
+  return [h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, mark), said && h("span", { class: "unseen" }, said)];
+}
+
+/** How far topics are shared: green where nearly all of it is, else amber; the figure always stands there. */
+function pill(overlap, text = fixed(overlap, 2)) {
+  return h("span", { class: overlap >= 0.7 ? "pill good" : "pill doubt" }, text);
+}
+
+function missingLines() {
+  if (!report.missing.length) return null;
+  return h("div", { class: "missing" }, h("h2", null, "Not on this page"), h("ul", null, report.missing.map((text) => h("li", null, text))));
+}
+
+function nothing(text) {
+  return { title: "Not here", node: h("div", { class: "empty" }, h("h1", null, "Not here"), h("p", null, text), h("p", null, h("a", { href: "#overview" }, "Overview"))) };
+}
+
+const interval = () => (report.interval.draws ? report.interval.title : null);
+const weightName = mixture ? "Weight" : "Share of words";
+const shareDigits = digitsFor((report.topics[0]?.weight?.[0] ?? 0) * 2);
+
+// ---- overview --------------------------------------------------------------------------------------
+
+function overview() {
+  const intro = h("div", { class: "intro" },
+    h("h1", null, h("bdi", null, shown(report.title))), h("p", { class: "lead" }, report.sentence),
+    report.layer && h("p", { class: "lead" }, `These are the ${TOPICS} of layer ${report.layer.at} of ${report.layer.of}.`),
+    h("dl", { class: "facts" }, report.facts.map(fact)), h("ul", { class: "verdicts" }, report.verdicts.map(verdict)), missingLines());
+  const shownCurve = report.curve && card("How well it predicts", report.curve.sentence, curve(report.curve));
+  return { title: report.title, node: h("div", null, h("div", { class: report.curve ? "cols opening" : "opening" }, intro, shownCurve), topicTable()) };
+}
+
+function fact({ label, value, beside }) {
+  return h("div", null, h("dt", null, label), h("dd", null, h("b", null, value), h("span", null, beside)));
+}
+
+function verdict({ good, head, text, code }) {
+  return h("li", null, sign(good), h("p", null, h("b", null, head), " ", text, code && [" ", h("code", null, code)]));
+}
+
+/** Columns of the table of topics: those of which something is known. */
+function topicColumns(along) {
+  const top = Math.max(...report.topics.map((t) => t.weight?.[2] ?? t.weight?.[0] ?? 0));
+  const most = Math.max(...report.topics.map((t) => t.documents ?? 0)) || 1;
+  const npmi = report.topics.map((t) => t.npmi).filter((x) => x !== null);
+  const range = [Math.min(-0.1, ...npmi), Math.max(0.1, ...npmi)];
+  const has = (key) => report.topics.some((t) => t[key] !== null && t[key] !== undefined);
+  return [
+    { key: "name", head: capital(TOPIC), value: nameOf, cell: nameCell },
+    has("weight") && { key: "weight", head: weightName, value: (t) => t.weight?.[0], cell: (t) => weightCell(t, top) },
+    has("documents") && { key: "documents", head: capital(NOUNS), value: (t) => t.documents, cell: (t) => [bar({ mean: t.documents }, most, "short"), h("b", { class: "figure" }, count(t.documents))] },
+    along && { key: "along", head: capital(report.along.title), cell: (t) => spark(alongRow(along, "mean", t.id)) },
+    has("npmi") && { key: "npmi", head: "Coherence", value: (t) => t.npmi, cell: (t) => t.npmi !== null && [onScale(t.npmi, range), h("span", { class: "figure" }, fixed(t.npmi, 2))] },
+    has("steady") && { key: "steady", head: "Steady words", value: (t) => t.steady, cell: (t) => t.steady !== null && [marks(t.ten), h("span", { class: "figure" }, fixed(t.steady, 1))] },
+    has("found") ? { key: "found", head: "In the chains", value: (t) => t.found?.[0] + (t.overlap ?? 0), cell: foundCell }
+      : has("overlap") && { key: "overlap", head: "First and second half", value: (t) => t.overlap, cell: (t) => t.overlap !== null && pill(t.overlap) },
+  ].filter(Boolean);
+}
+
+function nameCell(t) {
+  return [dot(t), h("div", { class: "named" }, h("a", { href: topicAddress(t.id), class: "cover" }, h("bdi", null, shown(nameOf(t)))),
+    h("p", { class: "top-words" }, t.top.map((word) => [bdi(word), " "])))];
+}
+
+function weightCell(t, top) {
+  if (!t.weight) return null;
+  const [mean, low, high] = t.weight;
+  return [bar({ mean, low, high }, top, "short"), h("b", { class: "figure" }, percent(mean, shareDigits))];
+}
+
+function foundCell(t) {
+  return t.found && pill(t.found[0] === t.found[1] ? 1 : 0, `${t.found[0]} of ${t.found[1]}`);
+}
+
+function alongRow(along, name, id) {
+  const B = report.along.bins.length;
+  return Array.from(along.get(name).subarray(id * B, (id + 1) * B), ofShare16);
+}
+
+function topicTable() {
+  const body = h("div", { class: "table-place" });
+  const remark = `Sorted by what is chosen in its head; a row opens the ${TOPIC}.` + (interval() ? ` Brackets: ${interval()}.` : "");
+  const make = async () => {
+    const along = report.along && (await block("along"));
+    const columns = topicColumns(along);
+    body.replaceChildren(sortedTable(columns, make));
+  };
+  make();
+  return h("section", { class: "card" }, h("h2", null, capital(TOPICS)), h("p", { class: "remark" }, remark), body);
+}
+
+function sortedTable(columns, again) {
+  const by = columns.find((column) => column.key === chosen.sort && column.value) ?? columns[0];
+  const rows = sorted(report.topics, by.value, chosen.up);
+  const head = columns.map((column) => h("th", { scope: "col", class: `c-${column.key}`, "aria-sort": column === by ? (chosen.up ? "ascending" : "descending") : null },
+    column.value ? h("button", { class: "head", click: () => { chosen.up = column === by ? !chosen.up : column.key === "name"; chosen.sort = column.key; again(); } },
+      column.head, h("span", { "aria-hidden": "true" }, column === by ? (chosen.up ? " ↑" : " ↓") : "")) : column.head));
+  const table = h("table", { class: "topics" }, h("thead", null, h("tr", null, head)),
+    h("tbody", null, rows.slice(0, chosen.rows).map((t) => h("tr", { class: "hue", "--h": t.hue }, columns.map((column) => h("td", { class: `c-${column.key}` }, h("div", { class: "cell" }, column.cell(t))))))));
+  const rest = rows.length - chosen.rows;
+  return h("div", null, table, rest > 0 && more(`${plural(rest, report.topic)} more`, () => { chosen.rows = Infinity; again(); }));
+}
+
+/** By a value, unknown ones last whatever the direction; equal ones as they were. */
+function sorted(items, value, up) {
+  const unknown = (x) => x === null || x === undefined || Number.isNaN(x);
+  const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b) * (up ? 1 : -1);
+  return items.map((item) => [value(item), item])
+    .sort(([a], [b]) => unknown(a) - unknown(b) || (unknown(a) ? 0 : compare(a, b))).map(([, item]) => item);
+}
+
+// ---- lists at the left -----------------------------------------------------------------------------
+
+const WINDOW = 300;
+
+/** A list that stays while its pages change: made once; of long ones a window is shown. */
+function sideList({ name, orders, keep, key, row }) {
+  const state = { order: orders[0][0], text: "", items: [], from: 0, current: null };
+  const list = h("div", { class: "side-list", role: "list", "aria-label": name, tabindex: "-1" });
+  const found = h("p", { class: "remark", "aria-live": "polite" });
+  const fill = () => {
+    const window = state.items.slice(state.from, state.from + WINDOW);
+    const earlier = state.from > 0 && more("earlier ones", () => { state.from = Math.max(0, state.from - WINDOW); fill(); });
+    const later = state.from + WINDOW < state.items.length && more("later ones", () => { state.from += WINDOW; fill(); list.scrollTop = 0; });
+    list.replaceChildren(...[earlier, ...window.map((item) => h("div", { role: "listitem" }, row(item))), later].filter(Boolean));
+    found.replaceChildren(state.text ? `${count(state.items.length)} found` : "");
+    paint();
+  };
+  const choose = () => {
+    const text = state.text.toLowerCase();
+    state.items = orders.find(([order]) => order === state.order)[2]().filter((item) => !text || keep(item, text));
+    state.from = 0;
+    fill();
+  };
+  const paint = () => {
+    list.querySelector("[aria-current]")?.removeAttribute("aria-current");
+    const node = list.querySelector(`[data-key="${state.current}"]`);
+    node?.setAttribute("aria-current", "true");
+    if (node) list.scrollTop = Math.min(Math.max(list.scrollTop, node.offsetTop + node.offsetHeight - list.clientHeight + 8), node.offsetTop - 8);
+  };
+  const filter = h("input", { type: "search", placeholder: `filter ${name}`, "aria-label": `filter ${name}`, input: () => { state.text = filter.value.trim(); choose(); } });
+  const order = orders.length > 1 && choice("order", orders, state.order, (value) => { state.order = value; choose(); });
+  const summary = h("summary", null, capital(name));
+  const node = h("details", { class: "side" }, summary, h("div", { class: "side-head" }, filter, order), found, list);
+  node.open = wide.matches;
+  choose();
+  const mark = (current) => {
+    const at = state.items.findIndex((item) => key(item) === current);
+    const seen = at >= state.from && at < state.from + WINDOW;
+    state.current = current;
+    if (!wide.matches) node.open = false;
+    if (at >= 0 && !seen) { state.from = Math.max(0, at - WINDOW / 2); fill(); } else paint();
+  };
+  const beside = (by) => {
+    const at = state.items.findIndex((item) => key(item) === state.current);
+    const next = state.items[at + by];
+    return next === undefined ? null : key(next);
+  };
+  return { node, mark, beside, inView: paint };
+}
+
+const wide = matchMedia("(min-width: 1080px)");
+wide.addEventListener("change", () => document.querySelectorAll("details.side").forEach((side) => (side.open = wide.matches)));
+
+function topicSide() {
+  const place = new Map(report.order.map((id, i) => [id, i]));
+  const by = (value, up = false) => () => sorted(report.topics, value, up);
+  const orders = [
+    ["share", mixture ? "by weight" : "by share", () => report.topics],
+    report.order.length && ["likeness", "by likeness", by((t) => place.get(t.id), true)],
+    report.topics.some((t) => t.npmi !== null) && ["npmi", "by coherence", by((t) => t.npmi)],
+    ["id", "by number", by((t) => t.id, true)], ["name", "by name", by(nameOf, true)],
+  ].filter(Boolean);
+  const top = report.topics[0]?.weight?.[0] || 1;
+  const keep = (t, text) => `${t.id} ${nameOf(t)} ${t.top.map(visible).join(" ")}`.toLowerCase().includes(text);
+  const row = (t) => h("a", { class: "side-row hue", "--h": t.hue, href: topicAddress(t.id), "data-key": t.id }, h("span", { class: "dot" }),
+    h("span", { class: "cut" }, bdi(nameOf(t))), t.weight && h("i", { class: "share-line", "--to": part(t.weight[0] / top) }));
+  return sideList({ name: TOPICS, orders, keep, key: (t) => t.id, row });
+}
+
+function docSide() {
+  const { docs } = report;
+  const all = docs.row.map((_, i) => i);
+  const keep = (i, text) => visible(docs.title[i]).toLowerCase().includes(text) || visible(docs.id[i]).toLowerCase().includes(text);
+  const row = (i) => h("a", { class: docs.held[i] ? "side-row held" : "side-row", href: docAddress(i), "data-key": i, title: docs.held[i] ? "held out: not trained on" : null },
+    strip(pairs2(docs.main[i]), "mini"), h("span", { class: "cut" }, bdi(docs.title[i])));
+  return sideList({ name: NOUNS, orders: [["all", "", () => all]], keep, key: (i) => i, row });
+}
+
+const pairs2 = (flat) => flat.filter((_, i) => i % 2 === 0).map((k, i) => [k, flat[2 * i + 1]]);
+
+/** The list of topics or of documents, made once; names that change make it anew. */
+function side(name) {
+  return once(`side ${name}`, name === "topics" ? topicSide : docSide);
+}
+
+function beside(list, addressOf) {
+  const step = (by, text, key) => {
+    const to = list.beside(by);
+    return to !== null && h("a", { href: addressOf(to), class: "step", title: `key ${key}`, "data-step": by > 0 ? "next" : "previous" }, text);
+  };
+  return h("nav", { class: "steps", "aria-label": "next and previous" }, step(-1, "← previous", "k"), step(1, "next →", "j"));
+}
+
+// ---- a topic ---------------------------------------------------------------------------------------
+
+async function topicPage(rest) {
+  const topic = rest === "" ? report.topics[0] : byId.get(Number(rest));
+  if (!topic) return nothing(`There is no ${TOPIC} ${shown(rest)} on this page; it has ${plural(report.topics.length, report.topic)}.`);
+  const list = side("topics");
+  list.mark(topic.id);
+  const [words, where, near, docs] = await Promise.all([wordsCard(topic), whereCard(topic), nearCard(topic), surelyCard(topic)]);
+  const node = h("article", { class: "detail hue", "--h": topic.hue },
+    h("header", { class: "detail-head" }, titleOf(topic), beside(list, topicAddress)), figuresOf(topic),
+    h("div", { class: "cols topic" }, h("div", { class: "stack" }, words, seedsCard(topic)), h("div", { class: "stack" }, where, chainsCard(topic), near)), docs);
+  return { title: nameOf(topic), node, side: list };
+}
+
+/** The name, which a person may change. */
+function titleOf(topic) {
+  const place = h("div", { class: "title" });
+  const show = () => place.replaceChildren(dot(topic), h("h1", null, h("bdi", null, shown(nameOf(topic)))),
+    h("button", { class: "small quiet edit", click: edit, "aria-label": `change the name of this ${TOPIC}`, title: "change the name" }, "rename"));
+  const edit = () => {
+    const input = h("input", { class: "rename", value: nameOf(topic), "aria-label": "name", maxlength: 200, spellcheck: "false" });
+    const end = (keep) => { if (keep) renamed(topic, input.value); else show(); };
+    const form = h("form", { submit: (event) => { event.preventDefault(); end(true); }, keydown: (event) => { if (event.key === "Escape") { event.stopPropagation(); end(false); } } },
+      input, h("button", { class: "small", type: "submit" }, "save"), h("button", { class: "small quiet", type: "button", click: () => end(false) }, "cancel"),
+      h("p", { class: "remark" }, "Kept in this browser; empty brings the automatic name back. Method has labels.json for sgmc report --labels."));
+    place.replaceChildren(dot(topic), form);
+    input.select();
+  };
+  show();
+  return place;
+}
+
+function renamed(topic, name) {
+  rename(topic, name);
+  known.delete("side topics");
+  dispatchEvent(new Event("named"));
+}
+
+function figuresOf(t) {
+  const one = (value, aside, label) => h("div", null, h("dt", null, label), h("dd", null, h("b", null, value), aside && h("span", null, " ", aside)));
+  const digits = digitsFor((t.weight?.[0] ?? 0) * 2);
+  const sure = t.weight && t.weight[1] !== null;
+  return h("dl", { class: "figures" },
+    t.weight && one(percent(t.weight[0], digits), sure && between(t.weight[1], t.weight[2], digits), mixture ? "weight" : "of all words"),
+    t.documents !== null && t.documents !== undefined && one(count(t.documents), null, NOUNS),
+    t.docs !== null && one(count(t.docs), `of ${count(report.docs_of)}`, `${NOUNS} with a tenth or more`),
+    t.npmi !== null && one(fixed(t.npmi, 2), null, "coherence"),
+    t.steady !== null && one(fixed(t.steady, 1), "of 10", "top words stay"),
+    t.found && one(String(t.found[0]), `of ${t.found[1]}`, "chains have found it"),
+    t.overlap !== null && one(h("span", { class: t.overlap >= 0.7 ? "good" : "doubt" }, fixed(t.overlap, 2)), null, t.found ? "in common with the least alike" : "first and second half"),
+    t.rhat !== null && one(fixed(t.rhat, 2), null, "R-hat"),
+    one(String(t.id), null, "its number"));
+}
+
+async function wordsCard(topic) {
+  const terms = await termsOf(topic.id);
+  const linear = report.scale === "linear";
+  const top = Math.max(...terms.map((term) => Math.max(Math.abs(term.high), Math.abs(term.mean), Math.abs(term.low)))) || 1;
+  const place = h("div", null);
+  const say = h("output", null, fixed(chosen.lambda, 1));
+  const order = () => (linear ? terms.filter((term) => term.mean > 0) : byRelevance(terms, chosen.lambda));
+  const draw = () => place.replaceChildren(wordTable(order().slice(0, chosen.terms), top, linear),
+    chosen.terms < terms.length && !linear ? more("more words", () => { chosen.terms += 30; draw(); }) : "");
+  const slider = h("input", { type: "range", min: 0, max: 1, step: 0.1, "aria-label": "order: from words that are its own to frequent ones",
+    input: () => { chosen.lambda = Number(slider.value); say.replaceChildren(fixed(chosen.lambda, 1)); draw(); } });
+  slider.value = chosen.lambda;
+  const control = !linear && h("div", { class: "slider" }, h("span", null, "its own"), slider, h("span", null, "frequent"), say);
+  draw();
+  const against = linear && (topic.against?.length || terms.some((term) => term.mean < 0)) && [h("h3", null, "Points away from"),
+    wordTable(terms.filter((term) => term.mean < 0).reverse().slice(0, 10), top, true), topic.against && h("p", { class: "top-words" }, wordLinks(topic.against))];
+  return ruledCard("Words", control, null, place, against);
+}
+
+function wordTable(terms, top, linear) {
+  const figure = (x) => (linear ? fixed(x, 3) : percent(x, digitsFor(top)));
+  const column = Math.min(22, Math.max(7, ...terms.map((term) => shown(term.word).length + 1)));
+  const band = interval() ? ` · ${interval()}` : "";
+  const head = h("tr", null, h("th", { scope: "col" }, "word"), h("th", { scope: "col", colspan: 2 }, linear ? "entry of the direction" : `probability in the ${TOPIC}`, h("small", null, band)),
+    h("th", { scope: "col", colspan: 2, class: "of-uses" }, "share of the word's uses"));
+  const row = (term) => h("tr", { title: tellTerm(term, figure) }, h("th", { scope: "row" }, h("span", { class: "cut" }, wordLink(term.word))),
+    h("td", { class: "wide" }, bar(term, top)), h("td", { class: "figure" }, figure(term.mean)),
+    h("td", { class: "of-uses" }, bar({ mean: term.share }, 1, "thin grey")), h("td", { class: "figure of-uses aside" }, percent(term.share)));
+  return h("table", { class: "words", "--word": `${column}ch` }, h("thead", null, head), h("tbody", null, terms.map(row)));
+}
+
+function tellTerm(term, figure) {
+  const sure = term.low === term.high ? "" : ` (${term.open ? "below " : ""}${figure(term.low)} to ${figure(term.high)})`;
+  const ten = interval() ? `; among the ten top words in ${percent(term.ten)} of the draws` : "";
+  return `${shown(term.word)}: ${figure(term.mean)}${sure}; used ${count(term.uses)} times${ten}`;
+}
+
+// ---- where a topic is
+
+/** Ways of laying out a topic: along the corpus, and by each kept column. */
+function layouts() {
+  const along = report.along && { title: report.along.title, labels: report.along.bins, documents: report.along.documents, block: "along", ordered: true, along: true };
+  const columns = report.columns.map((c, i) => ({ title: `by ${shown(c.name)}`, labels: c.levels, documents: c.documents, block: `group-${i}`, ordered: c.ordered, left: c }));
+  return [along, ...columns].filter(Boolean);
+}
+
+function shares(parts, name, id, n) {
+  return Array.from(parts.get(name).subarray(id * n, (id + 1) * n), ofShare16);
+}
+
+async function whereCard(topic) {
+  const all = layouts();
+  if (!all.length) return null;
+  const place = h("div", null);
+  const show = async () => {
+    const layout = all[Math.min(chosen.where, all.length - 1)];
+    const parts = await block(layout.block);
+    const n = layout.labels.length;
+    const values = Object.fromEntries(["mean", "low", "high"].map((name) => [name, shares(parts, name, topic.id, n)]));
+    place.replaceChildren(n === 0 ? h("p", { class: "remark" }, "no values") : whereFigure(topic, layout, values));
+  };
+  const control = choice("where", all.map((layout, i) => [i, layout.title]), Math.min(chosen.where, all.length - 1), (value) => { chosen.where = Number(value); show(); });
+  await show();
+  return ruledCard("Where it is", control, null, place);
+}
+
+function whereFigure(topic, layout, values) {
+  const usual = report.corpus_share?.[topic.id] ?? null;
+  const { labels } = layout;
+  const line = usual === null ? "" : ` The ${layout.ordered || labels.length > 14 ? "dashed line" : "tick on each bar"} is its share of the corpus, ${percent(usual, digitsFor(usual * 2))}.`;
+  const rest = `${capital(interval() ?? "means only")}.${line}`;
+  const say = readout(rest);
+  const told = (i) => say.replaceChildren(h("b", null, bdi(labels[i])), `: ${percent(values.mean[i], 1)} (${between(values.low[i], values.high[i], 1)}), ${plural(layout.documents[i], report.noun)}`);
+  if (!layout.ordered && labels.length <= 14) return h("div", null, levelBars(layout, values, usual), say);
+  const title = `${nameOf(topic)} ${layout.title}`;
+  return h("div", null, profile({ title, name: `topic-${topic.id}-${layout.block}`, labels, ...values, usual, hue: topic.hue, area: layout.along || labels.length > 80, told }), say);
+}
+
+function levelBars({ labels, documents }, { mean, low, high }, usual) {
+  const top = Math.max(...high, usual ?? 0) || 1;
+  return h("table", { class: "levels" }, h("tbody", null, labels.map((text, i) => h("tr", { title: plural(documents[i], report.noun) },
+    h("th", { scope: "row" }, h("span", { class: "cut" }, bdi(text))),
+    h("td", { class: "wide" }, h("div", { class: "under", "--at": usual === null ? null : part(usual / top) }, bar({ mean: mean[i], low: low[i], high: high[i] }, top))),
+    h("td", { class: "figure" }, percent(mean[i], 1))))));
+}
+
+// ---- the same topic in the other chains, and the seeds that it was given
+
+function chainsCard(topic) {
+  if (!topic.others?.length) return null;
+  const row = ({ chain, id, overlap, words }) => h("tr", null, h("th", { scope: "row" }, `chain ${chain}`, h("small", null, `${TOPIC} ${id}`)), h("td", null, pill(overlap)),
+    h("td", { class: "wide" }, words.map(([word, common], i) => [i ? " " : "", h(common ? "b" : "span", null, bdi(word))])));
+  return card("In the other chains", "Their most probable words; those in common are bold.", h("table", { class: "others" }, h("tbody", null, topic.others.map(row))));
+}
+
+function seedsCard(topic) {
+  if (!topic.seeds?.length) return null;
+  const row = ([word, rank, ten]) => h("tr", null, h("th", { scope: "row" }, wordLink(word)), h("td", { class: "figure" }, rank === null ? "–" : `no. ${count(rank)}`), h("td", { class: "wide" }, bar({ mean: ten ?? 0 }, 1, "thin")), h("td", { class: "figure" }, ten === null ? "–" : percent(ten)));
+  return card("Its seeds", "How far the data followed: the place of each seed, and how surely it is among the ten.", h("table", { class: "levels" }, h("tbody", null, topic.seeds.map(row))));
+}
+
+// ---- who is near
+
+/** The nearest of a topic, and those that are met in the same documents: [[topic, number]...]. */
+async function nearOf(id) {
+  const parts = await block("near");
+  if (!parts) return null;
+  const list = (name, figure, number) => Array.from({ length: 12 }, (_, i) => [parts.get(name)[id * 12 + i], number(parts.get(figure)[id * 12 + i])]).filter(([k]) => byId.has(k));
+  return { nearest: list("topic", "distance", ofShare8), friends: list("friend", "correlation", (i) => i / 127) };
+}
+
+async function nearCard(topic) {
+  const near = await nearOf(topic.id);
+  if (!near || !near.nearest.length) return null;
+  const rows = (list, signed) => h("ul", { class: "near" }, list.slice(0, 6).map(([id, number]) => h("li", null, topicLink(byId.get(id)),
+    h("a", { class: "figure", href: `#pair/${topic.id}-${id}`, "aria-label": `side by side with ${nameOf(byId.get(id))}`, title: "side by side" }, (signed && number > 0 ? "+" : "") + fixed(number, 2)))));
+  const drawn = report.map && topic.xy && [map({ title: `${nameOf(topic)} and its nearest`, height: 250, chosen: topic.id, near: near.nearest.slice(0, 4).map(([id]) => id) }),
+    h("p", { class: "remark" }, `The map keeps ${percent(report.map.kept)} of who is next to whom; lines lead to the four that are really nearest.`)];
+  return card("Near it", null, drawn, h("div", { class: "cols even" },
+    h("div", null, h("h3", null, "shares words with ", h("small", null, "distance")), rows(near.nearest, false)),
+    near.friends.length > 0 && h("div", null, h("h3", null, `in the same ${NOUNS} `, h("small", null, "correlation")), rows(near.friends, true))),
+    h("p", { class: "remark" }, "A number opens the two side by side."));
+}
+
+// ---- documents that surely have it
+
+async function surelyCard(topic) {
+  if (!report.docs || !topic.rep.length) return null;
+  const all = await contents();
+  const some = topic.rep.map((i) => surely(topic, i, all[i])).filter(Boolean);
+  const remark = mixture ? `The ${NOUNS} that are most surely in it.` : `The greatest low ends of their intervals${report.texts === "kept" ? `, and the stretch of each that has most of the ${TOPIC}; its words are tinted` : ""}.`;
+  return some.length > 0 && card(`${capital(NOUNS)} that surely have it`, remark, h("div", { class: "surely" }, some));
+}
+
+function surely(topic, i, content) {
+  const share = content?.theta.find(([k]) => k === topic.id);
+  const mean = share ?? [topic.id, pairs2(report.docs.main[i]).find(([k]) => k === topic.id)?.[1] ?? null, null, null];
+  return h("div", { class: "excerpt" }, h("div", { class: "excerpt-head" },
+    h("a", { href: docAddress(i) }, bdi(report.docs.title[i])),
+    mean[1] !== null && h("span", { class: "figure" }, h("b", null, percent(mean[1])), mean[2] !== null && ` (${between(mean[2], mean[3], 0)})`)),
+    mean[1] !== null && bar({ mean: mean[1], low: mean[2], high: mean[3] }, 1, "thin"), excerpt(topic, content));
+}
+
+function excerpt(topic, content) {
+  if (content?.words) {
+    const own = content.words.filter(([, , k]) => k === topic.id).slice(0, 14);
+    return h("p", { class: "quote" }, own.map(([word, n]) => [wordLink(word), n > 1 && h("small", null, ` × ${n}`), "  "]));
+  }
+  if (!content?.text) return null;
+  const [from, to] = content.best ?? [0, 300];
+  const end = Math.min(to, from + 420);
+  return h("p", { class: "quote", dir: "auto" }, from > 0 && "… ", tinted(content, from, end, topic.id), end < content.text.length && " …");
+}
+
+/** A stretch of a text, words tinted by their likeliest topic (or those of one alone), stronger the surer. */
+function tinted(content, from = 0, to = content.text.length, only = null) {
+  const nodes = [];
+  let at = from;
+  eachSpan(content.spans, (start, end, id, sure) => {
+    if (end <= from || start >= to || start < at || (only !== null && id !== only) || !byId.has(id)) return;
+    nodes.push(running(content.text.slice(at, start)), tint(running(content.text.slice(start, end)), id, sure));
+    at = end;
+  });
+  nodes.push(running(content.text.slice(at, to)));
+  return nodes;
+}
+
+function eachSpan(spans, tell) {
+  let at = 0;
+  for (let i = 0; i + 3 < spans.length; i += 4) {
+    const start = at + spans[i];
+    at = start + spans[i + 1];
+    tell(start, at, spans[i + 2], spans[i + 3] / 100);
+  }
+}
+
+function tint(text, id, sure) {
+  return h("mark", { class: "hue", "--h": byId.get(id).hue, "--sure": sure.toFixed(2), "data-topic": id }, text);
+}
+
+// ---- two topics side by side -----------------------------------------------------------------------
+
+async function pairPage(rest) {
+  const [a, b] = rest.split("-").map((id) => byId.get(id === "" ? NaN : Number(id)));
+  if (!a || !b) return nothing(`There is no such pair of ${TOPICS}: two numbers are expected, as in #pair/${report.topics[0]?.id ?? 0}-${report.topics[1]?.id ?? 1}.`);
+  const [left, right, near, pairs] = await Promise.all([termsOf(a.id), termsOf(b.id), nearOf(a.id), block("pairs")]);
+  const options = sorted(report.topics, nameOf, true).map((t) => [t.id, shown(nameOf(t))]);
+  const half = (t, other, kind) => h("div", { class: `half ${kind} hue`, "--h": t.hue }, h("h1", null, h("a", { href: topicAddress(t.id) }, dot(t), h("bdi", { class: "cut" }, shown(nameOf(t))))),
+    h("p", null, `${TOPIC} ${t.id}`, t.weight && [", ", h("b", null, percent(t.weight[0], shareDigits))]),
+    choice(`${kind} ${TOPIC}`, options, t.id, (id) => (location.hash = kind === "left" ? `#pair/${id}-${other.id}` : `#pair/${other.id}-${id}`)));
+  const distance = pairs ? ofShare8(pairs.get("distance")[a.id * report.size + b.id]) : near?.nearest.find(([id]) => id === b.id)?.[1];
+  const correlation = pairs ? pairs.get("correlation")[a.id * report.size + b.id] / 127 : near?.friends.find(([id]) => id === b.id)?.[1];
+  const said = [Number.isFinite(distance) && `distance ${fixed(distance, 2)}`, Number.isFinite(correlation) && report.texts !== undefined && (correlation ? `correlation ${fixed(correlation, 2)}` : "no sure correlation")].filter(Boolean).join(", ");
+  const node = h("article", { class: "pair" }, h("header", { class: "versus" }, half(a, b, "left"), half(b, a, "right")), said && h("p", { class: "remark middle" }, said), pairCard(a, b, left, right));
+  return { title: `${nameOf(a)} and ${nameOf(b)}`, node };
+}
+
+function pairCard(a, b, left, right) {
+  const both = joined(left, right);
+  const top = Math.max(...left.map((t) => Math.abs(t.high)), ...right.map((t) => Math.abs(t.high))) || 1;
+  const lean = (row) => Math.sqrt(row.p) - Math.sqrt(row.q);
+  const shared = both.filter((row) => row.left && row.right && row.p < 3 * row.q && row.q < 3 * row.p).sort((x, y) => Math.min(y.p, y.q) - Math.min(x.p, x.q)).slice(0, 12);
+  const other = both.filter((row) => !shared.includes(row)).sort((x, y) => lean(y) - lean(x));
+  const parts = [[`more in ${shown(nameOf(a))}`, other.slice(0, 12).filter((row) => lean(row) > 0)], ["in both", shared], [`more in ${shown(nameOf(b))}`, other.slice(-12).reverse().filter((row) => lean(row) < 0)]];
+  const value = (term, edge, kind) => h("td", { class: `figure ${kind}` }, !term ? `< ${percent(edge, digitsFor(top))}` : report.scale === "linear" ? fixed(term.mean, 3) : percent(term.mean, digitsFor(top)));
+  const cell = (term, kind, hue) => h("td", { class: `wide ${kind} hue`, "--h": hue }, term ? bar(term, top) : bar({ mean: 0 }, 1));
+  const row = (r) => h("tr", null, value(r.left, r.p, "left"), cell(r.left, "mirrored", a.hue), h("th", { scope: "row" }, wordLink(r.word)), cell(r.right, "", b.hue), value(r.right, r.q, "right"));
+  const group = ([title, rows]) => rows.length > 0 && h("tbody", null, h("tr", null, h("th", { colspan: 5, scope: "rowgroup", class: "group" }, title)), rows.map(row));
+  return card(null, null, h("table", { class: "versus-words" }, h("caption", { class: "unseen" }, "words of the two, side by side"), parts.map(group)));
+}
+
+/** Words of either, once each. One that a side does not list is at most as probable there as that side's 30th. */
+function joined(left, right) {
+  const edge = (terms) => Math.max(0, terms[Math.min(29, terms.length - 1)]?.mean ?? 0);
+  const other = new Map(right.map((term) => [term.place, term]));
+  const rows = left.map((term) => ({ word: term.word, left: term, right: other.get(term.place) }));
+  const seen = new Set(left.map((term) => term.place));
+  rows.push(...right.filter((term) => !seen.has(term.place)).map((term) => ({ word: term.word, right: term })));
+  return rows.map((row) => ({ ...row, p: Math.max(0, row.left?.mean ?? edge(left)), q: Math.max(0, row.right?.mean ?? edge(right)) }));
+}
+
+// ---- map, matrix, tree -----------------------------------------------------------------------------
+
+async function mapPage() {
+  const pairs = await block("pairs");
+  const first = report.map && card("Map", [`Near circles share words; a circle's area is its share; wide gaps mean little. Of each ${TOPIC}'s ${report.map.neighbours} nearest, `,
+    h("b", null, percent(report.map.kept)), ` are among its ${report.map.neighbours} nearest here (${report.map.how}): for the rest ask the pairs and the lists of a ${TOPIC}.`],
+    map({ title: `map of ${TOPICS}`, height: 560 }));
+  const top = h("div", { class: report.map && pairs ? "cols map" : null }, first, pairs && pairsCard(pairs));
+  return { title: "Map", node: h("div", { class: "stack" }, h("h1", { class: "unseen" }, "Map"), top, report.merges.length > 0 && treeCard()) };
+}
+
+function pairsCard(pairs) {
+  const ids = report.order, n = ids.length;
+  const value = (i, j) => pairs.get(chosen.pairs)[ids[i] * report.size + ids[j]];
+  const distances = ids.flatMap((a) => ids.filter((b) => b !== a).map((b) => pairs.get("distance")[a * report.size + b]));
+  const nearest = distances.reduce((x, y) => Math.min(x, y), 255);
+  const strongest = ids.reduce((most, _, i) => ids.reduce((x, __, j) => (i === j ? x : Math.max(x, Math.abs(pairs.get("correlation")[ids[i] * report.size + ids[j]]))), most), 1);
+  const colour = (i, j) => {
+    if (i === j) return shade(0, 90, 0);
+    if (chosen.pairs === "distance") return shade((255 - value(i, j)) / (255 - nearest || 1), 250, 0.1);
+    return shade(Math.abs(value(i, j)) / strongest, value(i, j) < 0 ? 40 : 250, 0.1);
+  };
+  const rest = `Rows and columns in the order of the tree; the band at the edge is the ${TOPICS}' colours. A choice opens the two side by side.`;
+  const say = readout(rest);
+  const tell = (i, j) => say.replaceChildren(topicLink(byId.get(ids[i])), i === j ? "" : [" and "], ...(i === j ? [] : [topicLink(byId.get(ids[j])), pairFigures(pairs, ids[i], ids[j])]));
+  const place = h("div", { class: "matrix" });
+  const legend = h("div", { class: "legend" });
+  let width = 0, cells = null;
+  const draw = () => {
+    const size = Math.max(1, width - 14) / n;
+    cells = field({ name: "pairs", title: `pairs of ${TOPICS}`, rows: n, columns: n, high: size, wide: size, colour, tell, open: (i, j) => (location.hash = i === j ? topicAddress(ids[i]) : `#pair/${ids[i]}-${ids[j]}`) });
+    const edge = (kind) => h("div", { class: `edge ${kind}`, "aria-hidden": "true" }, ids.map((id) => h("i", { class: "hue", "--h": byId.get(id).hue })));
+    place.replaceChildren(edge("top"), edge("left"), cells.box, cells.button);
+    legend.replaceChildren(...pairsLegend());
+  };
+  new ResizeObserver(([entry]) => {
+    const now = Math.floor(entry.contentRect.width);
+    if (now && now !== width) { width = now; requestAnimationFrame(draw); }
+  }).observe(place);
+  const control = choice("pairs by", [["distance", "shared words"], ["correlation", `the same ${NOUNS}`]], chosen.pairs, (kind) => { chosen.pairs = kind; draw(); });
+  return ruledCard("All pairs", control, null, place, legend, say);
+}
+
+function pairsLegend() {
+  const ramp = (hue, back) => { const cells = Array.from({ length: 12 }, (_, i) => h("i", { "--c": shade(i / 11, hue, 0.1) })); return h("span", { class: "ramp", "aria-hidden": "true" }, back ? cells.reverse() : cells); };
+  if (chosen.pairs === "distance") return [h("span", null, "nothing in common"), ramp(250), h("span", null, "alike")];
+  return [h("span", null, "avoid each other"), ramp(40, true), h("span", null, "not sure"), ramp(250), h("span", null, "meet")];
+}
+
+function pairFigures(pairs, a, b) {
+  const r = pairs.get("correlation")[a * report.size + b] / 127;
+  return `: distance ${fixed(ofShare8(pairs.get("distance")[a * report.size + b]), 2)}, ${r ? `correlation ${fixed(r, 2)}` : "no sure correlation"}`;
+}
+
+function treeCard() {
+  const many = report.order.length > 200;
+  const drawing = tree({ title: `tree of ${TOPICS}`, row: many ? 14 : 20 });
+  return card("Tree of likeness", `Which ${TOPICS} join first, and at what distance.`, many ? h("div", { class: "scrolled", tabindex: "0", role: "group", "aria-label": "tree" }, drawing) : drawing);
+}
+
+// ---- words -----------------------------------------------------------------------------------------
+
+async function wordPage(rest) {
+  const words = await vocabulary();
+  if (!words) return nothing("This page has no words.");
+  const place = words.place.get(rest);
+  const ask = wordAsk(words, rest);
+  if (rest === "") return { title: "Words", node: h("div", { class: "stack" }, ask, frequentCards(words)) };
+  if (place === undefined) return { title: "Words", node: h("div", { class: "stack" }, ask, card("Not among the words of this page", `It has the ${count(words.list.length)} most frequent of ${count(report.words_total)} words; they are spelt as the corpus was read, mostly in small letters.`), frequentCards(words)) };
+  const [topics, found] = await Promise.all([itsTopics(words, place), itsLines(words, place)]);
+  return { title: shown(rest), node: h("div", { class: "stack" }, ask, h("div", { class: "cols word" }, topics, found)) };
+}
+
+function wordAsk(words, value) {
+  const seen = value === "" ? "" : visible(value);
+  const input = h("input", { class: "ask", value: seen, placeholder: "a word", "aria-label": "word", spellcheck: "false", autocomplete: "off" });
+  const submit = async (event) => {
+    event.preventDefault();
+    const text = input.value.trim().toLowerCase();
+    const place = (await searchable()).indexOf(text);
+    location.hash = wordAddress(place >= 0 ? words.list[place] : input.value.trim());
+  };
+  return h("form", { class: "asking", submit }, h("h1", null, h("label", null, `In which ${TOPICS} is …`, input)));
+}
+
+async function itsTopics(words, place) {
+  const word = words.list[place];
+  const all = topicsOfWord(words, place);
+  const terms = await Promise.all(all.map(([id]) => termsOf(id)));
+  const others = Math.max(0, 1 - all.reduce((sum, [, share]) => sum + share, 0));
+  const row = ([id, share], i) => {
+    const t = byId.get(id), term = terms[i].find((one) => one.place === place);
+    return h("tr", { class: "hue", "--h": t.hue }, h("th", { scope: "row" }, topicLink(t)), h("td", { class: "wide" }, bar({ mean: share }, 1)), h("td", { class: "figure" }, h("b", null, percent(share))),
+      h("td", { class: "figure aside" }, term ? (report.scale === "linear" ? fixed(term.mean, 3) : percent(term.mean, 2)) : "–"), h("td", { class: "figure aside" }, term && term.rank <= 30 ? `no. ${term.rank}` : "after 30"));
+  };
+  const head = h("tr", null, h("th", { scope: "col" }, TOPIC), h("th", { scope: "col", colspan: 2 }, "share of its uses"), h("th", { scope: "col", class: "figure" }, `in the ${TOPIC}`), h("th", { scope: "col", class: "figure" }, "place there"));
+  const rest = all.length > 0 && others > 0.005 && h("tr", { class: "others-row" }, h("th", { scope: "row" }, "all others"), h("td", { class: "wide" }, bar({ mean: others }, 1, "grey")), h("td", { class: "figure" }, percent(others)), h("td", null), h("td", null));
+  const body = all.length ? h("table", { class: "its-topics" }, h("thead", null, head), h("tbody", null, all.map(row), rest)) : h("p", null, `No ${TOPIC} has as much as 4 % of its uses.`);
+  return card("Its topics".replace("topics", TOPICS), [h("b", null, count(words.count[place])), ` uses of “`, bdi(word), `” in the corpus`], body);
+}
+
+/** The word in its lines, by the topic that it has there, the surest first. */
+async function itsLines(words, place) {
+  if (!report.docs || report.texts === "none") return null;
+  const word = words.list[place];
+  const all = await contents();
+  const found = report.texts === "kept" ? linesOf(word, all) : [];
+  if (report.texts !== "kept") return itsDocuments(word, all);
+  const topics = [...new Set(found.map((line) => line.topic))].map((id) => [id, found.filter((line) => line.topic === id)]).sort((a, b) => b[1].length - a[1].length);
+  const body = topics.slice(0, 8).map(([id, lines]) => h("div", { class: "lines" }, h("h3", null, topicLink(byId.get(id)), h("small", null, plural(lines.length, ["line", "lines"]))),
+    lines.sort((a, b) => b.sure - a.sure).slice(0, 4).map((line) => lineOf(line, all))));
+  return card("In its lines", found.length ? `From the texts on this page, by the ${TOPIC} that the word has there; the surest first.` : "It is in none of the texts on this page.", body);
+}
+
+function linesOf(word, all) {
+  const found = [];
+  all.forEach((content, doc) => {
+    if (!content.text) return;
+    eachSpan(content.spans, (start, end, topic, sure) => {
+      if (byId.has(topic) && folded(content.text.slice(start, end)) === word) found.push({ doc, start, end, topic, sure });
+    });
+  });
+  return found;
+}
+
+function lineOf({ doc, start, end, topic, sure }, all) {
+  const { text } = all[doc];
+  const flat = (from, to) => running(text.slice(Math.max(0, from), to)).replace(/\s+/g, " ");
+  return h("div", { class: "line" }, h("span", { class: "before" }, h("bdi", null, flat(start - 60, start))), tint(running(text.slice(start, end)), topic, sure),
+    h("span", { class: "after" }, h("bdi", null, flat(end, end + 60))), h("a", { href: docAddress(doc), class: "cut" }, bdi(report.docs.title[doc])));
+}
+
+function itsDocuments(word, all) {
+  const found = all.map((content, doc) => [doc, content.words?.find(([w]) => w === word)]).filter(([, entry]) => entry).sort((a, b) => b[1][1] - a[1][1]).slice(0, 20);
+  const row = ([doc, [, n, topic]]) => h("tr", null, h("th", { scope: "row" }, h("a", { href: docAddress(doc), class: "cut" }, bdi(report.docs.title[doc]))), h("td", { class: "figure" }, `${count(n)} ×`), h("td", null, byId.has(topic) && topicLink(byId.get(topic))));
+  return card(`${capital(NOUNS)} that have it`, found.length ? `Of those on this page, the most uses first, and the ${TOPIC} that it most likely has there.` : `None of the ${NOUNS} on this page has it.`, found.length > 0 && h("table", { class: "its-topics" }, h("tbody", null, found.map(row))));
+}
+
+function frequentCards(words) {
+  const some = Array.from({ length: Math.min(4000, words.list.length) }, (_, place) => [place, topicsOfWord(words, place)]);
+  const shared = some.filter(([, topics]) => topics.length > 1 && topics[1][1] >= 0.3).slice(0, 30);
+  const row = ([place, topics]) => h("tr", null, h("th", { scope: "row" }, h("span", { class: "cut" }, wordLink(words.list[place]))), h("td", { class: "figure aside" }, count(words.count[place])), h("td", { class: "wide" }, strip(topics)),
+    h("td", { class: "lead-topic" }, topics.slice(0, 1).map(([id]) => topicLink(byId.get(id)))));
+  const table = (list) => h("table", { class: "frequent" }, h("thead", { class: "unseen" }, h("tr", null, ["word", "uses", TOPICS, `most in`].map((text) => h("th", { scope: "col" }, text)))), h("tbody", null, list.map(row)));
+  return h("div", { class: "cols even" }, card("Frequent words", `How their uses are divided among ${TOPICS}.`, table(some.slice(0, 30))), shared.length > 0 && card(`Frequent words of two ${TOPICS}`, "The second has at least 30 % of the uses.", table(shared)));
+}
+
+// ---- documents -------------------------------------------------------------------------------------
+
+async function docPage(rest) {
+  if (!report.docs) return nothing(`This page has no ${NOUNS}.`);
+  const { docs } = report;
+  const i = rest === "" ? 0 : Number(rest);
+  if (!Number.isInteger(i) || i < 0 || i >= docs.row.length) return nothing(`There is no ${NOUN} ${shown(rest)} on this page; it has ${plural(docs.row.length, report.noun)} of ${count(docs.of)}.`);
+  const list = side("docs");
+  list.mark(i);
+  const content = (await contents())[i];
+  const theta = content?.theta ?? pairs2(docs.main[i]).map(([k, share]) => [k, share, null, null]);
+  const about = [plural(docs.tokens[i], ["known word", "known words"]), docs.held[i] ? "held out: not trained on" : null, docs.id[i] !== docs.title[i] ? ["id ", bdi(docs.id[i])] : null, `row ${count(docs.row[i])}`].filter(Boolean);
+  const reader = readerOf(content);
+  const node = h("article", { class: "detail" },
+    h("header", { class: "detail-head" }, h("div", { class: "title" }, h("h1", null, h("bdi", null, shown(docs.title[i])))), beside(list, docAddress)),
+    h("p", { class: "about" }, about.map((one, at) => [at ? " · " : "", one])),
+    strip(theta.map(([k, mean]) => [k, mean]), "tall"), h("div", { class: reader ? "cols doc" : null }, reader, thetaCard(theta, reader)));
+  return { title: docs.title[i], node, side: list };
+}
+
+function readerOf(content) {
+  if (!content) return null;
+  if (content.words) return card("Its words", `By count; the tint is the ${TOPIC} that a word most likely has here, stronger the surer.`, h("p", { class: "reader counted" }, content.words.map(([word, n, k, sure]) =>
+    [byId.has(k) ? tint(shown(word), k, sure / 100) : h("span", null, bdi(word)), n > 1 && h("small", null, ` ${n}`), "  "])));
+  if (content.text === undefined) return null;
+  const [before, after] = content.cut ?? [0, 0];
+  const left = (n, where) => n > 0 && h("p", { class: "remark" }, `${count(n)} characters ${where} are left out.`);
+  return card(null, null, left(before, "before"), h("div", { class: "reader", dir: "auto", click: openWord }, tinted(content)), left(after, "after"),
+    h("p", { class: "remark" }, `A word's tint is the ${TOPIC} that it most likely has here, stronger the surer; a click opens the word. Words without tint are not in the vocabulary.`));
+}
+
+async function openWord(event) {
+  const mark = event.target.closest("mark");
+  if (!mark || !getSelection().isCollapsed) return;
+  const word = folded(mark.textContent);
+  if ((await vocabulary()).place.has(word)) location.hash = wordAddress(word);
+}
+
+/** Topics of a document; one that is chosen leaves its words alone in colour. */
+function thetaCard(theta, reader) {
+  const show = (button, id) => {
+    const on = button.getAttribute("aria-pressed") !== "true";
+    for (const other of button.closest("ul").querySelectorAll("button")) other.setAttribute("aria-pressed", String(on && other === button));
+    for (const mark of reader.querySelectorAll("mark")) mark.classList.toggle("off", on && Number(mark.dataset.topic) !== id);
+  };
+  const name = (t) => reader ? h("button", { class: "pick", "aria-pressed": "false", click: (event) => show(event.currentTarget, t.id) }, dot(t), h("bdi", { class: "cut" }, shown(nameOf(t)))) : topicLink(t);
+  const row = ([id, mean, low, high]) => byId.has(id) && h("li", { class: "hue", "--h": byId.get(id).hue }, h("div", { class: "row" }, name(byId.get(id)),
+    h("a", { href: topicAddress(id), "aria-label": `to ${nameOf(byId.get(id))}`, class: "go" }, "→")),
+    h("div", { class: "row" }, bar({ mean, low, high }, 1), h("span", { class: "figure" }, h("b", null, percent(mean)), low !== null && ` (${between(low, high, 0)})`)));
+  return card(`Its ${TOPICS}`, reader && "Choose one to see its words alone.", h("ul", { class: "theta" }, theta.map(row)));
+}
+
+// ---- groups ----------------------------------------------------------------------------------------
+
+async function groupsPage(rest) {
+  if (!report.columns.length) return nothing("This page has no columns.");
+  const at = rest === "" ? chosen.column : report.columns.findIndex((column, i) => String(i) === rest);
+  if (at < 0) return nothing(`There is no column ${shown(rest)} on this page.`);
+  chosen.column = at;
+  const column = report.columns[at];
+  const parts = await block(`group-${at}`);
+  const control = report.columns.length > 1 && choice("column", report.columns.map((c, i) => [i, shown(c.name)]), at, (i) => (location.hash = `#groups/${i}`));
+  const left = [column.missing && `${plural(column.missing, report.noun)} without a value`, column.more && `${count(column.more)} more values left out`].filter(Boolean).join("; ");
+  const remark = `Share of the words of each group that a ${TOPIC} has. A name at the top sorts by it.${left ? ` Not here: ${left}.` : ""}`;
+  return { title: `By ${column.name}`, node: h("div", null, h("section", { class: "card" }, h("div", { class: "card-head" }, h("h1", null, "By ", bdi(column.name)), control), h("p", { class: "remark" }, remark), groupsLegend(), groupsField(column, parts, at))) };
+}
+
+/** Surely more than in the corpus, surely less, or neither. */
+function groupCell(parts, n, id, level) {
+  const [mean, low, high] = ["mean", "low", "high"].map((name) => ofShare16(parts.get(name)[id * n + level]));
+  const usual = report.corpus_share?.[id] ?? 0;
+  return { mean, low, high, usual, sure: low > usual ? 1 : high < usual ? -1 : 0 };
+}
+
+const UNSURE = () => (isDark() ? "#2d3034" : "#e3e4e4");
+const LESS = () => (isDark() ? "#202326" : "#f4f4f2");
+
+function groupsLegend() {
+  const cells = [0, 0.33, 0.66, 1].map((s, i) => h("i", { "--c": shade(0.25 + 0.75 * s, [20, 110, 200, 300][i]) }));
+  const one = (colour, text) => h("span", null, h("i", { class: "swatch", "--c": colour }), text);
+  return h("div", { class: "legend" }, h("span", null, h("span", { class: "ramp" }, cells), "surely more than in the whole corpus"), one(UNSURE(), "not sure"), one(LESS(), "surely less"));
+}
+
+function groupsField(column, parts, at) {
+  const n = column.levels.length;
+  let order = report.order.length ? report.order : report.topics.map((t) => t.id);
+  if (chosen.byLevel?.column === at) order = sorted(order, (id) => groupCell(parts, n, id, chosen.byLevel.level).mean, false);
+  const peak = Math.max(...report.topics.flatMap((t) => column.levels.map((_, level) => groupCell(parts, n, t.id, level).mean))) || 1;
+  const colour = (row, level) => {
+    const cell = groupCell(parts, n, order[row], level);
+    return cell.sure > 0 ? shade(0.22 + 0.78 * Math.sqrt(cell.mean / peak), byId.get(order[row]).hue) : cell.sure < 0 ? LESS() : UNSURE();
+  };
+  const rest = "Point at a cell, or move with the arrow keys.";
+  const say = readout(rest);
+  const tell = (row, level) => {
+    const cell = groupCell(parts, n, order[row], level);
+    say.replaceChildren(topicLink(byId.get(order[row])), " in ", h("b", null, bdi(column.levels[level])), `: ${percent(cell.mean, 1)} (${between(cell.low, cell.high, 1)}), in the corpus ${percent(cell.usual, 1)}; ${plural(column.documents[level], report.noun)}`);
+  };
+  const place = h("div", { class: "groups", tabindex: "-1" });
+  let width = 0;
+  const draw = () => {
+    const names = width < 560 ? 118 : 230;
+    const wide = Math.max(n > 40 ? 12 : 15, Math.min(64, (width - names - 70) / n));
+    const high = order.length > 60 ? 15 : 20;
+    const cells = field({ name: `groups-${at}`, title: `${capital(TOPICS)} by ${shown(column.name)}`, rows: order.length, columns: n, high, wide, colour, tell, open: (row) => (location.hash = topicAddress(order[row])) });
+    const head = h("div", { class: "level-names", "--wide": `${wide}px`, "--names": `${names}px` }, column.levels.map((text, level) =>
+      h("button", { class: "level", "aria-pressed": String(chosen.byLevel?.column === at && chosen.byLevel.level === level), title: `${shown(text)}, ${plural(column.documents[level], report.noun)}`, click: () => { chosen.byLevel = { column: at, level }; place.replaceWith(groupsField(column, parts, at)); } }, h("bdi", null, short(text, 22)))));
+    const rows = h("div", { class: "row-names", "--high": `${high}px`, "--names": `${names}px` }, order.map((id) => topicLink(byId.get(id))));
+    place.replaceChildren(h("div", { class: "groups-scroll", tabindex: "0", role: "group", "aria-label": "table" }, head, h("div", { class: "groups-body" }, rows, cells.box)), say, cells.button);
+  };
+  new ResizeObserver(([entry]) => {
+    const now = Math.floor(entry.contentRect.width);
+    if (now && now !== width) { width = now; requestAnimationFrame(draw); }
+  }).observe(place);
+  return place;
+}
+
+function short(text, most) {
+  const seen = shown(text);
+  return seen.length > most ? `${seen.slice(0, most - 1)}…` : seen;
+}
+
+// ---- layers, components, chains --------------------------------------------------------------------
+
+function layersPage() {
+  if (!report.layers) return nothing("This model has one layer.");
+  const byKey = new Map(report.layers.map((node) => [`${node.layer}.${node.id}`, node]));
+  const upper = Math.max(...report.layers.map((node) => node.layer));
+  const roots = sorted(report.layers.filter((node) => node.layer === upper), (node) => node.share, false);
+  const sizes = Array.from({ length: upper }, (_, i) => report.layers.filter((node) => node.layer === i + 1).length);
+  const place = h("div", { class: "layers" }, roots.map((node) => layerNode(node, node.share, byKey)));
+  const toggle = more("open or close all", () => {
+    const all = [...place.querySelectorAll("details")];
+    const open = all.some((one) => !one.open);
+    all.forEach((one) => (one.open = open));
+  });
+  const remark = `Layers of ${sizes.join(", ")} ${TOPICS}, the first nearest to words. Below each are those that it is made of; a share is of the ${TOPIC} above, at the top of all words.`;
+  return { title: "Layers", node: h("section", { class: "card" }, h("div", { class: "card-head" }, h("h1", null, `${capital(TOPICS)} of ${TOPICS}`), toggle), h("p", { class: "remark" }, remark), place) };
+}
+
+function layerNode(node, share, byKey) {
+  const here = node.layer === (report.layer?.at ?? 1) && byId.get(node.id);
+  const face = [bar({ mean: share ?? 0 }, 1, "thin grey"), h("span", { class: "figure" }, share === null ? "" : percent(share)), h("b", { class: "key" }, `${node.layer}.${node.id}`),
+    here ? topicLink(here) : null, h("span", { class: "top-words" }, node.words.map((word) => [bdi(word), " "]))];
+  const below = (node.children ?? []).map(([id, part]) => [byKey.get(`${node.layer - 1}.${id}`), part]).filter(([child]) => child);
+  if (!below.length) return h("div", { class: here ? "layer leaf hue" : "layer leaf", "--h": here?.hue }, face);
+  return h("details", { class: "layer", open: node.layer > 2 }, h("summary", null, face), h("div", { class: "below" }, below.map(([child, part]) => layerNode(child, part, byKey))));
+}
+
+function componentsPage() {
+  const { components } = report;
+  if (!components) return nothing("This model has a fixed number of topics.");
+  const series = [{ name: `${components.numbers.at(-1)} at the end`, points: components.iterations.map((t, i) => [t, components.numbers[i]]), kind: "main" }];
+  const title = `number of ${TOPICS} in use`;
+  return { title: "How many", node: h("div", { class: "stack" }, h("h1", { class: "unseen" }, "How many"), card(`How many ${TOPICS} there are`, `The number in use in each kept draw: the model chooses it.`, figure("components", title, (width) =>
+    lines(width, { title, series, across: { name: "iteration" }, unit: `${TOPICS} in use` }))), topicTable()) };
+}
+
+const CHAIN_HUES = [250, 25, 150, 300, 80, 200, 340, 120];
+
+function chainsPage() {
+  const { chains } = report;
+  if (!chains) return nothing("This page is of one chain.");
+  const { traces } = chains;
+  const series = traces && traces.values.map((values, i) => ({ name: shown(chains.names[i]), hue: CHAIN_HUES[i % 8], kind: "chain hue", points: values.map((v, j) => [traces.iterations[j], v]).filter(([, v]) => v !== null) }));
+  const title = traces && `${traces.name} in each chain`;
+  const drawn = traces && card(plural(chains.count, ["chain", "chains"]), `${capital(traces.name)} on the held-out ${NOUNS}: lines that lie among each other have come to the same place.`,
+    figure("chains", title, (width) => lines(width, { title, series: series.filter((one) => one.points.length), across: { name: "iteration" }, unit: traces.name })));
+  const means = chains.sentences.length > 0 && card("What that means", null, h("ul", { class: "verdicts" }, chains.sentences.map(({ good, text }) => h("li", null, sign(good), h("p", null, text)))));
+  return { title: "Chains", node: h("div", { class: "stack" }, h("h1", { class: "unseen" }, "Chains"), h("div", { class: drawn && means ? "cols" : null }, drawn, means), chainTable()) };
+}
+
+function chainTable() {
+  const rows = sorted(report.topics.filter((t) => t.overlap !== null || t.found), (t) => t.overlap, false);
+  if (!rows.length) return null;
+  const has = (key) => rows.some((t) => t[key] !== null && t[key] !== undefined);
+  const number = (value, digits) => h("td", { class: "figure" }, value === null || value === undefined ? "–" : fixed(value, digits));
+  const row = (t) => h("tr", { class: "hue", "--h": t.hue }, h("th", { scope: "row" }, topicLink(t)), has("found") && h("td", { class: "found" }, t.found ? foundMarks(t.found) : "–"),
+    h("td", { class: "wide" }, t.overlap !== null && bar({ mean: t.overlap }, 1)), h("td", { class: "figure" }, t.overlap === null ? "–" : pill(t.overlap)),
+    has("rhat") && number(t.rhat, 2), has("ess") && number(t.ess, 0), h("td", { class: "figure aside" }, t.weight ? percent(t.weight[0], shareDigits) : "–"));
+  const head = h("tr", null, h("th", { scope: "col" }, TOPIC), has("found") && h("th", { scope: "col" }, "found in"), h("th", { scope: "col", colspan: 2 }, "in common with the least alike"), has("rhat") && h("th", { scope: "col", class: "figure" }, "R-hat"),
+    has("ess") && h("th", { scope: "col", class: "figure" }, "effective draws"), h("th", { scope: "col", class: "figure" }, "share"));
+  return card(`Which ${TOPICS} the chains share`, `${capital(TOPICS)} of the first chain with their partners in the others; the most alike first.`, h("table", { class: "shared" }, h("thead", null, head), h("tbody", null, rows.map(row))));
+}
+
+function foundMarks([n, of]) {
+  return [h("span", { class: "found-marks", "aria-hidden": "true" }, Array.from({ length: of }, (_, i) => h("i", { class: i < n ? "on" : null }))), `${n} of ${of}`];
+}
+
+// ---- method ----------------------------------------------------------------------------------------
+
+function methodPage() {
+  const read = h("section", { class: "card prose" }, h("h1", null, "How to read this page"),
+    h("dl", null, report.method.map(({ name, text, source }) => [h("dt", null, name), h("dd", null, text, source && h("cite", null, ` ${source}`))])),
+    report.interval.remark && h("p", { class: "remark" }, `Intervals here: ${report.interval.remark}.`));
+  const pairs = (list) => h("dl", { class: "options" }, list.map(([name, value]) => [h("dt", null, name), h("dd", null, bdi(String(value)))]));
+  const given = report.options.filter(([, , own]) => own);
+  const run = card("This run", null, pairs([["run", report.run], ["made by", `sgmc ${report.sgmc}`], ["intervals", report.interval.draws ? `${report.interval.title}, ${report.interval.draws} draws` : "none"]]),
+    given.length > 0 && [h("h3", null, "Options given"), pairs(given)],
+    h("details", null, h("summary", null, `all ${report.options.length} options`), pairs(report.options)), missingLines());
+  const away = card("Take away", `Names that you give to ${TOPICS} stay in this browser; labels.json takes them to sgmc report --labels, and to whoever you give it.`,
+    h("div", { class: "buttons" }, more("topics.csv", () => save("topics.csv", topicsFile(), "text/csv")), more("labels.json", () => save("labels.json", labelsFile(), "application/json")), more("print", () => print())));
+  const keys = card("Keys", null, h("dl", { class: "options" }, [["/", "search"], ["j, k", `next and previous ${TOPIC} or ${NOUN}`], ["arrows", "move in charts and in what was found"], ["Escape", "leave the search"]].map(([key, text]) => [h("dt", null, h("kbd", null, key)), h("dd", null, text)])));
+  return { title: "Method", node: h("div", { class: "cols method" }, read, h("div", { class: "stack" }, run, away, keys)) };
+}
