@@ -104,6 +104,16 @@ def topic_words(rng: np.random.Generator, topics: int, words: int) -> list[np.nd
     return found
 
 
+def by_frequency(rng, listed, places, mean, weights):
+    """Count the words as the topics have them, and put the frequent ones first."""
+    counts = rng.integers(5, 40, len(listed)).astype(float)
+    for place, m, weight in zip(places, mean, weights, strict=True):
+        counts[place] += 200_000 * weight * m
+    order = np.argsort(-counts, kind="stable")
+    now = np.argsort(order)
+    return [listed[i] for i in order], [now[p] for p in places], counts[order].astype(int)
+
+
 def made(
     topics: int = 20,
     words: int = 1500,
@@ -119,12 +129,13 @@ def made(
     """A report of an ordinary run; the others are made of it."""
     rng = np.random.default_rng(seed)
     listed = vocabulary(rng, words, hostile)
-    counts = np.sort(rng.zipf(1.3, words) % 5000 + 5)[::-1]
-    places = topic_words(rng, topics, words)
     weights = np.sort(rng.gamma(3, 1, topics))[::-1]
     weights /= weights.sum()
     blocks: dict[str, list[tuple[str, str, Any]]] = {}
-    codes = _terms(rng, blocks, places, linear)
+    places = topic_words(rng, topics, words)
+    mean = [0.4 * m / m.sum() for m in (np.sort(rng.gamma(0.5, 1, len(p)) + 0.01)[::-1] for p in places)]
+    listed, places, counts = by_frequency(rng, listed, places, mean, weights)
+    codes = _terms(rng, blocks, places, mean, linear)
     _words(blocks, listed, counts, places, codes, weights)
     distance, order, merges, xy = _likeness(rng, topics)
     hue = {k: round(360 * i / topics, 1) for i, k in enumerate(order)}
@@ -206,10 +217,8 @@ def _sealed(report: dict[str, Any], blocks: dict[str, Any]) -> tuple[dict[str, A
     return report, {name: data for name, (_, data) in both.items()}
 
 
-def _terms(rng, blocks, places, linear) -> list[np.ndarray]:
+def _terms(rng, blocks, places, mean, linear) -> list[np.ndarray]:
     n = [len(p) for p in places]
-    mean = [np.sort(rng.gamma(0.7, 1, size) + 1e-4)[::-1] for size in n]
-    mean = [0.4 * m / m.sum() for m in mean]
     if linear:
         means = [np.concatenate([m[:-10] * 5, -m[-10:] * 5 - 0.01]).clip(-1, 1) for m in mean]
         encode = lambda x: np.round(np.asarray(x) * 32767 + 32768).astype(int)  # noqa: E731

@@ -52,7 +52,7 @@ function show(view) {
   if (view.side && view.side === current?.side) {
     view.side.node.nextSibling.replaceWith(view.node);
   } else {
-    main.replaceChildren(view.side ? h("div", { class: "split" }, view.side.node, view.node) : view.node);
+    main.replaceChildren(view.side ? h("div", "split", view.side.node, view.node) : view.node);
   }
   view.side?.inView();
 }
@@ -110,7 +110,7 @@ function foundDocs(text) {
 }
 
 function hit({ href, kind, name }, i) {
-  return h("li", { role: "option", id: `hit-${i}`, "data-href": href, mousedown: (event) => event.preventDefault(), click: () => go(href) }, h("span", { class: "cut" }, name), h("small", null, kind));
+  return h("li", { role: "option", id: `hit-${i}`, "data-href": href, mousedown: (event) => event.preventDefault(), click: () => go(href) }, h("span", "cut", name), h("small", null, kind));
 }
 
 function point(i) {
@@ -179,17 +179,17 @@ systemDark.addEventListener("change", () => render());
 
 // ---- paper -----------------------------------------------------------------------------------------
 
-const paper = h("section", { class: "paper" });
+const paper = h("section", "paper");
 
 /** On paper: light, fields in vectors, and all topics as a table after the open page. */
 function toPaper() {
   paper.dataset.theme = document.documentElement.dataset.theme;
   document.documentElement.dataset.theme = "light";
   for (const box of document.querySelectorAll(".field")) fields.get(box)?.();
-  const row = (t) => h("tr", { class: "hue", "--h": t.hue }, h("td", { class: "figure" }, t.id), h("th", { scope: "row" }, dot(t), " ", bdi(nameOf(t))),
-    h("td", { class: "figure" }, t.weight ? percent(t.weight[0], shareDigits) : count(t.documents ?? 0)), h("td", null, t.top.map((word) => [bdi(word), " "])));
-  const head = ["no.", TOPIC, t0Head(), "words"].map((text) => h("th", { scope: "col" }, text));
-  paper.replaceChildren(h("h2", null, `All ${TOPICS}`), h("table", null, h("thead", null, h("tr", null, head)), h("tbody", null, report.topics.map(row))));
+  const row = (t) => h("tr", { class: "hue", "--h": t.hue }, numeral(t.id), rowHead(dot(t), " ", bdi(nameOf(t))),
+    numeral(t.weight ? percent(t.weight[0], shareDigits) : count(t.documents ?? 0)), h("td", null, t.top.map((word) => [bdi(word), " "])));
+  const head = ["no.", TOPIC, t0Head(), "words"].map((text) => colHead(text));
+  paper.replaceChildren(h("h2", null, `All ${TOPICS}`), table(null, head, report.topics.map(row)));
 }
 
 const t0Head = () => (report.topics[0]?.weight ? weightName.toLowerCase() : NOUNS);
@@ -207,8 +207,8 @@ addEventListener("afterprint", fromPaper);
 
 document.body.append(
   h("a", { class: "skip", href: "#main", click: (event) => { event.preventDefault(); main.focus(); } }, "to the page"),
-  h("header", { class: "top" },
-    h("a", { class: "brand", href: "#overview" }, h("b", { class: "cut" }, h("bdi", null, shown(report.title))), h("span", null, plural(report.topics.length, report.topic))),
+  h("header", "top",
+    h("a", { class: "brand", href: "#overview" }, h("b", "cut", h("bdi", null, shown(report.title))), h("span", null, plural(report.topics.length, report.topic))),
     nav, h("div", { class: "search", role: "search" }, asked, h("kbd", { "aria-hidden": "true" }, "/"), hits), themeButton),
   main, paper, h("footer", null, `made by sgmc ${report.sgmc}; one file, nothing is loaded from anywhere`),
 );

@@ -41,20 +41,27 @@ function movedApart(heights, gap, bottom) {
   return moved;
 }
 
-/** A figure that is drawn again when its width changes, with a button that saves it. */
-function figure(name, title, draw) {
-  const box = h("div", { class: "drawing" });
+/** Calls `draw` with the width of a place, and again when it changes; gives what draws anew. */
+function whenWide(place, draw) {
   let width = 0;
-  const redraw = () => box.replaceChildren(draw(width));
   new ResizeObserver(([entry]) => {
     const now = Math.floor(entry.contentRect.width);
     if (now === width || now === 0) return;
     width = now;
-    requestAnimationFrame(redraw);
-  }).observe(box);
-  const button = h("button", { class: "small quiet svg-button", click: () => saveSvg(name, box.querySelector("svg")) }, "SVG");
-  button.setAttribute("aria-label", `save "${title}" as SVG`);
-  return h("figure", null, box, button);
+    requestAnimationFrame(() => draw(width));
+  }).observe(place);
+  return () => draw(width);
+}
+
+/** A figure that fits its width, with a button that saves it, and what is said of the place pointed at. */
+function figure(name, title, draw, say = null) {
+  const box = h("div", "drawing");
+  whenWide(box, (width) => box.replaceChildren(draw(width)));
+  return h("figure", null, box, h("div", "foot", say, svgButton(title, () => save(`${name}.svg`, alone(box.querySelector("svg")), "image/svg+xml"))));
+}
+
+function svgButton(title, click) {
+  return h("button", { class: "small quiet", "aria-label": `SVG: save “${title}”`, click }, "SVG");
 }
 
 function svg(width, height, title, ...children) {
@@ -78,10 +85,6 @@ function alone(drawing) {
   });
   copy.setAttribute("xmlns", SPACES.svg);
   return new XMLSerializer().serializeToString(copy);
-}
-
-function saveSvg(name, drawing) {
-  save(`${name}.svg`, alone(drawing), "image/svg+xml");
 }
 
 /** A colour as #rrggbb, for programs that know no others. */
@@ -148,7 +151,7 @@ function marks(ten) {
 /** Series [{name, value, points, kind, hue}] with their names at their ends; levels are rules across. */
 function lines(width, { title, series, levels = [], across, unit, digits = 0 }) {
   const narrow = width < 460;
-  const [left, right, top, bottom] = [narrow ? 44 : 56, narrow ? 96 : 118, 14, 44];
+  const [left, right, top, bottom] = [narrow ? 42 : 56, 118, 14, 44];
   const height = Math.round(Math.min(330, Math.max(230, width * 0.52)));
   const all = series.flatMap((one) => one.points);
   const ys = [...all.map(([, y]) => y), ...levels.map((level) => level.value)];
@@ -168,10 +171,10 @@ function lines(width, { title, series, levels = [], across, unit, digits = 0 }) 
   const places = movedApart(ends.map((end) => end.y), ends[0].value === undefined ? 16 : 32, height - bottom);
   const names = ends.map((end, i) => [
     label(width - right + 9, places[i] + 4, end.name, { class: `series-name ${end.kind}`, "--h": end.hue }),
-    end.value !== undefined && label(width - right + 9, places[i] + 19, fixedCount(end.value, digits), { class: `series-value ${end.kind}` }),
+    end.value !== undefined && label(width - right + 9, places[i] + 19, fixedCount(end.value, digits), `series-value ${end.kind}`),
   ]);
   const foot = label((left + width - right) / 2, height - 5, across.name, { class: "axis", "text-anchor": "middle" });
-  const side = unit && label(0, 0, unit, { class: "axis", "text-anchor": "middle", transform: `translate(12 ${(height - bottom) / 2}) rotate(-90)` });
+  const side = !narrow && label(0, 0, unit, { class: "axis", "text-anchor": "middle", transform: `translate(12 ${(height - bottom) / 2}) rotate(-90)` });
   return svg(width, height, title, grid, times, ruled, drawn, names, foot, side);
 }
 
@@ -206,7 +209,7 @@ function curve({ name, average, point, unigram, last }) {
 // ---- a topic along the corpus, or by the levels of a column ----------------------------------------
 
 /** Shares over places in order, with intervals; `told` is called with the place that is pointed at. */
-function profile({ title, name, labels, mean, low, high, usual, hue, area, told }) {
+function profile({ title, name, labels, mean, low, high, usual, hue, area, told, say }) {
   return figure(name, title, (width) => {
     const [left, right, top] = [46, 6, 10];
     const turned = !area && labels.length > 1;
@@ -217,7 +220,7 @@ function profile({ title, name, labels, mean, low, high, usual, hue, area, told 
     const step = (width - left - right) / labels.length;
     const middle = (i) => left + (i + 0.5) * step;
     const y = scale([0, peak], [height - bottom, top]);
-    const values = ticks(0, peak, 3);
+    const values = ticks(0, peak, 4);
     const digits = digitsFor(peak);
     const grid = values.map((v) => [rule(left, y(v), width - right, y(v), "grid"), label(left - 7, y(v) + 4, percent(v, v ? digits : 0), { class: "tick", "text-anchor": "end" })]);
     const body = area ? areaOf(middle, y, mean, low, high) : columnsOf(middle, step, y, mean, low, high);
@@ -230,7 +233,7 @@ function profile({ title, name, labels, mean, low, high, usual, hue, area, told 
       told(i);
     });
     return drawing;
-  });
+  }, say);
 }
 
 function areaOf(middle, y, mean, low, high) {
@@ -318,14 +321,15 @@ function brief(topic) {
 
 /** Names below, above or beside their circles, the heaviest first; one that would cover another is left out. */
 function namesOnMap(wanted, placed, at, radius, width, height, chosen) {
-  const taken = placed.map((topic) => { const [x, y] = at(topic), r = radius(topic) * 0.7; return [x - r, y - r, x + r, y + r]; });
+  const wall = chosen === null ? placed : wanted;
+  const taken = wall.map((topic) => { const [x, y] = at(topic), r = radius(topic) * 0.7; return [x - r, y - r, x + r, y + r]; });
   const free = (box) => box[0] > 0 && box[2] < width && box[1] > 0 && box[3] < height &&
     taken.every((other) => box[2] < other[0] || box[0] > other[2] || box[3] < other[1] || box[1] > other[3]);
   return wanted.map((topic) => {
     const [[x, y], r, text] = [at(topic), radius(topic), brief(topic)];
     const half = text.length * 3.3 + 2;
     const sides = [[x, y + r + 8, "middle", x - half], [x, y - r - 8, "middle", x - half], [x + r + 4, y, "start", x + r + 2], [x - r - 4, y, "end", x - r - 2 - 2 * half]];
-    const place = sides.find(([, cy, , from]) => free([from, cy - 7, from + 2 * half, cy + 7])) ?? (topic.id === chosen ? sides[0] : null);
+    const place = sides.find(([, cy, , from]) => free([from, cy - 7, from + 2 * half, cy + 7])) ?? (chosen === null ? null : sides[0]);
     if (!place) return null;
     taken.push([place[3], place[1] - 7, place[3] + 2 * half, place[1] + 7]);
     return label(place[0], place[1] + 4, text, { class: topic.id === chosen ? "map-name strong" : "map-name", "text-anchor": place[2] });
@@ -361,7 +365,7 @@ function leaf(topic, x, y, narrow) {
   const name = shown(nameOf(topic));
   const most = narrow ? 17 : 42;
   return h("svg:a", { href: topicAddress(topic.id), class: "hue place", "--h": topic.hue, tabindex: "-1" },
-    h("svg:circle", { cx: x + 8, cy: y, r: 4, class: "blob" }), label(x + 18, y + 4, name.length > most ? `${name.slice(0, most - 1)}…` : name, { class: "leaf" }));
+    h("svg:circle", { cx: x + 8, cy: y, r: 4, class: "blob" }), label(x + 18, y + 4, name.length > most ? `${name.slice(0, most - 1)}…` : name, "leaf"));
 }
 
 // ---- fields of cells -------------------------------------------------------------------------------
@@ -370,9 +374,9 @@ const fields = new WeakMap();
 const PICTURED = 6000; // above so many cells a field is a picture on the screen; on paper it is never one
 
 /** Rows x columns of colours, with the arrow keys and the pointer; `tell` hears of a cell, `open` of a choice. */
-function field({ name, title, rows, columns, high, wide, colour, tell, open }) {
+function field({ name, title, rows, columns, high, wide, colour, write = null, tell, open }) {
   const box = h("div", { class: "field", tabindex: "0", role: "group", "aria-label": `${title}. Arrow keys move.` });
-  const marker = h("i", { class: "cell-marker" });
+  const marker = h("i", "cell-marker");
   const state = { row: -1, column: -1 };
   const go = (row, column) => {
     if (row < 0 || column < 0 || row >= rows || column >= columns || (row === state.row && column === state.column)) return;
@@ -385,18 +389,15 @@ function field({ name, title, rows, columns, high, wide, colour, tell, open }) {
     const frame = box.getBoundingClientRect();
     return [Math.floor((event.clientY - frame.top) / high), Math.floor((event.clientX - frame.left) / wide)];
   };
-  const cells = { rows, columns, high, wide, colour };
+  const cells = { rows, columns, high, wide, colour, write };
   fields.set(box, () => box.replaceChildren(vectors(title, cells), marker));
-  const redraw = () => box.replaceChildren(rows * columns > PICTURED ? picture(cells) : vectors(title, cells), marker);
+  box.append(rows * columns > PICTURED ? picture(cells) : vectors(title, cells), marker);
   for (const [key, value] of [["width", columns * wide], ["height", rows * high]]) box.style.setProperty(key, `${value}px`);
   for (const [key, value] of [["width", wide], ["height", high]]) marker.style.setProperty(key, `${value}px`);
   box.addEventListener("pointermove", (event) => go(...place(event)));
   box.addEventListener("click", (event) => open(...place(event)));
   box.addEventListener("keydown", (event) => fieldKey(event, state, go, open));
-  redraw();
-  const button = h("button", { class: "small quiet svg-button", click: () => save(`${name}.svg`, alone(vectors(title, cells)), "image/svg+xml") }, "SVG");
-  button.setAttribute("aria-label", `save "${title}" as SVG`);
-  return { box, redraw, button };
+  return { box, button: svgButton(title, () => save(`${name}.svg`, alone(vectors(title, cells)), "image/svg+xml")) };
 }
 
 function fieldKey(event, state, go, open) {
@@ -423,17 +424,25 @@ function picture({ rows, columns, high, wide, colour }) {
 }
 
 /** The same in vectors: one path for each colour, so that there are few elements. */
-function vectors(title, { rows, columns, high, wide, colour }) {
+function vectors(title, { rows, columns, high, wide, colour, write }) {
   const gap = wide > 4 && high > 4 ? 1 : 0;
   const paths = new Map();
+  const texts = [];
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
       const fill = colour(row, column);
       if (!paths.has(fill)) paths.set(fill, []);
       paths.get(fill).push(`M${+(column * wide).toFixed(2)} ${+(row * high).toFixed(2)}h${+(wide - gap).toFixed(2)}v${+(high - gap).toFixed(2)}H${+(column * wide).toFixed(2)}Z`);
+      if (write) texts.push(label((column + 0.5) * wide, (row + 0.5) * high + 4, write(row, column), { class: "written", "text-anchor": "middle", "font-size": 12, "font-family": "sans-serif", fill: inkOn(fill), "--on": inkOn(fill) }));
     }
   }
-  return svg(columns * wide, rows * high, title, [...paths].map(([fill, d]) => h("svg:path", { d: d.join(""), fill: plainColour(fill) })));
+  return svg(columns * wide, rows * high, title, [...paths].map(([fill, d]) => h("svg:path", { d: d.join(""), fill: plainColour(fill) })), texts);
+}
+
+/** Black or white, whichever is read better. */
+function inkOn(colour) {
+  const [r, g, b] = plainColour(colour).match(/\w\w/g).map((x) => (parseInt(x, 16) / 255) ** 2.2);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#1b1d22" : "#ffffff";
 }
 
 /** Strength 0..1 of a hue on this paper, in 24 steps. */

@@ -7,11 +7,13 @@ const report = JSON.parse(document.getElementById("report").textContent);
 
 const SPACES = { html: "http://www.w3.org/1999/xhtml", svg: "http://www.w3.org/2000/svg" };
 
-/** An element. "svg:g" is one of SVG; functions are listeners, "--x" is a style; text is only ever text. */
+/** An element. "svg:g" is one of SVG; a string instead of attributes is the class; functions are listeners,
+ *  "--x" is a style; text is only ever text. */
 function h(name, attributes, ...children) {
   const [space, tag] = name.includes(":") ? name.split(":") : ["html", name];
   const node = document.createElementNS(SPACES[space], tag);
-  for (const key of Object.keys(attributes ?? {})) give(node, key, attributes[key]);
+  const all = typeof attributes === "string" ? { class: attributes } : (attributes ?? {});
+  for (const key of Object.keys(all)) give(node, key, all[key]);
   node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return node;
 }

@@ -6,16 +6,16 @@ const chosen = { sort: "weight", up: false, rows: 100, lambda: 0.6, where: 0, co
 // ---- pieces of pages -------------------------------------------------------------------------------
 
 function card(title, remark, ...children) {
-  return h("section", { class: "card" }, title && h("h2", null, title), remark && h("p", { class: "remark" }, remark), ...children);
+  return h("section", "card", title && h("h2", null, title), remark && h("p", "remark", remark), ...children);
 }
 
 /** A card whose head has a control at its right. */
 function ruledCard(title, control, remark, ...children) {
-  return h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", null, title), control), remark && h("p", { class: "remark" }, remark), ...children);
+  return h("section", "card", h("div", "card-head", h("h2", null, title), control), remark && h("p", "remark", remark), ...children);
 }
 
 function topicLink(topic, kind = "") {
-  return h("a", { href: topicAddress(topic.id), class: `topic-link ${kind}` }, dot(topic), h("bdi", { class: "cut" }, shown(nameOf(topic))));
+  return h("a", { href: topicAddress(topic.id), class: `topic-link ${kind}` }, dot(topic), cutBdi(nameOf(topic)));
 }
 
 function wordLink(word) {
@@ -26,6 +26,18 @@ function wordLink(word) {
 function wordLinks(words) {
   return words.map((word, i) => [i ? " " : "", wordLink(word)]);
 }
+
+/** A table of rows under the names of its columns. */
+function table(kind, head, rows) {
+  return h("table", kind, head && h("thead", null, h("tr", null, head)), h("tbody", null, rows));
+}
+
+const rowHead = (...content) => h("th", { scope: "row" }, ...content);
+const colHead = (text, kind = null, columns = null) => h("th", { scope: "col", class: kind, colspan: columns }, text);
+const numeral = (...content) => h("td", "figure", ...content);
+const faint = (...content) => h("td", "figure aside", ...content);
+const wideCell = (...content) => h("td", "wide", ...content);
+const cutBdi = (text) => h("bdi", "cut", shown(text));
 
 function choice(name, options, value, changed) {
   const select = h("select", { "aria-label": name, change: () => changed(select.value) },
@@ -43,7 +55,7 @@ function readout(text) {
 
 function sign(good) {
   const [mark, kind, said] = good === true ? ["✓", "good", "good: "] : good === false ? ["!", "doubt", "doubtful: "] : ["·", "plain", ""];
-  return [h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, mark), said && h("span", { class: "unseen" }, said)];
+  return [h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, mark), said && h("span", "unseen", said)];
 }
 
 /** How far topics are shared: green where nearly all of it is, else amber; the figure always stands there. */
@@ -53,11 +65,11 @@ function pill(overlap, text = fixed(overlap, 2)) {
 
 function missingLines() {
   if (!report.missing.length) return null;
-  return h("div", { class: "missing" }, h("h2", null, "Not on this page"), h("ul", null, report.missing.map((text) => h("li", null, text))));
+  return h("div", "missing", h("h2", null, "Not on this page"), h("ul", null, report.missing.map((text) => h("li", null, text))));
 }
 
 function nothing(text) {
-  return { title: "Not here", node: h("div", { class: "empty" }, h("h1", null, "Not here"), h("p", null, text), h("p", null, h("a", { href: "#overview" }, "Overview"))) };
+  return { title: "Not here", node: h("div", "empty", h("h1", null, "Not here"), h("p", null, text), h("p", null, h("a", { href: "#overview" }, "Overview"))) };
 }
 
 const interval = () => (report.interval.draws ? report.interval.title : null);
@@ -67,10 +79,10 @@ const shareDigits = digitsFor((report.topics[0]?.weight?.[0] ?? 0) * 2);
 // ---- overview --------------------------------------------------------------------------------------
 
 function overview() {
-  const intro = h("div", { class: "intro" },
-    h("h1", null, h("bdi", null, shown(report.title))), h("p", { class: "lead" }, report.sentence),
-    report.layer && h("p", { class: "lead" }, `These are the ${TOPICS} of layer ${report.layer.at} of ${report.layer.of}.`),
-    h("dl", { class: "facts" }, report.facts.map(fact)), h("ul", { class: "verdicts" }, report.verdicts.map(verdict)), missingLines());
+  const intro = h("div", "intro",
+    h("h1", null, h("bdi", null, shown(report.title))), h("p", "lead", report.sentence),
+    report.layer && h("p", "lead", `These are the ${TOPICS} of layer ${report.layer.at} of ${report.layer.of}.`),
+    h("dl", "facts", report.facts.map(fact)), h("ul", "verdicts", report.verdicts.map(verdict)), missingLines());
   const shownCurve = report.curve && card("How well it predicts", report.curve.sentence, curve(report.curve));
   return { title: report.title, node: h("div", null, h("div", { class: report.curve ? "cols opening" : "opening" }, intro, shownCurve), topicTable()) };
 }
@@ -93,24 +105,24 @@ function topicColumns(along) {
   return [
     { key: "name", head: capital(TOPIC), value: nameOf, cell: nameCell },
     has("weight") && { key: "weight", head: weightName, value: (t) => t.weight?.[0], cell: (t) => weightCell(t, top) },
-    has("documents") && { key: "documents", head: capital(NOUNS), value: (t) => t.documents, cell: (t) => [bar({ mean: t.documents }, most, "short"), h("b", { class: "figure" }, count(t.documents))] },
+    has("documents") && { key: "documents", head: capital(NOUNS), value: (t) => t.documents, cell: (t) => [bar({ mean: t.documents }, most, "short"), h("b", "figure", count(t.documents))] },
     along && { key: "along", head: capital(report.along.title), cell: (t) => spark(alongRow(along, "mean", t.id)) },
-    has("npmi") && { key: "npmi", head: "Coherence", value: (t) => t.npmi, cell: (t) => t.npmi !== null && [onScale(t.npmi, range), h("span", { class: "figure" }, fixed(t.npmi, 2))] },
-    has("steady") && { key: "steady", head: "Steady words", value: (t) => t.steady, cell: (t) => t.steady !== null && [marks(t.ten), h("span", { class: "figure" }, fixed(t.steady, 1))] },
+    has("npmi") && { key: "npmi", head: "Coherence", value: (t) => t.npmi, cell: (t) => t.npmi !== null && [onScale(t.npmi, range), h("span", "figure", fixed(t.npmi, 2))] },
+    has("steady") && { key: "steady", head: "Steady words", value: (t) => t.steady, cell: (t) => t.steady !== null && [marks(t.ten), h("span", "figure", fixed(t.steady, 1))] },
     has("found") ? { key: "found", head: "In the chains", value: (t) => t.found?.[0] + (t.overlap ?? 0), cell: foundCell }
       : has("overlap") && { key: "overlap", head: "First and second half", value: (t) => t.overlap, cell: (t) => t.overlap !== null && pill(t.overlap) },
   ].filter(Boolean);
 }
 
 function nameCell(t) {
-  return [dot(t), h("div", { class: "named" }, h("a", { href: topicAddress(t.id), class: "cover" }, h("bdi", null, shown(nameOf(t)))),
-    h("p", { class: "top-words" }, t.top.map((word) => [bdi(word), " "])))];
+  return [dot(t), h("div", "named", h("a", { href: topicAddress(t.id), class: "cover" }, h("bdi", null, shown(nameOf(t)))),
+    h("p", "top-words", t.top.map((word) => [bdi(word), " "])))];
 }
 
 function weightCell(t, top) {
   if (!t.weight) return null;
   const [mean, low, high] = t.weight;
-  return [bar({ mean, low, high }, top, "short"), h("b", { class: "figure" }, percent(mean, shareDigits))];
+  return [bar({ mean, low, high }, top, "short"), h("b", "figure", percent(mean, shareDigits))];
 }
 
 function foundCell(t) {
@@ -123,7 +135,7 @@ function alongRow(along, name, id) {
 }
 
 function topicTable() {
-  const body = h("div", { class: "table-place" });
+  const body = h("div", "table-place");
   const remark = `Sorted by what is chosen in its head; a row opens the ${TOPIC}.` + (interval() ? ` Brackets: ${interval()}.` : "");
   const make = async () => {
     const along = report.along && (await block("along"));
@@ -131,7 +143,7 @@ function topicTable() {
     body.replaceChildren(sortedTable(columns, make));
   };
   make();
-  return h("section", { class: "card" }, h("h2", null, capital(TOPICS)), h("p", { class: "remark" }, remark), body);
+  return h("section", "card", h("h2", null, capital(TOPICS)), h("p", "remark", remark), body);
 }
 
 function sortedTable(columns, again) {
@@ -140,10 +152,9 @@ function sortedTable(columns, again) {
   const head = columns.map((column) => h("th", { scope: "col", class: `c-${column.key}`, "aria-sort": column === by ? (chosen.up ? "ascending" : "descending") : null },
     column.value ? h("button", { class: "head", click: () => { chosen.up = column === by ? !chosen.up : column.key === "name"; chosen.sort = column.key; again(); } },
       column.head, h("span", { "aria-hidden": "true" }, column === by ? (chosen.up ? " ↑" : " ↓") : "")) : column.head));
-  const table = h("table", { class: "topics" }, h("thead", null, h("tr", null, head)),
-    h("tbody", null, rows.slice(0, chosen.rows).map((t) => h("tr", { class: "hue", "--h": t.hue }, columns.map((column) => h("td", { class: `c-${column.key}` }, h("div", { class: "cell" }, column.cell(t))))))));
+  const row = (t) => h("tr", { class: "hue", "--h": t.hue }, columns.map((column) => h("td", `c-${column.key}`, h("div", "cell", column.cell(t)))));
   const rest = rows.length - chosen.rows;
-  return h("div", null, table, rest > 0 && more(`${plural(rest, report.topic)} more`, () => { chosen.rows = Infinity; again(); }));
+  return h("div", null, table("topics", head, rows.slice(0, chosen.rows).map(row)), rest > 0 && more(`${plural(rest, report.topic)} more`, () => { chosen.rows = Infinity; again(); }));
 }
 
 /** By a value, unknown ones last whatever the direction; equal ones as they were. */
@@ -186,7 +197,7 @@ function sideList({ name, orders, keep, key, row }) {
   const filter = h("input", { type: "search", placeholder: `filter ${name}`, "aria-label": `filter ${name}`, input: () => { state.text = filter.value.trim(); choose(); } });
   const order = orders.length > 1 && choice("order", orders, state.order, (value) => { state.order = value; choose(); });
   const summary = h("summary", null, capital(name));
-  const node = h("details", { class: "side" }, summary, h("div", { class: "side-head" }, filter, order), found, list);
+  const node = h("details", "side", summary, h("div", "side-head", filter, order), found, list);
   node.open = wide.matches;
   choose();
   const mark = (current) => {
@@ -218,8 +229,8 @@ function topicSide() {
   ].filter(Boolean);
   const top = report.topics[0]?.weight?.[0] || 1;
   const keep = (t, text) => `${t.id} ${nameOf(t)} ${t.top.map(visible).join(" ")}`.toLowerCase().includes(text);
-  const row = (t) => h("a", { class: "side-row hue", "--h": t.hue, href: topicAddress(t.id), "data-key": t.id }, h("span", { class: "dot" }),
-    h("span", { class: "cut" }, bdi(nameOf(t))), t.weight && h("i", { class: "share-line", "--to": part(t.weight[0] / top) }));
+  const row = (t) => h("a", { class: "side-row hue", "--h": t.hue, href: topicAddress(t.id), "data-key": t.id }, h("span", "dot"),
+    h("span", "cut", bdi(nameOf(t))), t.weight && h("i", { class: "share-line", "--of": t.weight[0] / top }));
   return sideList({ name: TOPICS, orders, keep, key: (t) => t.id, row });
 }
 
@@ -228,7 +239,7 @@ function docSide() {
   const all = docs.row.map((_, i) => i);
   const keep = (i, text) => visible(docs.title[i]).toLowerCase().includes(text) || visible(docs.id[i]).toLowerCase().includes(text);
   const row = (i) => h("a", { class: docs.held[i] ? "side-row held" : "side-row", href: docAddress(i), "data-key": i, title: docs.held[i] ? "held out: not trained on" : null },
-    strip(pairs2(docs.main[i]), "mini"), h("span", { class: "cut" }, bdi(docs.title[i])));
+    strip(pairs2(docs.main[i]), "mini"), h("span", "cut", bdi(docs.title[i])));
   return sideList({ name: NOUNS, orders: [["all", "", () => all]], keep, key: (i) => i, row });
 }
 
@@ -256,14 +267,14 @@ async function topicPage(rest) {
   list.mark(topic.id);
   const [words, where, near, docs] = await Promise.all([wordsCard(topic), whereCard(topic), nearCard(topic), surelyCard(topic)]);
   const node = h("article", { class: "detail hue", "--h": topic.hue },
-    h("header", { class: "detail-head" }, titleOf(topic), beside(list, topicAddress)), figuresOf(topic),
-    h("div", { class: "cols topic" }, h("div", { class: "stack" }, words, seedsCard(topic)), h("div", { class: "stack" }, where, chainsCard(topic), near)), docs);
+    h("header", "detail-head", titleOf(topic), beside(list, topicAddress)), figuresOf(topic),
+    h("div", "cols topic", h("div", "stack", words, seedsCard(topic)), h("div", "stack", where, chainsCard(topic), near)), docs);
   return { title: nameOf(topic), node, side: list };
 }
 
 /** The name, which a person may change. */
 function titleOf(topic) {
-  const place = h("div", { class: "title" });
+  const place = h("div", "title");
   const show = () => place.replaceChildren(dot(topic), h("h1", null, h("bdi", null, shown(nameOf(topic)))),
     h("button", { class: "small quiet edit", click: edit, "aria-label": `change the name of this ${TOPIC}`, title: "change the name" }, "rename"));
   const edit = () => {
@@ -271,7 +282,7 @@ function titleOf(topic) {
     const end = (keep) => { if (keep) renamed(topic, input.value); else show(); };
     const form = h("form", { submit: (event) => { event.preventDefault(); end(true); }, keydown: (event) => { if (event.key === "Escape") { event.stopPropagation(); end(false); } } },
       input, h("button", { class: "small", type: "submit" }, "save"), h("button", { class: "small quiet", type: "button", click: () => end(false) }, "cancel"),
-      h("p", { class: "remark" }, "Kept in this browser; empty brings the automatic name back. Method has labels.json for sgmc report --labels."));
+      h("p", "remark", "Kept in this browser; empty brings the automatic name back. Method has labels.json for sgmc report --labels."));
     place.replaceChildren(dot(topic), form);
     input.select();
   };
@@ -289,15 +300,14 @@ function figuresOf(t) {
   const one = (value, aside, label) => h("div", null, h("dt", null, label), h("dd", null, h("b", null, value), aside && h("span", null, " ", aside)));
   const digits = digitsFor((t.weight?.[0] ?? 0) * 2);
   const sure = t.weight && t.weight[1] !== null;
-  return h("dl", { class: "figures" },
+  return h("dl", "figures",
     t.weight && one(percent(t.weight[0], digits), sure && between(t.weight[1], t.weight[2], digits), mixture ? "weight" : "of all words"),
     t.documents !== null && t.documents !== undefined && one(count(t.documents), null, NOUNS),
-    t.docs !== null && one(count(t.docs), `of ${count(report.docs_of)}`, `${NOUNS} with a tenth or more`),
+    t.docs !== null && one(count(t.docs), `of ${count(report.docs_of)}`, `${NOUNS} have a tenth of it`),
     t.npmi !== null && one(fixed(t.npmi, 2), null, "coherence"),
     t.steady !== null && one(fixed(t.steady, 1), "of 10", "top words stay"),
-    t.found && one(String(t.found[0]), `of ${t.found[1]}`, "chains have found it"),
-    t.overlap !== null && one(h("span", { class: t.overlap >= 0.7 ? "good" : "doubt" }, fixed(t.overlap, 2)), null, t.found ? "in common with the least alike" : "first and second half"),
-    t.rhat !== null && one(fixed(t.rhat, 2), null, "R-hat"),
+    t.found && one(String(t.found[0]), `of ${t.found[1]}`, "chains found it"),
+    t.overlap !== null && one(h("span", { class: t.overlap >= 0.7 ? "good" : "doubt" }, fixed(t.overlap, 2)), null, t.found ? "of it in the least alike" : "first and second half"),
     one(String(t.id), null, "its number"));
 }
 
@@ -313,23 +323,25 @@ async function wordsCard(topic) {
   const slider = h("input", { type: "range", min: 0, max: 1, step: 0.1, "aria-label": "order: from words that are its own to frequent ones",
     input: () => { chosen.lambda = Number(slider.value); say.replaceChildren(fixed(chosen.lambda, 1)); draw(); } });
   slider.value = chosen.lambda;
-  const control = !linear && h("div", { class: "slider" }, h("span", null, "its own"), slider, h("span", null, "frequent"), say);
+  const control = !linear && h("div", "slider", h("span", null, "its own"), slider, h("span", null, "frequent"), say);
   draw();
   const against = linear && (topic.against?.length || terms.some((term) => term.mean < 0)) && [h("h3", null, "Points away from"),
-    wordTable(terms.filter((term) => term.mean < 0).reverse().slice(0, 10), top, true), topic.against && h("p", { class: "top-words" }, wordLinks(topic.against))];
+    wordTable(terms.filter((term) => term.mean < 0).reverse().slice(0, 10), top, true), topic.against && h("p", "top-words", wordLinks(topic.against))];
   return ruledCard("Words", control, null, place, against);
 }
 
 function wordTable(terms, top, linear) {
-  const figure = (x) => (linear ? fixed(x, 3) : percent(x, digitsFor(top)));
-  const column = Math.min(22, Math.max(7, ...terms.map((term) => shown(term.word).length + 1)));
+  const figure = (x) => (linear ? fixed(x, 3) : percent(x, digitsFor(top / 10)));
+  const longest = Math.min(20, Math.max(7, ...terms.map((term) => shown(term.word).length)));
   const band = interval() ? ` · ${interval()}` : "";
-  const head = h("tr", null, h("th", { scope: "col" }, "word"), h("th", { scope: "col", colspan: 2 }, linear ? "entry of the direction" : `probability in the ${TOPIC}`, h("small", null, band)),
-    h("th", { scope: "col", colspan: 2, class: "of-uses" }, "share of the word's uses"));
-  const row = (term) => h("tr", { title: tellTerm(term, figure) }, h("th", { scope: "row" }, h("span", { class: "cut" }, wordLink(term.word))),
-    h("td", { class: "wide" }, bar(term, top)), h("td", { class: "figure" }, figure(term.mean)),
-    h("td", { class: "of-uses" }, bar({ mean: term.share }, 1, "thin grey")), h("td", { class: "figure of-uses aside" }, percent(term.share)));
-  return h("table", { class: "words", "--word": `${column}ch` }, h("thead", null, head), h("tbody", null, terms.map(row)));
+  const head = [colHead("word"), colHead([linear ? "entry of the direction" : `probability in the ${TOPIC}`, h("small", null, band)], null, 2), colHead("share of its uses", "of-uses", 2)];
+  const row = (term) => h("tr", { title: tellTerm(term, figure) }, rowHead(h("span", "cut", wordLink(term.word))),
+    wideCell(bar(term, top)), numeral(figure(term.mean)),
+    h("td", "of-uses", bar({ mean: term.share }, 1, "thin grey")), h("td", "figure of-uses aside", percent(term.share)));
+  const widths = ["c-word", "c-bar", "c-figure", "of-uses c-uses", "of-uses c-share"].map((kind) => h("col", { class: kind, "--word": longest }));
+  const made = table("words", head, terms.map(row));
+  made.prepend(h("colgroup", null, widths));
+  return made;
 }
 
 function tellTerm(term, figure) {
@@ -360,7 +372,7 @@ async function whereCard(topic) {
     const parts = await block(layout.block);
     const n = layout.labels.length;
     const values = Object.fromEntries(["mean", "low", "high"].map((name) => [name, shares(parts, name, topic.id, n)]));
-    place.replaceChildren(n === 0 ? h("p", { class: "remark" }, "no values") : whereFigure(topic, layout, values));
+    place.replaceChildren(n === 0 ? h("p", "remark", "no values") : whereFigure(topic, layout, values));
   };
   const control = choice("where", all.map((layout, i) => [i, layout.title]), Math.min(chosen.where, all.length - 1), (value) => { chosen.where = Number(value); show(); });
   await show();
@@ -376,30 +388,29 @@ function whereFigure(topic, layout, values) {
   const told = (i) => say.replaceChildren(h("b", null, bdi(labels[i])), `: ${percent(values.mean[i], 1)} (${between(values.low[i], values.high[i], 1)}), ${plural(layout.documents[i], report.noun)}`);
   if (!layout.ordered && labels.length <= 14) return h("div", null, levelBars(layout, values, usual), say);
   const title = `${nameOf(topic)} ${layout.title}`;
-  return h("div", null, profile({ title, name: `topic-${topic.id}-${layout.block}`, labels, ...values, usual, hue: topic.hue, area: layout.along || labels.length > 80, told }), say);
+  return profile({ title, name: `topic-${topic.id}-${layout.block}`, labels, ...values, usual, hue: topic.hue, area: layout.along || labels.length > 80, told, say });
 }
 
 function levelBars({ labels, documents }, { mean, low, high }, usual) {
   const top = Math.max(...high, usual ?? 0) || 1;
-  return h("table", { class: "levels" }, h("tbody", null, labels.map((text, i) => h("tr", { title: plural(documents[i], report.noun) },
-    h("th", { scope: "row" }, h("span", { class: "cut" }, bdi(text))),
-    h("td", { class: "wide" }, h("div", { class: "under", "--at": usual === null ? null : part(usual / top) }, bar({ mean: mean[i], low: low[i], high: high[i] }, top))),
-    h("td", { class: "figure" }, percent(mean[i], 1))))));
+  return table("levels", null, labels.map((text, i) => h("tr", { title: plural(documents[i], report.noun) }, rowHead(h("span", "cut", bdi(text))),
+    wideCell(h("div", { class: "under", "--at": usual === null ? null : part(usual / top) }, bar({ mean: mean[i], low: low[i], high: high[i] }, top))),
+    numeral(percent(mean[i], 1)))));
 }
 
 // ---- the same topic in the other chains, and the seeds that it was given
 
 function chainsCard(topic) {
   if (!topic.others?.length) return null;
-  const row = ({ chain, id, overlap, words }) => h("tr", null, h("th", { scope: "row" }, `chain ${chain}`, h("small", null, `${TOPIC} ${id}`)), h("td", null, pill(overlap)),
-    h("td", { class: "wide" }, words.map(([word, common], i) => [i ? " " : "", h(common ? "b" : "span", null, bdi(word))])));
-  return card("In the other chains", "Their most probable words; those in common are bold.", h("table", { class: "others" }, h("tbody", null, topic.others.map(row))));
+  const row = ({ chain, id, overlap, words }) => h("tr", null, rowHead(`chain ${chain}`, h("small", null, `${TOPIC} ${id}`)), h("td", null, pill(overlap)),
+    wideCell(words.map(([word, common], i) => [i ? " " : "", h(common ? "b" : "span", null, bdi(word))])));
+  return card("In the other chains", "Their most probable words; those in common are bold.", table("others", null, topic.others.map(row)));
 }
 
 function seedsCard(topic) {
   if (!topic.seeds?.length) return null;
-  const row = ([word, rank, ten]) => h("tr", null, h("th", { scope: "row" }, wordLink(word)), h("td", { class: "figure" }, rank === null ? "–" : `no. ${count(rank)}`), h("td", { class: "wide" }, bar({ mean: ten ?? 0 }, 1, "thin")), h("td", { class: "figure" }, ten === null ? "–" : percent(ten)));
-  return card("Its seeds", "How far the data followed: the place of each seed, and how surely it is among the ten.", h("table", { class: "levels" }, h("tbody", null, topic.seeds.map(row))));
+  const row = ([word, rank, ten]) => h("tr", null, rowHead(wordLink(word)), numeral(rank === null ? "–" : `no. ${count(rank)}`), wideCell(bar({ mean: ten ?? 0 }, 1, "thin")), numeral(ten === null ? "–" : percent(ten)));
+  return card("Its seeds", "How far the data followed: the place of each seed, and how surely it is among the ten.", table("levels", null, topic.seeds.map(row)));
 }
 
 // ---- who is near
@@ -415,14 +426,14 @@ async function nearOf(id) {
 async function nearCard(topic) {
   const near = await nearOf(topic.id);
   if (!near || !near.nearest.length) return null;
-  const rows = (list, signed) => h("ul", { class: "near" }, list.slice(0, 6).map(([id, number]) => h("li", null, topicLink(byId.get(id)),
+  const rows = (list, signed) => h("ul", "near", list.slice(0, 6).map(([id, number]) => h("li", null, topicLink(byId.get(id)),
     h("a", { class: "figure", href: `#pair/${topic.id}-${id}`, "aria-label": `side by side with ${nameOf(byId.get(id))}`, title: "side by side" }, (signed && number > 0 ? "+" : "") + fixed(number, 2)))));
   const drawn = report.map && topic.xy && [map({ title: `${nameOf(topic)} and its nearest`, height: 250, chosen: topic.id, near: near.nearest.slice(0, 4).map(([id]) => id) }),
-    h("p", { class: "remark" }, `The map keeps ${percent(report.map.kept)} of who is next to whom; lines lead to the four that are really nearest.`)];
-  return card("Near it", null, drawn, h("div", { class: "cols even" },
+    h("p", "remark", `The map keeps ${percent(report.map.kept)} of who is next to whom; lines lead to the four that are really nearest.`)];
+  return card("Near it", null, drawn, h("div", "cols even",
     h("div", null, h("h3", null, "shares words with ", h("small", null, "distance")), rows(near.nearest, false)),
     near.friends.length > 0 && h("div", null, h("h3", null, `in the same ${NOUNS} `, h("small", null, "correlation")), rows(near.friends, true))),
-    h("p", { class: "remark" }, "A number opens the two side by side."));
+    h("p", "remark", "A number opens the two side by side."));
 }
 
 // ---- documents that surely have it
@@ -432,22 +443,22 @@ async function surelyCard(topic) {
   const all = await contents();
   const some = topic.rep.map((i) => surely(topic, i, all[i])).filter(Boolean);
   const remark = mixture ? `The ${NOUNS} that are most surely in it.` : `The greatest low ends of their intervals${report.texts === "kept" ? `, and the stretch of each that has most of the ${TOPIC}; its words are tinted` : ""}.`;
-  return some.length > 0 && card(`${capital(NOUNS)} that surely have it`, remark, h("div", { class: "surely" }, some));
+  return some.length > 0 && card(`${capital(NOUNS)} that surely have it`, remark, h("div", "surely", some));
 }
 
 function surely(topic, i, content) {
   const share = content?.theta.find(([k]) => k === topic.id);
   const mean = share ?? [topic.id, pairs2(report.docs.main[i]).find(([k]) => k === topic.id)?.[1] ?? null, null, null];
-  return h("div", { class: "excerpt" }, h("div", { class: "excerpt-head" },
+  return h("div", "excerpt", h("div", "excerpt-head",
     h("a", { href: docAddress(i) }, bdi(report.docs.title[i])),
-    mean[1] !== null && h("span", { class: "figure" }, h("b", null, percent(mean[1])), mean[2] !== null && ` (${between(mean[2], mean[3], 0)})`)),
+    mean[1] !== null && h("span", "figure", h("b", null, percent(mean[1])), mean[2] !== null && ` (${between(mean[2], mean[3], 0)})`)),
     mean[1] !== null && bar({ mean: mean[1], low: mean[2], high: mean[3] }, 1, "thin"), excerpt(topic, content));
 }
 
 function excerpt(topic, content) {
   if (content?.words) {
     const own = content.words.filter(([, , k]) => k === topic.id).slice(0, 14);
-    return h("p", { class: "quote" }, own.map(([word, n]) => [wordLink(word), n > 1 && h("small", null, ` × ${n}`), "  "]));
+    return h("p", "quote", own.map(([word, n]) => [wordLink(word), n > 1 && h("small", null, ` × ${n}`), "  "]));
   }
   if (!content?.text) return null;
   const [from, to] = content.best ?? [0, 300];
@@ -488,13 +499,13 @@ async function pairPage(rest) {
   if (!a || !b) return nothing(`There is no such pair of ${TOPICS}: two numbers are expected, as in #pair/${report.topics[0]?.id ?? 0}-${report.topics[1]?.id ?? 1}.`);
   const [left, right, near, pairs] = await Promise.all([termsOf(a.id), termsOf(b.id), nearOf(a.id), block("pairs")]);
   const options = sorted(report.topics, nameOf, true).map((t) => [t.id, shown(nameOf(t))]);
-  const half = (t, other, kind) => h("div", { class: `half ${kind} hue`, "--h": t.hue }, h("h1", null, h("a", { href: topicAddress(t.id) }, dot(t), h("bdi", { class: "cut" }, shown(nameOf(t))))),
+  const half = (t, other, kind) => h("div", { class: `half ${kind} hue`, "--h": t.hue }, h("h1", null, h("a", { href: topicAddress(t.id) }, dot(t), cutBdi(nameOf(t)))),
     h("p", null, `${TOPIC} ${t.id}`, t.weight && [", ", h("b", null, percent(t.weight[0], shareDigits))]),
     choice(`${kind} ${TOPIC}`, options, t.id, (id) => (location.hash = kind === "left" ? `#pair/${id}-${other.id}` : `#pair/${other.id}-${id}`)));
   const distance = pairs ? ofShare8(pairs.get("distance")[a.id * report.size + b.id]) : near?.nearest.find(([id]) => id === b.id)?.[1];
   const correlation = pairs ? pairs.get("correlation")[a.id * report.size + b.id] / 127 : near?.friends.find(([id]) => id === b.id)?.[1];
   const said = [Number.isFinite(distance) && `distance ${fixed(distance, 2)}`, Number.isFinite(correlation) && report.texts !== undefined && (correlation ? `correlation ${fixed(correlation, 2)}` : "no sure correlation")].filter(Boolean).join(", ");
-  const node = h("article", { class: "pair" }, h("header", { class: "versus" }, half(a, b, "left"), half(b, a, "right")), said && h("p", { class: "remark middle" }, said), pairCard(a, b, left, right));
+  const node = h("article", "pair", h("header", "versus", half(a, b, "left"), half(b, a, "right")), said && h("p", "remark middle", said), pairCard(a, b, left, right));
   return { title: `${nameOf(a)} and ${nameOf(b)}`, node };
 }
 
@@ -504,12 +515,12 @@ function pairCard(a, b, left, right) {
   const lean = (row) => Math.sqrt(row.p) - Math.sqrt(row.q);
   const shared = both.filter((row) => row.left && row.right && row.p < 3 * row.q && row.q < 3 * row.p).sort((x, y) => Math.min(y.p, y.q) - Math.min(x.p, x.q)).slice(0, 12);
   const other = both.filter((row) => !shared.includes(row)).sort((x, y) => lean(y) - lean(x));
-  const parts = [[`more in ${shown(nameOf(a))}`, other.slice(0, 12).filter((row) => lean(row) > 0)], ["in both", shared], [`more in ${shown(nameOf(b))}`, other.slice(-12).reverse().filter((row) => lean(row) < 0)]];
-  const value = (term, edge, kind) => h("td", { class: `figure ${kind}` }, !term ? `< ${percent(edge, digitsFor(top))}` : report.scale === "linear" ? fixed(term.mean, 3) : percent(term.mean, digitsFor(top)));
+  const parts = [[`more in ${shown(nameOf(a))}`, other.filter((row) => row.left && lean(row) > 0).slice(0, 12)], ["in both", shared], [`more in ${shown(nameOf(b))}`, other.filter((row) => row.right && lean(row) < 0).slice(-12).reverse()]];
+  const value = (term, edge, kind) => h("td", `figure ${kind}`, !term ? `< ${percent(edge, digitsFor(top))}` : report.scale === "linear" ? fixed(term.mean, 3) : percent(term.mean, digitsFor(top)));
   const cell = (term, kind, hue) => h("td", { class: `wide ${kind} hue`, "--h": hue }, term ? bar(term, top) : bar({ mean: 0 }, 1));
-  const row = (r) => h("tr", null, value(r.left, r.p, "left"), cell(r.left, "mirrored", a.hue), h("th", { scope: "row" }, wordLink(r.word)), cell(r.right, "", b.hue), value(r.right, r.q, "right"));
+  const row = (r) => h("tr", null, value(r.left, r.p, "left"), cell(r.left, "mirrored", a.hue), rowHead(wordLink(r.word)), cell(r.right, "", b.hue), value(r.right, r.q, "right"));
   const group = ([title, rows]) => rows.length > 0 && h("tbody", null, h("tr", null, h("th", { colspan: 5, scope: "rowgroup", class: "group" }, title)), rows.map(row));
-  return card(null, null, h("table", { class: "versus-words" }, h("caption", { class: "unseen" }, "words of the two, side by side"), parts.map(group)));
+  return card(null, null, h("table", "versus-words", h("caption", "unseen", "words of the two, side by side"), parts.map(group)));
 }
 
 /** Words of either, once each. One that a side does not list is at most as probable there as that side's 30th. */
@@ -530,7 +541,7 @@ async function mapPage() {
     h("b", null, percent(report.map.kept)), ` are among its ${report.map.neighbours} nearest here (${report.map.how}): for the rest ask the pairs and the lists of a ${TOPIC}.`],
     map({ title: `map of ${TOPICS}`, height: 560 }));
   const top = h("div", { class: report.map && pairs ? "cols map" : null }, first, pairs && pairsCard(pairs));
-  return { title: "Map", node: h("div", { class: "stack" }, h("h1", { class: "unseen" }, "Map"), top, report.merges.length > 0 && treeCard()) };
+  return { title: "Map", node: h("div", "stack", h("h1", "unseen", "Map"), top, report.merges.length > 0 && treeCard()) };
 }
 
 function pairsCard(pairs) {
@@ -547,21 +558,17 @@ function pairsCard(pairs) {
   const rest = `Rows and columns in the order of the tree; the band at the edge is the ${TOPICS}' colours. A choice opens the two side by side.`;
   const say = readout(rest);
   const tell = (i, j) => say.replaceChildren(topicLink(byId.get(ids[i])), i === j ? "" : [" and "], ...(i === j ? [] : [topicLink(byId.get(ids[j])), pairFigures(pairs, ids[i], ids[j])]));
-  const place = h("div", { class: "matrix" });
-  const legend = h("div", { class: "legend" });
-  let width = 0, cells = null;
-  const draw = () => {
-    const size = Math.max(1, width - 14) / n;
-    cells = field({ name: "pairs", title: `pairs of ${TOPICS}`, rows: n, columns: n, high: size, wide: size, colour, tell, open: (i, j) => (location.hash = i === j ? topicAddress(ids[i]) : `#pair/${ids[i]}-${ids[j]}`) });
-    const edge = (kind) => h("div", { class: `edge ${kind}`, "aria-hidden": "true" }, ids.map((id) => h("i", { class: "hue", "--h": byId.get(id).hue })));
-    place.replaceChildren(edge("top"), edge("left"), cells.box, cells.button);
-    legend.replaceChildren(...pairsLegend());
+  const place = h("div", "matrix");
+  const legend = h("div", "legend");
+  const draw = (width) => {
+    const size = width / n;
+    const cells = field({ name: "pairs", title: `pairs of ${TOPICS}`, rows: n, columns: n, high: size, wide: size, colour, tell, open: (i, j) => (location.hash = i === j ? topicAddress(ids[i]) : `#pair/${ids[i]}-${ids[j]}`) });
+    const edge = (kind) => h("div", { class: `edge at-${kind}`, "aria-hidden": "true" }, ids.map((id) => h("i", { class: "hue", "--h": byId.get(id).hue })));
+    place.replaceChildren(edge("top"), edge("left"), cells.box);
+    legend.replaceChildren(...pairsLegend(), cells.button);
   };
-  new ResizeObserver(([entry]) => {
-    const now = Math.floor(entry.contentRect.width);
-    if (now && now !== width) { width = now; requestAnimationFrame(draw); }
-  }).observe(place);
-  const control = choice("pairs by", [["distance", "shared words"], ["correlation", `the same ${NOUNS}`]], chosen.pairs, (kind) => { chosen.pairs = kind; draw(); });
+  const redraw = whenWide(place, draw);
+  const control = choice("pairs by", [["distance", "shared words"], ["correlation", `the same ${NOUNS}`]], chosen.pairs, (kind) => { chosen.pairs = kind; redraw(); });
   return ruledCard("All pairs", control, null, place, legend, say);
 }
 
@@ -589,10 +596,10 @@ async function wordPage(rest) {
   if (!words) return nothing("This page has no words.");
   const place = words.place.get(rest);
   const ask = wordAsk(words, rest);
-  if (rest === "") return { title: "Words", node: h("div", { class: "stack" }, ask, frequentCards(words)) };
-  if (place === undefined) return { title: "Words", node: h("div", { class: "stack" }, ask, card("Not among the words of this page", `It has the ${count(words.list.length)} most frequent of ${count(report.words_total)} words; they are spelt as the corpus was read, mostly in small letters.`), frequentCards(words)) };
+  if (rest === "") return { title: "Words", node: h("div", "stack", ask, frequentCards(words)) };
+  if (place === undefined) return { title: "Words", node: h("div", "stack", ask, card("Not among the words of this page", `It has the ${count(words.list.length)} most frequent of ${count(report.words_total)} words; they are spelt as the corpus was read, mostly in small letters.`), frequentCards(words)) };
   const [topics, found] = await Promise.all([itsTopics(words, place), itsLines(words, place)]);
-  return { title: shown(rest), node: h("div", { class: "stack" }, ask, h("div", { class: "cols word" }, topics, found)) };
+  return { title: shown(rest), node: h("div", "stack", ask, h("div", "cols word", topics, found)) };
 }
 
 function wordAsk(words, value) {
@@ -614,12 +621,12 @@ async function itsTopics(words, place) {
   const others = Math.max(0, 1 - all.reduce((sum, [, share]) => sum + share, 0));
   const row = ([id, share], i) => {
     const t = byId.get(id), term = terms[i].find((one) => one.place === place);
-    return h("tr", { class: "hue", "--h": t.hue }, h("th", { scope: "row" }, topicLink(t)), h("td", { class: "wide" }, bar({ mean: share }, 1)), h("td", { class: "figure" }, h("b", null, percent(share))),
-      h("td", { class: "figure aside" }, term ? (report.scale === "linear" ? fixed(term.mean, 3) : percent(term.mean, 2)) : "–"), h("td", { class: "figure aside" }, term && term.rank <= 30 ? `no. ${term.rank}` : "after 30"));
+    return h("tr", { class: "hue", "--h": t.hue }, rowHead(topicLink(t)), wideCell(bar({ mean: share }, 1)), numeral(h("b", null, percent(share))),
+      faint(term ? (report.scale === "linear" ? fixed(term.mean, 3) : percent(term.mean, 2)) : "–"), faint(term && term.rank <= 30 ? `no. ${term.rank}` : "after 30"));
   };
-  const head = h("tr", null, h("th", { scope: "col" }, TOPIC), h("th", { scope: "col", colspan: 2 }, "share of its uses"), h("th", { scope: "col", class: "figure" }, `in the ${TOPIC}`), h("th", { scope: "col", class: "figure" }, "place there"));
-  const rest = all.length > 0 && others > 0.005 && h("tr", { class: "others-row" }, h("th", { scope: "row" }, "all others"), h("td", { class: "wide" }, bar({ mean: others }, 1, "grey")), h("td", { class: "figure" }, percent(others)), h("td", null), h("td", null));
-  const body = all.length ? h("table", { class: "its-topics" }, h("thead", null, head), h("tbody", null, all.map(row), rest)) : h("p", null, `No ${TOPIC} has as much as 4 % of its uses.`);
+  const head = [colHead(TOPIC), colHead("share of its uses", null, 2), colHead(`in the ${TOPIC}`, "figure"), colHead("place there", "figure")];
+  const rest = all.length > 0 && others > 0.005 && h("tr", "others-row", rowHead("all others"), wideCell(bar({ mean: others }, 1, "grey")), numeral(percent(others)), h("td", null), h("td", null));
+  const body = all.length ? table("its-topics", head, [all.map(row), rest]) : h("p", null, `No ${TOPIC} has as much as 4 % of its uses.`);
   return card("Its topics".replace("topics", TOPICS), [h("b", null, count(words.count[place])), ` uses of “`, bdi(word), `” in the corpus`], body);
 }
 
@@ -631,10 +638,12 @@ async function itsLines(words, place) {
   const found = report.texts === "kept" ? linesOf(word, all) : [];
   if (report.texts !== "kept") return itsDocuments(word, all);
   const topics = [...new Set(found.map((line) => line.topic))].map((id) => [id, found.filter((line) => line.topic === id)]).sort((a, b) => b[1].length - a[1].length);
-  const body = topics.slice(0, 8).map(([id, lines]) => h("div", { class: "lines" }, h("h3", null, topicLink(byId.get(id)), h("small", null, plural(lines.length, ["line", "lines"]))),
-    lines.sort((a, b) => b.sure - a.sure).slice(0, 4).map((line) => lineOf(line, all))));
+  const body = topics.slice(0, 8).map(([id, lines]) => h("div", "lines", h("h3", null, topicLink(byId.get(id)), h("small", null, plural(lines.length, ["line", "lines"]))),
+    lines.sort((a, b) => b.sure - a.sure).filter(firstOf).slice(0, 4).map((line) => lineOf(line, all))));
   return card("In its lines", found.length ? `From the texts on this page, by the ${TOPIC} that the word has there; the surest first.` : "It is in none of the texts on this page.", body);
 }
+
+const firstOf = (line, i, lines) => lines.findIndex((other) => other.doc === line.doc) === i;
 
 function linesOf(word, all) {
   const found = [];
@@ -650,23 +659,23 @@ function linesOf(word, all) {
 function lineOf({ doc, start, end, topic, sure }, all) {
   const { text } = all[doc];
   const flat = (from, to) => running(text.slice(Math.max(0, from), to)).replace(/\s+/g, " ");
-  return h("div", { class: "line" }, h("span", { class: "before" }, h("bdi", null, flat(start - 60, start))), tint(running(text.slice(start, end)), topic, sure),
-    h("span", { class: "after" }, h("bdi", null, flat(end, end + 60))), h("a", { href: docAddress(doc), class: "cut" }, bdi(report.docs.title[doc])));
+  return h("div", "line", h("span", "before", h("bdi", null, flat(start - 60, start))), tint(running(text.slice(start, end)), topic, sure),
+    h("span", "after", h("bdi", null, flat(end, end + 60))), h("a", { href: docAddress(doc), class: "cut" }, bdi(report.docs.title[doc])));
 }
 
 function itsDocuments(word, all) {
   const found = all.map((content, doc) => [doc, content.words?.find(([w]) => w === word)]).filter(([, entry]) => entry).sort((a, b) => b[1][1] - a[1][1]).slice(0, 20);
-  const row = ([doc, [, n, topic]]) => h("tr", null, h("th", { scope: "row" }, h("a", { href: docAddress(doc), class: "cut" }, bdi(report.docs.title[doc]))), h("td", { class: "figure" }, `${count(n)} ×`), h("td", null, byId.has(topic) && topicLink(byId.get(topic))));
-  return card(`${capital(NOUNS)} that have it`, found.length ? `Of those on this page, the most uses first, and the ${TOPIC} that it most likely has there.` : `None of the ${NOUNS} on this page has it.`, found.length > 0 && h("table", { class: "its-topics" }, h("tbody", null, found.map(row))));
+  const row = ([doc, [, n, topic]]) => h("tr", null, rowHead(h("a", { href: docAddress(doc), class: "cut" }, bdi(report.docs.title[doc]))), numeral(`${count(n)} ×`), h("td", null, byId.has(topic) && topicLink(byId.get(topic))));
+  return card(`${capital(NOUNS)} that have it`, found.length ? `Of those on this page, the most uses first, and the ${TOPIC} that it most likely has there.` : `None of the ${NOUNS} on this page has it.`, found.length > 0 && table("its-topics", null, found.map(row)));
 }
 
 function frequentCards(words) {
   const some = Array.from({ length: Math.min(4000, words.list.length) }, (_, place) => [place, topicsOfWord(words, place)]);
   const shared = some.filter(([, topics]) => topics.length > 1 && topics[1][1] >= 0.3).slice(0, 30);
-  const row = ([place, topics]) => h("tr", null, h("th", { scope: "row" }, h("span", { class: "cut" }, wordLink(words.list[place]))), h("td", { class: "figure aside" }, count(words.count[place])), h("td", { class: "wide" }, strip(topics)),
-    h("td", { class: "lead-topic" }, topics.slice(0, 1).map(([id]) => topicLink(byId.get(id)))));
-  const table = (list) => h("table", { class: "frequent" }, h("thead", { class: "unseen" }, h("tr", null, ["word", "uses", TOPICS, `most in`].map((text) => h("th", { scope: "col" }, text)))), h("tbody", null, list.map(row)));
-  return h("div", { class: "cols even" }, card("Frequent words", `How their uses are divided among ${TOPICS}.`, table(some.slice(0, 30))), shared.length > 0 && card(`Frequent words of two ${TOPICS}`, "The second has at least 30 % of the uses.", table(shared)));
+  const row = ([place, topics]) => h("tr", null, rowHead(h("span", "cut", wordLink(words.list[place]))), faint(count(words.count[place])), wideCell(strip(topics)),
+    h("td", "lead-topic", topics.slice(0, 1).map(([id]) => topicLink(byId.get(id)))));
+  const listed = (list) => table("frequent", [colHead("word"), colHead("uses", "figure"), colHead(TOPICS), colHead("most in", "lead-topic")], list.map(row));
+  return h("div", "cols even", card("Frequent words", `How their uses are divided among ${TOPICS}.`, listed(some.slice(0, 30))), shared.length > 0 && card(`Frequent words of two ${TOPICS}`, "The second has at least 30 % of the uses.", listed(shared)));
 }
 
 // ---- documents -------------------------------------------------------------------------------------
@@ -682,22 +691,22 @@ async function docPage(rest) {
   const theta = content?.theta ?? pairs2(docs.main[i]).map(([k, share]) => [k, share, null, null]);
   const about = [plural(docs.tokens[i], ["known word", "known words"]), docs.held[i] ? "held out: not trained on" : null, docs.id[i] !== docs.title[i] ? ["id ", bdi(docs.id[i])] : null, `row ${count(docs.row[i])}`].filter(Boolean);
   const reader = readerOf(content);
-  const node = h("article", { class: "detail" },
-    h("header", { class: "detail-head" }, h("div", { class: "title" }, h("h1", null, h("bdi", null, shown(docs.title[i])))), beside(list, docAddress)),
-    h("p", { class: "about" }, about.map((one, at) => [at ? " · " : "", one])),
+  const node = h("article", "detail",
+    h("header", "detail-head", h("div", "title", h("h1", null, h("bdi", null, shown(docs.title[i])))), beside(list, docAddress)),
+    h("p", "about", about.map((one, at) => [at ? " · " : "", one])),
     strip(theta.map(([k, mean]) => [k, mean]), "tall"), h("div", { class: reader ? "cols doc" : null }, reader, thetaCard(theta, reader)));
   return { title: docs.title[i], node, side: list };
 }
 
 function readerOf(content) {
   if (!content) return null;
-  if (content.words) return card("Its words", `By count; the tint is the ${TOPIC} that a word most likely has here, stronger the surer.`, h("p", { class: "reader counted" }, content.words.map(([word, n, k, sure]) =>
+  if (content.words) return card("Its words", `By count; the tint is the ${TOPIC} that a word most likely has here, stronger the surer.`, h("p", "reader counted", content.words.map(([word, n, k, sure]) =>
     [byId.has(k) ? tint(shown(word), k, sure / 100) : h("span", null, bdi(word)), n > 1 && h("small", null, ` ${n}`), "  "])));
   if (content.text === undefined) return null;
   const [before, after] = content.cut ?? [0, 0];
-  const left = (n, where) => n > 0 && h("p", { class: "remark" }, `${count(n)} characters ${where} are left out.`);
+  const left = (n, where) => n > 0 && h("p", "remark", `${count(n)} characters ${where} are left out.`);
   return card(null, null, left(before, "before"), h("div", { class: "reader", dir: "auto", click: openWord }, tinted(content)), left(after, "after"),
-    h("p", { class: "remark" }, `A word's tint is the ${TOPIC} that it most likely has here, stronger the surer; a click opens the word. Words without tint are not in the vocabulary.`));
+    h("p", "remark", `A word's tint is the ${TOPIC} that it most likely has here, stronger the surer; a click opens the word. Words without tint are not in the vocabulary.`));
 }
 
 async function openWord(event) {
@@ -714,11 +723,11 @@ function thetaCard(theta, reader) {
     for (const other of button.closest("ul").querySelectorAll("button")) other.setAttribute("aria-pressed", String(on && other === button));
     for (const mark of reader.querySelectorAll("mark")) mark.classList.toggle("off", on && Number(mark.dataset.topic) !== id);
   };
-  const name = (t) => reader ? h("button", { class: "pick", "aria-pressed": "false", click: (event) => show(event.currentTarget, t.id) }, dot(t), h("bdi", { class: "cut" }, shown(nameOf(t)))) : topicLink(t);
-  const row = ([id, mean, low, high]) => byId.has(id) && h("li", { class: "hue", "--h": byId.get(id).hue }, h("div", { class: "row" }, name(byId.get(id)),
+  const name = (t) => reader ? h("button", { class: "pick", "aria-pressed": "false", click: (event) => show(event.currentTarget, t.id) }, dot(t), cutBdi(nameOf(t))) : topicLink(t);
+  const row = ([id, mean, low, high]) => byId.has(id) && h("li", { class: "hue", "--h": byId.get(id).hue }, h("div", "row", name(byId.get(id)),
     h("a", { href: topicAddress(id), "aria-label": `to ${nameOf(byId.get(id))}`, class: "go" }, "→")),
-    h("div", { class: "row" }, bar({ mean, low, high }, 1), h("span", { class: "figure" }, h("b", null, percent(mean)), low !== null && ` (${between(low, high, 0)})`)));
-  return card(`Its ${TOPICS}`, reader && "Choose one to see its words alone.", h("ul", { class: "theta" }, theta.map(row)));
+    h("div", "row", bar({ mean, low, high }, 1), h("span", "figure", h("b", null, percent(mean)), low !== null && ` (${between(low, high, 0)})`)));
+  return card(`Its ${TOPICS}`, reader && "Choose one to see its words alone.", h("ul", "theta", theta.map(row)));
 }
 
 // ---- groups ----------------------------------------------------------------------------------------
@@ -733,7 +742,7 @@ async function groupsPage(rest) {
   const control = report.columns.length > 1 && choice("column", report.columns.map((c, i) => [i, shown(c.name)]), at, (i) => (location.hash = `#groups/${i}`));
   const left = [column.missing && `${plural(column.missing, report.noun)} without a value`, column.more && `${count(column.more)} more values left out`].filter(Boolean).join("; ");
   const remark = `Share of the words of each group that a ${TOPIC} has. A name at the top sorts by it.${left ? ` Not here: ${left}.` : ""}`;
-  return { title: `By ${column.name}`, node: h("div", null, h("section", { class: "card" }, h("div", { class: "card-head" }, h("h1", null, "By ", bdi(column.name)), control), h("p", { class: "remark" }, remark), groupsLegend(), groupsField(column, parts, at))) };
+  return { title: `By ${column.name}`, node: h("div", null, h("section", "card", h("div", "card-head", h("h1", null, "By ", bdi(column.name)), control), h("p", "remark", remark), groupsLegend(), groupsField(column, parts, at))) };
 }
 
 /** Surely more than in the corpus, surely less, or neither. */
@@ -749,7 +758,7 @@ const LESS = () => (isDark() ? "#202326" : "#f4f4f2");
 function groupsLegend() {
   const cells = [0, 0.33, 0.66, 1].map((s, i) => h("i", { "--c": shade(0.25 + 0.75 * s, [20, 110, 200, 300][i]) }));
   const one = (colour, text) => h("span", null, h("i", { class: "swatch", "--c": colour }), text);
-  return h("div", { class: "legend" }, h("span", null, h("span", { class: "ramp" }, cells), "surely more than in the whole corpus"), one(UNSURE(), "not sure"), one(LESS(), "surely less"));
+  return h("div", "legend", h("span", null, h("span", "ramp", cells), "surely more than in the whole corpus"), one(UNSURE(), "not sure"), one(LESS(), "surely less"));
 }
 
 function groupsField(column, parts, at) {
@@ -768,21 +777,18 @@ function groupsField(column, parts, at) {
     say.replaceChildren(topicLink(byId.get(order[row])), " in ", h("b", null, bdi(column.levels[level])), `: ${percent(cell.mean, 1)} (${between(cell.low, cell.high, 1)}), in the corpus ${percent(cell.usual, 1)}; ${plural(column.documents[level], report.noun)}`);
   };
   const place = h("div", { class: "groups", tabindex: "-1" });
-  let width = 0;
-  const draw = () => {
+  whenWide(place, (width) => {
     const names = width < 560 ? 118 : 230;
-    const wide = Math.max(n > 40 ? 12 : 15, Math.min(64, (width - names - 70) / n));
-    const high = order.length > 60 ? 15 : 20;
-    const cells = field({ name: `groups-${at}`, title: `${capital(TOPICS)} by ${shown(column.name)}`, rows: order.length, columns: n, high, wide, colour, tell, open: (row) => (location.hash = topicAddress(order[row])) });
-    const head = h("div", { class: "level-names", "--wide": `${wide}px`, "--names": `${names}px` }, column.levels.map((text, level) =>
+    const wide = Math.max(n > 40 ? 12 : 15, Math.min(104, (width - names - 70) / n));
+    const high = order.length > 60 ? 15 : 24;
+    const write = wide >= 44 && order.length * n <= 900 ? (row, level) => percent(groupCell(parts, n, order[row], level).mean, 1) : null;
+    const cells = field({ name: `groups-${at}`, title: `${capital(TOPICS)} by ${shown(column.name)}`, rows: order.length, columns: n, high, wide, colour, write, tell, open: (row) => (location.hash = topicAddress(order[row])) });
+    const longest = Math.max(...column.levels.map((text) => short(text, 22).length));
+    const head = h("div", { class: "level-names", "--wide": `${wide}px`, "--names": `${names}px`, "--tall": `${28 + 4.6 * longest}px` }, column.levels.map((text, level) =>
       h("button", { class: "level", "aria-pressed": String(chosen.byLevel?.column === at && chosen.byLevel.level === level), title: `${shown(text)}, ${plural(column.documents[level], report.noun)}`, click: () => { chosen.byLevel = { column: at, level }; place.replaceWith(groupsField(column, parts, at)); } }, h("bdi", null, short(text, 22)))));
     const rows = h("div", { class: "row-names", "--high": `${high}px`, "--names": `${names}px` }, order.map((id) => topicLink(byId.get(id))));
-    place.replaceChildren(h("div", { class: "groups-scroll", tabindex: "0", role: "group", "aria-label": "table" }, head, h("div", { class: "groups-body" }, rows, cells.box)), say, cells.button);
-  };
-  new ResizeObserver(([entry]) => {
-    const now = Math.floor(entry.contentRect.width);
-    if (now && now !== width) { width = now; requestAnimationFrame(draw); }
-  }).observe(place);
+    place.replaceChildren(h("div", { class: "groups-scroll", tabindex: "0", role: "group", "aria-label": "table" }, head, h("div", "groups-body", rows, cells.box)), h("div", "foot", say, cells.button));
+  });
   return place;
 }
 
@@ -799,23 +805,23 @@ function layersPage() {
   const upper = Math.max(...report.layers.map((node) => node.layer));
   const roots = sorted(report.layers.filter((node) => node.layer === upper), (node) => node.share, false);
   const sizes = Array.from({ length: upper }, (_, i) => report.layers.filter((node) => node.layer === i + 1).length);
-  const place = h("div", { class: "layers" }, roots.map((node) => layerNode(node, node.share, byKey)));
+  const place = h("div", "layers", roots.map((node) => layerNode(node, node.share, byKey)));
   const toggle = more("open or close all", () => {
     const all = [...place.querySelectorAll("details")];
     const open = all.some((one) => !one.open);
     all.forEach((one) => (one.open = open));
   });
   const remark = `Layers of ${sizes.join(", ")} ${TOPICS}, the first nearest to words. Below each are those that it is made of; a share is of the ${TOPIC} above, at the top of all words.`;
-  return { title: "Layers", node: h("section", { class: "card" }, h("div", { class: "card-head" }, h("h1", null, `${capital(TOPICS)} of ${TOPICS}`), toggle), h("p", { class: "remark" }, remark), place) };
+  return { title: "Layers", node: h("section", "card", h("div", "card-head", h("h1", null, `${capital(TOPICS)} of ${TOPICS}`), toggle), h("p", "remark", remark), place) };
 }
 
 function layerNode(node, share, byKey) {
   const here = node.layer === (report.layer?.at ?? 1) && byId.get(node.id);
-  const face = [bar({ mean: share ?? 0 }, 1, "thin grey"), h("span", { class: "figure" }, share === null ? "" : percent(share)), h("b", { class: "key" }, `${node.layer}.${node.id}`),
-    here ? topicLink(here) : null, h("span", { class: "top-words" }, node.words.map((word) => [bdi(word), " "]))];
+  const face = [bar({ mean: share ?? 0 }, 1, "thin grey"), h("span", "figure", share === null ? "" : percent(share)), h("b", "key", `${node.layer}.${node.id}`),
+    here ? topicLink(here) : null, h("span", "top-words", node.words.map((word) => [bdi(word), " "]))];
   const below = (node.children ?? []).map(([id, part]) => [byKey.get(`${node.layer - 1}.${id}`), part]).filter(([child]) => child);
   if (!below.length) return h("div", { class: here ? "layer leaf hue" : "layer leaf", "--h": here?.hue }, face);
-  return h("details", { class: "layer", open: node.layer > 2 }, h("summary", null, face), h("div", { class: "below" }, below.map(([child, part]) => layerNode(child, part, byKey))));
+  return h("details", { class: "layer", open: !byKey.has(`${node.layer + 1}.0`) }, h("summary", null, face), h("div", "below", below.map(([child, part]) => layerNode(child, part, byKey))));
 }
 
 function componentsPage() {
@@ -823,7 +829,7 @@ function componentsPage() {
   if (!components) return nothing("This model has a fixed number of topics.");
   const series = [{ name: `${components.numbers.at(-1)} at the end`, points: components.iterations.map((t, i) => [t, components.numbers[i]]), kind: "main" }];
   const title = `number of ${TOPICS} in use`;
-  return { title: "How many", node: h("div", { class: "stack" }, h("h1", { class: "unseen" }, "How many"), card(`How many ${TOPICS} there are`, `The number in use in each kept draw: the model chooses it.`, figure("components", title, (width) =>
+  return { title: "How many", node: h("div", "stack", h("h1", "unseen", "How many"), card(`How many ${TOPICS} there are`, `The number in use in each kept draw: the model chooses it.`, figure("components", title, (width) =>
     lines(width, { title, series, across: { name: "iteration" }, unit: `${TOPICS} in use` }))), topicTable()) };
 }
 
@@ -837,21 +843,21 @@ function chainsPage() {
   const title = traces && `${traces.name} in each chain`;
   const drawn = traces && card(plural(chains.count, ["chain", "chains"]), `${capital(traces.name)} on the held-out ${NOUNS}: lines that lie among each other have come to the same place.`,
     figure("chains", title, (width) => lines(width, { title, series: series.filter((one) => one.points.length), across: { name: "iteration" }, unit: traces.name })));
-  const means = chains.sentences.length > 0 && card("What that means", null, h("ul", { class: "verdicts" }, chains.sentences.map(({ good, text }) => h("li", null, sign(good), h("p", null, text)))));
-  return { title: "Chains", node: h("div", { class: "stack" }, h("h1", { class: "unseen" }, "Chains"), h("div", { class: drawn && means ? "cols" : null }, drawn, means), chainTable()) };
+  const means = chains.sentences.length > 0 && card("What that means", null, h("ul", "verdicts", chains.sentences.map(({ good, text }) => h("li", null, sign(good), h("p", null, text)))));
+  return { title: "Chains", node: h("div", "stack", h("h1", "unseen", "Chains"), h("div", { class: drawn && means ? "cols" : null }, drawn, means), chainTable()) };
 }
 
 function chainTable() {
   const rows = sorted(report.topics.filter((t) => t.overlap !== null || t.found), (t) => t.overlap, false);
   if (!rows.length) return null;
   const has = (key) => rows.some((t) => t[key] !== null && t[key] !== undefined);
-  const number = (value, digits) => h("td", { class: "figure" }, value === null || value === undefined ? "–" : fixed(value, digits));
-  const row = (t) => h("tr", { class: "hue", "--h": t.hue }, h("th", { scope: "row" }, topicLink(t)), has("found") && h("td", { class: "found" }, t.found ? foundMarks(t.found) : "–"),
-    h("td", { class: "wide" }, t.overlap !== null && bar({ mean: t.overlap }, 1)), h("td", { class: "figure" }, t.overlap === null ? "–" : pill(t.overlap)),
-    has("rhat") && number(t.rhat, 2), has("ess") && number(t.ess, 0), h("td", { class: "figure aside" }, t.weight ? percent(t.weight[0], shareDigits) : "–"));
-  const head = h("tr", null, h("th", { scope: "col" }, TOPIC), has("found") && h("th", { scope: "col" }, "found in"), h("th", { scope: "col", colspan: 2 }, "in common with the least alike"), has("rhat") && h("th", { scope: "col", class: "figure" }, "R-hat"),
-    has("ess") && h("th", { scope: "col", class: "figure" }, "effective draws"), h("th", { scope: "col", class: "figure" }, "share"));
-  return card(`Which ${TOPICS} the chains share`, `${capital(TOPICS)} of the first chain with their partners in the others; the most alike first.`, h("table", { class: "shared" }, h("thead", null, head), h("tbody", null, rows.map(row))));
+  const number = (value, digits) => numeral(value === null || value === undefined ? "–" : fixed(value, digits));
+  const row = (t) => h("tr", { class: "hue", "--h": t.hue }, rowHead(topicLink(t)), has("found") && h("td", "found", t.found ? foundMarks(t.found) : "–"),
+    wideCell(t.overlap !== null && bar({ mean: t.overlap }, 1)), numeral(t.overlap === null ? "–" : pill(t.overlap)),
+    has("rhat") && number(t.rhat, 2), has("ess") && number(t.ess, 0), faint(t.weight ? percent(t.weight[0], shareDigits) : "–"));
+  const head = [colHead(TOPIC), has("found") && colHead("found in"), colHead("in common with the least alike", null, 2), has("rhat") && colHead("R-hat", "figure"),
+    has("ess") && colHead("effective draws", "figure"), colHead("share", "figure")];
+  return card(`Which ${TOPICS} the chains share`, `${capital(TOPICS)} of the first chain with their partners in the others; the most alike first.`, table("shared", head, rows.map(row)));
 }
 
 function foundMarks([n, of]) {
@@ -861,16 +867,16 @@ function foundMarks([n, of]) {
 // ---- method ----------------------------------------------------------------------------------------
 
 function methodPage() {
-  const read = h("section", { class: "card prose" }, h("h1", null, "How to read this page"),
+  const read = h("section", "card prose", h("h1", null, "How to read this page"),
     h("dl", null, report.method.map(({ name, text, source }) => [h("dt", null, name), h("dd", null, text, source && h("cite", null, ` ${source}`))])),
-    report.interval.remark && h("p", { class: "remark" }, `Intervals here: ${report.interval.remark}.`));
-  const pairs = (list) => h("dl", { class: "options" }, list.map(([name, value]) => [h("dt", null, name), h("dd", null, bdi(String(value)))]));
+    report.interval.remark && h("p", "remark", `Intervals here: ${report.interval.remark}.`));
+  const pairs = (list) => h("dl", "options", list.map(([name, value]) => [h("dt", null, name), h("dd", null, bdi(String(value)))]));
   const given = report.options.filter(([, , own]) => own);
   const run = card("This run", null, pairs([["run", report.run], ["made by", `sgmc ${report.sgmc}`], ["intervals", report.interval.draws ? `${report.interval.title}, ${report.interval.draws} draws` : "none"]]),
     given.length > 0 && [h("h3", null, "Options given"), pairs(given)],
     h("details", null, h("summary", null, `all ${report.options.length} options`), pairs(report.options)), missingLines());
   const away = card("Take away", `Names that you give to ${TOPICS} stay in this browser; labels.json takes them to sgmc report --labels, and to whoever you give it.`,
-    h("div", { class: "buttons" }, more("topics.csv", () => save("topics.csv", topicsFile(), "text/csv")), more("labels.json", () => save("labels.json", labelsFile(), "application/json")), more("print", () => print())));
-  const keys = card("Keys", null, h("dl", { class: "options" }, [["/", "search"], ["j, k", `next and previous ${TOPIC} or ${NOUN}`], ["arrows", "move in charts and in what was found"], ["Escape", "leave the search"]].map(([key, text]) => [h("dt", null, h("kbd", null, key)), h("dd", null, text)])));
-  return { title: "Method", node: h("div", { class: "cols method" }, read, h("div", { class: "stack" }, run, away, keys)) };
+    h("div", "buttons", more("topics.csv", () => save("topics.csv", topicsFile(), "text/csv")), more("labels.json", () => save("labels.json", labelsFile(), "application/json")), more("print", () => print())));
+  const keys = card("Keys", null, h("dl", "options", [["/", "search"], ["j, k", `next and previous ${TOPIC} or ${NOUN}`], ["arrows", "move in charts and in what was found"], ["Escape", "leave the search"]].map(([key, text]) => [h("dt", null, h("kbd", null, key)), h("dd", null, text)])));
+  return { title: "Method", node: h("div", "cols method", read, h("div", "stack", run, away, keys)) };
 }
