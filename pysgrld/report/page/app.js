@@ -22,7 +22,7 @@ const PAGES = new Map(Object.entries({
   groups: [groupsPage, "groups"], layers: [layersPage, "layers"], components: [componentsPage, "components"], chains: [chainsPage, "chains"], method: [methodPage, "method"],
 }));
 
-// ---- from an address to a page ---------------------------------------------------------------------
+// ---- from an address to a page
 
 const main = h("main", { id: "main", tabindex: "-1" });
 const nav = h("nav", { class: "pages", "aria-label": "pages" }, HEAD.map(([page, name]) => h("a", { href: `#${page}`, "data-page": page }, name)));
@@ -63,7 +63,7 @@ addEventListener("scroll", () => scrolls.set(at, scrollY), { passive: true });
 addEventListener("hashchange", () => (at = location.hash));
 addEventListener("named", () => render());
 
-// ---- search ----------------------------------------------------------------------------------------
+// ---- search
 
 const hits = h("ul", { class: "hits", id: "hits", role: "listbox", "aria-label": "found", hidden: true });
 const asked = h("input", {
@@ -160,7 +160,7 @@ addEventListener("keydown", (event) => {
   if (link) location.hash = link.getAttribute("href");
 });
 
-// ---- theme -----------------------------------------------------------------------------------------
+// ---- theme
 
 const THEMES = { auto: "◐", light: "○", dark: "●" };
 const themeButton = h("button", { class: "theme", click: () => theme({ auto: "light", light: "dark", dark: "auto" }[document.documentElement.dataset.theme], true) });
@@ -177,16 +177,16 @@ function theme(name, chosen) {
 
 systemDark.addEventListener("change", () => render());
 
-// ---- paper -----------------------------------------------------------------------------------------
+// ---- paper
 
 const paper = h("section", "paper");
 
 /** On paper: light, fields in vectors, and all topics as a table after the open page. */
 function toPaper() {
-  paper.dataset.theme = document.documentElement.dataset.theme;
-  document.documentElement.dataset.theme = "light";
-  for (const box of document.querySelectorAll(".field")) fields.get(box)?.();
-  const row = (t) => h("tr", { class: "hue", "--h": t.hue }, numeral(t.id), rowHead(dot(t), " ", bdi(nameOf(t))),
+  const { dataset } = document.documentElement;
+  Object.assign(dataset, { screen: dataset.theme, theme: "light", paper: "" });
+  for (const place of document.querySelectorAll(".drawn")) drawers.get(place)(PAPER);
+  const row = (t) => h("tr", hued(t), numeral(t.id), rowHead(dot(t), " ", bdi(nameOf(t))),
     numeral(t.weight ? percent(t.weight[0], shareDigits) : count(t.documents ?? 0)), h("td", null, t.top.map((word) => [bdi(word), " "])));
   const head = ["no.", TOPIC, t0Head(), "words"].map((text) => colHead(text));
   paper.replaceChildren(h("h2", null, `All ${TOPICS}`), table(null, head, report.topics.map(row)));
@@ -195,7 +195,9 @@ function toPaper() {
 const t0Head = () => (report.topics[0]?.weight ? weightName.toLowerCase() : NOUNS);
 
 function fromPaper() {
-  document.documentElement.dataset.theme = paper.dataset.theme;
+  const { dataset } = document.documentElement;
+  dataset.theme = dataset.screen;
+  delete dataset.paper;
   paper.replaceChildren();
   render();
 }
@@ -203,7 +205,7 @@ function fromPaper() {
 addEventListener("beforeprint", toPaper);
 addEventListener("afterprint", fromPaper);
 
-// ---- begin -----------------------------------------------------------------------------------------
+// ---- begin
 
 document.body.append(
   h("a", { class: "skip", href: "#main", click: (event) => { event.preventDefault(); main.focus(); } }, "to the page"),

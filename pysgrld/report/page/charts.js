@@ -1,7 +1,7 @@
 "use strict";
 // Figures. They are drawn for the width they have, so that their letters are never scaled on a screen.
 
-// ---- what all figures share ------------------------------------------------------------------------
+// ---- what all figures share
 
 const line = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 
@@ -41,12 +41,18 @@ function movedApart(heights, gap, bottom) {
   return moved;
 }
 
+const drawers = new WeakMap();
+const PAPER = 650;
+const onPaper = () => "paper" in document.documentElement.dataset;
+
 /** Calls `draw` with the width of a place, and again when it changes; gives what draws anew. */
 function whenWide(place, draw) {
   let width = 0;
+  place.classList.add("drawn");
+  drawers.set(place, draw);
   new ResizeObserver(([entry]) => {
     const now = Math.floor(entry.contentRect.width);
-    if (now === width || now === 0) return;
+    if (now === width || now === 0 || onPaper()) return;
     width = now;
     requestAnimationFrame(() => draw(width));
   }).observe(place);
@@ -98,7 +104,7 @@ function plainColour(colour) {
   });
 }
 
-// ---- small marks -----------------------------------------------------------------------------------
+// ---- small marks
 
 const part = (x) => `${(100 * Math.min(1, Math.max(0, x))).toFixed(2)}%`;
 
@@ -146,7 +152,7 @@ function marks(ten) {
     h("svg:path", { d: d(() => 1), class: "empty" }), h("svg:path", { d: d((p) => p), class: "full" }));
 }
 
-// ---- lines over time -------------------------------------------------------------------------------
+// ---- lines over time
 
 /** Series [{name, value, points, kind, hue}] with their names at their ends; levels are rules across. */
 function lines(width, { title, series, levels = [], across, unit, digits = 0 }) {
@@ -206,7 +212,7 @@ function curve({ name, average, point, unigram, last }) {
   return figure("curve", title, (width) => lines(width, { title, series, levels, digits, unit: `held-out ${name}`, across: { name: `${unit} of training`, zero: true } }));
 }
 
-// ---- a topic along the corpus, or by the levels of a column ----------------------------------------
+// ---- a topic along the corpus, or by the levels of a column
 
 /** Shares over places in order, with intervals; `told` is called with the place that is pointed at. */
 function profile({ title, name, labels, mean, low, high, usual, hue, area, told, say }) {
@@ -279,7 +285,7 @@ function pointed(drawing, n, placeOf, tell) {
   });
 }
 
-// ---- the map ---------------------------------------------------------------------------------------
+// ---- the map
 
 /** Circles of topics; `chosen` is one that stands out with lines to `near`. Labels give way to each other. */
 function map({ title, height, chosen = null, near = [], all = true }) {
@@ -336,7 +342,7 @@ function namesOnMap(wanted, placed, at, radius, width, height, chosen) {
   });
 }
 
-// ---- the tree --------------------------------------------------------------------------------------
+// ---- the tree
 
 /** Which topics join first, and at what distance: leaves in the order of the page. */
 function tree({ title, names = true, row = 18 }) {
@@ -368,9 +374,8 @@ function leaf(topic, x, y, narrow) {
     h("svg:circle", { cx: x + 8, cy: y, r: 4, class: "blob" }), label(x + 18, y + 4, name.length > most ? `${name.slice(0, most - 1)}…` : name, "leaf"));
 }
 
-// ---- fields of cells -------------------------------------------------------------------------------
+// ---- fields of cells
 
-const fields = new WeakMap();
 const PICTURED = 6000; // above so many cells a field is a picture on the screen; on paper it is never one
 
 /** Rows x columns of colours, with the arrow keys and the pointer; `tell` hears of a cell, `open` of a choice. */
@@ -390,8 +395,7 @@ function field({ name, title, rows, columns, high, wide, colour, write = null, t
     return [Math.floor((event.clientY - frame.top) / high), Math.floor((event.clientX - frame.left) / wide)];
   };
   const cells = { rows, columns, high, wide, colour, write };
-  fields.set(box, () => box.replaceChildren(vectors(title, cells), marker));
-  box.append(rows * columns > PICTURED ? picture(cells) : vectors(title, cells), marker);
+  box.append(rows * columns > PICTURED && !onPaper() ? picture(cells) : vectors(title, cells), marker);
   for (const [key, value] of [["width", columns * wide], ["height", rows * high]]) box.style.setProperty(key, `${value}px`);
   for (const [key, value] of [["width", wide], ["height", high]]) marker.style.setProperty(key, `${value}px`);
   box.addEventListener("pointermove", (event) => go(...place(event)));

@@ -3,7 +3,7 @@
 
 const report = JSON.parse(document.getElementById("report").textContent);
 
-// ---- elements: the only place that makes any -------------------------------------------------------
+// ---- elements: the only place that makes any
 
 const SPACES = { html: "http://www.w3.org/1999/xhtml", svg: "http://www.w3.org/2000/svg" };
 
@@ -25,7 +25,7 @@ function give(node, key, value) {
   else node.setAttribute(key, value === true ? "" : value);
 }
 
-// ---- words and texts of strangers ------------------------------------------------------------------
+// ---- words and texts of strangers
 
 // Signs that are not seen, or that turn the text around them: they are shown by their number.
 const UNSEEN = new RegExp(
@@ -56,6 +56,17 @@ function running(text) {
   return text.replace(UNSEEN, (sign) => (sign === "\n" || sign === "\t" ? sign : sign === "\r" ? "" : byNumber(sign)));
 }
 
+const bold = (...content) => h("b", null, ...content);
+
+/** Attributes of what has the colour of a topic. */
+function hued(topic, kind = "") {
+  return { class: `${kind} hue`, "--h": topic.hue };
+}
+
+function visit(address) {
+  location.hash = address;
+}
+
 function bdi(text) {
   return h("bdi", null, shown(text));
 }
@@ -65,7 +76,7 @@ function folded(token) {
   return token.normalize("NFC").toLowerCase().replaceAll("ß", "ss").replaceAll("ς", "σ");
 }
 
-// ---- numbers ---------------------------------------------------------------------------------------
+// ---- numbers
 
 const NARROW = "\u00a0";
 
@@ -101,7 +112,7 @@ function plural(n, [one, many]) {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-// ---- blocks: inflated when they are first needed ----------------------------------------------------
+// ---- blocks: inflated when they are first needed
 
 const KINDS = { u8: Uint8Array, i8: Int8Array, u16: Uint16Array, u32: Uint32Array };
 const inflated = new Map();
@@ -222,7 +233,7 @@ function topicsOfWord(words, place) {
   return found.sort((a, b) => b[1] - a[1]);
 }
 
-// ---- topics and their names ------------------------------------------------------------------------
+// ---- topics and their names
 
 const byId = new Map(report.topics.map((topic, place) => [topic.id, Object.assign(topic, { place })]));
 const [TOPIC, TOPICS] = report.topic;
@@ -293,7 +304,7 @@ function save(name, text, type) {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-// ---- addresses -------------------------------------------------------------------------------------
+// ---- addresses
 
 /** "#word/king" is { page: "word", rest: "king" }; what cannot be decoded stays as it is. */
 function address() {
@@ -312,7 +323,7 @@ function wordAddress(word) {
 const topicAddress = (id) => `#topic/${id}`;
 const docAddress = (i) => `#doc/${i}`;
 
-// ---- the theme -------------------------------------------------------------------------------------
+// ---- the theme
 
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 

@@ -3,7 +3,7 @@
 
 const chosen = { sort: "weight", up: false, rows: 100, lambda: 0.6, where: 0, column: 0, pairs: "distance", terms: 20, byLevel: null };
 
-// ---- pieces of pages -------------------------------------------------------------------------------
+// ---- pieces of pages
 
 function card(title, remark, ...children) {
   return h("section", "card", title && h("h2", null, title), remark && h("p", "remark", remark), ...children);
@@ -76,7 +76,7 @@ const interval = () => (report.interval.draws ? report.interval.title : null);
 const weightName = mixture ? "Weight" : "Share of words";
 const shareDigits = digitsFor((report.topics[0]?.weight?.[0] ?? 0) * 2);
 
-// ---- overview --------------------------------------------------------------------------------------
+// ---- overview
 
 function overview() {
   const intro = h("div", "intro",
@@ -88,11 +88,11 @@ function overview() {
 }
 
 function fact({ label, value, beside }) {
-  return h("div", null, h("dt", null, label), h("dd", null, h("b", null, value), h("span", null, beside)));
+  return h("div", null, h("dt", null, label), h("dd", null, bold(value), h("span", null, beside)));
 }
 
 function verdict({ good, head, text, code }) {
-  return h("li", null, sign(good), h("p", null, h("b", null, head), " ", text, code && [" ", h("code", null, code)]));
+  return h("li", null, sign(good), h("p", null, bold(head), " ", text, code && [" ", h("code", null, code)]));
 }
 
 /** Columns of the table of topics: those of which something is known. */
@@ -143,7 +143,7 @@ function topicTable() {
     body.replaceChildren(sortedTable(columns, make));
   };
   make();
-  return h("section", "card", h("h2", null, capital(TOPICS)), h("p", "remark", remark), body);
+  return h("section", "card on-screen", h("h2", null, capital(TOPICS)), h("p", "remark", remark), body);
 }
 
 function sortedTable(columns, again) {
@@ -152,7 +152,7 @@ function sortedTable(columns, again) {
   const head = columns.map((column) => h("th", { scope: "col", class: `c-${column.key}`, "aria-sort": column === by ? (chosen.up ? "ascending" : "descending") : null },
     column.value ? h("button", { class: "head", click: () => { chosen.up = column === by ? !chosen.up : column.key === "name"; chosen.sort = column.key; again(); } },
       column.head, h("span", { "aria-hidden": "true" }, column === by ? (chosen.up ? " ↑" : " ↓") : "")) : column.head));
-  const row = (t) => h("tr", { class: "hue", "--h": t.hue }, columns.map((column) => h("td", `c-${column.key}`, h("div", "cell", column.cell(t)))));
+  const row = (t) => h("tr", hued(t), columns.map((column) => h("td", `c-${column.key}`, h("div", "cell", column.cell(t)))));
   const rest = rows.length - chosen.rows;
   return h("div", null, table("topics", head, rows.slice(0, chosen.rows).map(row)), rest > 0 && more(`${plural(rest, report.topic)} more`, () => { chosen.rows = Infinity; again(); }));
 }
@@ -165,7 +165,7 @@ function sorted(items, value, up) {
     .sort(([a], [b]) => unknown(a) - unknown(b) || (unknown(a) ? 0 : compare(a, b))).map(([, item]) => item);
 }
 
-// ---- lists at the left -----------------------------------------------------------------------------
+// ---- lists at the left
 
 const WINDOW = 300;
 
@@ -258,7 +258,7 @@ function beside(list, addressOf) {
   return h("nav", { class: "steps", "aria-label": "next and previous" }, step(-1, "← previous", "k"), step(1, "next →", "j"));
 }
 
-// ---- a topic ---------------------------------------------------------------------------------------
+// ---- a topic
 
 async function topicPage(rest) {
   const topic = rest === "" ? report.topics[0] : byId.get(Number(rest));
@@ -266,7 +266,7 @@ async function topicPage(rest) {
   const list = side("topics");
   list.mark(topic.id);
   const [words, where, near, docs] = await Promise.all([wordsCard(topic), whereCard(topic), nearCard(topic), surelyCard(topic)]);
-  const node = h("article", { class: "detail hue", "--h": topic.hue },
+  const node = h("article", hued(topic, "detail"),
     h("header", "detail-head", titleOf(topic), beside(list, topicAddress)), figuresOf(topic),
     h("div", "cols topic", h("div", "stack", words, seedsCard(topic)), h("div", "stack", where, chainsCard(topic), near)), docs);
   return { title: nameOf(topic), node, side: list };
@@ -297,7 +297,7 @@ function renamed(topic, name) {
 }
 
 function figuresOf(t) {
-  const one = (value, aside, label) => h("div", null, h("dt", null, label), h("dd", null, h("b", null, value), aside && h("span", null, " ", aside)));
+  const one = (value, aside, label) => h("div", null, h("dt", null, label), h("dd", null, bold(value), aside && h("span", null, " ", aside)));
   const digits = digitsFor((t.weight?.[0] ?? 0) * 2);
   const sure = t.weight && t.weight[1] !== null;
   return h("dl", "figures",
@@ -385,7 +385,7 @@ function whereFigure(topic, layout, values) {
   const line = usual === null ? "" : ` The ${layout.ordered || labels.length > 14 ? "dashed line" : "tick on each bar"} is its share of the corpus, ${percent(usual, digitsFor(usual * 2))}.`;
   const rest = `${capital(interval() ?? "means only")}.${line}`;
   const say = readout(rest);
-  const told = (i) => say.replaceChildren(h("b", null, bdi(labels[i])), `: ${percent(values.mean[i], 1)} (${between(values.low[i], values.high[i], 1)}), ${plural(layout.documents[i], report.noun)}`);
+  const told = (i) => say.replaceChildren(bold(bdi(labels[i])), `: ${percent(values.mean[i], 1)} (${between(values.low[i], values.high[i], 1)}), ${plural(layout.documents[i], report.noun)}`);
   if (!layout.ordered && labels.length <= 14) return h("div", null, levelBars(layout, values, usual), say);
   const title = `${nameOf(topic)} ${layout.title}`;
   return profile({ title, name: `topic-${topic.id}-${layout.block}`, labels, ...values, usual, hue: topic.hue, area: layout.along || labels.length > 80, told, say });
@@ -451,7 +451,7 @@ function surely(topic, i, content) {
   const mean = share ?? [topic.id, pairs2(report.docs.main[i]).find(([k]) => k === topic.id)?.[1] ?? null, null, null];
   return h("div", "excerpt", h("div", "excerpt-head",
     h("a", { href: docAddress(i) }, bdi(report.docs.title[i])),
-    mean[1] !== null && h("span", "figure", h("b", null, percent(mean[1])), mean[2] !== null && ` (${between(mean[2], mean[3], 0)})`)),
+    mean[1] !== null && h("span", "figure", bold(percent(mean[1])), mean[2] !== null && ` (${between(mean[2], mean[3], 0)})`)),
     mean[1] !== null && bar({ mean: mean[1], low: mean[2], high: mean[3] }, 1, "thin"), excerpt(topic, content));
 }
 
@@ -492,7 +492,7 @@ function tint(text, id, sure) {
   return h("mark", { class: "hue", "--h": byId.get(id).hue, "--sure": sure.toFixed(2), "data-topic": id }, text);
 }
 
-// ---- two topics side by side -----------------------------------------------------------------------
+// ---- two topics side by side
 
 async function pairPage(rest) {
   const [a, b] = rest.split("-").map((id) => byId.get(id === "" ? NaN : Number(id)));
@@ -500,8 +500,8 @@ async function pairPage(rest) {
   const [left, right, near, pairs] = await Promise.all([termsOf(a.id), termsOf(b.id), nearOf(a.id), block("pairs")]);
   const options = sorted(report.topics, nameOf, true).map((t) => [t.id, shown(nameOf(t))]);
   const half = (t, other, kind) => h("div", { class: `half ${kind} hue`, "--h": t.hue }, h("h1", null, h("a", { href: topicAddress(t.id) }, dot(t), cutBdi(nameOf(t)))),
-    h("p", null, `${TOPIC} ${t.id}`, t.weight && [", ", h("b", null, percent(t.weight[0], shareDigits))]),
-    choice(`${kind} ${TOPIC}`, options, t.id, (id) => (location.hash = kind === "left" ? `#pair/${id}-${other.id}` : `#pair/${other.id}-${id}`)));
+    h("p", null, `${TOPIC} ${t.id}`, t.weight && [", ", bold(percent(t.weight[0], shareDigits))]),
+    choice(`${kind} ${TOPIC}`, options, t.id, (id) => visit(kind === "left" ? `#pair/${id}-${other.id}` : `#pair/${other.id}-${id}`)));
   const distance = pairs ? ofShare8(pairs.get("distance")[a.id * report.size + b.id]) : near?.nearest.find(([id]) => id === b.id)?.[1];
   const correlation = pairs ? pairs.get("correlation")[a.id * report.size + b.id] / 127 : near?.friends.find(([id]) => id === b.id)?.[1];
   const said = [Number.isFinite(distance) && `distance ${fixed(distance, 2)}`, Number.isFinite(correlation) && report.texts !== undefined && (correlation ? `correlation ${fixed(correlation, 2)}` : "no sure correlation")].filter(Boolean).join(", ");
@@ -533,12 +533,12 @@ function joined(left, right) {
   return rows.map((row) => ({ ...row, p: Math.max(0, row.left?.mean ?? edge(left)), q: Math.max(0, row.right?.mean ?? edge(right)) }));
 }
 
-// ---- map, matrix, tree -----------------------------------------------------------------------------
+// ---- map, matrix, tree
 
 async function mapPage() {
   const pairs = await block("pairs");
   const first = report.map && card("Map", [`Near circles share words; a circle's area is its share; wide gaps mean little. Of each ${TOPIC}'s ${report.map.neighbours} nearest, `,
-    h("b", null, percent(report.map.kept)), ` are among its ${report.map.neighbours} nearest here (${report.map.how}): for the rest ask the pairs and the lists of a ${TOPIC}.`],
+    bold(percent(report.map.kept)), ` are among its ${report.map.neighbours} nearest here (${report.map.how}): for the rest ask the pairs and the lists of a ${TOPIC}.`],
     map({ title: `map of ${TOPICS}`, height: 560 }));
   const top = h("div", { class: report.map && pairs ? "cols map" : null }, first, pairs && pairsCard(pairs));
   return { title: "Map", node: h("div", "stack", h("h1", "unseen", "Map"), top, report.merges.length > 0 && treeCard()) };
@@ -562,7 +562,7 @@ function pairsCard(pairs) {
   const legend = h("div", "legend");
   const draw = (width) => {
     const size = width / n;
-    const cells = field({ name: "pairs", title: `pairs of ${TOPICS}`, rows: n, columns: n, high: size, wide: size, colour, tell, open: (i, j) => (location.hash = i === j ? topicAddress(ids[i]) : `#pair/${ids[i]}-${ids[j]}`) });
+    const cells = field({ name: "pairs", title: `pairs of ${TOPICS}`, rows: n, columns: n, high: size, wide: size, colour, tell, open: (i, j) => visit(i === j ? topicAddress(ids[i]) : `#pair/${ids[i]}-${ids[j]}`) });
     const edge = (kind) => h("div", { class: `edge at-${kind}`, "aria-hidden": "true" }, ids.map((id) => h("i", { class: "hue", "--h": byId.get(id).hue })));
     place.replaceChildren(edge("top"), edge("left"), cells.box);
     legend.replaceChildren(...pairsLegend(), cells.button);
@@ -589,7 +589,7 @@ function treeCard() {
   return card("Tree of likeness", `Which ${TOPICS} join first, and at what distance.`, many ? h("div", { class: "scrolled", tabindex: "0", role: "group", "aria-label": "tree" }, drawing) : drawing);
 }
 
-// ---- words -----------------------------------------------------------------------------------------
+// ---- words
 
 async function wordPage(rest) {
   const words = await vocabulary();
@@ -621,13 +621,13 @@ async function itsTopics(words, place) {
   const others = Math.max(0, 1 - all.reduce((sum, [, share]) => sum + share, 0));
   const row = ([id, share], i) => {
     const t = byId.get(id), term = terms[i].find((one) => one.place === place);
-    return h("tr", { class: "hue", "--h": t.hue }, rowHead(topicLink(t)), wideCell(bar({ mean: share }, 1)), numeral(h("b", null, percent(share))),
+    return h("tr", hued(t), rowHead(topicLink(t)), wideCell(bar({ mean: share }, 1)), numeral(bold(percent(share))),
       faint(term ? (report.scale === "linear" ? fixed(term.mean, 3) : percent(term.mean, 2)) : "–"), faint(term && term.rank <= 30 ? `no. ${term.rank}` : "after 30"));
   };
   const head = [colHead(TOPIC), colHead("share of its uses", null, 2), colHead(`in the ${TOPIC}`, "figure"), colHead("place there", "figure")];
   const rest = all.length > 0 && others > 0.005 && h("tr", "others-row", rowHead("all others"), wideCell(bar({ mean: others }, 1, "grey")), numeral(percent(others)), h("td", null), h("td", null));
   const body = all.length ? table("its-topics", head, [all.map(row), rest]) : h("p", null, `No ${TOPIC} has as much as 4 % of its uses.`);
-  return card("Its topics".replace("topics", TOPICS), [h("b", null, count(words.count[place])), ` uses of “`, bdi(word), `” in the corpus`], body);
+  return card("Its topics".replace("topics", TOPICS), [bold(count(words.count[place])), ` uses of “`, bdi(word), `” in the corpus`], body);
 }
 
 /** The word in its lines, by the topic that it has there, the surest first. */
@@ -678,7 +678,7 @@ function frequentCards(words) {
   return h("div", "cols even", card("Frequent words", `How their uses are divided among ${TOPICS}.`, listed(some.slice(0, 30))), shared.length > 0 && card(`Frequent words of two ${TOPICS}`, "The second has at least 30 % of the uses.", listed(shared)));
 }
 
-// ---- documents -------------------------------------------------------------------------------------
+// ---- documents
 
 async function docPage(rest) {
   if (!report.docs) return nothing(`This page has no ${NOUNS}.`);
@@ -726,11 +726,11 @@ function thetaCard(theta, reader) {
   const name = (t) => reader ? h("button", { class: "pick", "aria-pressed": "false", click: (event) => show(event.currentTarget, t.id) }, dot(t), cutBdi(nameOf(t))) : topicLink(t);
   const row = ([id, mean, low, high]) => byId.has(id) && h("li", { class: "hue", "--h": byId.get(id).hue }, h("div", "row", name(byId.get(id)),
     h("a", { href: topicAddress(id), "aria-label": `to ${nameOf(byId.get(id))}`, class: "go" }, "→")),
-    h("div", "row", bar({ mean, low, high }, 1), h("span", "figure", h("b", null, percent(mean)), low !== null && ` (${between(low, high, 0)})`)));
+    h("div", "row", bar({ mean, low, high }, 1), h("span", "figure", bold(percent(mean)), low !== null && ` (${between(low, high, 0)})`)));
   return card(`Its ${TOPICS}`, reader && "Choose one to see its words alone.", h("ul", "theta", theta.map(row)));
 }
 
-// ---- groups ----------------------------------------------------------------------------------------
+// ---- groups
 
 async function groupsPage(rest) {
   if (!report.columns.length) return nothing("This page has no columns.");
@@ -739,10 +739,10 @@ async function groupsPage(rest) {
   chosen.column = at;
   const column = report.columns[at];
   const parts = await block(`group-${at}`);
-  const control = report.columns.length > 1 && choice("column", report.columns.map((c, i) => [i, shown(c.name)]), at, (i) => (location.hash = `#groups/${i}`));
+  const control = report.columns.length > 1 && choice("column", report.columns.map((c, i) => [i, shown(c.name)]), at, (i) => visit(`#groups/${i}`));
   const left = [column.missing && `${plural(column.missing, report.noun)} without a value`, column.more && `${count(column.more)} more values left out`].filter(Boolean).join("; ");
   const remark = `Share of the words of each group that a ${TOPIC} has. A name at the top sorts by it.${left ? ` Not here: ${left}.` : ""}`;
-  return { title: `By ${column.name}`, node: h("div", null, h("section", "card", h("div", "card-head", h("h1", null, "By ", bdi(column.name)), control), h("p", "remark", remark), groupsLegend(), groupsField(column, parts, at))) };
+  return { title: `By ${column.name}`, node: h("div", null, h("section", "card", h("div", "card-head", h("h1", null, "By ", bdi(column.name)), control), h("p", "remark", remark), groupsField(column, parts, at))) };
 }
 
 /** Surely more than in the corpus, surely less, or neither. */
@@ -774,20 +774,20 @@ function groupsField(column, parts, at) {
   const say = readout(rest);
   const tell = (row, level) => {
     const cell = groupCell(parts, n, order[row], level);
-    say.replaceChildren(topicLink(byId.get(order[row])), " in ", h("b", null, bdi(column.levels[level])), `: ${percent(cell.mean, 1)} (${between(cell.low, cell.high, 1)}), in the corpus ${percent(cell.usual, 1)}; ${plural(column.documents[level], report.noun)}`);
+    say.replaceChildren(topicLink(byId.get(order[row])), " in ", bold(bdi(column.levels[level])), `: ${percent(cell.mean, 1)} (${between(cell.low, cell.high, 1)}), in the corpus ${percent(cell.usual, 1)}; ${plural(column.documents[level], report.noun)}`);
   };
-  const place = h("div", { class: "groups", tabindex: "-1" });
+  const place = h("div", "groups");
   whenWide(place, (width) => {
     const names = width < 560 ? 118 : 230;
-    const wide = Math.max(n > 40 ? 12 : 15, Math.min(104, (width - names - 70) / n));
+    const wide = Math.max(onPaper() ? 3 : n > 40 ? 12 : 15, Math.min(104, (width - names - 70) / n));
     const high = order.length > 60 ? 15 : 24;
     const write = wide >= 44 && order.length * n <= 900 ? (row, level) => percent(groupCell(parts, n, order[row], level).mean, 1) : null;
-    const cells = field({ name: `groups-${at}`, title: `${capital(TOPICS)} by ${shown(column.name)}`, rows: order.length, columns: n, high, wide, colour, write, tell, open: (row) => (location.hash = topicAddress(order[row])) });
+    const cells = field({ name: `groups-${at}`, title: `${capital(TOPICS)} by ${shown(column.name)}`, rows: order.length, columns: n, high, wide, colour, write, tell, open: (row) => visit(topicAddress(order[row])) });
     const longest = Math.max(...column.levels.map((text) => short(text, 22).length));
     const head = h("div", { class: "level-names", "--wide": `${wide}px`, "--names": `${names}px`, "--tall": `${28 + 4.6 * longest}px` }, column.levels.map((text, level) =>
       h("button", { class: "level", "aria-pressed": String(chosen.byLevel?.column === at && chosen.byLevel.level === level), title: `${shown(text)}, ${plural(column.documents[level], report.noun)}`, click: () => { chosen.byLevel = { column: at, level }; place.replaceWith(groupsField(column, parts, at)); } }, h("bdi", null, short(text, 22)))));
     const rows = h("div", { class: "row-names", "--high": `${high}px`, "--names": `${names}px` }, order.map((id) => topicLink(byId.get(id))));
-    place.replaceChildren(h("div", { class: "groups-scroll", tabindex: "0", role: "group", "aria-label": "table" }, head, h("div", "groups-body", rows, cells.box)), h("div", "foot", say, cells.button));
+    place.replaceChildren(groupsLegend(), h("div", { class: "groups-scroll", tabindex: "0", role: "group", "aria-label": "table" }, head, h("div", "groups-body", rows, cells.box)), h("div", "foot", say, cells.button));
   });
   return place;
 }
@@ -797,7 +797,7 @@ function short(text, most) {
   return seen.length > most ? `${seen.slice(0, most - 1)}…` : seen;
 }
 
-// ---- layers, components, chains --------------------------------------------------------------------
+// ---- layers, components, chains
 
 function layersPage() {
   if (!report.layers) return nothing("This model has one layer.");
@@ -852,7 +852,7 @@ function chainTable() {
   if (!rows.length) return null;
   const has = (key) => rows.some((t) => t[key] !== null && t[key] !== undefined);
   const number = (value, digits) => numeral(value === null || value === undefined ? "–" : fixed(value, digits));
-  const row = (t) => h("tr", { class: "hue", "--h": t.hue }, rowHead(topicLink(t)), has("found") && h("td", "found", t.found ? foundMarks(t.found) : "–"),
+  const row = (t) => h("tr", hued(t), rowHead(topicLink(t)), has("found") && h("td", "found", t.found ? foundMarks(t.found) : "–"),
     wideCell(t.overlap !== null && bar({ mean: t.overlap }, 1)), numeral(t.overlap === null ? "–" : pill(t.overlap)),
     has("rhat") && number(t.rhat, 2), has("ess") && number(t.ess, 0), faint(t.weight ? percent(t.weight[0], shareDigits) : "–"));
   const head = [colHead(TOPIC), has("found") && colHead("found in"), colHead("in common with the least alike", null, 2), has("rhat") && colHead("R-hat", "figure"),
@@ -864,7 +864,7 @@ function foundMarks([n, of]) {
   return [h("span", { class: "found-marks", "aria-hidden": "true" }, Array.from({ length: of }, (_, i) => h("i", { class: i < n ? "on" : null }))), `${n} of ${of}`];
 }
 
-// ---- method ----------------------------------------------------------------------------------------
+// ---- method
 
 function methodPage() {
   const read = h("section", "card prose", h("h1", null, "How to read this page"),
