@@ -15,6 +15,8 @@ _HERE = Path(__file__).parent / "page"
 #: Scripts of the page, in the order in which they build on each other.
 SCRIPTS = ("core.js", "charts.js", "views.js", "app.js")
 _PLACE = re.compile(r"<!--(TITLE|POLICY|DATA)-->|/\*(STYLE|SCRIPT)\*/")
+#: A line of a script or style that says something to its readers: it stays in the sources.
+_REMARK = re.compile(r"^ *(?://|/\*.*\*/$).*\n", re.MULTILINE)
 #: What could end a script or a line in it, and halves of surrogate pairs, which UTF-8 does not have.
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
@@ -34,8 +36,8 @@ def page(report: Mapping[str, Any], blocks: Mapping[str, bytes]) -> bytes:
     bytes
         The file, UTF-8. Equal arguments give equal bytes.
     """
-    style = (_HERE / "report.css").read_text(encoding="utf-8")
-    script = "".join((_HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    style = _source("report.css")
+    script = "".join(_source(name) for name in SCRIPTS)
     filled = {
         "TITLE": html.escape(_visible(report["title"])),
         "POLICY": _policy(style, script),
@@ -45,6 +47,10 @@ def page(report: Mapping[str, Any], blocks: Mapping[str, bytes]) -> bytes:
     }
     template = (_HERE / "page.html").read_text(encoding="utf-8")
     return _PLACE.sub(lambda found: filled[found[1] or found[2]], template).encode()
+
+
+def _source(name: str) -> str:
+    return _REMARK.sub("", (_HERE / name).read_text(encoding="utf-8"))
 
 
 def _data(report: Mapping[str, Any], blocks: Mapping[str, bytes]) -> str:

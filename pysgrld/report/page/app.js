@@ -25,7 +25,7 @@ const PAGES = new Map(Object.entries({
 // ---- from an address to a page
 
 const main = h("main", { id: "main", tabindex: "-1" });
-const nav = h("nav", { class: "pages", "aria-label": "pages" }, HEAD.map(([page, name]) => h("a", { href: `#${page}`, "data-page": page }, name)));
+const nav = h("nav.pages", { "aria-label": "pages" }, HEAD.map(([page, name]) => h("a", { href: `#${page}`, "data-page": page }, name)));
 const scrolls = new Map();
 let turn = 0, current = null, back = false, at = location.hash;
 
@@ -52,7 +52,7 @@ function show(view) {
   if (view.side && view.side === current?.side) {
     view.side.node.nextSibling.replaceWith(view.node);
   } else {
-    main.replaceChildren(view.side ? h("div", "split", view.side.node, view.node) : view.node);
+    main.replaceChildren(view.side ? h("div.split", view.side.node, view.node) : view.node);
   }
   view.side?.inView();
 }
@@ -65,7 +65,7 @@ addEventListener("named", () => render());
 
 // ---- search
 
-const hits = h("ul", { class: "hits", id: "hits", role: "listbox", "aria-label": "found", hidden: true });
+const hits = h("ul.hits", { id: "hits", role: "listbox", "aria-label": "found", hidden: true });
 const asked = h("input", {
   type: "text", role: "combobox", placeholder: `Find a word or ${TOPIC}`, "aria-label": `find a word, a ${TOPIC} or a ${NOUN}`, "aria-controls": "hits",
   "aria-expanded": "false", "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false", input: find, focus: find, keydown: searchKey,
@@ -77,7 +77,7 @@ async function find() {
   if (text === "") return close();
   const found = [...foundTopics(text), ...(await foundWords(text)), ...foundDocs(text)];
   if (asked.value.trim().toLowerCase() !== text) return;
-  hits.replaceChildren(...(found.length ? found.map(hit) : [h("li", { class: "none", role: "option", "aria-disabled": "true" }, "nothing found")]));
+  hits.replaceChildren(...(found.length ? found.map(hit) : [h("li.none", { role: "option", "aria-disabled": "true" }, "nothing found")]));
   hits.hidden = false;
   asked.setAttribute("aria-expanded", "true");
   point(0);
@@ -110,7 +110,7 @@ function foundDocs(text) {
 }
 
 function hit({ href, kind, name }, i) {
-  return h("li", { role: "option", id: `hit-${i}`, "data-href": href, mousedown: (event) => event.preventDefault(), click: () => go(href) }, h("span", "cut", name), h("small", null, kind));
+  return h("li", { role: "option", id: `hit-${i}`, "data-href": href, mousedown: (event) => event.preventDefault(), click: () => go(href) }, h("span.cut", name), h("small", kind));
 }
 
 function point(i) {
@@ -179,7 +179,7 @@ systemDark.addEventListener("change", () => render());
 
 // ---- paper
 
-const paper = h("section", "paper");
+const paper = h("section.paper");
 
 /** On paper: light, fields in vectors, and all topics as a table after the open page. */
 function toPaper() {
@@ -187,9 +187,9 @@ function toPaper() {
   Object.assign(dataset, { screen: dataset.theme, theme: "light", paper: "" });
   for (const place of document.querySelectorAll(".drawn")) drawers.get(place)(PAPER);
   const row = (t) => h("tr", hued(t), numeral(t.id), rowHead(dot(t), " ", bdi(nameOf(t))),
-    numeral(t.weight ? percent(t.weight[0], shareDigits) : count(t.documents ?? 0)), h("td", null, t.top.map((word) => [bdi(word), " "])));
+    numeral(t.weight ? percent(t.weight[0], shareDigits) : count(t.documents ?? 0)), h("td", t.top.map((word) => [bdi(word), " "])));
   const head = ["no.", TOPIC, t0Head(), "words"].map((text) => colHead(text));
-  paper.replaceChildren(h("h2", null, `All ${TOPICS}`), table(null, head, report.topics.map(row)));
+  paper.replaceChildren(h("h2", `All ${TOPICS}`), table(null, head, report.topics.map(row)));
 }
 
 const t0Head = () => (report.topics[0]?.weight ? weightName.toLowerCase() : NOUNS);
@@ -209,10 +209,10 @@ addEventListener("afterprint", fromPaper);
 
 document.body.append(
   h("a", { class: "skip", href: "#main", click: (event) => { event.preventDefault(); main.focus(); } }, "to the page"),
-  h("header", "top",
-    h("a", { class: "brand", href: "#overview" }, h("b", "cut", h("bdi", null, shown(report.title))), h("span", null, plural(report.topics.length, report.topic))),
-    nav, h("div", { class: "search", role: "search" }, asked, h("kbd", { "aria-hidden": "true" }, "/"), hits), themeButton),
-  main, paper, h("footer", null, `made by sgmc ${report.sgmc}; one file, nothing is loaded from anywhere`),
+  h("header.top",
+    h("a.brand", { href: "#overview" }, h("b.cut", h("bdi", shown(report.title))), h("span", plural(report.topics.length, report.topic))),
+    nav, h("div.search", { role: "search" }, asked, h("kbd", { "aria-hidden": "true" }, "/"), hits), themeButton),
+  main, paper, h("footer", `made by sgmc ${report.sgmc}; one file, nothing is loaded from anywhere`),
 );
 theme(Object.hasOwn(THEMES, kept("sgmc-theme") ?? "") ? kept("sgmc-theme") : "auto", false);
 render();

@@ -3,14 +3,15 @@
 
 // ---- what all figures share
 
+const s = (name, ...rest) => h(`svg:${name}`, ...rest);
 const line = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 
-function label(x, y, text, attributes) {
-  return h("svg:text", { x: x.toFixed(1), y: y.toFixed(1), ...attributes }, text);
+function label(x, y, kind, text, anchor = "start") {
+  return s("text", { x, y, class: kind, "text-anchor": anchor }, text);
 }
 
 function rule(x1, y1, x2, y2, kind) {
-  return h("svg:path", { d: line([[x1, y1], [x2, y2]]), class: kind });
+  return s("path", { d: line([[x1, y1], [x2, y2]]), class: kind });
 }
 
 /** Round numbers from low to high, about n of them. */
@@ -42,7 +43,7 @@ function movedApart(heights, gap, bottom) {
 }
 
 const drawers = new WeakMap();
-const PAPER = 650;
+const PAPER = 636;
 const onPaper = () => "paper" in document.documentElement.dataset;
 
 /** Calls `draw` with the width of a place, and again when it changes; gives what draws anew. */
@@ -61,17 +62,17 @@ function whenWide(place, draw) {
 
 /** A figure that fits its width, with a button that saves it, and what is said of the place pointed at. */
 function figure(name, title, draw, say = null) {
-  const box = h("div", "drawing");
+  const box = h("div.drawing");
   whenWide(box, (width) => box.replaceChildren(draw(width)));
-  return h("figure", null, box, h("div", "foot", say, svgButton(title, () => save(`${name}.svg`, alone(box.querySelector("svg")), "image/svg+xml"))));
+  return h("figure", box, h("div.foot", say, svgButton(title, () => save(`${name}.svg`, alone(box.querySelector("svg")), "image/svg+xml"))));
 }
 
 function svgButton(title, click) {
-  return h("button", { class: "small quiet", "aria-label": `SVG: save “${title}”`, click }, "SVG");
+  return h("button.small.quiet", { "aria-label": `SVG: save “${title}”`, click }, "SVG");
 }
 
 function svg(width, height, title, ...children) {
-  return h("svg:svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": title }, ...children);
+  return s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": title }, ...children);
 }
 
 const DRAWN = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-size",
@@ -118,13 +119,13 @@ function bar({ mean, low, high, open }, top, kind = "") {
 }
 
 function dot(topic) {
-  return h("span", { class: "dot hue", "--h": topic.hue, "aria-hidden": "true" });
+  return h("span.dot.hue", { "--h": topic.hue, "aria-hidden": "true" });
 }
 
 /** Shares of topics side by side: [[topic, share]...]. */
 function strip(shares, kind = "") {
   const cells = shares.filter(([id]) => byId.has(id)).map(([id, share]) =>
-    h("i", { class: "hue", "--h": byId.get(id).hue, "--to": part(share) }));
+    h("i.hue", { "--h": byId.get(id).hue, "--to": part(share) }));
   return h("span", { class: `strip ${kind}`, "aria-hidden": "true" }, cells);
 }
 
@@ -133,23 +134,23 @@ function spark(values, width = 130, height = 28) {
   const top = Math.max(...values) || 1;
   const x = scale([0, Math.max(1, values.length - 1)], [1, width - 1]);
   const points = Array.from(values, (value, i) => [x(i), height - 2 - (value / top) * (height - 5)]);
-  return h("svg:svg", { viewBox: `0 0 ${width} ${height}`, width, height, class: "spark", "aria-hidden": "true" },
-    h("svg:path", { d: `${line(points)}L${width - 1} ${height - 1}L1 ${height - 1}Z`, class: "area" }),
-    h("svg:path", { d: line(points), class: "line" }));
+  return s("svg.spark", { viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" },
+    s("path.area", { d: `${line(points)}L${width - 1} ${height - 1}L1 ${height - 1}Z` }),
+    s("path.line", { d: line(points) }));
 }
 
 /** A value on a scale with its zero. */
 function onScale(value, [low, high], width = 78) {
   const x = scale([low, high], [5, width - 5]);
-  return h("svg:svg", { viewBox: `0 0 ${width} 16`, width, height: 16, class: "on-scale", "aria-hidden": "true" },
-    rule(2, 8, width - 2, 8, "rail"), rule(x(0), 2, x(0), 14, "zero"), h("svg:circle", { cx: x(value), cy: 8, r: 4.5 }));
+  return s("svg.on-scale", { viewBox: `0 0 ${width} 16`, width, height: 16, "aria-hidden": "true" },
+    rule(2, 8, width - 2, 8, "rail"), rule(x(0), 2, x(0), 14, "zero"), s("circle", { cx: x(value), cy: 8, r: 4.5 }));
 }
 
 /** Ten marks, each as full as its word is sure to stay among the ten. */
 function marks(ten) {
   const d = (top) => ten.map((p, i) => `M${i * 7} 14V${(14 - 13 * top(p)).toFixed(1)}h5V14Z`).join("");
-  return h("svg:svg", { viewBox: "0 0 69 14", width: 69, height: 14, class: "marks", "aria-hidden": "true" },
-    h("svg:path", { d: d(() => 1), class: "empty" }), h("svg:path", { d: d((p) => p), class: "full" }));
+  return s("svg.marks", { viewBox: "0 0 69 14", width: 69, height: 14, "aria-hidden": "true" },
+    s("path.empty", { d: d(() => 1) }), s("path.full", { d: d((p) => p) }));
 }
 
 // ---- lines over time
@@ -167,20 +168,20 @@ function lines(width, { title, series, levels = [], across, unit, digits = 0 }) 
   const y = scale([low - pad, high + pad], [height - bottom, top]);
   const yTicks = ticks(low - pad, high + pad, 5);
   const grid = yTicks.map((v) => [rule(left, y(v), width - right, y(v), "grid"),
-    label(left - 8, y(v) + 4, numbered(v, yTicks), { class: "tick", "text-anchor": "end" })]);
+    label(left - 8, y(v) + 4, "tick", numbered(v, yTicks), "end")]);
   const xTicks = ticks(across.zero ? 0 : all[0][0], Math.max(...all.map(([t]) => t)), narrow ? 3 : 6);
-  const times = xTicks.map((v) => label(x(v), height - bottom + 20, numbered(v, xTicks), { class: "tick", "text-anchor": "middle" }));
-  const drawn = series.map((one) => h("svg:path", { d: line(one.points.map(([a, b]) => [x(a), y(b)])), class: `series ${one.kind}`, "--h": one.hue }));
+  const times = xTicks.map((v) => label(x(v), height - bottom + 20, "tick", numbered(v, xTicks), "middle"));
+  const drawn = series.map((one) => s("path", { d: line(one.points.map(([a, b]) => [x(a), y(b)])), class: `series ${one.kind}`, "--h": one.hue }));
   const ruled = levels.map((level) => rule(left, y(level.value), width - right, y(level.value), "series level"));
   const ends = [...levels.map((level) => ({ ...level, y: y(level.value), kind: "level" })),
     ...series.map((one) => ({ ...one, y: y(one.points.at(-1)[1]) }))];
   const places = movedApart(ends.map((end) => end.y), ends[0].value === undefined ? 16 : 32, height - bottom);
   const names = ends.map((end, i) => [
-    label(width - right + 9, places[i] + 4, end.name, { class: `series-name ${end.kind}`, "--h": end.hue }),
-    end.value !== undefined && label(width - right + 9, places[i] + 19, fixedCount(end.value, digits), `series-value ${end.kind}`),
+    s("g", { class: end.hue === undefined ? "" : "hue", "--h": end.hue }, label(width - right + 9, places[i] + 4, `series-name ${end.kind}`, end.name)),
+    end.value !== undefined && label(width - right + 9, places[i] + 19, `series-value ${end.kind}`, fixedCount(end.value, digits)),
   ]);
-  const foot = label((left + width - right) / 2, height - 5, across.name, { class: "axis", "text-anchor": "middle" });
-  const side = !narrow && label(0, 0, unit, { class: "axis", "text-anchor": "middle", transform: `translate(12 ${(height - bottom) / 2}) rotate(-90)` });
+  const foot = label((left + width - right) / 2, height - 5, "axis", across.name, "middle");
+  const side = !narrow && s("g", { transform: `translate(12 ${(height - bottom) / 2}) rotate(-90)` }, label(0, 0, "axis", unit, "middle"));
   return svg(width, height, title, grid, times, ruled, drawn, names, foot, side);
 }
 
@@ -228,11 +229,11 @@ function profile({ title, name, labels, mean, low, high, usual, hue, area, told,
     const y = scale([0, peak], [height - bottom, top]);
     const values = ticks(0, peak, 4);
     const digits = digitsFor(peak);
-    const grid = values.map((v) => [rule(left, y(v), width - right, y(v), "grid"), label(left - 7, y(v) + 4, percent(v, v ? digits : 0), { class: "tick", "text-anchor": "end" })]);
+    const grid = values.map((v) => [rule(left, y(v), width - right, y(v), "grid"), label(left - 7, y(v) + 4, "tick", percent(v, v ? digits : 0), "end")]);
     const body = area ? areaOf(middle, y, mean, low, high) : columnsOf(middle, step, y, mean, low, high);
     const line = usual !== null && rule(left, y(usual), width - right, y(usual), "usual");
-    const marker = h("svg:rect", { class: "marker", x: 0, y: top, width: Math.max(2, step), height: height - bottom - top });
-    const drawing = svg(width, height, title, grid, h("svg:g", { class: "hue", "--h": hue }, body), line, marker, namesBelow(labels, middle, step, height - bottom, turned));
+    const marker = s("rect.marker", { x: 0, y: top, width: Math.max(2, step), height: height - bottom - top });
+    const drawing = svg(width, height, title, grid, s("g.hue", { "--h": hue }, body), line, marker, namesBelow(labels, middle, step, height - bottom, turned));
     pointed(drawing, labels.length, (clientX) => Math.floor((clientX - drawing.getBoundingClientRect().left - left) / step), (i) => {
       marker.setAttribute("x", left + i * step);
       marker.classList.add("on");
@@ -244,26 +245,25 @@ function profile({ title, name, labels, mean, low, high, usual, hue, area, told,
 
 function areaOf(middle, y, mean, low, high) {
   const at = (values) => Array.from(values, (v, i) => [middle(i), y(v)]);
-  return [h("svg:path", { d: `${line(at(mean))}L${middle(mean.length - 1)} ${y(0)}L${middle(0)} ${y(0)}Z`, class: "area faint" }),
-    h("svg:path", { d: `${line(at(high))}${line(at(low).reverse()).replace("M", "L")}Z`, class: "band" }),
-    h("svg:path", { d: line(at(mean)), class: "line" })];
+  return [s("path.area.faint", { d: `${line(at(mean))}L${middle(mean.length - 1)} ${y(0)}L${middle(0)} ${y(0)}Z` }),
+    s("path.band", { d: `${line(at(high))}${line(at(low).reverse()).replace("M", "L")}Z` }),
+    s("path.line", { d: line(at(mean)) })];
 }
 
 function columnsOf(middle, step, y, mean, low, high) {
   const half = Math.max(0.5, Math.min(12, step * 0.38));
   const column = (v, i) => `M${(middle(i) - half).toFixed(1)} ${y(0)}V${y(v).toFixed(1)}h${(2 * half).toFixed(1)}V${y(0)}Z`;
   const stem = (v, i) => `M${middle(i).toFixed(1)} ${y(low[i]).toFixed(1)}V${y(v).toFixed(1)}`;
-  return [h("svg:path", { d: Array.from(mean, column).join(""), class: "column" }), h("svg:path", { d: Array.from(high, stem).join(""), class: "stem" })];
+  return [s("path.column", { d: Array.from(mean, column).join("") }), s("path.stem", { d: Array.from(high, stem).join("") })];
 }
 
 function namesBelow(labels, middle, step, base, turned) {
   const every = Math.max(1, Math.ceil((turned ? 13 : 64) / step));
   return labels.map((text, i) => {
     if (i % every) return null;
-    const seen = shown(text);
-    if (turned) return h("svg:text", { class: "tick", "text-anchor": "end", transform: `translate(${(middle(i) + 4).toFixed(1)} ${base + 12}) rotate(-40)` }, seen.length > 16 ? `${seen.slice(0, 15)}…` : seen);
+    if (turned) return s("g", { transform: `translate(${(middle(i) + 4).toFixed(1)} ${base + 12}) rotate(-40)` }, label(0, 0, "tick", short(text, 16), "end"));
     const anchor = i === 0 ? "start" : middle(i) + 32 > middle(labels.length - 1) ? "end" : "middle";
-    return label(middle(i), base + 18, seen.length > 14 ? `${seen.slice(0, 13)}…` : seen, { class: "tick", "text-anchor": anchor });
+    return label(middle(i), base + 18, "tick", short(text, 14), anchor);
   });
 }
 
@@ -306,12 +306,12 @@ function map({ title, height, chosen = null, near = [], all = true }) {
 }
 
 function thread(from, to, rank) {
-  return h("svg:path", { d: line([from, to]), class: "thread", "stroke-width": 4 - rank });
+  return s("path.thread", { d: line([from, to]), "stroke-width": 4 - rank });
 }
 
 function circle(topic, [x, y], r, strong) {
-  return h("svg:a", { href: topicAddress(topic.id), class: "hue place", "--h": topic.hue, "aria-label": nameOf(topic), tabindex: "-1" },
-    h("svg:title", null, tellTopic(topic)), h("svg:circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: r.toFixed(1), class: strong ? "blob" : "blob faint" }));
+  return s("a.hue.place", { href: topicAddress(topic.id), "--h": topic.hue, "aria-label": nameOf(topic), tabindex: "-1" },
+    s("title", tellTopic(topic)), s("circle", { cx: x, cy: y, r: r, class: strong ? "blob" : "blob faint" }));
 }
 
 function tellTopic(topic) {
@@ -321,8 +321,7 @@ function tellTopic(topic) {
 
 /** First word of a name: enough on a map. */
 function brief(topic) {
-  const first = shown(nameOf(topic)).split(" · ")[0];
-  return first.length > 18 ? `${first.slice(0, 17)}…` : first;
+  return short(nameOf(topic).split(" · ")[0], 18);
 }
 
 /** Names below, above or beside their circles, the heaviest first; one that would cover another is left out. */
@@ -338,7 +337,7 @@ function namesOnMap(wanted, placed, at, radius, width, height, chosen) {
     const place = sides.find(([, cy, , from]) => free([from, cy - 7, from + 2 * half, cy + 7])) ?? (chosen === null ? null : sides[0]);
     if (!place) return null;
     taken.push([place[3], place[1] - 7, place[3] + 2 * half, place[1] + 7]);
-    return label(place[0], place[1] + 4, text, { class: topic.id === chosen ? "map-name strong" : "map-name", "text-anchor": place[2] });
+    return label(place[0], place[1] + 4, topic.id === chosen ? "map-name strong" : "map-name", text, place[2]);
   });
 }
 
@@ -362,16 +361,14 @@ function tree({ title, names = true, row = 18 }) {
       ends.push([to, (ya + yb) / 2]);
     }
     const leaves = ids.map((id) => leaf(byId.get(id), width - right, place.get(id), narrow));
-    const axis = ticks(0, tall, 4).map((v) => label(x(v), height - 4, fixed(v, 2), { class: "tick", "text-anchor": "middle" }));
-    return svg(width, height, title, h("svg:path", { d: d.join(""), class: "branches" }), leaves, axis);
+    const axis = ticks(0, tall, 4).map((v) => label(x(v), height - 4, "tick", fixed(v, 2), "middle"));
+    return svg(width, height, title, s("path.branches", { d: d.join("") }), leaves, axis);
   });
 }
 
 function leaf(topic, x, y, narrow) {
-  const name = shown(nameOf(topic));
-  const most = narrow ? 17 : 42;
-  return h("svg:a", { href: topicAddress(topic.id), class: "hue place", "--h": topic.hue, tabindex: "-1" },
-    h("svg:circle", { cx: x + 8, cy: y, r: 4, class: "blob" }), label(x + 18, y + 4, name.length > most ? `${name.slice(0, most - 1)}…` : name, "leaf"));
+  return s("a.hue.place", { href: topicAddress(topic.id), "--h": topic.hue, tabindex: "-1" },
+    s("circle.blob", { cx: x + 8, cy: y, r: 4 }), label(x + 18, y + 4, "leaf", short(nameOf(topic), narrow ? 17 : 42)));
 }
 
 // ---- fields of cells
@@ -380,8 +377,8 @@ const PICTURED = 6000; // above so many cells a field is a picture on the screen
 
 /** Rows x columns of colours, with the arrow keys and the pointer; `tell` hears of a cell, `open` of a choice. */
 function field({ name, title, rows, columns, high, wide, colour, write = null, tell, open }) {
-  const box = h("div", { class: "field", tabindex: "0", role: "group", "aria-label": `${title}. Arrow keys move.` });
-  const marker = h("i", "cell-marker");
+  const box = h("div.field", { tabindex: "0", role: "group", "aria-label": `${title}. Arrow keys move.` });
+  const marker = h("i.cell-marker");
   const state = { row: -1, column: -1 };
   const go = (row, column) => {
     if (row < 0 || column < 0 || row >= rows || column >= columns || (row === state.row && column === state.column)) return;
@@ -437,10 +434,10 @@ function vectors(title, { rows, columns, high, wide, colour, write }) {
       const fill = colour(row, column);
       if (!paths.has(fill)) paths.set(fill, []);
       paths.get(fill).push(`M${+(column * wide).toFixed(2)} ${+(row * high).toFixed(2)}h${+(wide - gap).toFixed(2)}v${+(high - gap).toFixed(2)}H${+(column * wide).toFixed(2)}Z`);
-      if (write) texts.push(label((column + 0.5) * wide, (row + 0.5) * high + 4, write(row, column), { class: "written", "text-anchor": "middle", "font-size": 12, "font-family": "sans-serif", fill: inkOn(fill), "--on": inkOn(fill) }));
+      if (write) texts.push(s("g", { "font-size": 12, "font-family": "sans-serif", fill: inkOn(fill), "--on": inkOn(fill) }, label((column + 0.5) * wide, (row + 0.5) * high + 4, "written", write(row, column), "middle")));
     }
   }
-  return svg(columns * wide, rows * high, title, [...paths].map(([fill, d]) => h("svg:path", { d: d.join(""), fill: plainColour(fill) })), texts);
+  return svg(columns * wide, rows * high, title, [...paths].map(([fill, d]) => s("path", { d: d.join(""), fill: plainColour(fill) })), texts);
 }
 
 /** Black or white, whichever is read better. */

@@ -7,22 +7,27 @@ const report = JSON.parse(document.getElementById("report").textContent);
 
 const SPACES = { html: "http://www.w3.org/1999/xhtml", svg: "http://www.w3.org/2000/svg" };
 
-/** An element. "svg:g" is one of SVG; a string instead of attributes is the class; functions are listeners,
- *  "--x" is a style; text is only ever text. */
-function h(name, attributes, ...children) {
+/** An element: "p.remark" has a class, "svg:g" is SVG; then perhaps attributes, then children, whose text is only ever text. */
+function h(name, ...children) {
   const [space, tag] = name.includes(":") ? name.split(":") : ["html", name];
-  const node = document.createElementNS(SPACES[space], tag);
-  const all = typeof attributes === "string" ? { class: attributes } : (attributes ?? {});
-  for (const key of Object.keys(all)) give(node, key, all[key]);
+  const [element, ...classes] = tag.split(".");
+  const node = document.createElementNS(SPACES[space], element);
+  if (classes.length) node.setAttribute("class", classes.join(" "));
+  if (children.length && isPlain(children[0])) give(node, children.shift());
   node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return node;
 }
 
-function give(node, key, value) {
-  if (value === null || value === undefined || value === false) return;
-  if (typeof value === "function") node.addEventListener(key, value);
-  else if (key.startsWith("--")) node.style.setProperty(key, value);
-  else node.setAttribute(key, value === true ? "" : value);
+const isPlain = (value) => value !== null && typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype;
+
+/** Functions are listeners, "--x" is a style, numbers have two digits. */
+function give(node, attributes) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") node.addEventListener(key, value);
+    else if (key.startsWith("--")) node.style.setProperty(key, value);
+    else node.setAttribute(key, value === true ? "" : typeof value === "number" ? Math.round(value * 100) / 100 : value);
+  }
 }
 
 // ---- words and texts of strangers
@@ -51,12 +56,17 @@ function shown(word) {
   return seen.slice(0, end) + "…";
 }
 
+function short(text, most) {
+  const seen = shown(text);
+  return seen.length > most ? `${seen.slice(0, most - 1)}…` : seen;
+}
+
 /** Running text: line breaks and tabs stay. */
 function running(text) {
   return text.replace(UNSEEN, (sign) => (sign === "\n" || sign === "\t" ? sign : sign === "\r" ? "" : byNumber(sign)));
 }
 
-const bold = (...content) => h("b", null, ...content);
+const bold = (...content) => h("b", ...content);
 
 /** Attributes of what has the colour of a topic. */
 function hued(topic, kind = "") {
@@ -68,7 +78,7 @@ function visit(address) {
 }
 
 function bdi(text) {
-  return h("bdi", null, shown(text));
+  return h("bdi", shown(text));
 }
 
 /** How words are compared with the tokens of a text. */

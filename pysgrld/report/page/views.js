@@ -6,12 +6,12 @@ const chosen = { sort: "weight", up: false, rows: 100, lambda: 0.6, where: 0, co
 // ---- pieces of pages
 
 function card(title, remark, ...children) {
-  return h("section", "card", title && h("h2", null, title), remark && h("p", "remark", remark), ...children);
+  return h("section.card", title && h("h2", title), remark && h("p.remark", remark), ...children);
 }
 
 /** A card whose head has a control at its right. */
 function ruledCard(title, control, remark, ...children) {
-  return h("section", "card", h("div", "card-head", h("h2", null, title), control), remark && h("p", "remark", remark), ...children);
+  return h("section.card", h("div.card-head", h("h2", title), control), remark && h("p.remark", remark), ...children);
 }
 
 function topicLink(topic, kind = "") {
@@ -19,7 +19,7 @@ function topicLink(topic, kind = "") {
 }
 
 function wordLink(word) {
-  return h("a", { href: wordAddress(word), class: "word-link" }, bdi(word));
+  return h("a.word-link", { href: wordAddress(word) }, bdi(word));
 }
 
 /** Words one after the other, each with its page. */
@@ -29,15 +29,15 @@ function wordLinks(words) {
 
 /** A table of rows under the names of its columns. */
 function table(kind, head, rows) {
-  return h("table", kind, head && h("thead", null, h("tr", null, head)), h("tbody", null, rows));
+  return h(kind ? `table.${kind}` : "table", head && h("thead", h("tr", head)), h("tbody", rows));
 }
 
 const rowHead = (...content) => h("th", { scope: "row" }, ...content);
 const colHead = (text, kind = null, columns = null) => h("th", { scope: "col", class: kind, colspan: columns }, text);
-const numeral = (...content) => h("td", "figure", ...content);
-const faint = (...content) => h("td", "figure aside", ...content);
-const wideCell = (...content) => h("td", "wide", ...content);
-const cutBdi = (text) => h("bdi", "cut", shown(text));
+const numeral = (...content) => h("td.figure", ...content);
+const faint = (...content) => h("td.figure.aside", ...content);
+const wideCell = (...content) => h("td.wide", ...content);
+const cutBdi = (text) => h("bdi.cut", shown(text));
 
 function choice(name, options, value, changed) {
   const select = h("select", { "aria-label": name, change: () => changed(select.value) },
@@ -46,16 +46,16 @@ function choice(name, options, value, changed) {
 }
 
 function more(text, click) {
-  return h("button", { class: "small", click }, text);
+  return h("button.small", { click }, text);
 }
 
 function readout(text) {
-  return h("p", { class: "readout", "aria-live": "polite" }, text);
+  return h("p.readout", { "aria-live": "polite" }, text);
 }
 
 function sign(good) {
   const [mark, kind, said] = good === true ? ["✓", "good", "good: "] : good === false ? ["!", "doubt", "doubtful: "] : ["·", "plain", ""];
-  return [h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, mark), said && h("span", "unseen", said)];
+  return [h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, mark), said && h("span.unseen", said)];
 }
 
 /** How far topics are shared: green where nearly all of it is, else amber; the figure always stands there. */
@@ -65,11 +65,11 @@ function pill(overlap, text = fixed(overlap, 2)) {
 
 function missingLines() {
   if (!report.missing.length) return null;
-  return h("div", "missing", h("h2", null, "Not on this page"), h("ul", null, report.missing.map((text) => h("li", null, text))));
+  return h("div.missing", h("h2", "Not on this page"), h("ul", report.missing.map((text) => h("li", text))));
 }
 
 function nothing(text) {
-  return { title: "Not here", node: h("div", "empty", h("h1", null, "Not here"), h("p", null, text), h("p", null, h("a", { href: "#overview" }, "Overview"))) };
+  return { title: "Not here", node: h("div.empty", h("h1", "Not here"), h("p", text), h("p", h("a", { href: "#overview" }, "Overview"))) };
 }
 
 const interval = () => (report.interval.draws ? report.interval.title : null);
@@ -79,20 +79,20 @@ const shareDigits = digitsFor((report.topics[0]?.weight?.[0] ?? 0) * 2);
 // ---- overview
 
 function overview() {
-  const intro = h("div", "intro",
-    h("h1", null, h("bdi", null, shown(report.title))), h("p", "lead", report.sentence),
-    report.layer && h("p", "lead", `These are the ${TOPICS} of layer ${report.layer.at} of ${report.layer.of}.`),
-    h("dl", "facts", report.facts.map(fact)), h("ul", "verdicts", report.verdicts.map(verdict)), missingLines());
+  const intro = h("div.intro",
+    h("h1", h("bdi", shown(report.title))), h("p.lead", report.sentence),
+    report.layer && h("p.lead", `These are the ${TOPICS} of layer ${report.layer.at} of ${report.layer.of}.`),
+    h("dl.facts", report.facts.map(fact)), h("ul.verdicts", report.verdicts.map(verdict)), missingLines());
   const shownCurve = report.curve && card("How well it predicts", report.curve.sentence, curve(report.curve));
-  return { title: report.title, node: h("div", null, h("div", { class: report.curve ? "cols opening" : "opening" }, intro, shownCurve), topicTable()) };
+  return { title: report.title, node: h("div", h("div", { class: report.curve ? "cols opening" : "opening" }, intro, shownCurve), topicTable()) };
 }
 
 function fact({ label, value, beside }) {
-  return h("div", null, h("dt", null, label), h("dd", null, bold(value), h("span", null, beside)));
+  return h("div", h("dt", label), h("dd", bold(value), h("span", beside)));
 }
 
 function verdict({ good, head, text, code }) {
-  return h("li", null, sign(good), h("p", null, bold(head), " ", text, code && [" ", h("code", null, code)]));
+  return h("li", sign(good), h("p", bold(head), " ", text, code && [" ", h("code", code)]));
 }
 
 /** Columns of the table of topics: those of which something is known. */
@@ -105,37 +105,32 @@ function topicColumns(along) {
   return [
     { key: "name", head: capital(TOPIC), value: nameOf, cell: nameCell },
     has("weight") && { key: "weight", head: weightName, value: (t) => t.weight?.[0], cell: (t) => weightCell(t, top) },
-    has("documents") && { key: "documents", head: capital(NOUNS), value: (t) => t.documents, cell: (t) => [bar({ mean: t.documents }, most, "short"), h("b", "figure", count(t.documents))] },
-    along && { key: "along", head: capital(report.along.title), cell: (t) => spark(alongRow(along, "mean", t.id)) },
-    has("npmi") && { key: "npmi", head: "Coherence", value: (t) => t.npmi, cell: (t) => t.npmi !== null && [onScale(t.npmi, range), h("span", "figure", fixed(t.npmi, 2))] },
-    has("steady") && { key: "steady", head: "Steady words", value: (t) => t.steady, cell: (t) => t.steady !== null && [marks(t.ten), h("span", "figure", fixed(t.steady, 1))] },
+    has("documents") && { key: "documents", head: capital(NOUNS), value: (t) => t.documents, cell: (t) => [bar({ mean: t.documents }, most, "short"), h("b.figure", count(t.documents))] },
+    along && { key: "along", head: capital(report.along.title), cell: (t) => spark(shares(along, "mean", t.id, report.along.bins.length)) },
+    has("npmi") && { key: "npmi", head: "Coherence", value: (t) => t.npmi, cell: (t) => t.npmi !== null && [onScale(t.npmi, range), h("span.figure", fixed(t.npmi, 2))] },
+    has("steady") && { key: "steady", head: "Steady words", value: (t) => t.steady, cell: (t) => t.steady !== null && [marks(t.ten), h("span.figure", fixed(t.steady, 1))] },
     has("found") ? { key: "found", head: "In the chains", value: (t) => t.found?.[0] + (t.overlap ?? 0), cell: foundCell }
       : has("overlap") && { key: "overlap", head: "First and second half", value: (t) => t.overlap, cell: (t) => t.overlap !== null && pill(t.overlap) },
   ].filter(Boolean);
 }
 
 function nameCell(t) {
-  return [dot(t), h("div", "named", h("a", { href: topicAddress(t.id), class: "cover" }, h("bdi", null, shown(nameOf(t)))),
-    h("p", "top-words", t.top.map((word) => [bdi(word), " "])))];
+  return [dot(t), h("div.named", h("a.cover", { href: topicAddress(t.id) }, h("bdi", shown(nameOf(t)))),
+    h("p.top-words", t.top.map((word) => [bdi(word), " "])))];
 }
 
 function weightCell(t, top) {
   if (!t.weight) return null;
   const [mean, low, high] = t.weight;
-  return [bar({ mean, low, high }, top, "short"), h("b", "figure", percent(mean, shareDigits))];
+  return [bar({ mean, low, high }, top, "short"), h("b.figure", percent(mean, shareDigits))];
 }
 
 function foundCell(t) {
   return t.found && pill(t.found[0] === t.found[1] ? 1 : 0, `${t.found[0]} of ${t.found[1]}`);
 }
 
-function alongRow(along, name, id) {
-  const B = report.along.bins.length;
-  return Array.from(along.get(name).subarray(id * B, (id + 1) * B), ofShare16);
-}
-
 function topicTable() {
-  const body = h("div", "table-place");
+  const body = h("div.table-place");
   const remark = `Sorted by what is chosen in its head; a row opens the ${TOPIC}.` + (interval() ? ` Brackets: ${interval()}.` : "");
   const make = async () => {
     const along = report.along && (await block("along"));
@@ -143,7 +138,7 @@ function topicTable() {
     body.replaceChildren(sortedTable(columns, make));
   };
   make();
-  return h("section", "card on-screen", h("h2", null, capital(TOPICS)), h("p", "remark", remark), body);
+  return h("section.card.on-screen", h("h2", capital(TOPICS)), h("p.remark", remark), body);
 }
 
 function sortedTable(columns, again) {
@@ -152,9 +147,9 @@ function sortedTable(columns, again) {
   const head = columns.map((column) => h("th", { scope: "col", class: `c-${column.key}`, "aria-sort": column === by ? (chosen.up ? "ascending" : "descending") : null },
     column.value ? h("button", { class: "head", click: () => { chosen.up = column === by ? !chosen.up : column.key === "name"; chosen.sort = column.key; again(); } },
       column.head, h("span", { "aria-hidden": "true" }, column === by ? (chosen.up ? " ↑" : " ↓") : "")) : column.head));
-  const row = (t) => h("tr", hued(t), columns.map((column) => h("td", `c-${column.key}`, h("div", "cell", column.cell(t)))));
+  const row = (t) => h("tr", hued(t), columns.map((column) => h(`td.c-${column.key}`, h("div.cell", column.cell(t)))));
   const rest = rows.length - chosen.rows;
-  return h("div", null, table("topics", head, rows.slice(0, chosen.rows).map(row)), rest > 0 && more(`${plural(rest, report.topic)} more`, () => { chosen.rows = Infinity; again(); }));
+  return h("div", table("topics", head, rows.slice(0, chosen.rows).map(row)), rest > 0 && more(`${plural(rest, report.topic)} more`, () => { chosen.rows = Infinity; again(); }));
 }
 
 /** By a value, unknown ones last whatever the direction; equal ones as they were. */
@@ -172,8 +167,8 @@ const WINDOW = 300;
 /** A list that stays while its pages change: made once; of long ones a window is shown. */
 function sideList({ name, orders, keep, key, row }) {
   const state = { order: orders[0][0], text: "", items: [], from: 0, current: null };
-  const list = h("div", { class: "side-list", role: "list", "aria-label": name, tabindex: "-1" });
-  const found = h("p", { class: "remark", "aria-live": "polite" });
+  const list = h("div.side-list", { role: "list", "aria-label": name, tabindex: "-1" });
+  const found = h("p.remark", { "aria-live": "polite" });
   const fill = () => {
     const window = state.items.slice(state.from, state.from + WINDOW);
     const earlier = state.from > 0 && more("earlier ones", () => { state.from = Math.max(0, state.from - WINDOW); fill(); });
@@ -196,8 +191,8 @@ function sideList({ name, orders, keep, key, row }) {
   };
   const filter = h("input", { type: "search", placeholder: `filter ${name}`, "aria-label": `filter ${name}`, input: () => { state.text = filter.value.trim(); choose(); } });
   const order = orders.length > 1 && choice("order", orders, state.order, (value) => { state.order = value; choose(); });
-  const summary = h("summary", null, capital(name));
-  const node = h("details", "side", summary, h("div", "side-head", filter, order), found, list);
+  const summary = h("summary", capital(name));
+  const node = h("details.side", summary, h("div.side-head", filter, order), found, list);
   node.open = wide.matches;
   choose();
   const mark = (current) => {
@@ -229,8 +224,8 @@ function topicSide() {
   ].filter(Boolean);
   const top = report.topics[0]?.weight?.[0] || 1;
   const keep = (t, text) => `${t.id} ${nameOf(t)} ${t.top.map(visible).join(" ")}`.toLowerCase().includes(text);
-  const row = (t) => h("a", { class: "side-row hue", "--h": t.hue, href: topicAddress(t.id), "data-key": t.id }, h("span", "dot"),
-    h("span", "cut", bdi(nameOf(t))), t.weight && h("i", { class: "share-line", "--of": t.weight[0] / top }));
+  const row = (t) => h("a.side-row.hue", { "--h": t.hue, href: topicAddress(t.id), "data-key": t.id }, h("span.dot"),
+    h("span.cut", bdi(nameOf(t))), t.weight && h("i.share-line", { "--of": t.weight[0] / top }));
   return sideList({ name: TOPICS, orders, keep, key: (t) => t.id, row });
 }
 
@@ -239,7 +234,7 @@ function docSide() {
   const all = docs.row.map((_, i) => i);
   const keep = (i, text) => visible(docs.title[i]).toLowerCase().includes(text) || visible(docs.id[i]).toLowerCase().includes(text);
   const row = (i) => h("a", { class: docs.held[i] ? "side-row held" : "side-row", href: docAddress(i), "data-key": i, title: docs.held[i] ? "held out: not trained on" : null },
-    strip(pairs2(docs.main[i]), "mini"), h("span", "cut", bdi(docs.title[i])));
+    strip(pairs2(docs.main[i]), "mini"), h("span.cut", bdi(docs.title[i])));
   return sideList({ name: NOUNS, orders: [["all", "", () => all]], keep, key: (i) => i, row });
 }
 
@@ -253,9 +248,9 @@ function side(name) {
 function beside(list, addressOf) {
   const step = (by, text, key) => {
     const to = list.beside(by);
-    return to !== null && h("a", { href: addressOf(to), class: "step", title: `key ${key}`, "data-step": by > 0 ? "next" : "previous" }, text);
+    return to !== null && h("a.step", { href: addressOf(to), title: `key ${key}`, "data-step": by > 0 ? "next" : "previous" }, text);
   };
-  return h("nav", { class: "steps", "aria-label": "next and previous" }, step(-1, "← previous", "k"), step(1, "next →", "j"));
+  return h("nav.steps", { "aria-label": "next and previous" }, step(-1, "← previous", "k"), step(1, "next →", "j"));
 }
 
 // ---- a topic
@@ -267,22 +262,22 @@ async function topicPage(rest) {
   list.mark(topic.id);
   const [words, where, near, docs] = await Promise.all([wordsCard(topic), whereCard(topic), nearCard(topic), surelyCard(topic)]);
   const node = h("article", hued(topic, "detail"),
-    h("header", "detail-head", titleOf(topic), beside(list, topicAddress)), figuresOf(topic),
-    h("div", "cols topic", h("div", "stack", words, seedsCard(topic)), h("div", "stack", where, chainsCard(topic), near)), docs);
+    h("header.detail-head", titleOf(topic), beside(list, topicAddress)), figuresOf(topic),
+    h("div.cols.topic", h("div.stack", words, seedsCard(topic)), h("div.stack", where, chainsCard(topic), near)), docs);
   return { title: nameOf(topic), node, side: list };
 }
 
 /** The name, which a person may change. */
 function titleOf(topic) {
-  const place = h("div", "title");
-  const show = () => place.replaceChildren(dot(topic), h("h1", null, h("bdi", null, shown(nameOf(topic)))),
-    h("button", { class: "small quiet edit", click: edit, "aria-label": `change the name of this ${TOPIC}`, title: "change the name" }, "rename"));
+  const place = h("div.title");
+  const show = () => place.replaceChildren(dot(topic), h("h1", h("bdi", shown(nameOf(topic)))),
+    h("button.small.quiet.edit", { click: edit, "aria-label": `change the name of this ${TOPIC}`, title: "change the name" }, "rename"));
   const edit = () => {
-    const input = h("input", { class: "rename", value: nameOf(topic), "aria-label": "name", maxlength: 200, spellcheck: "false" });
+    const input = h("input.rename", { value: nameOf(topic), "aria-label": "name", maxlength: 200, spellcheck: "false" });
     const end = (keep) => { if (keep) renamed(topic, input.value); else show(); };
     const form = h("form", { submit: (event) => { event.preventDefault(); end(true); }, keydown: (event) => { if (event.key === "Escape") { event.stopPropagation(); end(false); } } },
-      input, h("button", { class: "small", type: "submit" }, "save"), h("button", { class: "small quiet", type: "button", click: () => end(false) }, "cancel"),
-      h("p", "remark", "Kept in this browser; empty brings the automatic name back. Method has labels.json for sgmc report --labels."));
+      input, h("button.small", { type: "submit" }, "save"), h("button.small.quiet", { type: "button", click: () => end(false) }, "cancel"),
+      h("p.remark", "Kept in this browser; empty brings the automatic name back. Method has labels.json for sgmc report --labels."));
     place.replaceChildren(dot(topic), form);
     input.select();
   };
@@ -297,10 +292,10 @@ function renamed(topic, name) {
 }
 
 function figuresOf(t) {
-  const one = (value, aside, label) => h("div", null, h("dt", null, label), h("dd", null, bold(value), aside && h("span", null, " ", aside)));
+  const one = (value, aside, label) => h("div", h("dt", label), h("dd", bold(value), aside && h("span", " ", aside)));
   const digits = digitsFor((t.weight?.[0] ?? 0) * 2);
   const sure = t.weight && t.weight[1] !== null;
-  return h("dl", "figures",
+  return h("dl.figures",
     t.weight && one(percent(t.weight[0], digits), sure && between(t.weight[1], t.weight[2], digits), mixture ? "weight" : "of all words"),
     t.documents !== null && t.documents !== undefined && one(count(t.documents), null, NOUNS),
     t.docs !== null && one(count(t.docs), `of ${count(report.docs_of)}`, `${NOUNS} have a tenth of it`),
@@ -315,18 +310,18 @@ async function wordsCard(topic) {
   const terms = await termsOf(topic.id);
   const linear = report.scale === "linear";
   const top = Math.max(...terms.map((term) => Math.max(Math.abs(term.high), Math.abs(term.mean), Math.abs(term.low)))) || 1;
-  const place = h("div", null);
-  const say = h("output", null, fixed(chosen.lambda, 1));
+  const place = h("div");
+  const say = h("output", fixed(chosen.lambda, 1));
   const order = () => (linear ? terms.filter((term) => term.mean > 0) : byRelevance(terms, chosen.lambda));
   const draw = () => place.replaceChildren(wordTable(order().slice(0, chosen.terms), top, linear),
     chosen.terms < terms.length && !linear ? more("more words", () => { chosen.terms += 30; draw(); }) : "");
   const slider = h("input", { type: "range", min: 0, max: 1, step: 0.1, "aria-label": "order: from words that are its own to frequent ones",
     input: () => { chosen.lambda = Number(slider.value); say.replaceChildren(fixed(chosen.lambda, 1)); draw(); } });
   slider.value = chosen.lambda;
-  const control = !linear && h("div", "slider", h("span", null, "its own"), slider, h("span", null, "frequent"), say);
+  const control = !linear && h("div.slider", h("span", "its own"), slider, h("span", "frequent"), say);
   draw();
-  const against = linear && (topic.against?.length || terms.some((term) => term.mean < 0)) && [h("h3", null, "Points away from"),
-    wordTable(terms.filter((term) => term.mean < 0).reverse().slice(0, 10), top, true), topic.against && h("p", "top-words", wordLinks(topic.against))];
+  const against = linear && (topic.against?.length || terms.some((term) => term.mean < 0)) && [h("h3", "Points away from"),
+    wordTable(terms.filter((term) => term.mean < 0).reverse().slice(0, 10), top, true), topic.against && h("p.top-words", wordLinks(topic.against))];
   return ruledCard("Words", control, null, place, against);
 }
 
@@ -334,13 +329,13 @@ function wordTable(terms, top, linear) {
   const figure = (x) => (linear ? fixed(x, 3) : percent(x, digitsFor(top / 10)));
   const longest = Math.min(20, Math.max(7, ...terms.map((term) => shown(term.word).length)));
   const band = interval() ? ` · ${interval()}` : "";
-  const head = [colHead("word"), colHead([linear ? "entry of the direction" : `probability in the ${TOPIC}`, h("small", null, band)], null, 2), colHead("share of its uses", "of-uses", 2)];
-  const row = (term) => h("tr", { title: tellTerm(term, figure) }, rowHead(h("span", "cut", wordLink(term.word))),
+  const head = [colHead("word"), colHead([linear ? "entry of the direction" : `probability in the ${TOPIC}`, h("small", band)], null, 2), colHead("share of its uses", "of-uses", 2)];
+  const row = (term) => h("tr", { title: tellTerm(term, figure) }, rowHead(h("span.cut", wordLink(term.word))),
     wideCell(bar(term, top)), numeral(figure(term.mean)),
-    h("td", "of-uses", bar({ mean: term.share }, 1, "thin grey")), h("td", "figure of-uses aside", percent(term.share)));
+    h("td.of-uses", bar({ mean: term.share }, 1, "thin grey")), h("td.figure.of-uses.aside", percent(term.share)));
   const widths = ["c-word", "c-bar", "c-figure", "of-uses c-uses", "of-uses c-share"].map((kind) => h("col", { class: kind, "--word": longest }));
   const made = table("words", head, terms.map(row));
-  made.prepend(h("colgroup", null, widths));
+  made.prepend(h("colgroup", widths));
   return made;
 }
 
@@ -355,7 +350,7 @@ function tellTerm(term, figure) {
 /** Ways of laying out a topic: along the corpus, and by each kept column. */
 function layouts() {
   const along = report.along && { title: report.along.title, labels: report.along.bins, documents: report.along.documents, block: "along", ordered: true, along: true };
-  const columns = report.columns.map((c, i) => ({ title: `by ${shown(c.name)}`, labels: c.levels, documents: c.documents, block: `group-${i}`, ordered: c.ordered, left: c }));
+  const columns = report.columns.map((c, i) => ({ title: `by ${shown(c.name)}`, labels: c.levels, documents: c.documents, block: `group-${i}`, ordered: c.ordered }));
   return [along, ...columns].filter(Boolean);
 }
 
@@ -366,13 +361,13 @@ function shares(parts, name, id, n) {
 async function whereCard(topic) {
   const all = layouts();
   if (!all.length) return null;
-  const place = h("div", null);
+  const place = h("div");
   const show = async () => {
     const layout = all[Math.min(chosen.where, all.length - 1)];
     const parts = await block(layout.block);
     const n = layout.labels.length;
     const values = Object.fromEntries(["mean", "low", "high"].map((name) => [name, shares(parts, name, topic.id, n)]));
-    place.replaceChildren(n === 0 ? h("p", "remark", "no values") : whereFigure(topic, layout, values));
+    place.replaceChildren(n === 0 ? h("p.remark", "no values") : whereFigure(topic, layout, values));
   };
   const control = choice("where", all.map((layout, i) => [i, layout.title]), Math.min(chosen.where, all.length - 1), (value) => { chosen.where = Number(value); show(); });
   await show();
@@ -383,18 +378,17 @@ function whereFigure(topic, layout, values) {
   const usual = report.corpus_share?.[topic.id] ?? null;
   const { labels } = layout;
   const line = usual === null ? "" : ` The ${layout.ordered || labels.length > 14 ? "dashed line" : "tick on each bar"} is its share of the corpus, ${percent(usual, digitsFor(usual * 2))}.`;
-  const rest = `${capital(interval() ?? "means only")}.${line}`;
-  const say = readout(rest);
+  const say = readout(`${capital(interval() ?? "means only")}.${line}`);
   const told = (i) => say.replaceChildren(bold(bdi(labels[i])), `: ${percent(values.mean[i], 1)} (${between(values.low[i], values.high[i], 1)}), ${plural(layout.documents[i], report.noun)}`);
-  if (!layout.ordered && labels.length <= 14) return h("div", null, levelBars(layout, values, usual), say);
+  if (!layout.ordered && labels.length <= 14) return h("div", levelBars(layout, values, usual), say);
   const title = `${nameOf(topic)} ${layout.title}`;
   return profile({ title, name: `topic-${topic.id}-${layout.block}`, labels, ...values, usual, hue: topic.hue, area: layout.along || labels.length > 80, told, say });
 }
 
 function levelBars({ labels, documents }, { mean, low, high }, usual) {
   const top = Math.max(...high, usual ?? 0) || 1;
-  return table("levels", null, labels.map((text, i) => h("tr", { title: plural(documents[i], report.noun) }, rowHead(h("span", "cut", bdi(text))),
-    wideCell(h("div", { class: "under", "--at": usual === null ? null : part(usual / top) }, bar({ mean: mean[i], low: low[i], high: high[i] }, top))),
+  return table("levels", null, labels.map((text, i) => h("tr", { title: plural(documents[i], report.noun) }, rowHead(h("span.cut", bdi(text))),
+    wideCell(h("div.under", { "--at": usual === null ? null : part(usual / top) }, bar({ mean: mean[i], low: low[i], high: high[i] }, top))),
     numeral(percent(mean[i], 1)))));
 }
 
@@ -402,14 +396,14 @@ function levelBars({ labels, documents }, { mean, low, high }, usual) {
 
 function chainsCard(topic) {
   if (!topic.others?.length) return null;
-  const row = ({ chain, id, overlap, words }) => h("tr", null, rowHead(`chain ${chain}`, h("small", null, `${TOPIC} ${id}`)), h("td", null, pill(overlap)),
+  const row = ({ chain, id, overlap, words }) => h("tr", rowHead(`chain ${chain}`, h("small", `${TOPIC} ${id}`)), h("td", pill(overlap)),
     wideCell(words.map(([word, common], i) => [i ? " " : "", h(common ? "b" : "span", null, bdi(word))])));
   return card("In the other chains", "Their most probable words; those in common are bold.", table("others", null, topic.others.map(row)));
 }
 
 function seedsCard(topic) {
   if (!topic.seeds?.length) return null;
-  const row = ([word, rank, ten]) => h("tr", null, rowHead(wordLink(word)), numeral(rank === null ? "–" : `no. ${count(rank)}`), wideCell(bar({ mean: ten ?? 0 }, 1, "thin")), numeral(ten === null ? "–" : percent(ten)));
+  const row = ([word, rank, ten]) => h("tr", rowHead(wordLink(word)), numeral(rank === null ? "–" : `no. ${count(rank)}`), wideCell(bar({ mean: ten ?? 0 }, 1, "thin")), numeral(ten === null ? "–" : percent(ten)));
   return card("Its seeds", "How far the data followed: the place of each seed, and how surely it is among the ten.", table("levels", null, topic.seeds.map(row)));
 }
 
@@ -426,14 +420,14 @@ async function nearOf(id) {
 async function nearCard(topic) {
   const near = await nearOf(topic.id);
   if (!near || !near.nearest.length) return null;
-  const rows = (list, signed) => h("ul", "near", list.slice(0, 6).map(([id, number]) => h("li", null, topicLink(byId.get(id)),
-    h("a", { class: "figure", href: `#pair/${topic.id}-${id}`, "aria-label": `side by side with ${nameOf(byId.get(id))}`, title: "side by side" }, (signed && number > 0 ? "+" : "") + fixed(number, 2)))));
+  const rows = (list, signed) => h("ul.near", list.slice(0, 6).map(([id, number]) => h("li", topicLink(byId.get(id)),
+    h("a.figure", { href: `#pair/${topic.id}-${id}`, "aria-label": `side by side with ${nameOf(byId.get(id))}`, title: "side by side" }, (signed && number > 0 ? "+" : "") + fixed(number, 2)))));
   const drawn = report.map && topic.xy && [map({ title: `${nameOf(topic)} and its nearest`, height: 250, chosen: topic.id, near: near.nearest.slice(0, 4).map(([id]) => id) }),
-    h("p", "remark", `The map keeps ${percent(report.map.kept)} of who is next to whom; lines lead to the four that are really nearest.`)];
-  return card("Near it", null, drawn, h("div", "cols even",
-    h("div", null, h("h3", null, "shares words with ", h("small", null, "distance")), rows(near.nearest, false)),
-    near.friends.length > 0 && h("div", null, h("h3", null, `in the same ${NOUNS} `, h("small", null, "correlation")), rows(near.friends, true))),
-    h("p", "remark", "A number opens the two side by side."));
+    h("p.remark", `The map keeps ${percent(report.map.kept)} of who is next to whom; lines lead to the four that are really nearest.`)];
+  return card("Near it", null, drawn, h("div.cols.even",
+    h("div", h("h3", "shares words with ", h("small", "distance")), rows(near.nearest, false)),
+    near.friends.length > 0 && h("div", h("h3", `in the same ${NOUNS} `, h("small", "correlation")), rows(near.friends, true))),
+    h("p.remark", "A number opens the two side by side."));
 }
 
 // ---- documents that surely have it
@@ -443,27 +437,27 @@ async function surelyCard(topic) {
   const all = await contents();
   const some = topic.rep.map((i) => surely(topic, i, all[i])).filter(Boolean);
   const remark = mixture ? `The ${NOUNS} that are most surely in it.` : `The greatest low ends of their intervals${report.texts === "kept" ? `, and the stretch of each that has most of the ${TOPIC}; its words are tinted` : ""}.`;
-  return some.length > 0 && card(`${capital(NOUNS)} that surely have it`, remark, h("div", "surely", some));
+  return some.length > 0 && card(`${capital(NOUNS)} that surely have it`, remark, h("div.surely", some));
 }
 
 function surely(topic, i, content) {
   const share = content?.theta.find(([k]) => k === topic.id);
   const mean = share ?? [topic.id, pairs2(report.docs.main[i]).find(([k]) => k === topic.id)?.[1] ?? null, null, null];
-  return h("div", "excerpt", h("div", "excerpt-head",
+  return h("div.excerpt", h("div.excerpt-head",
     h("a", { href: docAddress(i) }, bdi(report.docs.title[i])),
-    mean[1] !== null && h("span", "figure", bold(percent(mean[1])), mean[2] !== null && ` (${between(mean[2], mean[3], 0)})`)),
+    mean[1] !== null && h("span.figure", bold(percent(mean[1])), mean[2] !== null && ` (${between(mean[2], mean[3], 0)})`)),
     mean[1] !== null && bar({ mean: mean[1], low: mean[2], high: mean[3] }, 1, "thin"), excerpt(topic, content));
 }
 
 function excerpt(topic, content) {
   if (content?.words) {
     const own = content.words.filter(([, , k]) => k === topic.id).slice(0, 14);
-    return h("p", "quote", own.map(([word, n]) => [wordLink(word), n > 1 && h("small", null, ` × ${n}`), "  "]));
+    return h("p.quote", own.map(([word, n]) => [wordLink(word), n > 1 && h("small", ` × ${n}`), "  "]));
   }
   if (!content?.text) return null;
   const [from, to] = content.best ?? [0, 300];
   const end = Math.min(to, from + 420);
-  return h("p", { class: "quote", dir: "auto" }, from > 0 && "… ", tinted(content, from, end, topic.id), end < content.text.length && " …");
+  return h("p.quote", { dir: "auto" }, from > 0 && "… ", tinted(content, from, end, topic.id), end < content.text.length && " …");
 }
 
 /** A stretch of a text, words tinted by their likeliest topic (or those of one alone), stronger the surer. */
@@ -489,7 +483,7 @@ function eachSpan(spans, tell) {
 }
 
 function tint(text, id, sure) {
-  return h("mark", { class: "hue", "--h": byId.get(id).hue, "--sure": sure.toFixed(2), "data-topic": id }, text);
+  return h("mark.hue", { "--h": byId.get(id).hue, "--sure": sure.toFixed(2), "data-topic": id }, text);
 }
 
 // ---- two topics side by side
@@ -498,14 +492,11 @@ async function pairPage(rest) {
   const [a, b] = rest.split("-").map((id) => byId.get(id === "" ? NaN : Number(id)));
   if (!a || !b) return nothing(`There is no such pair of ${TOPICS}: two numbers are expected, as in #pair/${report.topics[0]?.id ?? 0}-${report.topics[1]?.id ?? 1}.`);
   const [left, right, near, pairs] = await Promise.all([termsOf(a.id), termsOf(b.id), nearOf(a.id), block("pairs")]);
-  const options = sorted(report.topics, nameOf, true).map((t) => [t.id, shown(nameOf(t))]);
-  const half = (t, other, kind) => h("div", { class: `half ${kind} hue`, "--h": t.hue }, h("h1", null, h("a", { href: topicAddress(t.id) }, dot(t), cutBdi(nameOf(t)))),
-    h("p", null, `${TOPIC} ${t.id}`, t.weight && [", ", bold(percent(t.weight[0], shareDigits))]),
-    choice(`${kind} ${TOPIC}`, options, t.id, (id) => visit(kind === "left" ? `#pair/${id}-${other.id}` : `#pair/${other.id}-${id}`)));
-  const distance = pairs ? ofShare8(pairs.get("distance")[a.id * report.size + b.id]) : near?.nearest.find(([id]) => id === b.id)?.[1];
-  const correlation = pairs ? pairs.get("correlation")[a.id * report.size + b.id] / 127 : near?.friends.find(([id]) => id === b.id)?.[1];
-  const said = [Number.isFinite(distance) && `distance ${fixed(distance, 2)}`, Number.isFinite(correlation) && report.texts !== undefined && (correlation ? `correlation ${fixed(correlation, 2)}` : "no sure correlation")].filter(Boolean).join(", ");
-  const node = h("article", "pair", h("header", "versus", half(a, b, "left"), half(b, a, "right")), said && h("p", "remark middle", said), pairCard(a, b, left, right));
+  const half = (t, kind) => h("div", hued(t, `half ${kind}`), h("h1", h("a", { href: topicAddress(t.id) }, dot(t), cutBdi(nameOf(t)))),
+    h("p", `${TOPIC} ${t.id}`, t.weight && [", ", bold(percent(t.weight[0], shareDigits))]));
+  const among = (list) => list?.find(([id]) => id === b.id)?.[1];
+  const said = pairs ? ofPair(...pairNumbers(pairs, a.id, b.id)) : ofPair(among(near?.nearest), among(near?.friends));
+  const node = h("article.pair", h("header.versus", half(a, "left"), half(b, "right")), h("p.remark.middle", said), pairCard(a, b, left, right));
   return { title: `${nameOf(a)} and ${nameOf(b)}`, node };
 }
 
@@ -516,11 +507,11 @@ function pairCard(a, b, left, right) {
   const shared = both.filter((row) => row.left && row.right && row.p < 3 * row.q && row.q < 3 * row.p).sort((x, y) => Math.min(y.p, y.q) - Math.min(x.p, x.q)).slice(0, 12);
   const other = both.filter((row) => !shared.includes(row)).sort((x, y) => lean(y) - lean(x));
   const parts = [[`more in ${shown(nameOf(a))}`, other.filter((row) => row.left && lean(row) > 0).slice(0, 12)], ["in both", shared], [`more in ${shown(nameOf(b))}`, other.filter((row) => row.right && lean(row) < 0).slice(-12).reverse()]];
-  const value = (term, edge, kind) => h("td", `figure ${kind}`, !term ? `< ${percent(edge, digitsFor(top))}` : report.scale === "linear" ? fixed(term.mean, 3) : percent(term.mean, digitsFor(top)));
+  const value = (term, edge, kind) => h(`td.figure.${kind}`, (term ? "" : "< ") + (report.scale === "linear" ? fixed(term?.mean ?? edge, 3) : percent(term?.mean ?? edge, digitsFor(top))));
   const cell = (term, kind, hue) => h("td", { class: `wide ${kind} hue`, "--h": hue }, term ? bar(term, top) : bar({ mean: 0 }, 1));
-  const row = (r) => h("tr", null, value(r.left, r.p, "left"), cell(r.left, "mirrored", a.hue), rowHead(wordLink(r.word)), cell(r.right, "", b.hue), value(r.right, r.q, "right"));
-  const group = ([title, rows]) => rows.length > 0 && h("tbody", null, h("tr", null, h("th", { colspan: 5, scope: "rowgroup", class: "group" }, title)), rows.map(row));
-  return card(null, null, h("table", "versus-words", h("caption", "unseen", "words of the two, side by side"), parts.map(group)));
+  const row = (r) => h("tr", value(r.left, r.p, "left"), cell(r.left, "mirrored", a.hue), rowHead(wordLink(r.word)), cell(r.right, "", b.hue), value(r.right, r.q, "right"));
+  const group = ([title, rows]) => rows.length > 0 && h("tbody", h("tr", h("th.group", { colspan: 5, scope: "rowgroup" }, title)), rows.map(row));
+  return card(null, null, h("table.versus-words", h("caption.unseen", "words of the two, side by side"), parts.map(group)));
 }
 
 /** Words of either, once each. One that a side does not list is at most as probable there as that side's 30th. */
@@ -541,15 +532,14 @@ async function mapPage() {
     bold(percent(report.map.kept)), ` are among its ${report.map.neighbours} nearest here (${report.map.how}): for the rest ask the pairs and the lists of a ${TOPIC}.`],
     map({ title: `map of ${TOPICS}`, height: 560 }));
   const top = h("div", { class: report.map && pairs ? "cols map" : null }, first, pairs && pairsCard(pairs));
-  return { title: "Map", node: h("div", "stack", h("h1", "unseen", "Map"), top, report.merges.length > 0 && treeCard()) };
+  return { title: "Map", node: h("div.stack", h("h1.unseen", "Map"), top, report.merges.length > 0 && treeCard()) };
 }
 
 function pairsCard(pairs) {
   const ids = report.order, n = ids.length;
   const value = (i, j) => pairs.get(chosen.pairs)[ids[i] * report.size + ids[j]];
-  const distances = ids.flatMap((a) => ids.filter((b) => b !== a).map((b) => pairs.get("distance")[a * report.size + b]));
-  const nearest = distances.reduce((x, y) => Math.min(x, y), 255);
-  const strongest = ids.reduce((most, _, i) => ids.reduce((x, __, j) => (i === j ? x : Math.max(x, Math.abs(pairs.get("correlation")[ids[i] * report.size + ids[j]]))), most), 1);
+  const nearest = pairs.get("distance").reduce((least, d, at) => (at % (report.size + 1) ? Math.min(least, d) : least), 255);
+  const strongest = pairs.get("correlation").reduce((most, r, at) => (at % (report.size + 1) ? Math.max(most, Math.abs(r)) : most), 1);
   const colour = (i, j) => {
     if (i === j) return shade(0, 90, 0);
     if (chosen.pairs === "distance") return shade((255 - value(i, j)) / (255 - nearest || 1), 250, 0.1);
@@ -557,13 +547,13 @@ function pairsCard(pairs) {
   };
   const rest = `Rows and columns in the order of the tree; the band at the edge is the ${TOPICS}' colours. A choice opens the two side by side.`;
   const say = readout(rest);
-  const tell = (i, j) => say.replaceChildren(topicLink(byId.get(ids[i])), i === j ? "" : [" and "], ...(i === j ? [] : [topicLink(byId.get(ids[j])), pairFigures(pairs, ids[i], ids[j])]));
-  const place = h("div", "matrix");
-  const legend = h("div", "legend");
+  const tell = (i, j) => say.replaceChildren(topicLink(byId.get(ids[i])), ...(i === j ? [] : [" and ", topicLink(byId.get(ids[j])), `: ${ofPair(...pairNumbers(pairs, ids[i], ids[j]))}`]));
+  const place = h("div.matrix");
+  const legend = h("div.legend");
   const draw = (width) => {
     const size = width / n;
     const cells = field({ name: "pairs", title: `pairs of ${TOPICS}`, rows: n, columns: n, high: size, wide: size, colour, tell, open: (i, j) => visit(i === j ? topicAddress(ids[i]) : `#pair/${ids[i]}-${ids[j]}`) });
-    const edge = (kind) => h("div", { class: `edge at-${kind}`, "aria-hidden": "true" }, ids.map((id) => h("i", { class: "hue", "--h": byId.get(id).hue })));
+    const edge = (kind) => h("div", { class: `edge at-${kind}`, "aria-hidden": "true" }, ids.map((id) => h("i.hue", { "--h": byId.get(id).hue })));
     place.replaceChildren(edge("top"), edge("left"), cells.box);
     legend.replaceChildren(...pairsLegend(), cells.button);
   };
@@ -573,20 +563,26 @@ function pairsCard(pairs) {
 }
 
 function pairsLegend() {
-  const ramp = (hue, back) => { const cells = Array.from({ length: 12 }, (_, i) => h("i", { "--c": shade(i / 11, hue, 0.1) })); return h("span", { class: "ramp", "aria-hidden": "true" }, back ? cells.reverse() : cells); };
-  if (chosen.pairs === "distance") return [h("span", null, "nothing in common"), ramp(250), h("span", null, "alike")];
-  return [h("span", null, "avoid each other"), ramp(40, true), h("span", null, "not sure"), ramp(250), h("span", null, "meet")];
+  const ramp = (hue, back) => { const cells = Array.from({ length: 12 }, (_, i) => h("i", { "--c": shade(i / 11, hue, 0.1) })); return h("span.ramp", { "aria-hidden": "true" }, back ? cells.reverse() : cells); };
+  if (chosen.pairs === "distance") return [h("span", "nothing in common"), ramp(250), h("span", "alike")];
+  return [h("span", "avoid each other"), ramp(40, true), h("span", "not sure"), ramp(250), h("span", "meet")];
 }
 
-function pairFigures(pairs, a, b) {
-  const r = pairs.get("correlation")[a * report.size + b] / 127;
-  return `: distance ${fixed(ofShare8(pairs.get("distance")[a * report.size + b]), 2)}, ${r ? `correlation ${fixed(r, 2)}` : "no sure correlation"}`;
+function pairNumbers(pairs, a, b) {
+  const at = a * report.size + b;
+  return [ofShare8(pairs.get("distance")[at]), pairs.get("correlation")[at] / 127];
+}
+
+/** Distance and correlation in words, as far as they are known; a correlation of 0 is one whose sign is not sure. */
+function ofPair(distance, correlation) {
+  const r = correlation === 0 ? "no sure correlation" : correlation && `correlation ${fixed(correlation, 2)}`;
+  return [distance !== undefined && `distance ${fixed(distance, 2)}`, r].filter(Boolean).join(", ");
 }
 
 function treeCard() {
   const many = report.order.length > 200;
   const drawing = tree({ title: `tree of ${TOPICS}`, row: many ? 14 : 20 });
-  return card("Tree of likeness", `Which ${TOPICS} join first, and at what distance.`, many ? h("div", { class: "scrolled", tabindex: "0", role: "group", "aria-label": "tree" }, drawing) : drawing);
+  return card("Tree of likeness", `Which ${TOPICS} join first, and at what distance.`, many ? h("div.scrolled", { tabindex: "0", role: "group", "aria-label": "tree" }, drawing) : drawing);
 }
 
 // ---- words
@@ -596,22 +592,22 @@ async function wordPage(rest) {
   if (!words) return nothing("This page has no words.");
   const place = words.place.get(rest);
   const ask = wordAsk(words, rest);
-  if (rest === "") return { title: "Words", node: h("div", "stack", ask, frequentCards(words)) };
-  if (place === undefined) return { title: "Words", node: h("div", "stack", ask, card("Not among the words of this page", `It has the ${count(words.list.length)} most frequent of ${count(report.words_total)} words; they are spelt as the corpus was read, mostly in small letters.`), frequentCards(words)) };
+  if (rest === "") return { title: "Words", node: h("div.stack", ask, frequentCards(words)) };
+  if (place === undefined) return { title: "Words", node: h("div.stack", ask, card("Not among the words of this page", `It has the ${count(words.list.length)} most frequent of ${count(report.words_total)} words; they are spelt as the corpus was read, mostly in small letters.`), frequentCards(words)) };
   const [topics, found] = await Promise.all([itsTopics(words, place), itsLines(words, place)]);
-  return { title: shown(rest), node: h("div", "stack", ask, h("div", "cols word", topics, found)) };
+  return { title: shown(rest), node: h("div.stack", ask, h("div.cols.word", topics, found)) };
 }
 
 function wordAsk(words, value) {
   const seen = value === "" ? "" : visible(value);
-  const input = h("input", { class: "ask", value: seen, placeholder: "a word", "aria-label": "word", spellcheck: "false", autocomplete: "off" });
+  const input = h("input.ask", { value: seen, placeholder: "a word", "aria-label": "word", spellcheck: "false", autocomplete: "off" });
   const submit = async (event) => {
     event.preventDefault();
     const text = input.value.trim().toLowerCase();
     const place = (await searchable()).indexOf(text);
     location.hash = wordAddress(place >= 0 ? words.list[place] : input.value.trim());
   };
-  return h("form", { class: "asking", submit }, h("h1", null, h("label", null, `In which ${TOPICS} is …`, input)));
+  return h("form.asking", { submit }, h("h1", h("label", `In which ${TOPICS} is …`, input)));
 }
 
 async function itsTopics(words, place) {
@@ -625,8 +621,8 @@ async function itsTopics(words, place) {
       faint(term ? (report.scale === "linear" ? fixed(term.mean, 3) : percent(term.mean, 2)) : "–"), faint(term && term.rank <= 30 ? `no. ${term.rank}` : "after 30"));
   };
   const head = [colHead(TOPIC), colHead("share of its uses", null, 2), colHead(`in the ${TOPIC}`, "figure"), colHead("place there", "figure")];
-  const rest = all.length > 0 && others > 0.005 && h("tr", "others-row", rowHead("all others"), wideCell(bar({ mean: others }, 1, "grey")), numeral(percent(others)), h("td", null), h("td", null));
-  const body = all.length ? table("its-topics", head, [all.map(row), rest]) : h("p", null, `No ${TOPIC} has as much as 4 % of its uses.`);
+  const rest = all.length > 0 && others > 0.005 && h("tr.others-row", rowHead("all others"), wideCell(bar({ mean: others }, 1, "grey")), numeral(percent(others)), h("td"), h("td"));
+  const body = all.length ? table("its-topics", head, [all.map(row), rest]) : h("p", `No ${TOPIC} has as much as 4 % of its uses.`);
   return card("Its topics".replace("topics", TOPICS), [bold(count(words.count[place])), ` uses of “`, bdi(word), `” in the corpus`], body);
 }
 
@@ -638,7 +634,7 @@ async function itsLines(words, place) {
   const found = report.texts === "kept" ? linesOf(word, all) : [];
   if (report.texts !== "kept") return itsDocuments(word, all);
   const topics = [...new Set(found.map((line) => line.topic))].map((id) => [id, found.filter((line) => line.topic === id)]).sort((a, b) => b[1].length - a[1].length);
-  const body = topics.slice(0, 8).map(([id, lines]) => h("div", "lines", h("h3", null, topicLink(byId.get(id)), h("small", null, plural(lines.length, ["line", "lines"]))),
+  const body = topics.slice(0, 8).map(([id, lines]) => h("div.lines", h("h3", topicLink(byId.get(id)), h("small", plural(lines.length, ["line", "lines"]))),
     lines.sort((a, b) => b.sure - a.sure).filter(firstOf).slice(0, 4).map((line) => lineOf(line, all))));
   return card("In its lines", found.length ? `From the texts on this page, by the ${TOPIC} that the word has there; the surest first.` : "It is in none of the texts on this page.", body);
 }
@@ -659,23 +655,23 @@ function linesOf(word, all) {
 function lineOf({ doc, start, end, topic, sure }, all) {
   const { text } = all[doc];
   const flat = (from, to) => running(text.slice(Math.max(0, from), to)).replace(/\s+/g, " ");
-  return h("div", "line", h("span", "before", h("bdi", null, flat(start - 60, start))), tint(running(text.slice(start, end)), topic, sure),
-    h("span", "after", h("bdi", null, flat(end, end + 60))), h("a", { href: docAddress(doc), class: "cut" }, bdi(report.docs.title[doc])));
+  return h("div.line", h("span.before", h("bdi", flat(start - 60, start))), tint(running(text.slice(start, end)), topic, sure),
+    h("span.after", h("bdi", flat(end, end + 60))), h("a.cut", { href: docAddress(doc) }, bdi(report.docs.title[doc])));
 }
 
 function itsDocuments(word, all) {
   const found = all.map((content, doc) => [doc, content.words?.find(([w]) => w === word)]).filter(([, entry]) => entry).sort((a, b) => b[1][1] - a[1][1]).slice(0, 20);
-  const row = ([doc, [, n, topic]]) => h("tr", null, rowHead(h("a", { href: docAddress(doc), class: "cut" }, bdi(report.docs.title[doc]))), numeral(`${count(n)} ×`), h("td", null, byId.has(topic) && topicLink(byId.get(topic))));
+  const row = ([doc, [, n, topic]]) => h("tr", rowHead(h("a.cut", { href: docAddress(doc) }, bdi(report.docs.title[doc]))), numeral(`${count(n)} ×`), h("td", byId.has(topic) && topicLink(byId.get(topic))));
   return card(`${capital(NOUNS)} that have it`, found.length ? `Of those on this page, the most uses first, and the ${TOPIC} that it most likely has there.` : `None of the ${NOUNS} on this page has it.`, found.length > 0 && table("its-topics", null, found.map(row)));
 }
 
 function frequentCards(words) {
   const some = Array.from({ length: Math.min(4000, words.list.length) }, (_, place) => [place, topicsOfWord(words, place)]);
   const shared = some.filter(([, topics]) => topics.length > 1 && topics[1][1] >= 0.3).slice(0, 30);
-  const row = ([place, topics]) => h("tr", null, rowHead(h("span", "cut", wordLink(words.list[place]))), faint(count(words.count[place])), wideCell(strip(topics)),
-    h("td", "lead-topic", topics.slice(0, 1).map(([id]) => topicLink(byId.get(id)))));
+  const row = ([place, topics]) => h("tr", rowHead(h("span.cut", wordLink(words.list[place]))), faint(count(words.count[place])), wideCell(strip(topics)),
+    h("td.lead-topic", topics.slice(0, 1).map(([id]) => topicLink(byId.get(id)))));
   const listed = (list) => table("frequent", [colHead("word"), colHead("uses", "figure"), colHead(TOPICS), colHead("most in", "lead-topic")], list.map(row));
-  return h("div", "cols even", card("Frequent words", `How their uses are divided among ${TOPICS}.`, listed(some.slice(0, 30))), shared.length > 0 && card(`Frequent words of two ${TOPICS}`, "The second has at least 30 % of the uses.", listed(shared)));
+  return h("div.cols.even", card("Frequent words", `How their uses are divided among ${TOPICS}.`, listed(some.slice(0, 30))), shared.length > 0 && card(`Frequent words of two ${TOPICS}`, "The second has at least 30 % of the uses.", listed(shared)));
 }
 
 // ---- documents
@@ -691,22 +687,22 @@ async function docPage(rest) {
   const theta = content?.theta ?? pairs2(docs.main[i]).map(([k, share]) => [k, share, null, null]);
   const about = [plural(docs.tokens[i], ["known word", "known words"]), docs.held[i] ? "held out: not trained on" : null, docs.id[i] !== docs.title[i] ? ["id ", bdi(docs.id[i])] : null, `row ${count(docs.row[i])}`].filter(Boolean);
   const reader = readerOf(content);
-  const node = h("article", "detail",
-    h("header", "detail-head", h("div", "title", h("h1", null, h("bdi", null, shown(docs.title[i])))), beside(list, docAddress)),
-    h("p", "about", about.map((one, at) => [at ? " · " : "", one])),
+  const node = h("article.detail",
+    h("header.detail-head", h("div.title", h("h1", h("bdi", shown(docs.title[i])))), beside(list, docAddress)),
+    h("p.about", about.map((one, at) => [at ? " · " : "", one])),
     strip(theta.map(([k, mean]) => [k, mean]), "tall"), h("div", { class: reader ? "cols doc" : null }, reader, thetaCard(theta, reader)));
   return { title: docs.title[i], node, side: list };
 }
 
 function readerOf(content) {
   if (!content) return null;
-  if (content.words) return card("Its words", `By count; the tint is the ${TOPIC} that a word most likely has here, stronger the surer.`, h("p", "reader counted", content.words.map(([word, n, k, sure]) =>
-    [byId.has(k) ? tint(shown(word), k, sure / 100) : h("span", null, bdi(word)), n > 1 && h("small", null, ` ${n}`), "  "])));
+  if (content.words) return card("Its words", `By count; the tint is the ${TOPIC} that a word most likely has here, stronger the surer.`, h("p.reader.counted", content.words.map(([word, n, k, sure]) =>
+    [byId.has(k) ? tint(shown(word), k, sure / 100) : h("span", bdi(word)), n > 1 && h("small", ` ${n}`), "  "])));
   if (content.text === undefined) return null;
   const [before, after] = content.cut ?? [0, 0];
-  const left = (n, where) => n > 0 && h("p", "remark", `${count(n)} characters ${where} are left out.`);
-  return card(null, null, left(before, "before"), h("div", { class: "reader", dir: "auto", click: openWord }, tinted(content)), left(after, "after"),
-    h("p", "remark", `A word's tint is the ${TOPIC} that it most likely has here, stronger the surer; a click opens the word. Words without tint are not in the vocabulary.`));
+  const left = (n, where) => n > 0 && h("p.remark", `${count(n)} characters ${where} are left out.`);
+  return card(null, null, left(before, "before"), h("div.reader", { dir: "auto", click: openWord }, tinted(content)), left(after, "after"),
+    h("p.remark", `A word's tint is the ${TOPIC} that it most likely has here, stronger the surer; a click opens the word. Words without tint are not in the vocabulary.`));
 }
 
 async function openWord(event) {
@@ -723,11 +719,11 @@ function thetaCard(theta, reader) {
     for (const other of button.closest("ul").querySelectorAll("button")) other.setAttribute("aria-pressed", String(on && other === button));
     for (const mark of reader.querySelectorAll("mark")) mark.classList.toggle("off", on && Number(mark.dataset.topic) !== id);
   };
-  const name = (t) => reader ? h("button", { class: "pick", "aria-pressed": "false", click: (event) => show(event.currentTarget, t.id) }, dot(t), cutBdi(nameOf(t))) : topicLink(t);
-  const row = ([id, mean, low, high]) => byId.has(id) && h("li", { class: "hue", "--h": byId.get(id).hue }, h("div", "row", name(byId.get(id)),
-    h("a", { href: topicAddress(id), "aria-label": `to ${nameOf(byId.get(id))}`, class: "go" }, "→")),
-    h("div", "row", bar({ mean, low, high }, 1), h("span", "figure", bold(percent(mean)), low !== null && ` (${between(low, high, 0)})`)));
-  return card(`Its ${TOPICS}`, reader && "Choose one to see its words alone.", h("ul", "theta", theta.map(row)));
+  const name = (t) => reader ? h("button.pick", { "aria-pressed": "false", click: (event) => show(event.currentTarget, t.id) }, dot(t), cutBdi(nameOf(t))) : topicLink(t);
+  const row = ([id, mean, low, high]) => byId.has(id) && h("li.hue", { "--h": byId.get(id).hue }, h("div.row", name(byId.get(id)),
+    h("a.go", { href: topicAddress(id), "aria-label": `to ${nameOf(byId.get(id))}` }, "→")),
+    h("div.row", bar({ mean, low, high }, 1), h("span.figure", bold(percent(mean)), low !== null && ` (${between(low, high, 0)})`)));
+  return card(`Its ${TOPICS}`, reader && "Choose one to see its words alone.", h("ul.theta", theta.map(row)));
 }
 
 // ---- groups
@@ -742,7 +738,7 @@ async function groupsPage(rest) {
   const control = report.columns.length > 1 && choice("column", report.columns.map((c, i) => [i, shown(c.name)]), at, (i) => visit(`#groups/${i}`));
   const left = [column.missing && `${plural(column.missing, report.noun)} without a value`, column.more && `${count(column.more)} more values left out`].filter(Boolean).join("; ");
   const remark = `Share of the words of each group that a ${TOPIC} has. A name at the top sorts by it.${left ? ` Not here: ${left}.` : ""}`;
-  return { title: `By ${column.name}`, node: h("div", null, h("section", "card", h("div", "card-head", h("h1", null, "By ", bdi(column.name)), control), h("p", "remark", remark), groupsField(column, parts, at))) };
+  return { title: `By ${column.name}`, node: h("div", h("section.card", h("div.card-head", h("h1", "By ", bdi(column.name)), control), h("p.remark", remark), groupsField(column, parts, at))) };
 }
 
 /** Surely more than in the corpus, surely less, or neither. */
@@ -757,8 +753,8 @@ const LESS = () => (isDark() ? "#202326" : "#f4f4f2");
 
 function groupsLegend() {
   const cells = [0, 0.33, 0.66, 1].map((s, i) => h("i", { "--c": shade(0.25 + 0.75 * s, [20, 110, 200, 300][i]) }));
-  const one = (colour, text) => h("span", null, h("i", { class: "swatch", "--c": colour }), text);
-  return h("div", "legend", h("span", null, h("span", "ramp", cells), "surely more than in the whole corpus"), one(UNSURE(), "not sure"), one(LESS(), "surely less"));
+  const one = (colour, text) => h("span", h("i.swatch", { "--c": colour }), text);
+  return h("div.legend", h("span", h("span.ramp", cells), "surely more than in the whole corpus"), one(UNSURE(), "not sure"), one(LESS(), "surely less"));
 }
 
 function groupsField(column, parts, at) {
@@ -776,7 +772,7 @@ function groupsField(column, parts, at) {
     const cell = groupCell(parts, n, order[row], level);
     say.replaceChildren(topicLink(byId.get(order[row])), " in ", bold(bdi(column.levels[level])), `: ${percent(cell.mean, 1)} (${between(cell.low, cell.high, 1)}), in the corpus ${percent(cell.usual, 1)}; ${plural(column.documents[level], report.noun)}`);
   };
-  const place = h("div", "groups");
+  const place = h("div.groups");
   whenWide(place, (width) => {
     const names = width < 560 ? 118 : 230;
     const wide = Math.max(onPaper() ? 3 : n > 40 ? 12 : 15, Math.min(104, (width - names - 70) / n));
@@ -784,17 +780,12 @@ function groupsField(column, parts, at) {
     const write = wide >= 44 && order.length * n <= 900 ? (row, level) => percent(groupCell(parts, n, order[row], level).mean, 1) : null;
     const cells = field({ name: `groups-${at}`, title: `${capital(TOPICS)} by ${shown(column.name)}`, rows: order.length, columns: n, high, wide, colour, write, tell, open: (row) => visit(topicAddress(order[row])) });
     const longest = Math.max(...column.levels.map((text) => short(text, 22).length));
-    const head = h("div", { class: "level-names", "--wide": `${wide}px`, "--names": `${names}px`, "--tall": `${28 + 4.6 * longest}px` }, column.levels.map((text, level) =>
-      h("button", { class: "level", "aria-pressed": String(chosen.byLevel?.column === at && chosen.byLevel.level === level), title: `${shown(text)}, ${plural(column.documents[level], report.noun)}`, click: () => { chosen.byLevel = { column: at, level }; place.replaceWith(groupsField(column, parts, at)); } }, h("bdi", null, short(text, 22)))));
-    const rows = h("div", { class: "row-names", "--high": `${high}px`, "--names": `${names}px` }, order.map((id) => topicLink(byId.get(id))));
-    place.replaceChildren(groupsLegend(), h("div", { class: "groups-scroll", tabindex: "0", role: "group", "aria-label": "table" }, head, h("div", "groups-body", rows, cells.box)), h("div", "foot", say, cells.button));
+    const head = h("div.level-names", { "--wide": `${wide}px`, "--names": `${names}px`, "--tall": `${28 + 4.6 * longest}px` }, column.levels.map((text, level) =>
+      h("button", { class: "level", "aria-pressed": String(chosen.byLevel?.column === at && chosen.byLevel.level === level), title: `${shown(text)}, ${plural(column.documents[level], report.noun)}`, click: () => { chosen.byLevel = { column: at, level }; place.replaceWith(groupsField(column, parts, at)); } }, h("bdi", short(text, 22)))));
+    const rows = h("div.row-names", { "--high": `${high}px`, "--names": `${names}px` }, order.map((id) => topicLink(byId.get(id))));
+    place.replaceChildren(groupsLegend(), h("div.groups-scroll", { tabindex: "0", role: "group", "aria-label": "table" }, head, h("div.groups-body", rows, cells.box)), h("div.foot", say, cells.button));
   });
   return place;
-}
-
-function short(text, most) {
-  const seen = shown(text);
-  return seen.length > most ? `${seen.slice(0, most - 1)}…` : seen;
 }
 
 // ---- layers, components, chains
@@ -805,23 +796,23 @@ function layersPage() {
   const upper = Math.max(...report.layers.map((node) => node.layer));
   const roots = sorted(report.layers.filter((node) => node.layer === upper), (node) => node.share, false);
   const sizes = Array.from({ length: upper }, (_, i) => report.layers.filter((node) => node.layer === i + 1).length);
-  const place = h("div", "layers", roots.map((node) => layerNode(node, node.share, byKey)));
+  const place = h("div.layers", roots.map((node) => layerNode(node, node.share, byKey)));
   const toggle = more("open or close all", () => {
     const all = [...place.querySelectorAll("details")];
     const open = all.some((one) => !one.open);
     all.forEach((one) => (one.open = open));
   });
   const remark = `Layers of ${sizes.join(", ")} ${TOPICS}, the first nearest to words. Below each are those that it is made of; a share is of the ${TOPIC} above, at the top of all words.`;
-  return { title: "Layers", node: h("section", "card", h("div", "card-head", h("h1", null, `${capital(TOPICS)} of ${TOPICS}`), toggle), h("p", "remark", remark), place) };
+  return { title: "Layers", node: h("section.card", h("div.card-head", h("h1", `${capital(TOPICS)} of ${TOPICS}`), toggle), h("p.remark", remark), place) };
 }
 
 function layerNode(node, share, byKey) {
   const here = node.layer === (report.layer?.at ?? 1) && byId.get(node.id);
-  const face = [bar({ mean: share ?? 0 }, 1, "thin grey"), h("span", "figure", share === null ? "" : percent(share)), h("b", "key", `${node.layer}.${node.id}`),
-    here ? topicLink(here) : null, h("span", "top-words", node.words.map((word) => [bdi(word), " "]))];
+  const face = [bar({ mean: share ?? 0 }, 1, "thin grey"), h("span.figure", share === null ? "" : percent(share)), h("b.key", `${node.layer}.${node.id}`),
+    here ? topicLink(here) : null, h("span.top-words", node.words.map((word) => [bdi(word), " "]))];
   const below = (node.children ?? []).map(([id, part]) => [byKey.get(`${node.layer - 1}.${id}`), part]).filter(([child]) => child);
   if (!below.length) return h("div", { class: here ? "layer leaf hue" : "layer leaf", "--h": here?.hue }, face);
-  return h("details", { class: "layer", open: !byKey.has(`${node.layer + 1}.0`) }, h("summary", null, face), h("div", "below", below.map(([child, part]) => layerNode(child, part, byKey))));
+  return h("details.layer", { open: !byKey.has(`${node.layer + 1}.0`) }, h("summary", face), h("div.below", below.map(([child, part]) => layerNode(child, part, byKey))));
 }
 
 function componentsPage() {
@@ -829,7 +820,7 @@ function componentsPage() {
   if (!components) return nothing("This model has a fixed number of topics.");
   const series = [{ name: `${components.numbers.at(-1)} at the end`, points: components.iterations.map((t, i) => [t, components.numbers[i]]), kind: "main" }];
   const title = `number of ${TOPICS} in use`;
-  return { title: "How many", node: h("div", "stack", h("h1", "unseen", "How many"), card(`How many ${TOPICS} there are`, `The number in use in each kept draw: the model chooses it.`, figure("components", title, (width) =>
+  return { title: "How many", node: h("div.stack", h("h1.unseen", "How many"), card(`How many ${TOPICS} there are`, `The number in use in each kept draw: the model chooses it.`, figure("components", title, (width) =>
     lines(width, { title, series, across: { name: "iteration" }, unit: `${TOPICS} in use` }))), topicTable()) };
 }
 
@@ -843,8 +834,8 @@ function chainsPage() {
   const title = traces && `${traces.name} in each chain`;
   const drawn = traces && card(plural(chains.count, ["chain", "chains"]), `${capital(traces.name)} on the held-out ${NOUNS}: lines that lie among each other have come to the same place.`,
     figure("chains", title, (width) => lines(width, { title, series: series.filter((one) => one.points.length), across: { name: "iteration" }, unit: traces.name })));
-  const means = chains.sentences.length > 0 && card("What that means", null, h("ul", "verdicts", chains.sentences.map(({ good, text }) => h("li", null, sign(good), h("p", null, text)))));
-  return { title: "Chains", node: h("div", "stack", h("h1", "unseen", "Chains"), h("div", { class: drawn && means ? "cols" : null }, drawn, means), chainTable()) };
+  const means = chains.sentences.length > 0 && card("What that means", null, h("ul.verdicts", chains.sentences.map(({ good, text }) => h("li", sign(good), h("p", text)))));
+  return { title: "Chains", node: h("div.stack", h("h1.unseen", "Chains"), h("div", { class: drawn && means ? "cols" : null }, drawn, means), chainTable()) };
 }
 
 function chainTable() {
@@ -852,7 +843,7 @@ function chainTable() {
   if (!rows.length) return null;
   const has = (key) => rows.some((t) => t[key] !== null && t[key] !== undefined);
   const number = (value, digits) => numeral(value === null || value === undefined ? "–" : fixed(value, digits));
-  const row = (t) => h("tr", hued(t), rowHead(topicLink(t)), has("found") && h("td", "found", t.found ? foundMarks(t.found) : "–"),
+  const row = (t) => h("tr", hued(t), rowHead(topicLink(t)), has("found") && h("td.found", t.found ? foundMarks(t.found) : "–"),
     wideCell(t.overlap !== null && bar({ mean: t.overlap }, 1)), numeral(t.overlap === null ? "–" : pill(t.overlap)),
     has("rhat") && number(t.rhat, 2), has("ess") && number(t.ess, 0), faint(t.weight ? percent(t.weight[0], shareDigits) : "–"));
   const head = [colHead(TOPIC), has("found") && colHead("found in"), colHead("in common with the least alike", null, 2), has("rhat") && colHead("R-hat", "figure"),
@@ -861,22 +852,22 @@ function chainTable() {
 }
 
 function foundMarks([n, of]) {
-  return [h("span", { class: "found-marks", "aria-hidden": "true" }, Array.from({ length: of }, (_, i) => h("i", { class: i < n ? "on" : null }))), `${n} of ${of}`];
+  return [h("span.found-marks", { "aria-hidden": "true" }, Array.from({ length: of }, (_, i) => h("i", { class: i < n ? "on" : null }))), `${n} of ${of}`];
 }
 
 // ---- method
 
 function methodPage() {
-  const read = h("section", "card prose", h("h1", null, "How to read this page"),
-    h("dl", null, report.method.map(({ name, text, source }) => [h("dt", null, name), h("dd", null, text, source && h("cite", null, ` ${source}`))])),
-    report.interval.remark && h("p", "remark", `Intervals here: ${report.interval.remark}.`));
-  const pairs = (list) => h("dl", "options", list.map(([name, value]) => [h("dt", null, name), h("dd", null, bdi(String(value)))]));
+  const read = h("section.card.prose", h("h1", "How to read this page"),
+    h("dl", report.method.map(({ name, text, source }) => [h("dt", name), h("dd", text, source && h("cite", ` ${source}`))])),
+    report.interval.remark && h("p.remark", `Intervals here: ${report.interval.remark}.`));
+  const pairs = (list) => h("dl.options", list.map(([name, value]) => [h("dt", name), h("dd", bdi(String(value)))]));
   const given = report.options.filter(([, , own]) => own);
   const run = card("This run", null, pairs([["run", report.run], ["made by", `sgmc ${report.sgmc}`], ["intervals", report.interval.draws ? `${report.interval.title}, ${report.interval.draws} draws` : "none"]]),
-    given.length > 0 && [h("h3", null, "Options given"), pairs(given)],
-    h("details", null, h("summary", null, `all ${report.options.length} options`), pairs(report.options)), missingLines());
+    given.length > 0 && [h("h3", "Options given"), pairs(given)],
+    h("details", h("summary", `all ${report.options.length} options`), pairs(report.options)), missingLines());
   const away = card("Take away", `Names that you give to ${TOPICS} stay in this browser; labels.json takes them to sgmc report --labels, and to whoever you give it.`,
-    h("div", "buttons", more("topics.csv", () => save("topics.csv", topicsFile(), "text/csv")), more("labels.json", () => save("labels.json", labelsFile(), "application/json")), more("print", () => print())));
-  const keys = card("Keys", null, h("dl", "options", [["/", "search"], ["j, k", `next and previous ${TOPIC} or ${NOUN}`], ["arrows", "move in charts and in what was found"], ["Escape", "leave the search"]].map(([key, text]) => [h("dt", null, h("kbd", null, key)), h("dd", null, text)])));
-  return { title: "Method", node: h("div", "cols method", read, h("div", "stack", run, away, keys)) };
+    h("div.buttons", more("topics.csv", () => save("topics.csv", topicsFile(), "text/csv")), more("labels.json", () => save("labels.json", labelsFile(), "application/json")), more("print", () => print())));
+  const keys = card("Keys", null, h("dl.options", [["/", "search"], ["j, k", `next and previous ${TOPIC} or ${NOUN}`], ["arrows", "move in charts and in what was found"], ["Escape", "leave the search"]].map(([key, text]) => [h("dt", h("kbd", key)), h("dd", text)])));
+  return { title: "Method", node: h("div.cols.method", read, h("div.stack", run, away, keys)) };
 }
