@@ -378,12 +378,14 @@ def _chains(rng, chains: int) -> dict[str, Any]:
 def deep() -> Made:
     made_up = made(24, 900, 60, seed=2, texts="words")
     rng = np.random.default_rng(5)
-    layers = []
-    for layer, size in ((1, 24), (2, 8), (3, 3)):
-        weight = np.sort(rng.dirichlet(np.ones(size) * 4))[::-1]
-        for k in range(size):
-            children = [] if layer == 1 else [[int(c), round(0.5 / (i + 1), 3)] for i, c in enumerate(rng.choice((24, 8)[layer - 2], 4, replace=False))]
-            layers.append({"layer": layer, "id": k, "share": round(float(weight[k]), 4), "words": made_up.report["topics"][(k * layer) % 24]["top"][:6], "children": children})
+
+    def node(layer: int, k: int, share: float) -> dict[str, Any]:
+        below = rng.choice((24, 8)[layer - 2], 4, replace=False).tolist() if layer > 1 else []
+        children = [node(layer - 1, c, round(0.5 / (i + 1), 3)) for i, c in enumerate(below)]
+        words = made_up.report["topics"][(k * layer) % 24]["top"][:6]
+        return {"layer": layer, "id": k, "share": share, "words": words, "children": children}
+
+    layers = [node(3, k, share) for k, share in enumerate((0.5, 0.3, 0.2))]
     return made_up._replace(report={**made_up.report, "layers": layers, "layer": {"at": 1, "of": 3}})
 
 

@@ -72,7 +72,8 @@ function svgButton(title, click) {
 }
 
 function svg(width, height, title, ...children) {
-  return s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": title }, ...children);
+  const role = children.flat(Infinity).some((child) => child?.localName === "a") ? "group" : "img";
+  return s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role, "aria-label": title }, ...children);
 }
 
 const DRAWN = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-size",

@@ -221,7 +221,7 @@ async function termsOf(id) {
 
 /** Sievert and Shirley's relevance: all on the word's probability (1), or all on what sets the topic apart (0). */
 function byRelevance(terms, lambda) {
-  const value = (term) => -term.code * LN - (1 - lambda) * Math.log(Math.max(1, term.uses) / report.words_tokens);
+  const value = (term) => -term.code * LN - (1 - lambda) * Math.log(Math.max(1, term.uses) / (report.words_tokens || 1));
   const valued = terms.map((term) => [value(term), term]);
   return valued.sort((a, b) => b[0] - a[0] || a[1].place - b[1].place).map(([, term]) => term);
 }

@@ -84,7 +84,7 @@ function overview() {
     report.layer && h("p.lead", `These are the ${TOPICS} of layer ${report.layer.at} of ${report.layer.of}.`),
     h("dl.facts", report.facts.map(fact)), h("ul.verdicts", report.verdicts.map(verdict)), missingLines());
   const shownCurve = report.curve && card("How well it predicts", report.curve.sentence, curve(report.curve));
-  return { title: report.title, node: h("div", h("div", { class: report.curve ? "cols opening" : "opening" }, intro, shownCurve), topicTable()) };
+  return { title: report.title, node: h("div", h(report.curve ? "div.cols.opening" : "div.opening", intro, shownCurve), topicTable()) };
 }
 
 function fact({ label, value, beside }) {
@@ -312,13 +312,13 @@ async function wordsCard(topic) {
   const top = Math.max(...terms.map((term) => Math.max(Math.abs(term.high), Math.abs(term.mean), Math.abs(term.low)))) || 1;
   const place = h("div");
   const say = h("output", fixed(chosen.lambda, 1));
-  const order = () => (linear ? terms.filter((term) => term.mean > 0) : byRelevance(terms, chosen.lambda));
+  const order = () => (linear ? terms.filter((term) => term.mean > 0) : byRelevance(terms, report.words_tokens ? chosen.lambda : 1));
   const draw = () => place.replaceChildren(wordTable(order().slice(0, chosen.terms), top, linear),
     chosen.terms < terms.length && !linear ? more("more words", () => { chosen.terms += 30; draw(); }) : "");
   const slider = h("input", { type: "range", min: 0, max: 1, step: 0.1, "aria-label": "order: from words that are its own to frequent ones",
     input: () => { chosen.lambda = Number(slider.value); say.replaceChildren(fixed(chosen.lambda, 1)); draw(); } });
   slider.value = chosen.lambda;
-  const control = !linear && h("div.slider", h("span", "its own"), slider, h("span", "frequent"), say);
+  const control = !linear && report.words_tokens && h("div.slider", h("span", "its own"), slider, h("span", "frequent"), say);
   draw();
   const against = linear && (topic.against?.length || terms.some((term) => term.mean < 0)) && [h("h3", "Points away from"),
     wordTable(terms.filter((term) => term.mean < 0).reverse().slice(0, 10), top, true), topic.against && h("p.top-words", wordLinks(topic.against))];
@@ -342,7 +342,7 @@ function wordTable(terms, top, linear) {
 function tellTerm(term, figure) {
   const sure = term.low === term.high ? "" : ` (${term.open ? "below " : ""}${figure(term.low)} to ${figure(term.high)})`;
   const ten = interval() ? `; among the ten top words in ${percent(term.ten)} of the draws` : "";
-  return `${shown(term.word)}: ${figure(term.mean)}${sure}; used ${count(term.uses)} times${ten}`;
+  return `${shown(term.word)}: ${figure(term.mean)}${sure}${term.uses ? `; used ${count(term.uses)} times` : ""}${ten}`;
 }
 
 // ---- where a topic is
@@ -531,7 +531,7 @@ async function mapPage() {
   const first = report.map && card("Map", [`Near circles share words; a circle's area is its share; wide gaps mean little. Of each ${TOPIC}'s ${report.map.neighbours} nearest, `,
     bold(percent(report.map.kept)), ` are among its ${report.map.neighbours} nearest here (${report.map.how}): for the rest ask the pairs and the lists of a ${TOPIC}.`],
     map({ title: `map of ${TOPICS}`, height: 560 }));
-  const top = h("div", { class: report.map && pairs ? "cols map" : null }, first, pairs && pairsCard(pairs));
+  const top = h(report.map && pairs ? "div.cols.map" : "div", first, pairs && pairsCard(pairs));
   return { title: "Map", node: h("div.stack", h("h1.unseen", "Map"), top, report.merges.length > 0 && treeCard()) };
 }
 
@@ -545,8 +545,7 @@ function pairsCard(pairs) {
     if (chosen.pairs === "distance") return shade((255 - value(i, j)) / (255 - nearest || 1), 250, 0.1);
     return shade(Math.abs(value(i, j)) / strongest, value(i, j) < 0 ? 40 : 250, 0.1);
   };
-  const rest = `Rows and columns in the order of the tree; the band at the edge is the ${TOPICS}' colours. A choice opens the two side by side.`;
-  const say = readout(rest);
+  const say = readout(`Rows and columns in the order of the tree, with the ${TOPICS}' colours at the edge. A choice opens the two side by side.`);
   const tell = (i, j) => say.replaceChildren(topicLink(byId.get(ids[i])), ...(i === j ? [] : [" and ", topicLink(byId.get(ids[j])), `: ${ofPair(...pairNumbers(pairs, ids[i], ids[j]))}`]));
   const place = h("div.matrix");
   const legend = h("div.legend");
@@ -558,7 +557,7 @@ function pairsCard(pairs) {
     legend.replaceChildren(...pairsLegend(), cells.button);
   };
   const redraw = whenWide(place, draw);
-  const control = choice("pairs by", [["distance", "shared words"], ["correlation", `the same ${NOUNS}`]], chosen.pairs, (kind) => { chosen.pairs = kind; redraw(); });
+  const control = report.docs_of && choice("pairs by", [["distance", "shared words"], ["correlation", `the same ${NOUNS}`]], chosen.pairs, (kind) => { chosen.pairs = kind; redraw(); });
   return ruledCard("All pairs", control, null, place, legend, say);
 }
 
@@ -623,7 +622,7 @@ async function itsTopics(words, place) {
   const head = [colHead(TOPIC), colHead("share of its uses", null, 2), colHead(`in the ${TOPIC}`, "figure"), colHead("place there", "figure")];
   const rest = all.length > 0 && others > 0.005 && h("tr.others-row", rowHead("all others"), wideCell(bar({ mean: others }, 1, "grey")), numeral(percent(others)), h("td"), h("td"));
   const body = all.length ? table("its-topics", head, [all.map(row), rest]) : h("p", `No ${TOPIC} has as much as 4 % of its uses.`);
-  return card("Its topics".replace("topics", TOPICS), [bold(count(words.count[place])), ` uses of “`, bdi(word), `” in the corpus`], body);
+  return card(`Its ${TOPICS}`, report.words_tokens && [bold(count(words.count[place])), " uses of “", bdi(word), "” in the corpus"], body);
 }
 
 /** The word in its lines, by the topic that it has there, the surest first. */
@@ -631,8 +630,8 @@ async function itsLines(words, place) {
   if (!report.docs || report.texts === "none") return null;
   const word = words.list[place];
   const all = await contents();
-  const found = report.texts === "kept" ? linesOf(word, all) : [];
   if (report.texts !== "kept") return itsDocuments(word, all);
+  const found = linesOf(word, all);
   const topics = [...new Set(found.map((line) => line.topic))].map((id) => [id, found.filter((line) => line.topic === id)]).sort((a, b) => b[1].length - a[1].length);
   const body = topics.slice(0, 8).map(([id, lines]) => h("div.lines", h("h3", topicLink(byId.get(id)), h("small", plural(lines.length, ["line", "lines"]))),
     lines.sort((a, b) => b.sure - a.sure).filter(firstOf).slice(0, 4).map((line) => lineOf(line, all))));
@@ -690,7 +689,7 @@ async function docPage(rest) {
   const node = h("article.detail",
     h("header.detail-head", h("div.title", h("h1", h("bdi", shown(docs.title[i])))), beside(list, docAddress)),
     h("p.about", about.map((one, at) => [at ? " · " : "", one])),
-    strip(theta.map(([k, mean]) => [k, mean]), "tall"), h("div", { class: reader ? "cols doc" : null }, reader, thetaCard(theta, reader)));
+    strip(theta.map(([k, mean]) => [k, mean]), "tall"), h(reader ? "div.cols.doc" : "div", reader, thetaCard(theta, reader)));
   return { title: docs.title[i], node, side: list };
 }
 
@@ -720,7 +719,7 @@ function thetaCard(theta, reader) {
     for (const mark of reader.querySelectorAll("mark")) mark.classList.toggle("off", on && Number(mark.dataset.topic) !== id);
   };
   const name = (t) => reader ? h("button.pick", { "aria-pressed": "false", click: (event) => show(event.currentTarget, t.id) }, dot(t), cutBdi(nameOf(t))) : topicLink(t);
-  const row = ([id, mean, low, high]) => byId.has(id) && h("li.hue", { "--h": byId.get(id).hue }, h("div.row", name(byId.get(id)),
+  const row = ([id, mean, low, high]) => byId.has(id) && h("li", hued(byId.get(id)), h("div.row", name(byId.get(id)),
     h("a.go", { href: topicAddress(id), "aria-label": `to ${nameOf(byId.get(id))}` }, "→")),
     h("div.row", bar({ mean, low, high }, 1), h("span.figure", bold(percent(mean)), low !== null && ` (${between(low, high, 0)})`)));
   return card(`Its ${TOPICS}`, reader && "Choose one to see its words alone.", h("ul.theta", theta.map(row)));
@@ -761,13 +760,12 @@ function groupsField(column, parts, at) {
   const n = column.levels.length;
   let order = report.order.length ? report.order : report.topics.map((t) => t.id);
   if (chosen.byLevel?.column === at) order = sorted(order, (id) => groupCell(parts, n, id, chosen.byLevel.level).mean, false);
-  const peak = Math.max(...report.topics.flatMap((t) => column.levels.map((_, level) => groupCell(parts, n, t.id, level).mean))) || 1;
+  const peak = ofShare16(parts.get("mean").reduce((most, u) => Math.max(most, u), 1));
   const colour = (row, level) => {
     const cell = groupCell(parts, n, order[row], level);
     return cell.sure > 0 ? shade(0.22 + 0.78 * Math.sqrt(cell.mean / peak), byId.get(order[row]).hue) : cell.sure < 0 ? LESS() : UNSURE();
   };
-  const rest = "Point at a cell, or move with the arrow keys.";
-  const say = readout(rest);
+  const say = readout("Point at a cell, or move with the arrow keys.");
   const tell = (row, level) => {
     const cell = groupCell(parts, n, order[row], level);
     say.replaceChildren(topicLink(byId.get(order[row])), " in ", bold(bdi(column.levels[level])), `: ${percent(cell.mean, 1)} (${between(cell.low, cell.high, 1)}), in the corpus ${percent(cell.usual, 1)}; ${plural(column.documents[level], report.noun)}`);
@@ -781,7 +779,7 @@ function groupsField(column, parts, at) {
     const cells = field({ name: `groups-${at}`, title: `${capital(TOPICS)} by ${shown(column.name)}`, rows: order.length, columns: n, high, wide, colour, write, tell, open: (row) => visit(topicAddress(order[row])) });
     const longest = Math.max(...column.levels.map((text) => short(text, 22).length));
     const head = h("div.level-names", { "--wide": `${wide}px`, "--names": `${names}px`, "--tall": `${28 + 4.6 * longest}px` }, column.levels.map((text, level) =>
-      h("button", { class: "level", "aria-pressed": String(chosen.byLevel?.column === at && chosen.byLevel.level === level), title: `${shown(text)}, ${plural(column.documents[level], report.noun)}`, click: () => { chosen.byLevel = { column: at, level }; place.replaceWith(groupsField(column, parts, at)); } }, h("bdi", short(text, 22)))));
+      h("button.level", { "aria-pressed": String(chosen.byLevel?.column === at && chosen.byLevel.level === level), title: `${shown(text)}, ${plural(column.documents[level], report.noun)}`, click: () => { chosen.byLevel = { column: at, level }; place.replaceWith(groupsField(column, parts, at)); } }, h("bdi", short(text, 22)))));
     const rows = h("div.row-names", { "--high": `${high}px`, "--names": `${names}px` }, order.map((id) => topicLink(byId.get(id))));
     place.replaceChildren(groupsLegend(), h("div.groups-scroll", { tabindex: "0", role: "group", "aria-label": "table" }, head, h("div.groups-body", rows, cells.box)), h("div.foot", say, cells.button));
   });
@@ -792,27 +790,22 @@ function groupsField(column, parts, at) {
 
 function layersPage() {
   if (!report.layers) return nothing("This model has one layer.");
-  const byKey = new Map(report.layers.map((node) => [`${node.layer}.${node.id}`, node]));
-  const upper = Math.max(...report.layers.map((node) => node.layer));
-  const roots = sorted(report.layers.filter((node) => node.layer === upper), (node) => node.share, false);
-  const sizes = Array.from({ length: upper }, (_, i) => report.layers.filter((node) => node.layer === i + 1).length);
-  const place = h("div.layers", roots.map((node) => layerNode(node, node.share, byKey)));
+  const place = h("div.layers", report.layers.map((node) => layerNode(node, true)));
   const toggle = more("open or close all", () => {
     const all = [...place.querySelectorAll("details")];
     const open = all.some((one) => !one.open);
     all.forEach((one) => (one.open = open));
   });
-  const remark = `Layers of ${sizes.join(", ")} ${TOPICS}, the first nearest to words. Below each are those that it is made of; a share is of the ${TOPIC} above, at the top of all words.`;
+  const remark = `Below each are those that it mostly uses; a share is of the ${TOPIC} above. A number is the layer and the place in it; those of layer 1 are nearest to words.`;
   return { title: "Layers", node: h("section.card", h("div.card-head", h("h1", `${capital(TOPICS)} of ${TOPICS}`), toggle), h("p.remark", remark), place) };
 }
 
-function layerNode(node, share, byKey) {
-  const here = node.layer === (report.layer?.at ?? 1) && byId.get(node.id);
-  const face = [bar({ mean: share ?? 0 }, 1, "thin grey"), h("span.figure", share === null ? "" : percent(share)), h("b.key", `${node.layer}.${node.id}`),
-    here ? topicLink(here) : null, h("span.top-words", node.words.map((word) => [bdi(word), " "]))];
-  const below = (node.children ?? []).map(([id, part]) => [byKey.get(`${node.layer - 1}.${id}`), part]).filter(([child]) => child);
-  if (!below.length) return h("div", { class: here ? "layer leaf hue" : "layer leaf", "--h": here?.hue }, face);
-  return h("details.layer", { open: !byKey.has(`${node.layer + 1}.0`) }, h("summary", face), h("div.below", below.map(([child, part]) => layerNode(child, part, byKey))));
+function layerNode(node, top = false) {
+  const here = node.layer === report.layer.at && byId.get(node.id);
+  const face = [bar({ mean: node.share }, 1, "thin grey"), h("span.figure", percent(node.share)), h("b.key", `${node.layer}.${node.id}`),
+    here && topicLink(here), h("span.top-words", node.words.map((word) => [bdi(word), " "]))];
+  if (!node.children.length) return h("div.layer.leaf", face);
+  return h("details.layer", { open: top }, h("summary", face), h("div.below", node.children.map((child) => layerNode(child))));
 }
 
 function componentsPage() {
@@ -832,10 +825,10 @@ function chainsPage() {
   const { traces } = chains;
   const series = traces && traces.values.map((values, i) => ({ name: shown(chains.names[i]), hue: CHAIN_HUES[i % 8], kind: "chain hue", points: values.map((v, j) => [traces.iterations[j], v]).filter(([, v]) => v !== null) }));
   const title = traces && `${traces.name} in each chain`;
-  const drawn = traces && card(plural(chains.count, ["chain", "chains"]), `${capital(traces.name)} on the held-out ${NOUNS}: lines that lie among each other have come to the same place.`,
+  const drawn = traces && card(plural(chains.count, ["chain", "chains"]), `On the held-out ${NOUNS}: lines that lie among each other have come to the same place.`,
     figure("chains", title, (width) => lines(width, { title, series: series.filter((one) => one.points.length), across: { name: "iteration" }, unit: traces.name })));
   const means = chains.sentences.length > 0 && card("What that means", null, h("ul.verdicts", chains.sentences.map(({ good, text }) => h("li", sign(good), h("p", text)))));
-  return { title: "Chains", node: h("div.stack", h("h1.unseen", "Chains"), h("div", { class: drawn && means ? "cols" : null }, drawn, means), chainTable()) };
+  return { title: "Chains", node: h("div.stack", h("h1.unseen", "Chains"), h(drawn && means ? "div.cols" : "div", drawn, means), chainTable()) };
 }
 
 function chainTable() {
@@ -848,7 +841,7 @@ function chainTable() {
     has("rhat") && number(t.rhat, 2), has("ess") && number(t.ess, 0), faint(t.weight ? percent(t.weight[0], shareDigits) : "–"));
   const head = [colHead(TOPIC), has("found") && colHead("found in"), colHead("in common with the least alike", null, 2), has("rhat") && colHead("R-hat", "figure"),
     has("ess") && colHead("effective draws", "figure"), colHead("share", "figure")];
-  return card(`Which ${TOPICS} the chains share`, `${capital(TOPICS)} of the first chain with their partners in the others; the most alike first.`, table("shared", head, rows.map(row)));
+  return card(`Which ${TOPICS} the chains share`, `Each with its partners in the ${report.chains.count > 1 ? "other chains" : "other half of the draws"}; the most alike first.`, table("shared", head, rows.map(row)));
 }
 
 function foundMarks([n, of]) {
@@ -861,13 +854,13 @@ function methodPage() {
   const read = h("section.card.prose", h("h1", "How to read this page"),
     h("dl", report.method.map(({ name, text, source }) => [h("dt", name), h("dd", text, source && h("cite", ` ${source}`))])),
     report.interval.remark && h("p.remark", `Intervals here: ${report.interval.remark}.`));
-  const pairs = (list) => h("dl.options", list.map(([name, value]) => [h("dt", name), h("dd", bdi(String(value)))]));
+  const pairs = (list, kind = "dt") => h("dl.options", list.map(([name, value]) => [h("dt", kind === "dt" ? name : h(kind, name)), h("dd", bdi(String(value)))]));
   const given = report.options.filter(([, , own]) => own);
   const run = card("This run", null, pairs([["run", report.run], ["made by", `sgmc ${report.sgmc}`], ["intervals", report.interval.draws ? `${report.interval.title}, ${report.interval.draws} draws` : "none"]]),
     given.length > 0 && [h("h3", "Options given"), pairs(given)],
     h("details", h("summary", `all ${report.options.length} options`), pairs(report.options)), missingLines());
   const away = card("Take away", `Names that you give to ${TOPICS} stay in this browser; labels.json takes them to sgmc report --labels, and to whoever you give it.`,
     h("div.buttons", more("topics.csv", () => save("topics.csv", topicsFile(), "text/csv")), more("labels.json", () => save("labels.json", labelsFile(), "application/json")), more("print", () => print())));
-  const keys = card("Keys", null, h("dl.options", [["/", "search"], ["j, k", `next and previous ${TOPIC} or ${NOUN}`], ["arrows", "move in charts and in what was found"], ["Escape", "leave the search"]].map(([key, text]) => [h("dt", h("kbd", key)), h("dd", text)])));
+  const keys = card("Keys", null, pairs([["/", "search"], ["j, k", `next and previous ${TOPIC} or ${NOUN}`], ["arrows", "move in charts and in what was found"], ["Escape", "leave the search"]], "kbd"));
   return { title: "Method", node: h("div.cols.method", read, h("div.stack", run, away, keys)) };
 }
