@@ -188,11 +188,9 @@ function toPaper() {
   for (const place of document.querySelectorAll(".drawn")) drawers.get(place)(PAPER);
   const row = (t) => h("tr", hued(t), numeral(t.id), rowHead(dot(t), " ", bdi(nameOf(t))),
     numeral(t.weight ? percent(t.weight[0], shareDigits) : count(t.documents ?? 0)), h("td", t.top.map((word) => [bdi(word), " "])));
-  const head = ["no.", TOPIC, t0Head(), "words"].map((text) => colHead(text));
+  const head = ["no.", TOPIC, report.topics[0]?.weight ? weightName.toLowerCase() : NOUNS, "words"].map((text) => colHead(text));
   paper.replaceChildren(h("h2", `All ${TOPICS}`), table(null, head, report.topics.map(row)));
 }
-
-const t0Head = () => (report.topics[0]?.weight ? weightName.toLowerCase() : NOUNS);
 
 function fromPaper() {
   const { dataset } = document.documentElement;

@@ -54,7 +54,7 @@ function readout(text) {
 }
 
 function sign(good) {
-  const [mark, kind, said] = good === true ? ["✓", "good", "good: "] : good === false ? ["!", "doubt", "doubtful: "] : ["·", "plain", ""];
+  const [mark, kind, said] = { true: ["✓", "good", "good: "], false: ["!", "doubt", "doubtful: "] }[good] ?? ["·", "plain", ""];
   return [h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, mark), said && h("span.unseen", said)];
 }
 
@@ -168,13 +168,11 @@ const WINDOW = 300;
 function sideList({ name, orders, keep, key, row }) {
   const state = { order: orders[0][0], text: "", items: [], from: 0, current: null };
   const list = h("div.side-list", { role: "list", "aria-label": name, tabindex: "-1" });
-  const found = h("p.remark", { "aria-live": "polite" });
   const fill = () => {
     const window = state.items.slice(state.from, state.from + WINDOW);
     const earlier = state.from > 0 && more("earlier ones", () => { state.from = Math.max(0, state.from - WINDOW); fill(); });
     const later = state.from + WINDOW < state.items.length && more("later ones", () => { state.from += WINDOW; fill(); list.scrollTop = 0; });
     list.replaceChildren(...[earlier, ...window.map((item) => h("div", { role: "listitem" }, row(item))), later].filter(Boolean));
-    found.replaceChildren(state.text ? `${count(state.items.length)} found` : "");
     paint();
   };
   const choose = () => {
@@ -191,8 +189,7 @@ function sideList({ name, orders, keep, key, row }) {
   };
   const filter = h("input", { type: "search", placeholder: `filter ${name}`, "aria-label": `filter ${name}`, input: () => { state.text = filter.value.trim(); choose(); } });
   const order = orders.length > 1 && choice("order", orders, state.order, (value) => { state.order = value; choose(); });
-  const summary = h("summary", capital(name));
-  const node = h("details.side", summary, h("div.side-head", filter, order), found, list);
+  const node = h("details.side", h("summary", capital(name)), h("div.side-head", filter, order), list);
   node.open = wide.matches;
   choose();
   const mark = (current) => {
@@ -684,7 +681,7 @@ async function docPage(rest) {
   list.mark(i);
   const content = (await contents())[i];
   const theta = content?.theta ?? pairs2(docs.main[i]).map(([k, share]) => [k, share, null, null]);
-  const about = [plural(docs.tokens[i], ["known word", "known words"]), docs.held[i] ? "held out: not trained on" : null, docs.id[i] !== docs.title[i] ? ["id ", bdi(docs.id[i])] : null, `row ${count(docs.row[i])}`].filter(Boolean);
+  const about = [plural(docs.tokens[i], ["word", "words"]), docs.held[i] ? "held out: not trained on" : null, docs.id[i] !== docs.title[i] ? ["id ", bdi(docs.id[i])] : null, `row ${count(docs.row[i])}`].filter(Boolean);
   const reader = readerOf(content);
   const node = h("article.detail",
     h("header.detail-head", h("div.title", h("h1", h("bdi", shown(docs.title[i])))), beside(list, docAddress)),
