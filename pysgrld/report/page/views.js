@@ -274,7 +274,7 @@ function titleOf(topic) {
     const end = (keep) => { if (keep) renamed(topic, input.value); else show(); };
     const form = h("form", { submit: (event) => { event.preventDefault(); end(true); }, keydown: (event) => { if (event.key === "Escape") { event.stopPropagation(); end(false); } } },
       input, h("button.small", { type: "submit" }, "save"), h("button.small.quiet", { type: "button", click: () => end(false) }, "cancel"),
-      h("p.remark", "Kept in this browser; empty brings the automatic name back. Method has labels.json for sgmc report --labels."));
+      h("p.remark", "Kept in this browser; empty brings the automatic name back."));
     place.replaceChildren(dot(topic), form);
     input.select();
   };
@@ -589,7 +589,7 @@ async function wordPage(rest) {
   const place = words.place.get(rest);
   const ask = wordAsk(words, rest);
   if (rest === "") return { title: "Words", node: h("div.stack", ask, frequentCards(words)) };
-  if (place === undefined) return { title: "Words", node: h("div.stack", ask, card("Not among the words of this page", `It has the ${count(words.list.length)} most frequent of ${count(report.words_total)} words; they are spelt as the corpus was read, mostly in small letters.`), frequentCards(words)) };
+  if (place === undefined) return { title: "Words", node: h("div.stack", ask, card("Not among the words of this page", `It has the ${count(words.list.length)} most frequent of ${count(report.words_total)} words, spelt as the corpus was read.`), frequentCards(words)) };
   const [topics, found] = await Promise.all([itsTopics(words, place), itsLines(words, place)]);
   return { title: shown(rest), node: h("div.stack", ask, h("div.cols.word", topics, found)) };
 }
@@ -698,7 +698,7 @@ function readerOf(content) {
   const [before, after] = content.cut ?? [0, 0];
   const left = (n, where) => n > 0 && h("p.remark", `${count(n)} characters ${where} are left out.`);
   return card(null, null, left(before, "before"), h("div.reader", { dir: "auto", click: openWord }, tinted(content)), left(after, "after"),
-    h("p.remark", `A word's tint is the ${TOPIC} that it most likely has here, stronger the surer; a click opens the word. Words without tint are not in the vocabulary.`));
+    h("p.remark", `A word's tint is the ${TOPIC} that it most likely has here, stronger the surer; a click opens the word.`));
 }
 
 async function openWord(event) {
@@ -856,8 +856,8 @@ function methodPage() {
   const run = card("This run", null, pairs([["run", report.run], ["made by", `sgmc ${report.sgmc}`], ["intervals", report.interval.draws ? `${report.interval.title}, ${report.interval.draws} draws` : "none"]]),
     given.length > 0 && [h("h3", "Options given"), pairs(given)],
     h("details", h("summary", `all ${report.options.length} options`), pairs(report.options)), missingLines());
-  const away = card("Take away", `Names that you give to ${TOPICS} stay in this browser; labels.json takes them to sgmc report --labels, and to whoever you give it.`,
+  const away = card("Take away", `Names that you give to ${TOPICS} stay in this browser; labels.json takes them to sgmc report --labels.`,
     h("div.buttons", more("topics.csv", () => save("topics.csv", topicsFile(), "text/csv")), more("labels.json", () => save("labels.json", labelsFile(), "application/json")), more("print", () => print())));
-  const keys = card("Keys", null, pairs([["/", "search"], ["j, k", `next and previous ${TOPIC} or ${NOUN}`], ["arrows", "move in charts and in what was found"], ["Escape", "leave the search"]], "kbd"));
+  const keys = card("Keys", null, pairs([["/", "search"], ["j, k", `next and previous ${TOPIC} or ${NOUN}`], ["arrows", "move in charts and lists"], ["Escape", "leave the search"]], "kbd"));
   return { title: "Method", node: h("div.cols.method", read, h("div.stack", run, away, keys)) };
 }
