@@ -30,7 +30,7 @@ mother child cradle daughter son family birth nursery father infant sister broth
 mountain valley rock path summit climb cliff peak shepherd goat pass eagle
 theatre stage actor play scene audience comedy tragedy mask curtain role applause
 machine engine steam iron wheel railway coal furnace factory gear lever boiler"""
-FILLER = "the of and a to in that it with was for on as by his her they not but from".split()
+FILLER = ["the", "of", "and", "a", "to", "in", "that", "it", "with", "was", "for", "on", "as", "by", "his", "her", "they", "not", "but", "from"]
 HOSTILE = [
     "</script>", "<img src=x onerror=alert(1)>", "\u202egnp.exe", "a\x00b", "ab" * 2500,
     "__proto__", "constructor", " ", "it's \"quoted\"", "100%", "%E0%A4%A", "\U0001f600",
@@ -87,7 +87,9 @@ def vocabulary(rng: np.random.Generator, size: int, hostile: bool) -> list[str]:
     words = dict.fromkeys(THEMES.split())
     while len(words) < size:
         made = rng.choice(list("bdfgklmnprstvz"), (500, 3)), rng.choice(list("aeiou"), (500, 3))
-        words |= dict.fromkeys("".join(map("".join, zip(c, v, strict=True))) for c, v in zip(*made, strict=True))
+        words |= dict.fromkeys(
+            "".join(map("".join, zip(c, v, strict=True))) for c, v in zip(*made, strict=True)
+        )
     listed = list(words)[:size]
     if hostile:
         listed[5 : 5 + len(HOSTILE)] = HOSTILE
@@ -133,7 +135,9 @@ def made(
     weights /= weights.sum()
     blocks: dict[str, list[tuple[str, str, Any]]] = {}
     places = topic_words(rng, topics, words)
-    mean = [0.4 * m / m.sum() for m in (np.sort(rng.gamma(0.5, 1, len(p)) + 0.01)[::-1] for p in places)]
+    mean = [
+        0.4 * m / m.sum() for m in (np.sort(rng.gamma(0.5, 1, len(p)) + 0.01)[::-1] for p in places)
+    ]
     listed, places, counts = by_frequency(rng, listed, places, mean, weights)
     codes = _terms(rng, blocks, places, mean, linear)
     _words(blocks, listed, counts, places, codes, weights)
@@ -193,10 +197,15 @@ def made(
         signs = np.triu(rng.normal(0, 0.22, (topics, topics)), 1)
         signs[np.abs(signs) < 0.1] = 0
         correlation = np.clip(np.round((signs + signs.T) * 127), -127, 127).astype(int)
-        blocks["pairs"] = [("distance", "u8", share(distance, 255)), ("correlation", "i8", correlation)]
+        blocks["pairs"] = [
+            ("distance", "u8", share(distance, 255)),
+            ("correlation", "i8", correlation),
+        ]
     if chains:
         report["chains"] = _chains(rng, chains)
-    terms = [list(zip(p.tolist(), c.tolist(), strict=True)) for p, c in zip(places, codes, strict=True)]
+    terms = [
+        list(zip(p.tolist(), c.tolist(), strict=True)) for p, c in zip(places, codes, strict=True)
+    ]
     return Made(*_sealed(report, blocks), listed, counts, terms)
 
 
@@ -211,7 +220,9 @@ METHOD = [
 ]  # fmt: skip
 
 
-def _sealed(report: dict[str, Any], blocks: dict[str, Any]) -> tuple[dict[str, Any], dict[str, bytes]]:
+def _sealed(
+    report: dict[str, Any], blocks: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, bytes]]:
     both = {name: packed(parts) for name, parts in blocks.items()}
     report["blocks"] = {name: listed for name, (listed, _) in both.items()}
     return report, {name: data for name, (_, data) in both.items()}
@@ -308,7 +319,15 @@ def _layout(rng, blocks, name, weights, levels) -> None:
 
 def _column(name, kind, levels, rng, ordered=False) -> dict[str, Any]:
     documents = rng.integers(3, 300, len(levels)).tolist()
-    return {"name": name, "kind": kind, "levels": levels, "documents": documents, "missing": 12, "ordered": ordered, "more": 0}
+    return {
+        "name": name,
+        "kind": kind,
+        "levels": levels,
+        "documents": documents,
+        "missing": 12,
+        "ordered": ordered,
+        "more": 0,
+    }
 
 
 def _near(rng, blocks, distance, topics) -> None:
@@ -316,10 +335,26 @@ def _near(rng, blocks, distance, topics) -> None:
     nearest = np.argsort(far, axis=1, kind="stable")[:, :12]
     missing = max(0, 12 - (topics - 1))
     near = [[*row[: topics - 1].tolist(), *[65535] * missing][:12] for row in nearest]
-    gaps = [[0 if k == 65535 else int(share(distance[i, k], 255)) for k in row] for i, row in enumerate(near)]
-    friends = [[*rng.choice([j for j in range(topics) if j != i], min(5, topics - 1), replace=False).tolist(), *[65535] * 12][:12] for i in range(topics)]
+    gaps = [
+        [0 if k == 65535 else int(share(distance[i, k], 255)) for k in row]
+        for i, row in enumerate(near)
+    ]
+    friends = [
+        [
+            *rng.choice(
+                [j for j in range(topics) if j != i], min(5, topics - 1), replace=False
+            ).tolist(),
+            *[65535] * 12,
+        ][:12]
+        for i in range(topics)
+    ]
     strength = [[(40 - 7 * j) if k != 65535 else 0 for j, k in enumerate(row)] for row in friends]
-    blocks["near"] = [("topic", "u16", near), ("distance", "u8", gaps), ("friend", "u16", friends), ("correlation", "i8", strength)]
+    blocks["near"] = [
+        ("topic", "u16", near),
+        ("distance", "u8", gaps),
+        ("friend", "u16", friends),
+        ("correlation", "i8", strength),
+    ]
 
 
 def _docs(rng, blocks, theta, places, listed, texts, hostile) -> dict[str, Any]:
@@ -327,8 +362,16 @@ def _docs(rng, blocks, theta, places, listed, texts, hostile) -> dict[str, Any]:
     whole = [_content(rng, row, places, listed, texts) for row in theta] if texts != "none" else []
     if whole:
         blocks["docs"] = [("json", "utf8", json.dumps(whole, ensure_ascii=False))]
-    main = [[v for k in np.argsort(-row)[:3] for v in (int(k), round(float(row[k]), 3))] for row in theta]
-    titles = [HOSTILE[i % len(HOSTILE)] if hostile else f"Letter {i + 1}, {listed[places[main[i][0]][i % 9]]} and {listed[places[main[i][2]][i % 7]]}" for i in range(n)]
+    main = [
+        [v for k in np.argsort(-row)[:3] for v in (int(k), round(float(row[k]), 3))]
+        for row in theta
+    ]
+    titles = [
+        HOSTILE[i % len(HOSTILE)]
+        if hostile
+        else f"Letter {i + 1}, {listed[places[main[i][0]][i % 9]]} and {listed[places[main[i][2]][i % 7]]}"
+        for i in range(n)
+    ]
     return {
         "of": n * 7, "row": [7 * i for i in range(n)], "id": [f"l-{i:04d}" for i in range(n)], "title": titles,
         "tokens": [int(t) for t in rng.integers(40, 400, n)], "held": [int(i % 9 == 4) for i in range(n)],
@@ -338,7 +381,15 @@ def _docs(rng, blocks, theta, places, listed, texts, hostile) -> dict[str, Any]:
 
 def _content(rng, theta, places, listed, texts) -> dict[str, Any]:
     greatest = [k for k in np.argsort(-theta)[:12].tolist() if theta[k] > 0.004]
-    shares = [[k, round(float(theta[k]), 4), round(float(max(0, theta[k] - 0.08)), 4), round(float(min(1, theta[k] + 0.09)), 4)] for k in greatest]
+    shares = [
+        [
+            k,
+            round(float(theta[k]), 4),
+            round(float(max(0, theta[k] - 0.08)), 4),
+            round(float(min(1, theta[k] + 0.09)), 4),
+        ]
+        for k in greatest
+    ]
     drawn = rng.choice(len(theta), 130, p=theta)
     ranks = np.minimum(rng.geometric(0.11, 130) - 1, 59)
     if texts == "words":
@@ -357,11 +408,20 @@ def _content(rng, theta, places, listed, texts) -> dict[str, Any]:
         text += word + ("." if i % 11 == 10 else "") + ("\n\n" if i % 60 == 59 else " ")
         spans += [begin - last, len(word.encode("utf-16-le")) // 2, k, int(rng.integers(25, 100))]
         last = begin + spans[-3]
-    return {"theta": shares, "text": text, "spans": spans, "best": [40, min(len(text), 340)], "cut": None}
+    return {
+        "theta": shares,
+        "text": text,
+        "spans": spans,
+        "best": [40, min(len(text), 340)],
+        "cut": None,
+    }
 
 
 def _chains(rng, chains: int) -> dict[str, Any]:
-    values = [(812 + 4 * c + np.cumsum(rng.normal(0, 1.2, 60)) + rng.normal(0, 3, 60)).round(2).tolist() for c in range(chains)]
+    values = [
+        (812 + 4 * c + np.cumsum(rng.normal(0, 1.2, 60)) + rng.normal(0, 3, 60)).round(2).tolist()
+        for c in range(chains)
+    ]
     return {
         "count": chains, "names": [f"chain-{c + 1}" for c in range(chains)],
         "sentences": [
@@ -386,7 +446,9 @@ def deep() -> Made:
         return {"layer": layer, "id": k, "share": share, "words": words, "children": children}
 
     layers = [node(3, k, share) for k, share in enumerate((0.5, 0.3, 0.2))]
-    return made_up._replace(report={**made_up.report, "layers": layers, "layer": {"at": 1, "of": 3}})
+    return made_up._replace(
+        report={**made_up.report, "layers": layers, "layer": {"at": 1, "of": 3}}
+    )
 
 
 def mixture() -> Made:
@@ -410,7 +472,18 @@ def mixture() -> Made:
 def bare() -> Made:
     """A run of which little is known: no held-out documents, no samples, no corpus, one topic."""
     made_up = made(2, 240, 4, seed=4, texts="none")
-    nothing = {"curve": None, "map": None, "along": None, "corpus_share": None, "docs": None, "docs_of": None, "order": [], "merges": [], "leaf_ids": [], "columns": []}
+    nothing = {
+        "curve": None,
+        "map": None,
+        "along": None,
+        "corpus_share": None,
+        "docs": None,
+        "docs_of": None,
+        "order": [],
+        "merges": [],
+        "leaf_ids": [],
+        "columns": [],
+    }
     topics = [
         {**t, "weight": None, "npmi": None, "steady": None, "docs": None, "overlap": None, "rep": [], "xy": None, "ten": []}
         for t in made_up.report["topics"]

@@ -21,16 +21,34 @@ from report.made import HOSTILE, KINDS, SPAN, Made
 
 from pysgrld.report.html import page as html_of
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM = (
+    os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+)
 MISSING = [
     *([] if CHROMIUM else ["Chromium"]),
-    *(name for name in ("playwright", "axe_playwright_python") if not importlib.util.find_spec(name)),
+    *(
+        name
+        for name in ("playwright", "axe_playwright_python")
+        if not importlib.util.find_spec(name)
+    ),
 ]
 pytestmark = pytest.mark.skipif(
     bool(MISSING) and "CHROMIUM" not in os.environ, reason=f"not installed: {', '.join(MISSING)}"
 )
 SMALL = ["plain", "chains", "deep", "mixture", "directions", "bare", "hostile"]
-BROKEN = ["topic/99999", "topic/x", "word/%E0%A4", "doc/-1", "doc/1e9", "pair/1", "pair/-", "groups/77", "__proto__", "constructor/x", "%"]
+BROKEN = [
+    "topic/99999",
+    "topic/x",
+    "word/%E0%A4",
+    "doc/-1",
+    "doc/1e9",
+    "pair/1",
+    "pair/-",
+    "groups/77",
+    "__proto__",
+    "constructor/x",
+    "%",
+]
 
 
 class Opened:
@@ -91,7 +109,9 @@ def opened(browser, made_up):
     contexts = []
 
     def at(kind: str, width: int = 1440, theme: str = "light") -> Opened:
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, offline=True)
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=theme, offline=True
+        )
         contexts.append(context)
         return Opened(context.new_page(), *made_up(kind))
 
@@ -115,14 +135,20 @@ def addresses(made: Made) -> list[str]:
 def test_every_page_opens_from_a_file_in_silence(opened, kind):
     """No line on the console, no request, no dialog, no sideways scrolling; regions without data have no name."""
     it = opened(kind)
-    names = it.page.locator("nav.pages a").evaluate_all("(links) => links.map((a) => a.dataset.page)")
-    asked = {"map", "layers", "components", "chains"} & {a.split("/")[0] for a in addresses(it.made)}
+    names = it.page.locator("nav.pages a").evaluate_all(
+        "(links) => links.map((a) => a.dataset.page)"
+    )
+    asked = {"map", "layers", "components", "chains"} & {
+        a.split("/")[0] for a in addresses(it.made)
+    }
     assert asked == set(names) & {"map", "layers", "components", "chains"}
     for width in (1440, 400):
         it.page.set_viewport_size({"width": width, "height": 900})
         for address in addresses(it.made):
             it.go(address)
-            it.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            it.page.evaluate(
+                "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+            )
             over = it.page.evaluate("document.documentElement.scrollWidth - innerWidth")
             assert over <= 0, (address, width)
             assert len(it.text()) > 60, address
@@ -148,15 +174,21 @@ def test_missing_parts_are_named(opened):
 
 def test_inner_html_is_refused(opened):
     it = opened("plain")
-    tried = it.page.evaluate("() => { try { document.body.innerHTML = '<b>x</b>'; } catch (e) { return e.name; } }")
+    tried = it.page.evaluate(
+        "() => { try { document.body.innerHTML = '<b>x</b>'; } catch (e) { return e.name; } }"
+    )
     assert tried == "TypeError"
-    ran = it.page.evaluate("() => { const s = document.createElement('b'); try { s.setAttribute('onclick', 'x=1'); s.click(); } catch (e) {} return window.x; }")
+    ran = it.page.evaluate(
+        "() => { const s = document.createElement('b'); try { s.setAttribute('onclick', 'x=1'); s.click(); } catch (e) {} return window.x; }"
+    )
     assert ran is None
 
 
 def seen(word: str) -> str:
     """How a hostile word must be shown: signs that nobody sees by their numbers, cut at 80."""
-    text = re.sub("[\x00-\x1f\u200b-\u200f\u2028-\u202e\ufeff]", lambda m: f"\\u{ord(m[0]):04x}", word)
+    text = re.sub(
+        "[\x00-\x1f\u200b-\u200f\u2028-\u202e\ufeff]", lambda m: f"\\u{ord(m[0]):04x}", word
+    )
     text = "\\u0020" if text == " " else text
     return text if len(text) <= 80 else text[:79] + "…"
 
@@ -165,7 +197,11 @@ def test_hostile_words_are_found_and_shown(opened):
     it = opened("hostile")
     for word in HOSTILE:
         it.page.fill("[role=combobox]", seen(word).rstrip("…"))
-        hit = it.page.locator("#hits [role=option] .cut > bdi").get_by_text(seen(word), exact=True).first
+        hit = (
+            it.page.locator("#hits [role=option] .cut > bdi")
+            .get_by_text(seen(word), exact=True)
+            .first
+        )
         hit.wait_for()
         assert hit.text_content() == seen(word)
         it.go("word/" + quote(word, safe=""))
@@ -246,7 +282,18 @@ def test_accessible_by_the_rules_of_axe(opened, theme):
 
     it = opened("chains", theme=theme)
     rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
-    for address in ("overview", "topic/4", "map", "word/ship", "words", "doc/3", "groups/1", "chains", "method", "pair/1-2"):
+    for address in (
+        "overview",
+        "topic/4",
+        "map",
+        "word/ship",
+        "words",
+        "doc/3",
+        "groups/1",
+        "chains",
+        "method",
+        "pair/1-2",
+    ):
         it.go(address)
         it.page.wait_for_timeout(60)
         found = Axe().run(it.page, options=rules).response["violations"]
@@ -264,7 +311,10 @@ def test_names_stay_and_can_be_taken_away(opened):
     it.page.wait_for_selector("h1:has-text('=law </script>')")
     assert it.page.locator(".side-row[aria-current]").inner_text() == "=law </script>"
     it.go("method")
-    for button, check in (("labels.json", lambda text: json.loads(text) == {"4": "=law </script>"}), ("topics.csv", lambda text: "'=law </script>" in text and text.count("\r\n") == 21)):
+    for button, check in (
+        ("labels.json", lambda text: json.loads(text) == {"4": "=law </script>"}),
+        ("topics.csv", lambda text: "'=law </script>" in text and text.count("\r\n") == 21),
+    ):
         with it.page.expect_download() as waiting:
             it.page.click(f"button:text-is('{button}')")
         assert check(Path(waiting.value.path()).read_bytes().decode()), button
@@ -311,10 +361,15 @@ def test_groups_say_what_is_sure(opened):
     it.page.keyboard.press("ArrowDown")
     it.page.keyboard.press("ArrowRight")
     said = it.page.locator(".groups .readout").inner_text()
-    assert re.search(r"in letters: [\d.]+\s% \([\d.]+ – [\d.]+\s%\), in the corpus [\d.]+\s%; \d+ letters", said), said
+    assert re.search(
+        r"in letters: [\d.]+\s% \([\d.]+ – [\d.]+\s%\), in the corpus [\d.]+\s%; \d+ letters", said
+    ), said
     it.page.click("button.level:has-text('poems')")
     it.page.wait_for_selector("button.level[aria-pressed=true]")
-    shares = [float(x.split("\u00a0")[0].lstrip("< ")) for x in it.page.locator(".field text").all_text_contents()[2::5]]
+    shares = [
+        float(x.split("\u00a0")[0].lstrip("< "))
+        for x in it.page.locator(".field text").all_text_contents()[2::5]
+    ]
     assert shares == sorted(shares, reverse=True)
 
 

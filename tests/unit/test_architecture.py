@@ -59,6 +59,7 @@ ALLOWED: dict[str, set[str]] = {
         "run",
         "settings",
     },
+    "report": set(),
     "train": {
         "chain",
         "corpus",

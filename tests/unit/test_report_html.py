@@ -37,7 +37,10 @@ def test_values_are_not_looked_at_again():
 def test_the_policy_is_of_what_stands_there():
     text = page(REPORT, {}).decode()
     policy = between(text, 'Content-Security-Policy" content="', '"')
-    for kind, part in (("script", between(text, "<script>", "</script>")), ("style", between(text, "<style>", "</style>"))):
+    for kind, part in (
+        ("script", between(text, "<script>", "</script>")),
+        ("style", between(text, "<style>", "</style>")),
+    ):
         digest = base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()
         assert f"{kind}-src 'sha256-{digest}'" in policy
     assert "default-src 'none'" in policy
@@ -73,7 +76,12 @@ def test_scripts_have_no_way_from_text_to_markup_or_code(name):
 def test_the_page_is_small_and_its_remarks_are_lines():
     """At most 120 kB of style and script, without what only readers of the sources need."""
     text = page(REPORT, {}).decode()
-    assert len((between(text, "<style>", "</style>") + between(text, "<script>", "</script>")).encode()) <= 120_000
+    assert (
+        len(
+            (between(text, "<style>", "</style>") + between(text, "<script>", "</script>")).encode()
+        )
+        <= 120_000
+    )
     for name in (*SCRIPTS, "report.css"):
         for line in (FOLDER / name).read_text().splitlines():
             assert not line.lstrip().startswith("/*") or line.endswith("*/"), line

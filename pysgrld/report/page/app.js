@@ -102,9 +102,9 @@ async function foundWords(text) {
 
 function foundDocs(text) {
   const found = [];
-  const titles = report.docs?.title ?? [];
-  for (let i = 0; i < titles.length && found.length < 4; i++) {
-    if (visible(titles[i]).toLowerCase().includes(text)) found.push({ href: docAddress(i), kind: NOUN, name: bdi(titles[i]) });
+  const n = report.docs?.title.length ?? 0;
+  for (let i = 0; i < n && found.length < 4; i++) {
+    if (visible(docTitle(i)).toLowerCase().includes(text)) found.push({ href: docAddress(i), kind: NOUN, name: bdi(docTitle(i)) });
   }
   return found;
 }

@@ -259,7 +259,8 @@ function columnsOf(middle, step, y, mean, low, high) {
 }
 
 function namesBelow(labels, middle, step, base, turned) {
-  const every = Math.max(1, Math.ceil((turned ? 13 : 64) / step));
+  const longest = Math.max(...labels.map((text) => Math.min(14, text.length)));
+  const every = Math.max(1, Math.ceil((turned ? 13 : longest * 6.8 + 14) / step));
   return labels.map((text, i) => {
     if (i % every) return null;
     if (turned) return s("g", { transform: `translate(${(middle(i) + 4).toFixed(1)} ${base + 12}) rotate(-40)` }, label(0, 0, "tick", short(text, 16), "end"));

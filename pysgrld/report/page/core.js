@@ -314,6 +314,12 @@ function save(name, text, type) {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
+/** The title of a document; one that is a number alone says of what. */
+function docTitle(i) {
+  const title = report.docs.title[i];
+  return /^\d+$/.test(title) ? `${capital(NOUN)} ${title}` : title;
+}
+
 // ---- addresses
 
 /** "#word/king" is { page: "word", rest: "king" }; what cannot be decoded stays as it is. */

@@ -229,9 +229,9 @@ function topicSide() {
 function docSide() {
   const { docs } = report;
   const all = docs.row.map((_, i) => i);
-  const keep = (i, text) => visible(docs.title[i]).toLowerCase().includes(text) || visible(docs.id[i]).toLowerCase().includes(text);
+  const keep = (i, text) => visible(docTitle(i)).toLowerCase().includes(text) || visible(docs.id[i]).toLowerCase().includes(text);
   const row = (i) => h("a", { class: docs.held[i] ? "side-row held" : "side-row", href: docAddress(i), "data-key": i, title: docs.held[i] ? "held out: not trained on" : null },
-    strip(pairs2(docs.main[i]), "mini"), h("span.cut", bdi(docs.title[i])));
+    strip(pairs2(docs.main[i]), "mini"), h("span.cut", bdi(docTitle(i))));
   return sideList({ name: NOUNS, orders: [["all", "", () => all]], keep, key: (i) => i, row });
 }
 
@@ -441,7 +441,7 @@ function surely(topic, i, content) {
   const share = content?.theta.find(([k]) => k === topic.id);
   const mean = share ?? [topic.id, pairs2(report.docs.main[i]).find(([k]) => k === topic.id)?.[1] ?? null, null, null];
   return h("div.excerpt", h("div.excerpt-head",
-    h("a", { href: docAddress(i) }, bdi(report.docs.title[i])),
+    h("a", { href: docAddress(i) }, bdi(docTitle(i))),
     mean[1] !== null && h("span.figure", bold(percent(mean[1])), mean[2] !== null && ` (${between(mean[2], mean[3], 0)})`)),
     mean[1] !== null && bar({ mean: mean[1], low: mean[2], high: mean[3] }, 1, "thin"), excerpt(topic, content));
 }
@@ -652,12 +652,12 @@ function lineOf({ doc, start, end, topic, sure }, all) {
   const { text } = all[doc];
   const flat = (from, to) => running(text.slice(Math.max(0, from), to)).replace(/\s+/g, " ");
   return h("div.line", h("span.before", h("bdi", flat(start - 60, start))), tint(running(text.slice(start, end)), topic, sure),
-    h("span.after", h("bdi", flat(end, end + 60))), h("a.cut", { href: docAddress(doc) }, bdi(report.docs.title[doc])));
+    h("span.after", h("bdi", flat(end, end + 60))), h("a.cut", { href: docAddress(doc) }, bdi(docTitle(doc))));
 }
 
 function itsDocuments(word, all) {
   const found = all.map((content, doc) => [doc, content.words?.find(([w]) => w === word)]).filter(([, entry]) => entry).sort((a, b) => b[1][1] - a[1][1]).slice(0, 20);
-  const row = ([doc, [, n, topic]]) => h("tr", rowHead(h("a.cut", { href: docAddress(doc) }, bdi(report.docs.title[doc]))), numeral(`${count(n)} ×`), h("td", byId.has(topic) && topicLink(byId.get(topic))));
+  const row = ([doc, [, n, topic]]) => h("tr", rowHead(h("a.cut", { href: docAddress(doc) }, bdi(docTitle(doc)))), numeral(`${count(n)} ×`), h("td", byId.has(topic) && topicLink(byId.get(topic))));
   return card(`${capital(NOUNS)} that have it`, found.length ? `Of those on this page, the most uses first, and the ${TOPIC} that it most likely has there.` : `None of the ${NOUNS} on this page has it.`, found.length > 0 && table("its-topics", null, found.map(row)));
 }
 
@@ -684,10 +684,10 @@ async function docPage(rest) {
   const about = [plural(docs.tokens[i], ["word", "words"]), docs.held[i] ? "held out: not trained on" : null, docs.id[i] !== docs.title[i] ? ["id ", bdi(docs.id[i])] : null, `row ${count(docs.row[i])}`].filter(Boolean);
   const reader = readerOf(content);
   const node = h("article.detail",
-    h("header.detail-head", h("div.title", h("h1", h("bdi", shown(docs.title[i])))), beside(list, docAddress)),
+    h("header.detail-head", h("div.title", h("h1", h("bdi", shown(docTitle(i))))), beside(list, docAddress)),
     h("p.about", about.map((one, at) => [at ? " · " : "", one])),
     strip(theta.map(([k, mean]) => [k, mean]), "tall"), h(reader ? "div.cols.doc" : "div", reader, thetaCard(theta, reader)));
-  return { title: docs.title[i], node, side: list };
+  return { title: docTitle(i), node, side: list };
 }
 
 function readerOf(content) {
