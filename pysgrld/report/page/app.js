@@ -1,0 +1,216 @@
+"use strict";
+// The head that stays, the way from an address to a page, search, keys, theme and paper.
+
+/** Names in the head, and the pages behind them; a page whose data is not there has no name. */
+const HEAD = [
+  ["overview", "Overview", true],
+  ["topics", capital(TOPICS), true],
+  ["components", "How many", report.components],
+  ["layers", "Layers", report.layers],
+  ["map", "Map", report.map || report.merges.length],
+  ["words", "Words", "words" in report.blocks],
+  ["documents", capital(NOUNS), report.docs],
+  ["groups", "Groups", report.columns.length],
+  ["chains", "Chains", report.chains],
+  ["method", "Method", true],
+].filter(([, , there]) => there);
+
+/** Pages by address: what makes them, and the name in the head that they belong to. */
+const PAGES = new Map(Object.entries({
+  overview: [overview, "overview"], topics: [topicPage, "topics"], topic: [topicPage, "topics"], pair: [pairPage, "topics"],
+  map: [mapPage, "map"], words: [wordPage, "words"], word: [wordPage, "words"], documents: [docPage, "documents"], doc: [docPage, "documents"],
+  groups: [groupsPage, "groups"], layers: [layersPage, "layers"], components: [componentsPage, "components"], chains: [chainsPage, "chains"], method: [methodPage, "method"],
+}));
+
+// ---- from an address to a page
+
+const main = h("main", { id: "main", tabindex: "-1" });
+const nav = h("nav.pages", { "aria-label": "pages" }, HEAD.map(([page, name]) => h("a", { href: `#${page}`, "data-page": page }, name)));
+const scrolls = new Map();
+let turn = 0, current = null, back = false, at = location.hash;
+
+async function render() {
+  const mine = ++turn;
+  const { page, rest } = address();
+  const [make, name] = PAGES.get(page) ?? [() => nothing(`There is no page “${shown(page)}”.`), null];
+  const view = await make(rest);
+  if (mine !== turn) return;
+  show(view);
+  document.title = view.title === report.title ? shown(report.title) : `${shown(view.title)} · ${shown(report.title)}`;
+  for (const link of nav.children) link.toggleAttribute("aria-current", link.dataset.page === name);
+  nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  if (document.activeElement === document.body && current) main.focus({ preventScroll: true });
+  scrollTo(0, back ? scrolls.get(location.hash) ?? 0 : 0);
+  history.replaceState({ seen: true }, "");
+  current = view;
+  back = false;
+  document.body.dataset.ready = location.hash || "#";
+}
+
+/** A list at the left that is there already stays as it is. */
+function show(view) {
+  if (view.side && view.side === current?.side) {
+    view.side.node.nextSibling.replaceWith(view.node);
+  } else {
+    main.replaceChildren(view.side ? h("div.split", view.side.node, view.node) : view.node);
+  }
+  view.side?.inView();
+}
+
+addEventListener("popstate", (event) => (back = event.state?.seen === true));
+addEventListener("hashchange", () => render());
+addEventListener("scroll", () => scrolls.set(at, scrollY), { passive: true });
+addEventListener("hashchange", () => (at = location.hash));
+addEventListener("named", () => render());
+
+// ---- search
+
+const hits = h("ul.hits", { id: "hits", role: "listbox", "aria-label": "found", hidden: true });
+const asked = h("input", {
+  type: "text", role: "combobox", placeholder: `Find a word or ${TOPIC}`, "aria-label": `find a word, a ${TOPIC} or a ${NOUN}`, "aria-controls": "hits",
+  "aria-expanded": "false", "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false", input: find, focus: find, keydown: searchKey,
+  blur: () => setTimeout(close, 150),
+});
+
+async function find() {
+  const text = asked.value.trim().toLowerCase();
+  if (text === "") return close();
+  const found = [...foundTopics(text), ...(await foundWords(text)), ...foundDocs(text)];
+  if (asked.value.trim().toLowerCase() !== text) return;
+  hits.replaceChildren(...(found.length ? found.map(hit) : [h("li.none", { role: "option", "aria-disabled": "true" }, "nothing found")]));
+  hits.hidden = false;
+  asked.setAttribute("aria-expanded", "true");
+  point(0);
+}
+
+function foundTopics(text) {
+  const some = report.topics.filter((t) => String(t.id) === text || `${nameOf(t)} ${t.top.slice(0, 3).map(visible).join(" ")}`.toLowerCase().includes(text));
+  return some.slice(0, 4).map((t) => ({ href: topicAddress(t.id), kind: `${TOPIC} ${t.id}`, name: [dot(t), bdi(nameOf(t))] }));
+}
+
+/** Words that are it, begin with it, or have it in them: in this order, frequent ones first. */
+async function foundWords(text) {
+  const list = await searchable();
+  const ranks = [[], [], []];
+  for (let i = 0; i < list.length && ranks[1].length < 8; i++) {
+    const where = list[i].indexOf(text);
+    if (where >= 0) ranks[list[i].length === text.length ? 0 : where === 0 ? 1 : 2].push(i);
+  }
+  const words = await vocabulary();
+  return ranks.flat().slice(0, 7).map((i) => ({ href: wordAddress(words.list[i]), kind: plural(words.count[i], ["use", "uses"]), name: bdi(words.list[i]) }));
+}
+
+function foundDocs(text) {
+  const found = [];
+  const n = report.docs?.title.length ?? 0;
+  for (let i = 0; i < n && found.length < 4; i++) {
+    if (visible(docTitle(i)).toLowerCase().includes(text)) found.push({ href: docAddress(i), kind: NOUN, name: bdi(docTitle(i)) });
+  }
+  return found;
+}
+
+function hit({ href, kind, name }, i) {
+  return h("li", { role: "option", id: `hit-${i}`, "data-href": href, mousedown: (event) => event.preventDefault(), click: () => go(href) }, h("span.cut", name), h("small", kind));
+}
+
+function point(i) {
+  const all = [...hits.children];
+  all.forEach((node, j) => node.setAttribute("aria-selected", String(i === j)));
+  all[i]?.scrollIntoView({ block: "nearest" });
+  if (all[i]?.id) asked.setAttribute("aria-activedescendant", all[i].id);
+}
+
+function searchKey(event) {
+  const all = [...hits.children];
+  const here = all.findIndex((node) => node.getAttribute("aria-selected") === "true");
+  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (by && all.length) {
+    event.preventDefault();
+    point((here + by + all.length) % all.length);
+  } else if (event.key === "Enter" && !hits.hidden && all[here]?.dataset.href) {
+    go(all[here].dataset.href);
+  } else if (event.key === "Escape") {
+    close();
+    asked.blur();
+  }
+}
+
+function go(href) {
+  location.hash = href;
+  asked.value = "";
+  close();
+  asked.blur();
+}
+
+function close() {
+  hits.hidden = true;
+  asked.setAttribute("aria-expanded", "false");
+  asked.removeAttribute("aria-activedescendant");
+}
+
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
+  if (event.key === "/") {
+    event.preventDefault();
+    asked.focus();
+    asked.select();
+  }
+  const by = { j: "next", k: "previous" }[event.key];
+  const link = by && main.querySelector(`.steps a[data-step="${by}"]`);
+  if (link) location.hash = link.getAttribute("href");
+});
+
+// ---- theme
+
+const THEMES = { auto: "◐", light: "○", dark: "●" };
+const themeButton = h("button", { class: "theme", click: () => theme({ auto: "light", light: "dark", dark: "auto" }[document.documentElement.dataset.theme], true) });
+
+function theme(name, chosen) {
+  document.documentElement.dataset.theme = name;
+  themeButton.replaceChildren(THEMES[name]);
+  themeButton.setAttribute("aria-label", `colours: ${name}; change`);
+  themeButton.setAttribute("title", `colours: ${name === "auto" ? "as the system has them" : name}`);
+  if (!chosen) return;
+  kept("sgmc-theme", name);
+  render();
+}
+
+systemDark.addEventListener("change", () => render());
+
+// ---- paper
+
+const paper = h("section.paper");
+
+/** On paper: light, fields in vectors, and all topics as a table after the open page. */
+function toPaper() {
+  const { dataset } = document.documentElement;
+  Object.assign(dataset, { screen: dataset.theme, theme: "light", paper: "" });
+  for (const place of document.querySelectorAll(".drawn")) drawers.get(place)(PAPER);
+  const row = (t) => h("tr", hued(t), numeral(t.id), rowHead(dot(t), " ", bdi(nameOf(t))),
+    numeral(t.weight ? percent(t.weight[0], shareDigits) : count(t.documents ?? 0)), h("td", t.top.map((word) => [bdi(word), " "])));
+  const head = ["no.", TOPIC, report.topics[0]?.weight ? weightName.toLowerCase() : NOUNS, "words"].map((text) => colHead(text));
+  paper.replaceChildren(h("h2", `All ${TOPICS}`), table(null, head, report.topics.map(row)));
+}
+
+function fromPaper() {
+  const { dataset } = document.documentElement;
+  dataset.theme = dataset.screen;
+  delete dataset.paper;
+  paper.replaceChildren();
+  render();
+}
+
+addEventListener("beforeprint", toPaper);
+addEventListener("afterprint", fromPaper);
+
+// ---- begin
+
+document.body.append(
+  h("a", { class: "skip", href: "#main", click: (event) => { event.preventDefault(); main.focus(); } }, "to the page"),
+  h("header.top",
+    h("a.brand", { href: "#overview" }, h("b.cut", h("bdi", shown(report.title))), h("span", plural(report.topics.length, report.topic))),
+    nav, h("div.search", { role: "search" }, asked, h("kbd", { "aria-hidden": "true" }, "/"), hits), themeButton),
+  main, paper, h("footer", `made by sgmc ${report.sgmc}; one file, nothing is loaded from anywhere`),
+);
+theme(Object.hasOwn(THEMES, kept("sgmc-theme") ?? "") ? kept("sgmc-theme") : "auto", false);
+render();

@@ -1,0 +1,382 @@
+"""The page of a report in a real browser: made-up reports, opened from files, without a network.
+
+Skipped where Chromium or Playwright is missing; but where CHROMIUM names a browser (.ci/run), it must be there.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from report.made import HOSTILE, KINDS, SPAN, Made
+
+from pysgrld.report.html import page as html_of
+
+CHROMIUM = (
+    os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+)
+MISSING = [
+    *([] if CHROMIUM else ["Chromium"]),
+    *(
+        name
+        for name in ("playwright", "axe_playwright_python")
+        if not importlib.util.find_spec(name)
+    ),
+]
+pytestmark = pytest.mark.skipif(
+    bool(MISSING) and "CHROMIUM" not in os.environ, reason=f"not installed: {', '.join(MISSING)}"
+)
+SMALL = ["plain", "chains", "deep", "mixture", "directions", "bare", "hostile"]
+BROKEN = [
+    "topic/99999",
+    "topic/x",
+    "word/%E0%A4",
+    "doc/-1",
+    "doc/1e9",
+    "pair/1",
+    "pair/-",
+    "groups/77",
+    "__proto__",
+    "constructor/x",
+    "%",
+]
+
+
+class Opened:
+    """A page, and all that it said or asked for."""
+
+    def __init__(self, page: Any, path: Path, made: Made) -> None:
+        self.page, self.path, self.made = page, path, made
+        self.said: list[str] = []
+        page.on("console", lambda message: self.said.append(message.text))
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.on("dialog", lambda dialog: (self.said.append("a dialog"), dialog.dismiss()))
+        page.on("request", lambda request: self.asked(request.url))
+        self.go("overview", load=True)
+
+    def asked(self, url: str) -> None:
+        if url.split("#")[0] != self.path.as_uri() and not url.startswith("blob:"):
+            self.said.append(f"asked for {url}")
+
+    def go(self, address: str, load: bool = False) -> None:
+        """Open an address, and wait until its page stands."""
+        if load:
+            self.page.goto(f"{self.path.as_uri()}#{address}")
+        else:
+            self.page.evaluate("(to) => { location.hash = to; }", address)
+        self.page.wait_for_selector(f"body[data-ready={json.dumps('#' + address)}]")
+
+    def text(self) -> str:
+        return self.page.inner_text("main")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def made_up(tmp_path_factory):
+    """Reports as files, each made once."""
+    folder, done = tmp_path_factory.mktemp("pages"), {}
+
+    def of(kind: str) -> tuple[Path, Made]:
+        if kind not in done:
+            made, path = KINDS[kind](), folder / f"{kind}.html"
+            path.write_bytes(html_of(made.report, made.blocks))
+            done[kind] = path, made
+        return done[kind]
+
+    return of
+
+
+@pytest.fixture
+def opened(browser, made_up):
+    contexts = []
+
+    def at(kind: str, width: int = 1440, theme: str = "light") -> Opened:
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=theme, offline=True
+        )
+        contexts.append(context)
+        return Opened(context.new_page(), *made_up(kind))
+
+    yield at
+    for context in contexts:
+        context.close()
+
+
+def addresses(made: Made) -> list[str]:
+    """Every kind of page that a report has."""
+    report = made.report
+    some = ["overview", "topics", "topic/1", "pair/0-1", "method"]
+    some += ["map"] * bool(report["map"]) + ["words", "word/" + quote(made.words[0], safe="")]
+    some += ["documents", "doc/3"] * bool(report["docs"])
+    some += ["layers"] * bool(report["layers"]) + ["components"] * bool(report["components"])
+    some += ["chains"] * bool(report["chains"])
+    return some + [f"groups/{i}" for i in range(len(report["columns"]))]
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_every_page_opens_from_a_file_in_silence(opened, kind):
+    """No line on the console, no request, no dialog, no sideways scrolling; regions without data have no name."""
+    it = opened(kind)
+    names = it.page.locator("nav.pages a").evaluate_all(
+        "(links) => links.map((a) => a.dataset.page)"
+    )
+    asked = {"map", "layers", "components", "chains"} & {
+        a.split("/")[0] for a in addresses(it.made)
+    }
+    assert asked == set(names) & {"map", "layers", "components", "chains"}
+    for width in (1440, 400):
+        it.page.set_viewport_size({"width": width, "height": 900})
+        for address in addresses(it.made):
+            it.go(address)
+            it.page.evaluate(
+                "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+            )
+            over = it.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert over <= 0, (address, width)
+            assert len(it.text()) > 60, address
+    assert it.said == []
+
+
+def test_broken_addresses_say_so(opened):
+    it = opened("hostile")
+    for address in BROKEN:
+        it.go(address)
+        assert re.search("not here|not among the words", it.text(), re.IGNORECASE), address
+    it.go("overview")
+    assert it.page.locator("table.topics tbody tr").count() == 20
+    assert it.said == []
+
+
+def test_missing_parts_are_named(opened):
+    it = opened("bare")
+    for address in ("overview", "method"):
+        it.go(address)
+        assert all(line in it.text() for line in it.made.report["missing"])
+
+
+def test_inner_html_is_refused(opened):
+    it = opened("plain")
+    tried = it.page.evaluate(
+        "() => { try { document.body.innerHTML = '<b>x</b>'; } catch (e) { return e.name; } }"
+    )
+    assert tried == "TypeError"
+    ran = it.page.evaluate(
+        "() => { const s = document.createElement('b'); try { s.setAttribute('onclick', 'x=1'); s.click(); } catch (e) {} return window.x; }"
+    )
+    assert ran is None
+
+
+def seen(word: str) -> str:
+    """How a hostile word must be shown: signs that nobody sees by their numbers, cut at 80."""
+    text = re.sub(
+        "[\x00-\x1f\u200b-\u200f\u2028-\u202e\ufeff]", lambda m: f"\\u{ord(m[0]):04x}", word
+    )
+    text = "\\u0020" if text == " " else text
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def test_hostile_words_are_found_and_shown(opened):
+    it = opened("hostile")
+    for word in HOSTILE:
+        it.page.fill("[role=combobox]", seen(word).rstrip("…"))
+        hit = (
+            it.page.locator("#hits [role=option] .cut > bdi")
+            .get_by_text(seen(word), exact=True)
+            .first
+        )
+        hit.wait_for()
+        assert hit.text_content() == seen(word)
+        it.go("word/" + quote(word, safe=""))
+        assert it.page.locator("input.ask").input_value().startswith(seen(word).rstrip("…"))
+        assert "uses of" in it.text()
+    titles = it.page.evaluate("document.title")
+    assert "<script>" in titles
+    assert it.page.locator("script").count() == 2 + len(it.made.blocks)
+    assert it.said == []
+
+
+def relevance(made: Made, topic: int, weight: float) -> list[str]:
+    """Sievert and Shirley 2014, from the codes of the page: ten lines that know nothing of it."""
+    total = made.report["words_tokens"]
+    valued = []
+    for place, code in made.terms[topic]:
+        ln = -code * SPAN / 65535
+        lift = ln - np.log(max(1, made.counts[place]) / total)
+        valued.append((-(weight * ln + (1 - weight) * lift), place))
+    return [made.words[place] for _, place in sorted(valued)]
+
+
+def test_the_slider_orders_as_the_oracle(opened):
+    it = opened("plain")
+    it.go("topic/2")
+    for weight in (0, 1, 0.3):
+        it.page.locator("input[type=range]").fill(str(weight))
+        words = it.page.locator("table.words tbody th").all_inner_texts()
+        assert words == relevance(it.made, 2, weight)[:20]
+
+
+def test_figures_are_the_report_s(opened):
+    """Share, interval and word of a topic as the report has them; the first document that surely has it."""
+    it = opened("plain")
+    topic = it.made.report["topics"][3]
+    it.go("topic/3")
+    mean, low, high = (round(100 * x, 1) for x in topic["weight"])
+    figures = it.page.locator("dl.figures").inner_text().replace("\u00a0", " ")
+    assert f"{mean:.1f} % {low:.1f} – {high:.1f} %" in figures
+    place, code = it.made.terms[3][0]
+    row = it.page.locator("table.words tbody tr", has_text=it.made.words[place]).first.inner_text()
+    assert f"{100 * np.exp(-code * SPAN / 65535):.2f}\u00a0%" in row
+    first = it.page.locator(".excerpt a").first
+    assert first.inner_text() == it.made.report["docs"]["title"][topic["rep"][0]]
+    assert it.page.locator(".excerpt mark").count() > 5
+
+
+def test_search_and_steps_by_keys_alone(opened):
+    it = opened("plain")
+    keys = it.page.keyboard
+    keys.press("/")
+    keys.type("ship")
+    it.page.wait_for_selector("#hits [role=option]")
+    kinds = it.page.locator("#hits small").all_inner_texts()
+    keys.press("ArrowDown")
+    keys.press("ArrowUp")
+    for _ in range(next(i for i, kind in enumerate(kinds) if "use" in kind)):
+        keys.press("ArrowDown")
+    keys.press("Enter")
+    it.page.wait_for_selector('body[data-ready="#word/ship"]')
+    it.go("topic/0")
+    keys.press("j")
+    it.page.wait_for_selector('body[data-ready="#topic/1"]')
+    keys.press("k")
+    it.page.wait_for_selector('body[data-ready="#topic/0"]')
+    it.page.go_back()
+    it.page.wait_for_selector('body[data-ready="#topic/1"]')
+    it.go("map")
+    it.page.focus(".matrix .field")
+    keys.press("ArrowDown")
+    keys.press("ArrowRight")
+    assert "distance" in it.page.locator(".readout").last.inner_text()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_accessible_by_the_rules_of_axe(opened, theme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    it = opened("chains", theme=theme)
+    rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+    for address in (
+        "overview",
+        "topic/4",
+        "map",
+        "word/ship",
+        "words",
+        "doc/3",
+        "groups/1",
+        "chains",
+        "method",
+        "pair/1-2",
+    ):
+        it.go(address)
+        it.page.wait_for_timeout(60)
+        found = Axe().run(it.page, options=rules).response["violations"]
+        assert [(v["id"], v["nodes"][0]["html"]) for v in found] == [], address
+
+
+def test_names_stay_and_can_be_taken_away(opened):
+    it = opened("plain")
+    it.go("topic/4")
+    it.page.click("text=rename")
+    it.page.fill("input.rename", "=law </script>")
+    it.page.keyboard.press("Enter")
+    it.page.wait_for_selector("h1:has-text('=law </script>')")
+    it.page.reload()
+    it.page.wait_for_selector("h1:has-text('=law </script>')")
+    assert it.page.locator(".side-row[aria-current]").inner_text() == "=law </script>"
+    it.go("method")
+    for button, check in (
+        ("labels.json", lambda text: json.loads(text) == {"4": "=law </script>"}),
+        ("topics.csv", lambda text: "'=law </script>" in text and text.count("\r\n") == 21),
+    ):
+        with it.page.expect_download() as waiting:
+            it.page.click(f"button:text-is('{button}')")
+        assert check(Path(waiting.value.path()).read_bytes().decode()), button
+    it.go("topic/4")
+    it.page.click("text=rename")
+    it.page.fill("input.rename", "")
+    it.page.keyboard.press("Enter")
+    it.page.wait_for_selector(f"h1:has-text('{it.made.report['topics'][4]['auto']}')")
+    assert it.said == []
+
+
+def test_a_chart_is_saved_by_itself(opened):
+    it = opened("plain", theme="dark")
+    for address in ("overview", "groups/0", "map"):
+        it.go(address)
+        with it.page.expect_download() as waiting:
+            it.page.locator("button:text-is('SVG')").first.click()
+        text = Path(waiting.value.path()).read_text(encoding="utf-8")
+        assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
+        assert not re.search("oklch|var\\(|class=", text)
+
+
+def test_paper_has_every_topic_in_light_and_in_vectors(opened, tmp_path):
+    it = opened("hundred", theme="dark")
+    it.go("map")
+    it.page.wait_for_selector(".matrix canvas")
+    it.page.evaluate("""() => addEventListener("beforeprint", () => {
+        const dark = getComputedStyle(document.body).backgroundColor;
+        window.printed = [document.querySelectorAll(".paper tbody tr").length, document.querySelectorAll("main canvas").length, dark];
+    })""")
+    it.page.pdf(path=tmp_path / "page.pdf")
+    assert (tmp_path / "page.pdf").read_bytes().count(b"/Type /Page\n") >= 4
+    topics, pictures, paper = it.page.evaluate("window.printed")
+    assert (topics, pictures) == (100, 0)
+    assert min(map(float, re.findall(r"[\d.]+", paper)[:3])) > 240
+    it.page.wait_for_selector(".matrix canvas")
+
+
+def test_groups_say_what_is_sure(opened):
+    """A cell in colour, in words: the interval lies above the topic's share of the corpus."""
+    it = opened("plain")
+    it.go("groups/0")
+    it.page.focus(".field")
+    it.page.keyboard.press("ArrowDown")
+    it.page.keyboard.press("ArrowRight")
+    said = it.page.locator(".groups .readout").inner_text()
+    assert re.search(
+        r"in letters: [\d.]+\s% \([\d.]+ – [\d.]+\s%\), in the corpus [\d.]+\s%; \d+ letters", said
+    ), said
+    it.page.click("button.level:has-text('poems')")
+    it.page.wait_for_selector("button.level[aria-pressed=true]")
+    shares = [
+        float(x.split("\u00a0")[0].lstrip("< "))
+        for x in it.page.locator(".field text").all_text_contents()[2::5]
+    ]
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_long_lists_show_a_window(opened):
+    it = opened("hundred")
+    it.go("doc/390")
+    assert it.page.locator(".side-row[aria-current]").get_attribute("data-key") == "390"
+    assert it.page.locator(".side-row").count() <= 300
+    it.page.fill(".side-head input", "Letter 12,")
+    assert it.page.locator(".side-row").count() == 1
