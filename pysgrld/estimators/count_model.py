@@ -22,6 +22,8 @@ from pysgrld.types import Documents, Key
 class CountModel(TopicModel):
     """Base of topic models of counts."""
 
+    perplexity_: float
+
     def _check_lengths(self, documents: Documents, kept: int | None = None) -> None:
         """Refuse documents that are too long to be counted exactly in the sweeps that are kept."""
         check_lengths(documents.lengths, kept or self._options.kept_sweeps, "document")

@@ -120,6 +120,7 @@ class DPMixture(Framed):
     [50, 50]
     """
 
+    components_: Doubles
     kind = "density_estimator"
     #: Posterior samples that are kept at most.
     KEPT = 50

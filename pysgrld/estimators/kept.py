@@ -40,6 +40,7 @@ class KeptModel(Framed):
     numbers: ClassVar[tuple[str, ...]] = ("seen",)
 
     keep_samples: int
+    components_: Floats
     n_iter_: int
     n_samples_: int
 

@@ -89,6 +89,7 @@ class SAM(TopicModel):
     """
 
     model = "sam"
+    log_perplexity_: float
     takes_negative = True
     entry = "entry"
     options_of: ClassVar = {
