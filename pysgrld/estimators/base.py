@@ -122,7 +122,7 @@ class Estimator(ABC):
         changed = [
             f"{name}={value!r}"
             for name, value in self.get_params().items()
-            if value != defaults[name]
+            if repr(value) != repr(defaults[name])  # arrays cannot be compared
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 

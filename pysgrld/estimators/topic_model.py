@@ -153,7 +153,12 @@ class TopicModel(KeptModel, Transformer):
             raise UsageError("X has no counts: every document is empty")
         size = self._documents_apart(len(usable))
         if size == 0 and self.max_iter is None:
-            raise UsageError("holdout=0 leaves nothing to see when it has settled: give max_iter")
+            why = (
+                "X has too few documents to set any apart" if self.holdout is None else "holdout=0"
+            )
+            raise UsageError(
+                f"{why}, which leaves nothing to see when it has settled: give max_iter"
+            )
         train, held_out = usable, None
         if size:
             seed = given.get("seed", 0)

@@ -168,6 +168,7 @@ def test_parameters_are_read_and_set_as_in_scikit_learn():
     assert lda.get_params()["n_components"] == 7
     assert lda.set_params(eta=0.3).eta == 0.3
     assert repr(lda) == "LDA(n_components=7, eta=0.3)"
+    assert repr(DeepLDA(np.array([3, 2]))) == "DeepLDA(layers=array([3, 2]))"
     with pytest.raises(ValueError, match="invalid parameter 'beta'"):
         lda.set_params(beta=1)
 
@@ -223,6 +224,14 @@ def test_sparse_duplicates_are_added_and_zeros_dropped():
     x = sparse.csr_matrix(([1, 2, 0], [0, 0, 1], [0, 3]), shape=(1, 3))
     documents, words = as_documents(x)
     assert (documents.indices.tolist(), documents.counts.tolist(), words) == ([0], [3], 3)
+
+
+def test_one_document_says_what_is_missing():
+    """Red with: "holdout=0", which nobody has given."""
+    with pytest.raises(
+        UsageError, match=r"^X has too few documents to set any apart.*give max_iter"
+    ):
+        LDA(2).fit(np.ones((1, 4), int))
 
 
 def test_a_matrix_of_no_counts_is_refused():

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
@@ -152,6 +153,16 @@ def test_pipelines_are_fitted_shown_and_give_data_frames():
     steps[-1].set_output(transform="pandas")
     frame = steps.transform(texts)
     assert frame.columns.tolist() == steps.get_feature_names_out().tolist() == ["lda0", "lda1"]
+
+
+def test_texts_are_scored_and_classified():
+    """Red with: texts that only `fit` takes."""
+    texts = ["moon star sea night"] * 10 + ["bread dough oven salt"] * 10
+    lda = LDA(2, algo="gibbs", burn_in=10, max_iter=60, holdout=0)
+    assert (cross_val_score(lda, texts, cv=4) < 0).all()
+    labels = np.repeat([0, 1], 10)
+    steps = make_pipeline(lda, LogisticRegression()).fit(texts, labels)
+    assert steps.score(["star night", "salt dough"], [0, 1]) == 1.0
 
 
 def test_containers_are_chosen_as_scikit_learn_does():
