@@ -63,7 +63,12 @@ class Framed(Estimator):
         return [f"{type(self).__name__.lower()}{k}" for k in range(topics)]
 
     def topics_frame(
-        self, n: int = 10, vocabulary: Sequence[str] | None = None, layer: int = 1
+        self,
+        n: int = 10,
+        vocabulary: Sequence[str] | None = None,
+        layer: int = 1,
+        *,
+        intervals: bool = True,
     ) -> pandas.DataFrame:
         """Give the top words of every topic as a pandas DataFrame, a word a row.
 
@@ -76,6 +81,8 @@ class Framed(Estimator):
             ``feature_names_in_``, else word1, word2, ...
         layer : int
             The layer of a deep model, counted from 1, which is the lowest.
+        intervals : bool
+            Whether to look for intervals; of a run that was loaded they are read from disk.
 
         Returns
         -------
@@ -103,7 +110,8 @@ class Framed(Estimator):
             "word": [words[w] for w in top.ravel().tolist()],
             self.entry: topics[rows, top].ravel(),
         }
-        if bounds := interval(sample[rows, top] for sample in self._each_sample(layer)):
+        draws = self._each_sample(layer) if intervals else ()
+        if bounds := interval(sample[rows, top] for sample in draws):
             table |= {"low": bounds[0].ravel(), "high": bounds[1].ravel()}
         return frame(table)
 

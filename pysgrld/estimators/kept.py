@@ -153,7 +153,7 @@ class KeptModel(Framed):
     def __getstate__(self) -> dict[str, Any]:
         state = {name: v for name, v in vars(self).items() if name not in ("_posterior", "_draw")}
         if self.__sklearn_is_fitted__():
-            state |= {"_kept": self._record, "_samples": dict(self._samples)}
+            state["_kept"] = self._record
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -64,10 +64,11 @@ def check_memory(
     distinct = int(np.diff(documents.indptr).max(initial=0))
     extent = Extent(distinct, int(documents.lengths.max(initial=0)), number, None)
     need = sum(model(options.model).memory(options, facts, extent).values())
-    need += kept * facts.words * sum(options.widths[:1]) * 4
+    need += (samples := kept * facts.words * sum(options.widths[:1]) * 4)
     allowed = allowed_memory()
     if allowed is not None and need > allowed:
         raise UsageError(
             f"X has {facts.words} features: topics over so many need about {need / 2**30:,.1f} GB of "
             f"memory, and {allowed / 2**30:,.1f} GB may be used; take fewer topics or features"
+            + (f", or keep fewer samples ({samples / 2**30:,.1f} GB)" if samples else "")
         )

@@ -189,7 +189,7 @@ def load(path: Path, name: str, options_of: Mapping[str, str]) -> Saved:
 
 
 class StoredSamples(Mapping[int, Sample]):
-    """Kept posterior samples of a run by their iterations, read when they are wanted.
+    """Kept posterior samples of a run by their iterations, read when they are wanted; none if it is gone.
 
     Parameters
     ----------
@@ -198,12 +198,13 @@ class StoredSamples(Mapping[int, Sample]):
     """
 
     def __init__(self, run: RunDirectory, record: MatrixRecord) -> None:
-        self.run, self.family = run, model(record.options.model)
-        self.fitted = self.family.fitted(record, 1)
+        self.run, self.record = run, record
 
     def __getitem__(self, step: int) -> Sample:
-        sample = self.run.read_sample(step, self.family.sample_invariants)
-        check_shapes(sample, self.fitted.sample_shapes(sample), str(self.run.sample_path(step)))
+        family = model(self.record.options.model)
+        sample = self.run.read_sample(step, family.sample_invariants)
+        shapes = family.fitted(self.record, 1).sample_shapes(sample)
+        check_shapes(sample, shapes, str(self.run.sample_path(step)))
         self.run.check_sample(step)
         return sample
 

@@ -39,6 +39,7 @@ def test_top_words_have_intervals_that_the_command_shows_too(fitted, tmp_path):
     again = LDA.load(tmp_path / "run")
     assert again.feature_names_in_.tolist() == WORDS
     pd.testing.assert_frame_equal(again.topics_frame(2), found)
+    assert "low" not in again.topics_frame(2, intervals=False)
 
 
 def test_words_are_given_known_or_numbered(tmp_path):

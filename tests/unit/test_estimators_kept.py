@@ -12,6 +12,7 @@ import pytest
 from pysgrld import LDA, SAM, DeepLDA, DPMixture
 from pysgrld.chain.blocks import BlockChain
 from pysgrld.errors import UsageError
+from pysgrld.estimators import resources
 from pysgrld.reading.results import Results
 
 COUNTS = np.kron(np.eye(3, dtype=int), np.ones((20, 6), dtype=int)) * 2
@@ -162,7 +163,8 @@ def test_kept_samples_are_spread_evenly_and_saved(algo, tmp_path):
     assert samples.shape == (2, 3, 18)
     np.testing.assert_allclose(samples.sum(axis=2), 1.0, atol=1e-5)
     model.save(tmp_path / "run", [f"w{i}" for i in range(18)])
-    for other in (LDA.load(tmp_path / "run"), pickle.loads(pickle.dumps(model))):
+    loaded = LDA.load(tmp_path / "run")
+    for other in (loaded, pickle.loads(pickle.dumps(model)), pickle.loads(pickle.dumps(loaded))):
         np.testing.assert_array_equal(other.samples(), samples)
     assert Results(tmp_path / "run", 1).kept() == [25, 45]
 
@@ -177,6 +179,13 @@ def test_all_samples_are_averaged_to_the_components():
 def test_samples_of_a_deep_layer_are_over_words():
     model = DeepLDA((3, 2), keep_samples=50, holdout=0, **SHORT).fit(COUNTS)
     assert model.samples(layer=2).shape == (model.n_samples_, 2, 18)
+
+
+def test_samples_beyond_the_memory_are_refused(monkeypatch):
+    """Red with: memory that runs out in mid-fit."""
+    monkeypatch.setattr(resources, "allowed_memory", lambda: 8 << 30)
+    with pytest.raises(UsageError, match=r"or keep fewer samples \(19\.3 GB\)$"):
+        LDA(3, keep_samples=96_000_000, **SHORT).fit(COUNTS)
 
 
 def test_models_without_samples_say_how_to_have_some():

@@ -88,6 +88,17 @@ def test_bad_data_and_parameters_are_named(x, changed, error, message):
         SAM(**given).fit(np.array(x))
 
 
+def test_a_run_of_the_command_is_loaded(tmp_path):
+    """Red with: TypeError for a parameter that the class has not."""
+    (tmp_path / "texts.txt").write_text("sun moon\nmoon star star\nstar sun sun\nsun star\n" * 5)
+    typed = ["train", "--model", "sam", "-k", "2", "--iterations", "3", "--holdout", "0"]
+    typed += ["--min-df", "1", "--max-df", "1.0", "--out", str(tmp_path / "run")]
+    found = CliRunner().invoke(main, [*typed, str(tmp_path / "texts.txt")])
+    assert found.exit_code == 0, found.output
+    sam = SAM.load(tmp_path / "run")
+    assert sam.transform(["sun moon"]).shape == (1, 2)
+
+
 def test_reals_are_stored_to_nine_digits():
     """Red with: one unit for all rows, in which a short row would vanish."""
     x = np.array([[1.0, -1 / 3, 0.0], [1e-12, 2e-12, 0.0], [0.0, 0.0, 0.0]])
