@@ -244,6 +244,24 @@ def number(option: str, name: str, value: Any, low: int, high: int = MOST) -> Ru
     return Rule(option, value, is_whole(value, low, high), f"{name} >= {low} and <= {high}", name)
 
 
+def check_number(name: str, value: Any) -> None:
+    """Refuse the value of a parameter that is no option of training, and no whole number >= 0.
+
+    Parameters
+    ----------
+    name : str
+    value : object
+        A bool is 0 or 1.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`.
+    """
+    if not (isinstance(value, bool) or is_whole(value, 0)):
+        raise UsageError(f"{name}: wanted a whole number >= 0, found {value!r}")
+
+
 def is_whole(value: Any, low: int, high: int = MOST) -> bool:
     """Say whether a value is a whole number from ``low`` to ``high``.
 

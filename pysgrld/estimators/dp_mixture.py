@@ -9,7 +9,15 @@ from typing import Any, Self
 import numpy as np
 
 from pysgrld.errors import UsageError
-from pysgrld.estimators.base import BOUNDS, MOST, Rule, by_parameters, is_positive, is_whole
+from pysgrld.estimators.base import (
+    BOUNDS,
+    MOST,
+    Rule,
+    by_parameters,
+    check_number,
+    is_positive,
+    is_whole,
+)
 from pysgrld.estimators.dataframes import Framed
 from pysgrld.estimators.matrices import as_documents
 from pysgrld.estimators.progress import Progress
@@ -166,12 +174,6 @@ class DPMixture(Framed):
             ("burn_in", self.burn_in, 0, MOST),
             ("random_state", self.random_state, 0, 2**63 - 1),
             ("minibatch", self.minibatch, 1, MOST),
-            (
-                "verbose",
-                int(self.verbose) if self.verbose in (False, True) else self.verbose,
-                0,
-                MOST,
-            ),
         ]
         return [
             Rule("algo", self.algo, self.algo in known, f"one of {', '.join(known)}"),
@@ -230,6 +232,7 @@ class DPMixture(Framed):
         """
         del y
         given = self._given()
+        check_number("verbose", self.verbose)
         if SAMPLERS[self.algo].whole_corpus:
             for name in ("minibatch", "step_size", "stick_step_size"):
                 if name in given:

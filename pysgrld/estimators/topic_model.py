@@ -11,7 +11,7 @@ import numpy as np
 
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.errors import ConvergenceWarning, UsageError
-from pysgrld.estimators.base import Rule, by_parameters, is_schedule, is_whole, number
+from pysgrld.estimators.base import Rule, by_parameters, check_number, is_schedule, is_whole, number
 from pysgrld.estimators.kept import KeptModel
 from pysgrld.estimators.matrices import as_documents, content_keys
 from pysgrld.estimators.output import Transformer
@@ -76,11 +76,8 @@ class TopicModel(KeptModel, Transformer):
                 "holdout: wanted a number of documents >= 0, or a share below 1, found "
                 f"{self.holdout!r}"
             )
-        for name in ("verbose", "keep_samples"):
-            if not is_whole(
-                int(value) if isinstance(value := getattr(self, name), bool) else value, 0
-            ):
-                raise UsageError(f"{name}: wanted a whole number >= 0, found {value!r}")
+        check_number("verbose", self.verbose)
+        check_number("keep_samples", self.keep_samples)
         total = self.total_samples
         known = isinstance(total, int | float | np.number) and not isinstance(total, bool)
         if not (known and 1 <= total <= 2**53):
@@ -185,6 +182,7 @@ class TopicModel(KeptModel, Transformer):
                 ended = step == self.max_iter if self.max_iter else self._settled()
                 last = ended or progress.interrupted
                 progress.show(step, self.max_iter, self._standing(), last=last)
+            posterior.chain.close()
             self._finish()
         self._warn_of_no_samples()
         return self

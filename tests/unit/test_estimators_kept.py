@@ -148,6 +148,11 @@ def test_lines_say_how_far_a_fit_is(model, line, capsys):
 def test_a_number_that_is_none_is_refused(name, value):
     with pytest.raises(ValueError, match=f"^{name}: wanted a whole number >= 0, found {value!r}"):
         LDA(3, **{name: value}, **SHORT).fit(COUNTS)
+    if name == "verbose":
+        with pytest.raises(
+            ValueError, match=f"^verbose: wanted a whole number >= 0, found {value!r}"
+        ):
+            DPMixture(verbose=value, **SHORT).fit(COUNTS)
 
 
 # ---- posterior samples
