@@ -2,8 +2,6 @@
 
 import copy
 import doctest
-import os
-import signal
 import warnings
 
 import numpy as np
@@ -89,23 +87,23 @@ def test_score_is_the_mean_of_averaged_densities(fitted, counts):
     assert (scores >= np.mean(each, axis=0) - 1e-12).all()
 
 
-def interrupted_at(step, monkeypatch):
-    """Let Ctrl-C come within this iteration."""
+def interrupt_at(step, ctrl_c, monkeypatch):
+    """Press Ctrl-C within this iteration."""
     advance = MixtureChain.advance
 
     def interrupted(chain):
         advance(chain)
         if chain.step == step:
-            os.kill(os.getpid(), signal.SIGINT)
+            ctrl_c()
 
     monkeypatch.setattr(MixtureChain, "advance", interrupted)
 
 
-def test_ctrl_c_leaves_a_mixture_of_the_samples_so_far(counts, monkeypatch):
+def test_ctrl_c_leaves_a_mixture_of_the_samples_so_far(counts, ctrl_c, monkeypatch):
     """Red with: all iterations lost; samples of the one fit under the components of the other."""
     model = DPMixture(algo="gibbs", max_iter=20, burn_in=10, random_state=1)
     with monkeypatch.context() as patch:
-        interrupted_at(15, patch)
+        interrupt_at(15, ctrl_c, patch)
         with pytest.raises(KeyboardInterrupt):
             model.fit(counts)
     whole = DPMixture(algo="gibbs", max_iter=15, burn_in=10, random_state=1).fit(counts)
@@ -115,10 +113,10 @@ def test_ctrl_c_leaves_a_mixture_of_the_samples_so_far(counts, monkeypatch):
     assert model.components_.tobytes() == whole.components_.tobytes()
 
 
-def test_ctrl_c_before_the_first_sample_leaves_a_mixture_as_it_was(counts, monkeypatch):
+def test_ctrl_c_before_the_first_sample_leaves_a_mixture_as_it_was(counts, ctrl_c, monkeypatch):
     model = DPMixture(algo="gibbs", max_iter=20, burn_in=10).fit(counts)
     before = model.score(counts)
-    interrupted_at(5, monkeypatch)
+    interrupt_at(5, ctrl_c, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         model.set_params(random_state=1).fit(counts)
     assert model.score(counts) == before

@@ -1,7 +1,6 @@
 """Models after fit: pickled, saved, loaded, interrupted; their samples, and lines on the way."""
 
 import copy
-import os
 import pickle
 import signal
 
@@ -94,25 +93,25 @@ def test_the_unit_of_reals_is_saved(tmp_path):
 # ---- Ctrl-C, and lines
 
 
-def ctrl_c_at(steps, monkeypatch):
-    """Let Ctrl-C come within these iterations."""
+def interrupt_at(steps, ctrl_c, monkeypatch):
+    """Press Ctrl-C within these iterations."""
     advance = BlockChain.advance
 
     def interrupted(chain, batch=None):
         found = advance(chain, batch)
         for _ in range(steps.count(chain.step)):
-            os.kill(os.getpid(), signal.SIGINT)
+            ctrl_c()
         return found
 
     monkeypatch.setattr(BlockChain, "advance", interrupted)
 
 
-def test_ctrl_c_leaves_a_model_of_the_iterations_so_far(monkeypatch):
+def test_ctrl_c_leaves_a_model_of_the_iterations_so_far(ctrl_c, monkeypatch):
     """Red with: everything lost, or a sample in the mean that is not counted."""
     model, whole = (LDA(3, **SHORT | {"max_iter": n}) for n in (60, 30))
     before = signal.getsignal(signal.SIGINT)
     with monkeypatch.context() as patch:
-        ctrl_c_at([30], patch)
+        interrupt_at([30], ctrl_c, patch)
         with pytest.raises(KeyboardInterrupt):
             model.fit(COUNTS)
     assert signal.getsignal(signal.SIGINT) == before
@@ -121,8 +120,8 @@ def test_ctrl_c_leaves_a_model_of_the_iterations_so_far(monkeypatch):
     assert model.partial_fit(COUNTS).n_iter_ == 31
 
 
-def test_a_second_ctrl_c_stops_at_once(monkeypatch):
-    ctrl_c_at([30, 30], monkeypatch)
+def test_a_second_ctrl_c_stops_at_once(ctrl_c, monkeypatch):
+    interrupt_at([30, 30], ctrl_c, monkeypatch)
     model = LDA(3, **SHORT)
     with pytest.raises(KeyboardInterrupt):
         model.fit(COUNTS)
