@@ -44,6 +44,10 @@ class Framed(Estimator):
     def _each_sample(self, layer: int) -> Iterable[Array]:
         """Give the topics in each posterior sample that is kept, (K, V); none where none is."""
 
+    def _faithful(self) -> bool:
+        """Say whether samples vary as the posterior does, as far as is known."""
+        return False
+
     @abstractmethod
     def _shares(self, X: Any, layer: int) -> Array:
         """Give the shares that topics have in documents, (n, K)."""
@@ -89,7 +93,9 @@ class Framed(Estimator):
         pandas.DataFrame
             Columns ``topic``, ``rank`` (from 1), ``word`` and ``probability`` (of a direction ``entry``),
             the most probable word first; where at least 20 posterior samples are kept (``keep_samples``)
-            also ``low`` and ``high``, between which 90 % of them are. docs/python.md, "Intervals".
+            also ``low`` and ``high``, between which 90 % of them are. ``attrs["interval_of"]`` is then
+            "posterior" where those are credible intervals as far as is known, else "draws".
+            docs/python.md, "Intervals".
 
         Raises
         ------
@@ -113,7 +119,10 @@ class Framed(Estimator):
         draws = self._each_sample(layer) if intervals else ()
         if bounds := interval(sample[rows, top] for sample in draws):
             table |= {"low": bounds[0].ravel(), "high": bounds[1].ravel()}
-        return frame(table)
+        found = frame(table)
+        if bounds:
+            found.attrs["interval_of"] = "posterior" if self._faithful() else "draws"
+        return found
 
     def documents_frame(self, X: Any, layer: int = 1) -> pandas.DataFrame:
         """Give the shares that topics have in documents as a pandas DataFrame, a document a row.

@@ -136,6 +136,9 @@ class KeptModel(Framed):
         at, fitted = self._at(layer), self._fitted()
         return (fitted.rows_of(sample, at) for sample in self._samples.values())
 
+    def _faithful(self) -> bool:
+        return self._fitted().faithful(self.n_iter_)
+
     def _topics(self, layer: int) -> Floats:
         at, fitted = self._at(layer), self._fitted()
         return self._rows(fitted.over_words(self._draw, at), fitted.layers[at])

@@ -26,6 +26,7 @@ def test_top_words_have_intervals_that_the_command_shows_too(fitted, tmp_path):
     """Red with: quantiles of other words than those shown; samples that are not saved."""
     found = fitted.topics_frame(2)
     assert found.columns.tolist() == ["topic", "rank", "word", "probability", "low", "high"]
+    assert found.attrs == {"interval_of": "posterior"}
     assert found.topic.tolist() == ["lda0", "lda0", "lda1", "lda1", "lda2", "lda2"]
     assert found["rank"].tolist() == [1, 2] * 3
     fitted.save(tmp_path / "run")
@@ -40,6 +41,12 @@ def test_top_words_have_intervals_that_the_command_shows_too(fitted, tmp_path):
     assert again.feature_names_in_.tolist() == WORDS
     pd.testing.assert_frame_equal(again.topics_frame(2), found)
     assert "low" not in again.topics_frame(2, intervals=False)
+
+
+def test_draws_that_minibatches_widen_are_not_called_the_posterior():
+    """Red with: intervals that are called credible whatever the sampler."""
+    lda = LDA(3, minibatch=2, warm_up=0, burn_in=0, max_iter=120, holdout=0, keep_samples=40)
+    assert lda.fit(FRAME).topics_frame(2).attrs == {"interval_of": "draws"}
 
 
 def test_words_are_given_known_or_numbered(tmp_path):
