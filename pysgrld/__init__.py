@@ -7,7 +7,19 @@ cost nothing.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pysgrld import simplex as simplex
+    from pysgrld import sphere as sphere
+    from pysgrld.estimators.deep_lda import DeepLDA as DeepLDA
+    from pysgrld.estimators.dp_mixture import DPMixture as DPMixture
+    from pysgrld.estimators.lda import LDA as LDA
+    from pysgrld.estimators.sam import SAM as SAM
+    from pysgrld.reading.diagnose.compare import diagnose as diagnose
+    from pysgrld.reading.diagnose.verdict import verdict as verdict
+
+    __version__: str
 
 _PUBLIC = {
     "LDA": "pysgrld.estimators.lda",
@@ -32,16 +44,18 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":  # reading the metadata takes half the time of help
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # to whom a name that is not there must be an error
 
-        return version("pysgrld")
-    if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
-    if name in _MODULES:
-        return import_module(f"pysgrld.{name}")
-    raise AttributeError(f"module 'pysgrld' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":  # reading the metadata takes half the time of help
+            from importlib.metadata import version
+
+            return version("pysgrld")
+        if name in _PUBLIC:
+            return getattr(import_module(_PUBLIC[name]), name)
+        if name in _MODULES:
+            return import_module(f"pysgrld.{name}")
+        raise AttributeError(f"module 'pysgrld' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -41,6 +41,17 @@ def sums_in(arrays: Mapping[str, Array]) -> dict[str, Array]:
     return {n.removeprefix(_SUM): total for n, total in arrays.items() if n.startswith(_SUM)}
 
 
+def score_in(arrays: Mapping[str, Array]) -> float:
+    """Give the averaged score at the last sample of a checkpoint; NaN where there is none."""
+    history = arrays.get(_HISTORY, np.empty(0))
+    return float(history[-1]) if len(history) else math.nan
+
+
+def without_scores(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Give a checkpoint's arrays for a chain that goes on where nothing is scored any more."""
+    return dict(arrays) | {_HISTORY: np.empty(0)}
+
+
 #: A score of no documents.
 _NOTHING = Figure(math.nan, np.empty(0))
 

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import re
+import sys
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 
-from pysgrld.errors import UsageError
+from pysgrld.errors import NotFittedError, SgmcError, UsageError
+from pysgrld.estimators.resources import jobs
+from pysgrld.estimators.texts import counted, texts_in, vocabulary_of
 from pysgrld.options.parse import SMALLEST
+from pysgrld.types import Array
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 #: Most of anything that is counted in 32 bits.
 MOST = 2**31 - 1
@@ -42,7 +52,21 @@ class Rule(NamedTuple):
 
 
 class Estimator(ABC):
-    """Base of estimators: parameters of the constructor are attributes of their names."""
+    """Base of estimators: parameters of the constructor are attributes of their names.
+
+    Attributes
+    ----------
+    takes_negative : bool
+        Whether entries of X may be below 0.
+    kind : str or None
+        The kind of estimator that scikit-learn knows it as.
+    """
+
+    takes_negative: ClassVar[bool] = False
+    kind: ClassVar[str | None] = None
+    n_jobs: int | None
+    n_features_in_: int
+    feature_names_in_: Array
 
     @classmethod
     def _parameters(cls) -> list[str]:
@@ -98,22 +122,73 @@ class Estimator(ABC):
         changed = [
             f"{name}={value!r}"
             for name, value in self.get_params().items()
-            if value != defaults[name]
+            if repr(value) != repr(defaults[name])  # arrays cannot be compared
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
+
+    # ---- what scikit-learn's tools ask
 
     def __sklearn_tags__(self) -> Any:
         """Say what scikit-learn's tools, such as pipelines, want to know of an estimator."""
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
-        takes = InputTags(sparse=True, positive_only=True)
+        takes = InputTags(sparse=True, string=True, positive_only=not self.takes_negative)
         gives = TransformerTags() if hasattr(self, "transform") else None
-        return Tags(None, TargetTags(required=False), transformer_tags=gives, input_tags=takes)
+        target = TargetTags(required=False)
+        return Tags(self.kind, target, transformer_tags=gives, input_tags=takes)
 
-    def _take_names(self, X: Any) -> None:
-        """Remember the names of the columns that a model was fitted to, where X has any."""
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")
+
+    def _check_fitted(self) -> None:
+        """Refuse to be used before `fit`.
+
+        Raises
+        ------
+        NotFittedError
+        """
+        if not self.__sklearn_is_fitted__():
+            raise not_fitted(f"this {type(self).__name__} is not fitted yet: call fit first")
+
+    # ---- X: a matrix, or texts
+
+    def _new_documents(self, X: Any) -> tuple[Any, Array | None]:
+        """Give what a model is fitted to, and the names of its columns: texts are counted first."""
+        texts = texts_in(X)
+        if texts is None:
+            return X, column_names(X)
+        words = vocabulary_of(texts, jobs(self.n_jobs))
+        return counted(texts, words, None, jobs(self.n_jobs)), np.array(words, dtype=object)
+
+    def _known_documents(self, X: Any) -> Any:
+        """Give X over the columns that the model was fitted to; of texts, words that it knows.
+
+        Raises
+        ------
+        UsageError
+            A `ValueError`: columns of other names, or texts for a model that knows no words.
+        """
+        texts = texts_in(X)
+        if texts is None:
+            self._check_names(X)
+            return X
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            raise UsageError(
+                "X is texts, and the model knows no words: fit it to texts, or to a DataFrame whose "
+                "columns are words; else count them as was done for fit"
+            )
+        return counted(texts, names.tolist(), self._token_pattern, jobs(self.n_jobs))
+
+    @property
+    def _token_pattern(self) -> str | None:
+        """The pattern of tokens that texts were read by; None: the one that is built in."""
+        return None
+
+    def _take_names(self, names: Array | None) -> None:
+        """Remember the names of the columns that a model was fitted to, where there are any."""
         vars(self).pop("feature_names_in_", None)
-        if (names := column_names(X)) is not None:
+        if names is not None:
             self.feature_names_in_ = names
 
     def _check_names(self, X: Any) -> None:
@@ -133,6 +208,8 @@ class Estimator(ABC):
                     f"column {at} of X is {other!r}, and was {name!r} in fit: give the same columns in "
                     "the same order"
                 )
+
+    # ---- parameters
 
     @abstractmethod
     def _rules(self) -> list[Rule]:
@@ -165,6 +242,24 @@ def number(option: str, name: str, value: Any, low: int, high: int = MOST) -> Ru
     low, high : int
     """
     return Rule(option, value, is_whole(value, low, high), f"{name} >= {low} and <= {high}", name)
+
+
+def check_number(name: str, value: Any) -> None:
+    """Refuse the value of a parameter that is no option of training, and no whole number >= 0.
+
+    Parameters
+    ----------
+    name : str
+    value : object
+        A bool is 0 or 1.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`.
+    """
+    if not (isinstance(value, bool) or is_whole(value, 0)):
+        raise UsageError(f"{name}: wanted a whole number >= 0, found {value!r}")
 
 
 def is_whole(value: Any, low: int, high: int = MOST) -> bool:
@@ -219,3 +314,46 @@ def column_names(x: Any) -> np.ndarray | None:
         return None
     names = [name for name in columns if isinstance(name, str)]
     return np.array(names, dtype=object) if names and len(names) == len(columns) else None
+
+
+def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
+    """Let messages that name options, as they are typed, name parameters instead.
+
+    Parameters
+    ----------
+    method : callable
+    """
+
+    @functools.wraps(method)
+    def called(*given: P.args, **named: P.kwargs) -> R:
+        try:
+            return method(*given, **named)
+        except SgmcError as error:
+            error.args = (re.sub("--[a-z][a-z-]*", _parameter, str(error)),)
+            raise
+
+    return called
+
+
+def _parameter(option: re.Match[str]) -> str:
+    return option[0].removeprefix("--").replace("-", "_")
+
+
+def not_fitted(message: str) -> NotFittedError:
+    """Make the error of an estimator that is not fitted; scikit-learn's too, where that is loaded.
+
+    Parameters
+    ----------
+    message : str
+    """
+    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
+    if theirs is None:
+        return NotFittedError(message)
+    kind = type("NotFittedError", (NotFittedError, theirs), {"__reduce__": _reduced})
+    found: NotFittedError = kind(message)
+    return found
+
+
+def _reduced(error: NotFittedError) -> tuple[Any, ...]:
+    """Give what an error is made of again in another process."""
+    return not_fitted, (str(error),)

@@ -9,6 +9,8 @@ import numpy as np
 from pysgrld.core import check_lengths
 from pysgrld.draws import at_words
 from pysgrld.errors import UsageError
+from pysgrld.estimators.base import by_parameters, column_names
+from pysgrld.estimators.progress import Progress
 from pysgrld.estimators.topic_model import TopicModel
 from pysgrld.minibatches import compact
 from pysgrld.models.table import model
@@ -20,10 +22,16 @@ from pysgrld.types import Documents, Key
 class CountModel(TopicModel):
     """Base of topic models of counts."""
 
-    def _check_lengths(self, documents: Documents) -> None:
-        """Refuse documents that are too long to be counted exactly, or in any time."""
-        check_lengths(documents.lengths, self._options.kept_sweeps, "document")
+    perplexity_: float
 
+    def _check_lengths(self, documents: Documents, kept: int | None = None) -> None:
+        """Refuse documents that are too long to be counted exactly in the sweeps that are kept."""
+        check_lengths(documents.lengths, kept or self._options.kept_sweeps, "document")
+
+    def _check_scored(self) -> None:
+        """Refuse to score documents where they have no score."""
+
+    @by_parameters
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Do one iteration with these documents as a minibatch of ``total_samples`` documents.
 
@@ -32,7 +40,7 @@ class CountModel(TopicModel):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V)
+        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
             Counts as in `fit`. If no document has words, nothing is done.
         y : None
             Ignored; there for scikit-learn.
@@ -51,8 +59,8 @@ class CountModel(TopicModel):
             If a step is so large that topics overflow.
         """
         del y
-        self._check_names(X)
-        documents, words = self._documents(X, getattr(self, "n_features_in_", None))
+        known = getattr(self, "n_features_in_", None)
+        documents, words = self._documents(self._known_documents(X), known)
         usable = np.flatnonzero(documents.lengths > 0)
         if len(usable) == 0:
             return self
@@ -60,20 +68,23 @@ class CountModel(TopicModel):
         sampler, _ = kind_of(given)
         if sampler.whole_corpus:
             raise UsageError(f"algo={sampler.name!r} needs the whole corpus: use fit")
-        if not hasattr(self, "_posterior"):
+        if self.__sklearn_is_fitted__():
+            self._resume()
+        else:
             total = int(self.total_samples)
             tokens = int(documents.tokens / len(usable) * total)
             given.setdefault("minibatch", len(usable))
             seen = len(np.unique(documents.indices))
             facts = Facts(total, words, tokens, 0, lambda *_: seen)
             self._begin(given, facts, documents, np.arange(total), None)
-            self._take_names(X)
+            self._take_names(column_names(X))
         self._check_lengths(documents)
         ids = self._seen + np.arange(len(usable))
         self._seen += len(usable)
         batch = compact(documents.take(usable), ids, self.total_samples / len(usable))
-        self._advance(batch)
-        self._finish()
+        with Progress(type(self).__name__):
+            self._advance(batch)
+            self._finish()
         return self
 
     def perplexity(self, X: Any, y: Any = None, *, observed: float = 0.8) -> float:
@@ -85,7 +96,7 @@ class CountModel(TopicModel):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V)
+        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
             Counts as in `fit`, with as many columns. Documents of fewer than two tokens are left out.
         y : None
             Ignored; there for scikit-learn.
@@ -111,6 +122,7 @@ class CountModel(TopicModel):
         eq. (16), for one sample of the topics. docs/evaluation.md, "The figures", has all figures.
         """
         del y
+        self._check_scored()
         documents = self._documents_like(X)
         seed = self._options.seed
         ids = np.arange(len(documents))
@@ -128,7 +140,7 @@ class CountModel(TopicModel):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V)
+        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
             Counts as in `fit`, with as many columns.
         y : None
             Ignored; there for scikit-learn.

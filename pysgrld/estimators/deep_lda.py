@@ -9,14 +9,17 @@ import numpy as np
 from pysgrld.errors import UsageError
 from pysgrld.estimators.base import BOUNDS, Rule, is_positive, is_whole
 from pysgrld.estimators.count_model import CountModel
+from pysgrld.estimators.kept import normalised
 from pysgrld.estimators.matrices import as_documents, in_units
-from pysgrld.estimators.topic_model import normalised
 from pysgrld.models.dlda.declared import LINKS
 from pysgrld.models.dlda.documents import name_of
 from pysgrld.options.parse import MAX_LAYERS
 from pysgrld.types import Documents, Doubles
 
 __all__ = ["DeepLDA"]
+
+#: Reals are in units so small that they are far too many tokens.
+NO_SCORE = "link='real' has no held-out score"
 
 
 class DeepLDA(CountModel):
@@ -58,10 +61,15 @@ class DeepLDA(CountModel):
         min(1000, 10 %). 0 needs ``max_iter``. None with ``link="real"``, which has no held-out score.
     total_samples : float
         Documents of the corpus that `partial_fit` sees minibatches of.
+    keep_samples : int
+        Posterior samples to keep, evenly spread, for `samples` and intervals: each takes 4 bytes a topic
+        and word. 0 keeps none.
     random_state : int
         Seed, at least 0; the result depends on nothing else, not on ``n_jobs`` either.
     n_jobs : int, optional
         Threads, -1 for all processors; by default as many as the process may use.
+    verbose : int
+        1 writes lines on how far `fit` is; 0 none.
 
     Attributes
     ----------
@@ -73,6 +81,8 @@ class DeepLDA(CountModel):
         Posterior mean of the shapes of the top layer: how much each of its topics is used.
     n_features_in_ : int
         V.
+    feature_names_in_ : (V,) array of str objects
+        Words of the columns, where X has them: columns of a DataFrame, words of texts or of a run.
     n_iter_ : int
         Iterations done.
     n_samples_ : int
@@ -97,6 +107,7 @@ class DeepLDA(CountModel):
     """
 
     model = "dlda"
+    numbers = ("seen", "unit")
     options_of: ClassVar = {
         "layers": "layers",
         "algo": "algo",
@@ -122,8 +133,10 @@ class DeepLDA(CountModel):
         max_iter: int | None = None,
         holdout: int | float | None = None,
         total_samples: float = 1e6,
+        keep_samples: int = 0,
         random_state: int | None = 0,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.layers = layers
         self.algo = algo
@@ -137,8 +150,10 @@ class DeepLDA(CountModel):
         self.max_iter = max_iter
         self.holdout = holdout
         self.total_samples = total_samples
+        self.keep_samples = keep_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _rules(self) -> list[Rule]:
         layers = tuple(self.layers) if np.iterable(self.layers) else (self.layers,)
@@ -158,18 +173,20 @@ class DeepLDA(CountModel):
     def _documents_apart(self, documents: int) -> int:
         if self.link != "real":
             return super()._documents_apart(documents)
-        if self.holdout or self.max_iter is None:  # in units so small they are far too many tokens
-            raise UsageError(
-                "link='real' has no held-out score: give max_iter, and leave holdout out"
-            )
+        if self.holdout or self.max_iter is None:
+            raise UsageError(f"{NO_SCORE}: give max_iter, and leave holdout out")
         return 0
 
-    def _check_lengths(self, documents: Documents) -> None:
-        if self.link != "real":  # of which no topic of a token is counted
-            super()._check_lengths(documents)
+    def _check_scored(self) -> None:
+        if self.link == "real":
+            raise UsageError(NO_SCORE)
+
+    def _check_lengths(self, documents: Documents, kept: int | None = None) -> None:
+        if self.link != "real" or kept:  # in fitting to reals no topic of a token is counted
+            super()._check_lengths(documents, kept)
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
-        if self.link == "real":
+        if self.link == "real" and not isinstance(X, Documents):
             unit = None if words is None else getattr(self, "_unit", None)
             X, self._unit = in_units(X, unit)
         documents, words = as_documents(X, words, type(self).__name__)
@@ -184,21 +201,14 @@ class DeepLDA(CountModel):
         self.weights_ = [normalised(draw[name_of(i)][:, :k].T) for i, k in enumerate(layers)]
         self.r_ = draw["r"][: layers[-1]].copy()
 
-    def _check_layer(self, layer: int) -> int:
-        self._check_fitted()
-        depth = self._options.depth
-        if not is_whole(layer, 1) or layer > depth:
-            raise UsageError(f"layer: wanted 1 to {depth}, found {layer!r}")
-        return layer - 1
-
     def transform(self, X: Any, layer: int = 1) -> Doubles:
         """Infer the proportions of a layer's topics in documents, given the posterior means.
 
-        A document's result depends on its counts, its row and the seed, not on its neighbours.
+        A document's result depends on its counts and the seed: not on its row, nor on other documents.
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V)
+        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
             Data as in `fit`, with as many columns; reals are in the unit of the first ones.
         layer : int
             The layer, counted from 1, which is the lowest.
@@ -215,7 +225,8 @@ class DeepLDA(CountModel):
         UsageError
             A `ValueError`: no such layer, a bad entry, or another number of columns.
         """
-        return self._proportions(X, self._check_layer(layer))
+        found: Doubles = self._contained(self._shares(X, layer), X)
+        return found
 
     def topics_over_words(self, layer: int = 1) -> np.ndarray:
         """Give the topics of a layer as distributions over words, through the layers below.
@@ -239,6 +250,4 @@ class DeepLDA(CountModel):
         UsageError
             A `ValueError`, if there is no such layer.
         """
-        at = self._check_layer(layer)
-        fitted = self._fitted()
-        return normalised(fitted.over_words(self._draw, at)[:, : fitted.layers[at]].T)
+        return self._topics(layer)

@@ -8,14 +8,30 @@ from typing import Any, Self
 
 import numpy as np
 
-from pysgrld.errors import NotFittedError, UsageError
-from pysgrld.estimators.base import BOUNDS, MOST, Estimator, Rule, is_positive, is_whole
+from pysgrld.errors import UsageError
+from pysgrld.estimators.base import (
+    BOUNDS,
+    MOST,
+    Rule,
+    by_parameters,
+    check_number,
+    is_positive,
+    is_whole,
+)
+from pysgrld.estimators.dataframes import Framed
 from pysgrld.estimators.matrices import as_documents
+from pysgrld.estimators.progress import Progress
 from pysgrld.estimators.resources import check_memory, jobs
+from pysgrld.grammar import plural
 from pysgrld.minibatches import Epochs
 from pysgrld.models.dpmm.chain import MixtureChain
 from pysgrld.models.dpmm.declared import MODEL
-from pysgrld.models.dpmm.likelihood import logsumexp, responsibilities
+from pysgrld.models.dpmm.likelihood import (
+    log_mixture,
+    logsumexp,
+    prior_predictive,
+    responsibilities,
+)
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.protocol import RunOn
 from pysgrld.options.facts import Facts
@@ -39,7 +55,7 @@ OPTIONS_OF = {
 }
 
 
-class DPMixture(Estimator):
+class DPMixture(Framed):
     """Dirichlet-process mixture of multinomials: clusters of count vectors, in any number.
 
     Unlike a topic model, every document belongs to one component. docs/mixture.md has the model, what to
@@ -73,6 +89,8 @@ class DPMixture(Estimator):
         Seed, at least 0; the result depends on nothing else, not on ``n_jobs`` either.
     n_jobs : int, optional
         Threads, -1 for all processors; by default as many as the process may use.
+    verbose : int
+        1 writes lines on how far `fit` is; 0 none.
 
     Attributes
     ----------
@@ -90,6 +108,8 @@ class DPMixture(Estimator):
         Component of each training document in the last sample; -1 for an empty one.
     n_features_in_ : int
         V.
+    feature_names_in_ : (V,) array of str objects
+        Words of the columns, where X has them: columns of a DataFrame, words of texts.
     n_samples_ : int
         Posterior samples that `score_samples` averages over, at most `KEPT`, evenly spread.
 
@@ -108,6 +128,8 @@ class DPMixture(Estimator):
     [50, 50]
     """
 
+    components_: Doubles
+    kind = "density_estimator"
     #: Posterior samples that are kept at most.
     KEPT = 50
 
@@ -126,6 +148,7 @@ class DPMixture(Estimator):
         burn_in: int = 200,
         random_state: int = 0,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.algo = algo
         self.base = base
@@ -139,6 +162,7 @@ class DPMixture(Estimator):
         self.burn_in = burn_in
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _rules(self) -> list[Rule]:
         pair, known = self.concentration_prior, MODEL.algorithms
@@ -178,14 +202,19 @@ class DPMixture(Estimator):
             ),
         ]
 
+    @by_parameters
     def fit(self, X: Any, y: Any = None) -> Self:
         """Sample the posterior given a matrix of counts, for ``max_iter`` iterations.
 
+        Ctrl-C ends it after the iteration under way, and `KeyboardInterrupt` is raised: where there is a
+        posterior sample the model is then fitted, as far as it is, else it stays as it was.
+
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V)
+        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
             How often each of V words is in each of n documents: whole numbers from 0 to 2^31 - 1, of
-            any dtype. Rows without any count are left out.
+            any dtype. Rows without any count are left out. Of texts, a list of str, words are counted as
+            ``sgmc train`` does by default, and are ``feature_names_in_``.
         y : None
             Ignored; there for scikit-learn.
 
@@ -203,11 +232,14 @@ class DPMixture(Estimator):
         """
         del y
         given = self._given()
+        check_number("verbose", self.verbose)
         if SAMPLERS[self.algo].whole_corpus:
             for name in ("minibatch", "step_size", "stick_step_size"):
                 if name in given:
                     raise UsageError(f"{name} has no meaning for algo={self.algo!r}: leave it out")
-        documents, words = as_documents(X, None, type(self).__name__)
+        new, names = self._new_documents(X)
+        known = None if names is None else len(names)
+        documents, words = as_documents(new, known, type(self).__name__)
         if self.max_iter is None:
             raise UsageError("max_iter: wanted a whole number, found None")
         if self.burn_in >= self.max_iter:
@@ -222,24 +254,33 @@ class DPMixture(Estimator):
         occupied, concentration = np.empty(self.max_iter, np.int64), np.empty(self.max_iter)
         samples: list[tuple[Doubles, float, Doubles]] = []
         spacing = -(-(self.max_iter - self.burn_in) // self.KEPT)
-        for t in range(self.max_iter):
-            chain.advance()
-            occupied[t], concentration[t] = mixture.occupied, mixture.concentration
-            after = t + 1 - self.burn_in
-            if after > 0 and after % spacing == 0:
-                samples.append((*mixture.log_weights, mixture.log_phi))
-        chain.close()
-        self._mixture, self._samples = mixture, samples
-        self.n_features_in_, self.n_samples_ = words, len(samples)
-        self._take_names(X)
-        self.n_components_trace_, self.concentration_trace_ = occupied, concentration
-        self.concentration_ = mixture.concentration
-        log_weights, _ = mixture.log_weights
-        order = np.argsort(-log_weights, kind="stable")
-        self.weights_ = np.exp(log_weights[order])
-        self.components_ = np.exp(mixture.log_phi[:, order]).T
-        self.labels_ = np.full(len(documents), -1)
-        self.labels_[usable] = np.argsort(order)[mixture.z]
+        with Progress(type(self).__name__, self.verbose) as progress:
+            for t in range(self.max_iter):
+                chain.advance()
+                occupied[t], concentration[t] = mixture.occupied, mixture.concentration
+                after = t + 1 - self.burn_in
+                if after > 0 and after % spacing == 0:
+                    samples.append((*mixture.log_weights, mixture.log_phi))
+                last = progress.interrupted or chain.step == self.max_iter
+                said = plural(mixture.occupied, "occupied component")
+                progress.show(chain.step, self.max_iter, [said], last=last)
+                if last:
+                    break
+            chain.close()
+            if not samples:
+                return self  # interrupted before the first
+            self._samples, self._base = samples, self.base
+            self.n_features_in_, self.n_samples_ = words, len(samples)
+            self._take_names(names)
+            self.n_components_trace_ = occupied[: chain.step]
+            self.concentration_trace_ = concentration[: chain.step]
+            self.concentration_ = mixture.concentration
+            log_weights, _ = mixture.log_weights
+            order = np.argsort(-log_weights, kind="stable")
+            self.weights_ = np.exp(log_weights[order])
+            self.components_ = np.exp(mixture.log_phi[:, order]).T
+            self.labels_ = np.full(len(documents), -1)
+            self.labels_[usable] = np.argsort(order)[mixture.z]
         return self
 
     def _begin(self, given: Mapping[str, Any], documents: Documents, words: int) -> MixtureChain:
@@ -261,15 +302,21 @@ class DPMixture(Estimator):
     # ---- using
 
     def _documents(self, X: Any) -> Documents:
-        if not hasattr(self, "components_"):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first")
-        self._check_names(X)
+        self._check_fitted()
+        X = self._known_documents(X)
         return as_documents(X, self.n_features_in_, type(self).__name__)[0]
 
-    def _rows(self, X: Any) -> tuple[Documents, Int64s]:
-        documents = self._documents(X)
-        usable = np.flatnonzero(documents.lengths > 0)
-        return documents.take(usable), usable
+    def _topics(self, layer: int) -> Doubles:
+        if layer != 1:
+            raise UsageError(f"layer: wanted 1, found {layer!r}")
+        return self.components_
+
+    def _each_sample(self, layer: int) -> tuple[Doubles, ...]:
+        return ()  # components of different samples are not the same ones
+
+    def _shares(self, X: Any, layer: int) -> Doubles:
+        self._topics(layer)
+        return self.predict_proba(X)
 
     def predict_proba(self, X: Any) -> Doubles:
         """Compute the probability that a document belongs to each component of the last sample.
@@ -278,7 +325,7 @@ class DPMixture(Estimator):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V)
+        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
             Counts as in `fit`, with as many columns.
 
         Returns
@@ -304,7 +351,7 @@ class DPMixture(Estimator):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V)
+        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
             Counts as in `fit`, with as many columns.
 
         Returns
@@ -331,7 +378,7 @@ class DPMixture(Estimator):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V)
+        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
             Counts as in `fit`, with as many columns.
 
         Returns
@@ -346,10 +393,15 @@ class DPMixture(Estimator):
         UsageError
             A `ValueError`: a bad count, or another number of columns than in `fit`.
         """
-        some, usable = self._rows(X)
-        found = np.zeros(np.shape(X)[0])
+        documents = self._documents(X)
+        usable = np.flatnonzero(documents.lengths > 0)
+        some, found = documents.take(usable), np.zeros(len(documents))
         if len(usable):
-            each = [self._mixture.log_predictive(some, of=sample) for sample in self._samples]
+            prior = prior_predictive(some, self.n_features_in_, self._base)
+            each = [
+                log_mixture(some, log_phi, log_weights, left + prior)
+                for log_weights, left, log_phi in self._samples
+            ]
             found[usable] = logsumexp(np.array(each).T) - math.log(len(each))
         return found
 
@@ -361,7 +413,7 @@ class DPMixture(Estimator):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V)
+        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
             Counts as in `fit`, with as many columns.
         y : None
             Ignored; there for scikit-learn.

@@ -55,10 +55,15 @@ class LDA(CountModel):
         min(1000, 10 %). 0 needs ``max_iter``.
     total_samples : float
         Documents of the corpus that `partial_fit` sees minibatches of.
+    keep_samples : int
+        Posterior samples to keep, evenly spread, for `samples` and intervals: each takes 4 bytes a topic
+        and word. 0 keeps none.
     random_state : int
         Seed, at least 0; the result depends on nothing else, not on ``n_jobs`` either.
     n_jobs : int, optional
         Threads, -1 for all processors; by default as many as the process may use.
+    verbose : int
+        1 writes lines on how far `fit` is; 0 none.
 
     Attributes
     ----------
@@ -66,6 +71,8 @@ class LDA(CountModel):
         Posterior mean of the topics; rows sum to 1.
     n_features_in_ : int
         V.
+    feature_names_in_ : (V,) array of str objects
+        Words of the columns, where X has them: columns of a DataFrame, words of texts or of a run.
     n_iter_ : int
         Iterations done.
     n_samples_ : int
@@ -124,8 +131,10 @@ class LDA(CountModel):
         max_iter: int | None = None,
         holdout: int | float | None = None,
         total_samples: float = 1e6,
+        keep_samples: int = 0,
         random_state: int | None = 0,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.algo = algo
@@ -141,8 +150,10 @@ class LDA(CountModel):
         self.max_iter = max_iter
         self.holdout = holdout
         self.total_samples = total_samples
+        self.keep_samples = keep_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _rules(self) -> list[Rule]:
         if self.n_components is None:

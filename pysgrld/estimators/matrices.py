@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pysgrld.errors import UsageError
 from pysgrld.grammar import plural
-from pysgrld.types import Array, Documents
+from pysgrld.types import Array, Documents, Doubles, Int64s
 
 #: Words are numbered in 32 bits.
 MOST_WORDS = 2**31 - 1
@@ -39,17 +41,34 @@ def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
     UsageError
         A `ValueError`: nothing positive in it, or no finite number.
     """
-    sparse = hasattr(x, "tocsr")
-    x = x.tocsr(copy=True).astype(np.float64) if sparse else np.array(x, dtype=np.float64)
-    data = x.data if sparse else x
-    if not np.isfinite(data).all() or (data < 0).any():
-        raise UsageError("X must be finite and not negative")
+    x, data = _reals(x)
+    if (data < 0).any():
+        raise UsageError("Negative values in data: X must be finite and not negative")
     if unit is None:
         unit = float(data.max(initial=0.0)) * RESOLUTION
         if unit == 0.0:
             raise UsageError("X has no positive value: every document is empty")
     data[...] = np.ceil(data / unit)
     return x, unit
+
+
+def _reals(x: Any) -> tuple[Any, Doubles]:
+    """Copy X in double precision; give it, and the values in it.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: no matrix of numbers, or NaN or infinity.
+    """
+    if hasattr(x, "tocsr"):
+        x = x.tocsr(copy=True).astype(np.float64)
+        data = x.data
+    else:
+        x = data = _numbers(x).astype(np.float64)
+        _check_shape(x.shape)
+    if not np.isfinite(data).all():
+        raise UsageError("X contains NaN or infinity")
+    return x, data
 
 
 def in_fine_units(x: Any) -> Any:
@@ -72,12 +91,8 @@ def in_fine_units(x: Any) -> Any:
     UsageError
         A `ValueError`: NaN or infinity.
     """
-    sparse = hasattr(x, "tocsr")
-    x = x.tocsr(copy=True).astype(np.float64) if sparse else np.array(x, dtype=np.float64, ndmin=2)
-    data = x.data if sparse else x
-    if not np.isfinite(data).all():
-        raise UsageError("X contains NaN or infinity")
-    if sparse:
+    x, data = _reals(x)
+    if hasattr(x, "tocsr"):
         rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
         most = np.zeros(x.shape[0])
         np.maximum.at(most, rows, np.abs(data))
@@ -87,6 +102,22 @@ def in_fine_units(x: Any) -> Any:
     np.divide(data, scale * FINE, out=data, where=scale > 0)
     np.rint(data, out=data)
     return x
+
+
+def is_whole_numbers(x: Any) -> bool:
+    """Say whether all entries of a matrix are whole numbers.
+
+    Parameters
+    ----------
+    x : sparse matrix, sparse array or array-like of shape (n, V)
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`, if it is no matrix of numbers.
+    """
+    values = x.tocsr().data if hasattr(x, "tocsr") else _numbers(x)
+    return values.dtype.kind != "f" or bool((values == np.floor(values)).all())
 
 
 def as_documents(
@@ -122,7 +153,7 @@ def as_documents(
         _check_words(x.indptr, x.indices, words)
         return x, words
     if hasattr(x, "tocsr"):
-        _check_dimensions(len(x.shape))
+        _check_shape(x.shape)
         _check_pointers(x)
         if getattr(x, "format", "") == "csr":  # before anything makes 32 bits of 64
             _check_words(x.indptr, x.indices, x.shape[1])
@@ -131,7 +162,7 @@ def as_documents(
         shape, indptr, indices, data = csr.shape, csr.indptr, csr.indices, np.asarray(csr.data)
     else:
         dense = _numbers(x)
-        _check_dimensions(dense.ndim)
+        _check_shape(dense.shape)
         if dense.dtype == np.float16:  # which has no room for the bound of counts
             dense = dense.astype(np.float32)
         shape = dense.shape
@@ -144,8 +175,6 @@ def as_documents(
         raise UsageError(
             f"X has {shape[1]} features, but {who} is expecting {words} features as input"
         )
-    if shape[0] == 0 or shape[1] == 0:
-        raise UsageError(f"X has shape {tuple(shape)}: wanted at least one document and one word")
     if shape[1] > MOST_WORDS:
         raise UsageError(f"X has {shape[1]} features, and {MOST_WORDS} are the most")
     if data.dtype.kind not in "biuf":
@@ -154,9 +183,10 @@ def as_documents(
     bad = np.flatnonzero(~((data > least) & (data < 2**31) & (data == np.floor(data))))
     if len(bad):
         row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
+        negative = "Negative values in data: " if data[bad[0]] < 0 and not signed else ""
         raise UsageError(
-            f"X[{row}, {indices[bad[0]]}] is {data[bad[0]]}: counts must be whole numbers from 0 "
-            "to 2147483647, which weights such as tf-idf are not"
+            f"{negative}X[{row}, {indices[bad[0]]}] is {data[bad[0]]}: counts must be whole numbers "
+            "from 0 to 2147483647, which weights such as tf-idf are not"
         )
     keep = data != 0
     kept = np.concatenate(([0], np.cumsum(keep)))
@@ -165,27 +195,61 @@ def as_documents(
     return Documents(starts, indices[keep].astype(np.int32), counts), int(shape[1])
 
 
+def content_keys(documents: Documents) -> Int64s:
+    """Give each document a number that its words and counts alone decide, (n,) from 0 to 2^63 - 1.
+
+    It keys what is random of the document, wherever it stands and whatever stands beside it.
+
+    Parameters
+    ----------
+    documents : Documents
+    """
+    entries = documents.indices.astype(np.uint64) << np.uint64(32)
+    entries |= documents.counts.astype(np.int64).astype(np.uint64) & np.uint64(0xFFFFFFFF)
+    sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(_mixed(entries), dtype=np.uint64)))
+    keys = _mixed(np.diff(sums[documents.indptr])) >> np.uint64(1)  # modulo 2^64
+    return keys.astype(np.int64)
+
+
+def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Mix the bits of 64-bit numbers, one to one: the finaliser of SplitMix64."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: npt.NDArray[np.uint64] = x ^ (x >> np.uint64(31))
+    return mixed
+
+
 def _numbers(x: Any) -> Array:
     """Make an array of numbers; refuse text, and lists that are no rows of a matrix."""
     try:
         found = np.asarray(x)
         if found.dtype.kind == "O":  # of pandas' nullable integers, for one
             found = found.astype(np.float64)
-        if found.dtype.kind in "biuf":
-            return found
         why = f"X has dtype {found.dtype}"
     except (TypeError, ValueError):
-        why = "X is no matrix of numbers"
+        found, why = np.empty(0, object), "X is no matrix of numbers"
+    if found.dtype.kind in "biuf":
+        return found
+    if found.dtype.kind == "c":
+        raise UsageError("Complex data not supported: X must be real numbers")
     raise UsageError(
-        f"{why}: wanted counts, documents x words; scikit-learn's CountVectorizer makes them of text"
+        f"{why}: wanted a list of texts, or counts, documents x words, as scikit-learn's CountVectorizer "
+        "makes them of text"
     )
 
 
-def _check_dimensions(found: int) -> None:
-    if found != 2:
-        raise UsageError(
-            f"X has {plural(found, 'dimension')}, wanted 2: documents x words. Reshape your data."
-        )
+def _check_shape(shape: Sequence[int]) -> None:
+    """Refuse what is no matrix of documents x words, or has none, in scikit-learn's words."""
+    if len(shape) != 2:
+        found = plural(len(shape), "dimension")
+        raise UsageError(f"X has {found}, wanted 2: documents x words. Reshape your data.")
+    for size, what, noun in zip(shape, ("sample", "feature"), ("document", "word"), strict=True):
+        if size == 0:
+            raise UsageError(
+                f"X has 0 {what}(s) (shape={tuple(shape)}) while a minimum of 1 is required: wanted at "
+                f"least one {noun}"
+            )
 
 
 def _check_pointers(x: Any) -> None:

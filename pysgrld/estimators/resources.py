@@ -40,7 +40,9 @@ def jobs(n_jobs: Any) -> int:
     return max(1, threads(None, {}).number + 1 + int(n_jobs))
 
 
-def check_memory(options: Resolved, facts: Facts, documents: Documents, number: int) -> None:
+def check_memory(
+    options: Resolved, facts: Facts, documents: Documents, number: int, kept: int = 0
+) -> None:
     """Refuse a model that needs more memory than this process may use.
 
     Parameters
@@ -51,6 +53,8 @@ def check_memory(options: Resolved, facts: Facts, documents: Documents, number: 
         That it is begun on.
     number : int
         Threads.
+    kept : int
+        Posterior samples that are kept.
 
     Raises
     ------
@@ -59,12 +63,12 @@ def check_memory(options: Resolved, facts: Facts, documents: Documents, number: 
     """
     distinct = int(np.diff(documents.indptr).max(initial=0))
     extent = Extent(distinct, int(documents.lengths.max(initial=0)), number, None)
-    need, allowed = (
-        sum(model(options.model).memory(options, facts, extent).values()),
-        allowed_memory(),
-    )
+    need = sum(model(options.model).memory(options, facts, extent).values())
+    need += (samples := kept * facts.words * sum(options.widths[:1]) * 4)
+    allowed = allowed_memory()
     if allowed is not None and need > allowed:
         raise UsageError(
             f"X has {facts.words} features: topics over so many need about {need / 2**30:,.1f} GB of "
             f"memory, and {allowed / 2**30:,.1f} GB may be used; take fewer topics or features"
+            + (f", or keep fewer samples ({samples / 2**30:,.1f} GB)" if samples else "")
         )

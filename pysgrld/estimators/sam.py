@@ -6,10 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pysgrld.draws import Draw
 from pysgrld.errors import UsageError
 from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number
-from pysgrld.estimators.matrices import as_documents, in_fine_units
+from pysgrld.estimators.matrices import as_documents, in_fine_units, is_whole_numbers
 from pysgrld.estimators.topic_model import TopicModel
 from pysgrld.models.table import model
 from pysgrld.types import Documents, Floats, Key
@@ -52,10 +51,15 @@ class SAM(TopicModel):
     holdout : int or float, optional
         Documents, or their share below 1, that `fit` sets apart; by default min(1000, 10 %). 0 needs
         ``max_iter``.
+    keep_samples : int
+        Posterior samples to keep, evenly spread, for `samples` and intervals: each takes 4 bytes a topic
+        and word. 0 keeps none.
     random_state : int
         Seed, at least 0; the result depends on nothing else, not on ``n_jobs`` either.
     n_jobs : int, optional
         Threads, -1 for all processors; by default as many as the process may use.
+    verbose : int
+        1 writes lines on how far `fit` is; 0 none.
 
     Attributes
     ----------
@@ -63,6 +67,8 @@ class SAM(TopicModel):
         Mean directions of the topics over posterior samples; rows are of norm 1, entries of any sign.
     n_features_in_ : int
         V.
+    feature_names_in_ : (V,) array of str objects
+        Words of the columns, where X has them: columns of a DataFrame, words of texts or of a run.
     n_iter_, n_samples_ : int
         Iterations done, and posterior samples in ``components_``.
     log_perplexity_ : float
@@ -83,6 +89,9 @@ class SAM(TopicModel):
     """
 
     model = "sam"
+    log_perplexity_: float
+    takes_negative = True
+    entry = "entry"
     options_of: ClassVar = {
         "n_components": "topics",
         "algo": "algo",
@@ -114,8 +123,10 @@ class SAM(TopicModel):
         burn_in: int | None = None,
         max_iter: int | None = None,
         holdout: int | float | None = None,
+        keep_samples: int = 0,
         random_state: int | None = 0,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.algo = algo
@@ -130,8 +141,10 @@ class SAM(TopicModel):
         self.burn_in = burn_in
         self.max_iter = max_iter
         self.holdout = holdout
+        self.keep_samples = keep_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _rules(self) -> list[Rule]:
         ways = ("tf-idf", "tf")
@@ -154,23 +167,20 @@ class SAM(TopicModel):
         """Turn a matrix into documents: counts as they are, other numbers in units of 2^-30."""
         if isinstance(X, Documents):
             return as_documents(X, words, type(self).__name__)
-        values = np.asarray(X.data if hasattr(X, "tocsr") else X)
-        if values.dtype.kind == "f" and not (values == np.floor(values)).all():
+        if not is_whole_numbers(X):
             X = in_fine_units(X)
-        return as_documents(X, words, type(self).__name__, signed=True)
+        documents, words = as_documents(X, words, type(self).__name__, signed=True)
+        if words == 1:
+            raise UsageError("X has 1 feature(s), wanted 2 at least: a direction needs two words")
+        return documents, words
 
     def _tokens(self, documents: Documents) -> int:
         """Give the number of entries: values need not be counts."""
         return len(documents.indices)
 
-    def _mean_draw(self) -> Draw:
-        """Give the mean directions of the topics, or the current ones where there are none."""
-        fitted = self._fitted()
-        return fitted.current if fitted.mean is None else fitted.mean
-
-    def _components(self, phi: Floats) -> Floats:
+    def _rows(self, phi: Floats, topics: int) -> Floats:
         """Give the directions as they are."""
-        return np.ascontiguousarray(phi)
+        return np.ascontiguousarray(phi[:, :topics].T)
 
     def log_perplexity(self, X: Any, y: Any = None) -> float:
         """Compute the log-perplexity of documents, given ``components_``.
@@ -181,7 +191,7 @@ class SAM(TopicModel):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V)
+        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
             Data as in `fit`, with as many columns. Documents without entries are left out.
         y : None
             Ignored; there for scikit-learn.
@@ -211,7 +221,7 @@ class SAM(TopicModel):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V)
+        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
             Data as in `fit`, with as many columns.
         y : None
             Ignored; there for scikit-learn.

@@ -1,26 +1,89 @@
-"""Estimators as run directories: what one writes the other reads."""
+"""Models that were fitted, apart from their chains: as they are read, saved and loaded."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.posterior import Posterior, sums_in
+from pysgrld.chain.posterior import Posterior, sums_in, without_scores
 from pysgrld.errors import CheckpointError, UsageError
-from pysgrld.estimators.resources import jobs
 from pysgrld.minibatches import Epochs
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model
 from pysgrld.options.resolved import Resolved
-from pysgrld.reading.recorded import recorded
+from pysgrld.reading.recorded import check_shapes, recorded
 from pysgrld.run import RunDirectory
-from pysgrld.samplers import SAMPLERS
 from pysgrld.train.begin import begin
 from pysgrld.train.plan import config_of
-from pysgrld.types import Documents
+from pysgrld.types import Array, Documents
+
+#: A kept posterior sample: matrices by name, a row for each topic.
+Sample = Mapping[str, Array]
+
+
+class MatrixRecord(NamedTuple):
+    """A model that was fitted to a matrix, as families read one: a `pysgrld.models.fitted.Record`.
+
+    Attributes
+    ----------
+    options : Resolved
+    words, documents, tokens : int
+        V, and documents and tokens of training.
+    step : int
+    arrays : mapping
+        The chain's, and those of its averages.
+    place : str
+    """
+
+    options: Resolved
+    words: int
+    documents: int
+    tokens: int
+    step: int
+    arrays: Mapping[str, Array]
+    place: str = "this model"
+
+    @classmethod
+    def of(cls, options: Resolved, words: int, posterior: Posterior) -> MatrixRecord:
+        """Take the record of a chain as it stands, and of its averages.
+
+        Parameters
+        ----------
+        options : Resolved
+        words : int
+            V.
+        posterior : Posterior
+        """
+        chain = posterior.chain
+        arrays = chain.arrays() | posterior.averages()
+        return cls(options, words, chain.stream.documents, chain.tokens, chain.step, arrays)
+
+    def resumed(self, threads: int) -> Posterior:
+        """Make the chain again, ready to go on with documents that are brought to it.
+
+        Parameters
+        ----------
+        threads : int
+
+        Raises
+        ------
+        CheckpointError
+            If the arrays are no state of this model.
+        """
+        nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
+        posterior = begin(
+            self.options,
+            Epochs.of(self.options, nobody, np.arange(self.documents)),
+            CorpusFacts(self.words, self.tokens),
+            RunOn(threads),
+            keep_mean=bool(sums_in(self.arrays)),
+        )
+        posterior.chain.restore(self.step, self.arrays)
+        posterior.restore(without_scores(self.arrays))
+        return posterior
 
 
 class Saved(NamedTuple):
@@ -30,20 +93,20 @@ class Saved(NamedTuple):
     ----------
     parameters : dict
         Parameters of the constructor, by name.
-    options : Resolved
-    posterior : Posterior
-        With the chain as it stood; it has no documents of its own.
+    record : MatrixRecord
     words : tuple of str
         Words of the columns.
-    seen : int
-        Documents that the chain has seen.
+    samples : mapping of int to Sample
+        Kept posterior samples by their iterations.
+    own : dict of str to number
+        Numbers that the estimator has beside its chain, by name.
     """
 
     parameters: dict[str, Any]
-    options: Resolved
-    posterior: Posterior
+    record: MatrixRecord
     words: tuple[str, ...]
-    seen: int
+    samples: Mapping[int, Sample]
+    own: dict[str, int | float]
 
 
 def save(path: Path, saved: Saved) -> None:
@@ -60,28 +123,30 @@ def save(path: Path, saved: Saved) -> None:
     OutputError
         If the folder exists or cannot be made.
     """
-    chain = saved.posterior.chain
+    record = saved.record
     plain = {n: list(v) if isinstance(v, tuple) else v for n, v in saved.parameters.items()}
-    config = config_of(saved.options, []) | {
+    config = config_of(record.options, []) | {
         "command": {"inputs": [], "estimator": plain},
         "corpus": {
             "name": "matrix",
             "fingerprint": None,
-            "training_documents": chain.stream.documents,
-            "words": len(saved.words),
-            "training_tokens": chain.tokens,
+            "training_documents": record.documents,
+            "words": record.words,
+            "training_tokens": record.tokens,
         },
     }
+    family = model(record.options.model)
     run = RunDirectory.create(path, config, list(saved.words))
     with run.lock():
-        arrays = chain.arrays() | saved.posterior.averages()
-        invariants = model(saved.options.model).state_invariants
-        run.save_checkpoint(chain.step, arrays, {"seen": saved.seen}, keep=1, invariants=invariants)
-        run.set_status("finished", step=chain.step)
+        for step, sample in saved.samples.items():
+            run.write_sample(step, sample, family.sample_invariants)
+        invariants = family.state_invariants
+        run.save_checkpoint(record.step, record.arrays, saved.own, keep=1, invariants=invariants)
+        run.set_status("finished", step=record.step)
 
 
 def load(path: Path, name: str, options_of: Mapping[str, str]) -> Saved:
-    """Read a model of a family from a run directory, its chain ready to go on.
+    """Read a model of a family from a run directory.
 
     Parameters
     ----------
@@ -94,7 +159,7 @@ def load(path: Path, name: str, options_of: Mapping[str, str]) -> Saved:
     Raises
     ------
     UsageError
-        If the run has another model, or cannot go on without its corpus.
+        If the run has another model.
     CheckpointError
         If it has no checkpoint.
     """
@@ -103,10 +168,6 @@ def load(path: Path, name: str, options_of: Mapping[str, str]) -> Saved:
     plain, corpus = run.config["options"], run.config["corpus"]
     if family.name != name:
         raise UsageError(f"{path}: is a model of the kind {family.name}, not {name}")
-    if SAMPLERS[plain["algo"]].whole_corpus:
-        raise UsageError(
-            f"{path}: a run of {plain['algo']} cannot go on without its corpus; use sgmc on it"
-        )
     parameters = run.config.get("command", {}).get("estimator")
     if parameters is None:
         parameters = {own: plain.get(option) for own, option in options_of.items()}
@@ -114,15 +175,41 @@ def load(path: Path, name: str, options_of: Mapping[str, str]) -> Saved:
     checkpoint = run.load_checkpoint(required=True, invariants=family.state_invariants)
     if checkpoint is None:
         raise CheckpointError(f"{path}: has no checkpoint")
-    nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
-    posterior = begin(
+    record = MatrixRecord(
         options,
-        Epochs.of(options, nobody, np.arange(corpus["training_documents"])),
-        CorpusFacts(len(run.vocabulary), corpus["training_tokens"]),
-        RunOn(jobs(parameters.get("n_jobs"))),
-        keep_mean=bool(sums_in(checkpoint.arrays)),
+        len(run.vocabulary),
+        corpus["training_documents"],
+        corpus["training_tokens"],
+        checkpoint.step,
+        checkpoint.arrays,
+        str(checkpoint.path),
     )
-    posterior.chain.restore(checkpoint.step, checkpoint.arrays)
-    posterior.restore(checkpoint.arrays)
-    seen = checkpoint.meta.get("seen", checkpoint.meta.get("documents", 0))
-    return Saved(parameters, options, posterior, run.vocabulary, seen)
+    own = {"seen": checkpoint.meta.get("documents", 0)} | checkpoint.meta
+    return Saved(parameters, record, run.vocabulary, StoredSamples(run, record), own)
+
+
+class StoredSamples(Mapping[int, Sample]):
+    """Kept posterior samples of a run by their iterations, read when they are wanted; none if it is gone.
+
+    Parameters
+    ----------
+    run : RunDirectory
+    record : MatrixRecord
+    """
+
+    def __init__(self, run: RunDirectory, record: MatrixRecord) -> None:
+        self.run, self.record = run, record
+
+    def __getitem__(self, step: int) -> Sample:
+        family = model(self.record.options.model)
+        sample = self.run.read_sample(step, family.sample_invariants)
+        shapes = family.fitted(self.record, 1).sample_shapes(sample)
+        check_shapes(sample, shapes, str(self.run.sample_path(step)))
+        self.run.check_sample(step)
+        return sample
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.run.sample_steps())
+
+    def __len__(self) -> int:
+        return len(self.run.sample_steps())

@@ -1,6 +1,7 @@
 """What unit tests share."""
 
 import os
+import signal
 
 import pytest
 
@@ -20,3 +21,11 @@ def standard_input(tmp_path_factory):
     yield give
     os.dup2(before, 0)
     os.close(before)
+
+
+@pytest.fixture
+def ctrl_c():
+    """Give what presses Ctrl-C, which is Python's own until the test ends, as at a terminal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda: os.kill(os.getpid(), signal.SIGINT)
+    signal.signal(signal.SIGINT, before)

@@ -146,7 +146,7 @@ def test_bad_parameters_are_value_errors(parameters, said, counts):
 def test_bad_reals_are_value_errors(bad, counts):
     x = counts.astype(float)
     x[3, 5] = bad
-    with pytest.raises(ValueError, match="finite and not negative"):
+    with pytest.raises(ValueError, match=r"NaN or infinity|finite and not negative"):
         DeepLDA((4, 2), link="real", max_iter=2).fit(x)
 
 

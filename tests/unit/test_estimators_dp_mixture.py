@@ -1,5 +1,6 @@
 """`pysgrld.DPMixture`: conventions, scores, refusals."""
 
+import copy
 import doctest
 import warnings
 
@@ -78,24 +79,44 @@ def test_score_is_the_mean_of_averaged_densities(fitted, counts):
     assert fitted.score(counts[:, ::-1]) == pytest.approx(fitted.score(counts), abs=6)
     shuffled = np.random.default_rng(2).permuted(counts, axis=1)
     assert fitted.score(shuffled) < fitted.score(counts) - 5
-    chain = fitted._mixture
-    some, usable = fitted._rows(counts)
-    each = [chain.log_predictive(some, of=sample) for sample in fitted._samples]
-    assert (scores[usable] >= np.mean(each, axis=0) - 1e-12).all()
+    one = copy.copy(fitted)
+    each = []
+    for sample in fitted._samples:
+        one._samples = [sample]
+        each.append(one.score_samples(counts))
+    assert (scores >= np.mean(each, axis=0) - 1e-12).all()
 
 
-def test_a_fit_that_is_interrupted_leaves_the_model_as_it_was(counts, monkeypatch):
-    """Red with: samples of the one fit under the components of the other."""
-    model = DPMixture(algo="gibbs", max_iter=20, burn_in=10).fit(counts)
-    before = model.score(counts)
+def interrupt_at(step, ctrl_c, monkeypatch):
+    """Press Ctrl-C within this iteration."""
     advance = MixtureChain.advance
 
     def interrupted(chain):
         advance(chain)
-        if chain.step == 15:
-            raise KeyboardInterrupt
+        if chain.step == step:
+            ctrl_c()
 
     monkeypatch.setattr(MixtureChain, "advance", interrupted)
+
+
+def test_ctrl_c_leaves_a_mixture_of_the_samples_so_far(counts, ctrl_c, monkeypatch):
+    """Red with: all iterations lost; samples of the one fit under the components of the other."""
+    model = DPMixture(algo="gibbs", max_iter=20, burn_in=10, random_state=1)
+    with monkeypatch.context() as patch:
+        interrupt_at(15, ctrl_c, patch)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(counts)
+    whole = DPMixture(algo="gibbs", max_iter=15, burn_in=10, random_state=1).fit(counts)
+    assert model.n_samples_ == 5
+    assert len(model.n_components_trace_) == 15
+    assert model.score(counts) == whole.score(counts)
+    assert model.components_.tobytes() == whole.components_.tobytes()
+
+
+def test_ctrl_c_before_the_first_sample_leaves_a_mixture_as_it_was(counts, ctrl_c, monkeypatch):
+    model = DPMixture(algo="gibbs", max_iter=20, burn_in=10).fit(counts)
+    before = model.score(counts)
+    interrupt_at(5, ctrl_c, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         model.set_params(random_state=1).fit(counts)
     assert model.score(counts) == before

@@ -73,8 +73,8 @@ def test_a_model_that_was_saved_reads_documents_alike(fitted, tmp_path):
         ([[np.nan, 1.0]], {}, UsageError, "NaN or infinity"),
         ([[np.inf, 0.5]], {}, UsageError, "NaN or infinity"),
         (np.zeros((3, 4)), {}, UsageError, "every document is empty"),
-        (np.ones((5, 4)), {}, CorpusError, "use --weighting tf"),
-        (np.ones((5, 1)), {"weighting": "tf"}, CorpusError, "needs two words at least"),
+        (np.ones((5, 4)), {}, CorpusError, "use weighting tf"),
+        (np.ones((5, 1)), {"weighting": "tf"}, UsageError, "X has 1 feature.*needs two words"),
         (np.eye(3), {"n_components": 4}, UsageError, "above the 3 words"),
         (np.eye(3), {"kappa": 0}, UsageError, "kappa > 0"),
         (np.eye(3), {"weighting": "idf"}, UsageError, "weighting in tf-idf, tf"),
@@ -86,6 +86,17 @@ def test_bad_data_and_parameters_are_named(x, changed, error, message):
     given = {"n_components": 2, "max_iter": 3, "holdout": 0, "weighting": "tf-idf"} | changed
     with pytest.raises(error, match=message):
         SAM(**given).fit(np.array(x))
+
+
+def test_a_run_of_the_command_is_loaded(tmp_path):
+    """Red with: TypeError for a parameter that the class has not."""
+    (tmp_path / "texts.txt").write_text("sun moon\nmoon star star\nstar sun sun\nsun star\n" * 5)
+    typed = ["train", "--model", "sam", "-k", "2", "--iterations", "3", "--holdout", "0"]
+    typed += ["--min-df", "1", "--max-df", "1.0", "--out", str(tmp_path / "run")]
+    found = CliRunner().invoke(main, [*typed, str(tmp_path / "texts.txt")])
+    assert found.exit_code == 0, found.output
+    sam = SAM.load(tmp_path / "run")
+    assert sam.transform(["sun moon"]).shape == (1, 2)
 
 
 def test_reals_are_stored_to_nine_digits():

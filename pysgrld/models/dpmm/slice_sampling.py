@@ -326,13 +326,7 @@ class Mixture:
 
     # ---- scores
 
-    def log_predictive(
-        self,
-        documents: Documents,
-        *,
-        leftover: bool = True,
-        of: tuple[Doubles, float, Doubles] | None = None,
-    ) -> Doubles:
+    def log_predictive(self, documents: Documents, *, leftover: bool = True) -> Doubles:
         """Compute the log density of each document under the current components, (n,).
 
         The multinomial coefficient is left out.
@@ -343,10 +337,8 @@ class Mixture:
         leftover : bool
             Whether what is left of the stick predicts as the prior does; else the weights are
             divided by their sum, as in the released code of Baker et al.
-        of : tuple, optional
-            Another sample: what `log_weights` and `log_phi` were.
         """
-        log_weights, left, log_phi = of or (*self.log_weights, self.log_phi)
+        (log_weights, left), log_phi = self.log_weights, self.log_phi
         if leftover:
             prior = left + prior_predictive(documents, self.words, self.settings.base)
             return log_mixture(documents, log_phi, log_weights, prior)

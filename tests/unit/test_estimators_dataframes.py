@@ -1,0 +1,109 @@
+"""Topics and documents as DataFrames, and how a notebook shows a model."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pysgrld import LDA, SAM, DeepLDA, DPMixture
+from pysgrld.errors import UsageError
+from pysgrld.reading.results import Results
+
+COUNTS = np.kron(np.eye(3, dtype=int), np.ones((20, 6), dtype=int)) * 2
+WORDS = [f"w{i}" for i in range(18)]
+FRAME = pd.DataFrame(COUNTS, columns=WORDS, index=[f"d{i}" for i in range(60)])
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return LDA(
+        3, algo="gibbs", burn_in=20, max_iter=300, holdout=0, keep_samples=50, random_state=3
+    ).fit(FRAME)
+
+
+def test_top_words_have_intervals_that_the_command_shows_too(fitted, tmp_path):
+    """Red with: quantiles of other words than those shown; samples that are not saved."""
+    found = fitted.topics_frame(2)
+    assert found.columns.tolist() == ["topic", "rank", "word", "probability", "low", "high"]
+    assert found.attrs == {"interval_of": "posterior"}
+    assert found.topic.tolist() == ["lda0", "lda0", "lda1", "lda1", "lda2", "lda2"]
+    assert found["rank"].tolist() == [1, 2] * 3
+    fitted.save(tmp_path / "run")
+    shown = Results(tmp_path / "run", 1).topics(2, intervals=True)
+    topics = sorted(shown, key=lambda topic: topic.id)
+    rows = [(w.word, w.probability, w.low, w.high) for topic in topics for w in topic.words]
+    assert found.word.tolist() == [row[0] for row in rows]
+    np.testing.assert_allclose(
+        found[["probability", "low", "high"]], [row[1:] for row in rows], atol=1e-6
+    )
+    again = LDA.load(tmp_path / "run")
+    assert again.feature_names_in_.tolist() == WORDS
+    pd.testing.assert_frame_equal(again.topics_frame(2), found)
+    assert "low" not in again.topics_frame(2, intervals=False)
+
+
+def test_draws_that_minibatches_widen_are_not_called_the_posterior():
+    """Red with: intervals that are called credible whatever the sampler."""
+    lda = LDA(3, minibatch=2, warm_up=0, burn_in=0, max_iter=120, holdout=0, keep_samples=40)
+    assert lda.fit(FRAME).topics_frame(2).attrs == {"interval_of": "draws"}
+
+
+def test_words_are_given_known_or_numbered(tmp_path):
+    lda = LDA(2, burn_in=0, warm_up=0, max_iter=6, holdout=0).fit(COUNTS)
+    found = lda.topics_frame(18)
+    assert found.columns.tolist() == ["topic", "rank", "word", "probability"]  # too few samples
+    assert set(found.word) == {f"word{i + 1}" for i in range(18)}
+    assert set(lda.topics_frame(18, WORDS).word) == set(WORDS)
+    with pytest.raises(UsageError, match="vocabulary has 1 word, the model has 18"):
+        lda.topics_frame(2, ["sun"])
+    with pytest.raises(UsageError, match="n: wanted a number of words, at least 1, found 0"):
+        lda.topics_frame(0)
+    lda.save(tmp_path / "run")
+    assert not hasattr(LDA.load(tmp_path / "run"), "feature_names_in_")
+
+
+@pytest.mark.parametrize(
+    ("model", "entry"),
+    [
+        (DeepLDA((3, 2), burn_in=0, warm_up=0, max_iter=8, holdout=0), "probability"),
+        (DPMixture(max_iter=8, burn_in=2), "probability"),
+        (SAM(3, weighting="tf", burn_in=0, max_iter=8, holdout=0), "entry"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_every_estimator_has_tables(model, entry):
+    model.fit(FRAME)
+    assert model.topics_frame(2).columns[3] == entry
+    shares = model.documents_frame(FRAME)
+    assert shares.index.tolist() == FRAME.index.tolist()
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    assert set(model.topics_frame(1).topic) == set(shares.columns)
+    assert "<td>w" in model._repr_html_()
+    with pytest.raises(UsageError, match="layer: wanted 1"):
+        model.topics_frame(2, layer=3)
+
+
+def test_a_layer_has_tables_of_its_own():
+    deep = DeepLDA((3, 2), burn_in=0, warm_up=0, max_iter=8, holdout=0).fit(FRAME)
+    assert len(deep.topics_frame(4, layer=2)) == 8
+    np.testing.assert_array_equal(
+        deep.documents_frame(FRAME, layer=2).to_numpy(), deep.transform(FRAME, layer=2)
+    )
+
+
+def test_a_notebook_shows_the_words_of_topics(fitted):
+    """Red with: words as they are, which may be tags."""
+    assert LDA(3)._repr_html_() == "<pre>LDA(n_components=3)</pre>"
+    assert fitted._repr_html_().count("<tr>") == 3
+    odd = LDA(2, burn_in=0, warm_up=0, max_iter=6, holdout=0)
+    shown = odd.fit(pd.DataFrame(np.eye(2, dtype=int), columns=["<b>", "a&b"]))._repr_html_()
+    assert "&lt;b&gt;" in shown
+    assert "<b>" not in shown
+
+
+def test_pandas_that_is_missing_is_named(fitted, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for method in (fitted.topics_frame, lambda: fitted.documents_frame(COUNTS)):
+        with pytest.raises(UsageError, match=r"_frame needs pandas: pip install pandas$"):
+            method()
