@@ -682,7 +682,7 @@ def test_times_are_utc_and_dates_stay_dates():
 
 
 def test_what_is_written_as_csv_is_no_formula():
-    from pysgrld.reading.infer import _cells
+    from pysgrld.reading.inferred import _cells
 
     cells = ("=1+1", "@x", "a,b", -2, None, "\tx")
     line = _cells(cells).decode()

@@ -25,8 +25,11 @@ def made(seed=0, draws=0):
 
 def chain(samples, rows=None):
     """A run that has kept these samples."""
-    fitted = SimpleNamespace(no_mean=None, rows_of=lambda sample, at: sample)
-    results = SimpleNamespace(fitted=fitted, each_sample=lambda: enumerate(samples))
+    results = SimpleNamespace(
+        fitted=SimpleNamespace(no_mean=None),
+        word_steps=lambda at: (range(len(samples)), False),
+        rows_of=lambda step, at: samples[step],
+    )
     return ChainOfTopics(results, np.arange(K) if rows is None else rows)
 
 
