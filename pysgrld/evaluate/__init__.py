@@ -2,13 +2,14 @@
 
 from pysgrld.evaluate.completion import PERPLEXITY, Completion, visits
 from pysgrld.evaluate.figure import Figure
-from pysgrld.evaluate.protocol import Reader, Readers, Scorer, Visiting
+from pysgrld.evaluate.protocol import DocumentDraw, Reader, Readers, Scorer, Visiting
 from pysgrld.evaluate.score import Score
 from pysgrld.evaluate.split import HeldOut, pair, split, whole
 
 __all__ = [
     "PERPLEXITY",
     "Completion",
+    "DocumentDraw",
     "Figure",
     "HeldOut",
     "Reader",

@@ -8,7 +8,7 @@ from pysgrld.core import check_lengths
 from pysgrld.draws import Draw, at_words
 from pysgrld.evaluate.protocol import Readers, Visiting
 from pysgrld.minibatches import compact
-from pysgrld.types import Documents, Doubles, Int64s, Key
+from pysgrld.types import Documents, Doubles, Int32s, Int64s, Key
 
 #: Documents that are inferred at a time: bounds the memory.
 BLOCK = 4096
@@ -58,9 +58,14 @@ def proportions(
         if not chosen.any():
             continue
         some = documents if chosen.all() else documents.take(np.flatnonzero(chosen))
-        batch = compact(some, ids[chosen], 1.0)
-        words = batch.words if len(batch.words) else np.zeros(1, np.int32)
-        there = Documents(batch.indptr, batch.indices, batch.counts)
+        there, words = over_their_words(some, ids[chosen])
         reader = readers(there, ids[chosen], threads)
         theta[chosen] = reader.theta(Key(seed, 0, 0), at_words(parts, words), Visiting.NEW, at)
     return theta
+
+
+def over_their_words(documents: Documents, ids: Int64s) -> tuple[Documents, Int32s]:
+    """Give documents over the words that they have, and these words: at least one."""
+    batch = compact(documents, ids, 1.0)
+    words = batch.words if len(batch.words) else np.zeros(1, np.int32)
+    return Documents(batch.indptr, batch.indices, batch.counts), words

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pysgrld.draws import Draw
 from pysgrld.evaluate.figure import Figure
 from pysgrld.evaluate.split import HeldOut
-from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key, Scored
+from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
 
 
 class Visiting(Enum):
@@ -28,6 +28,21 @@ class Visiting(Enum):
     NEW = "new"
 
 
+class DocumentDraw(NamedTuple):
+    """One draw of documents' proportions and of their tokens' topics, jointly.
+
+    Attributes
+    ----------
+    theta : (n, K) float32
+        Proportions; rows sum to 1.
+    tokens : (n, K) float32
+        Tokens of each topic.
+    """
+
+    theta: Floats
+    tokens: Floats
+
+
 class Reader(Protocol):
     """Documents that are read under given topics: their proportions, and what these predict."""
 
@@ -36,6 +51,15 @@ class Reader(Protocol):
 
     def theta(self, key: Key, parts: Draw, how: Visiting, at: int) -> Doubles:
         """Give the proportions of the topics of layer ``at``, counted from 0, (n, K); rows sum to 1."""
+
+    def draw(self, key: Key, parts: Draw, at: int) -> DocumentDraw:
+        """Go on with the documents' kept chains, and draw proportions and tokens of layer ``at``.
+
+        Raises
+        ------
+        UsageError
+            If documents are not sampled.
+        """
 
     def figures(self, scored: Scored) -> dict[str, float]:
         """Give further figures of the samples so far, by name."""

@@ -10,6 +10,8 @@ from pysgrld.evaluate.protocol import Visiting
 
 #: Sweeps when it goes on from the previous posterior sample (its topics barely moved), one kept.
 FURTHER_SWEEPS = 2
+#: Sweeps before the first of a document's draws: the last state alone counts, as with those that go on.
+DRAW_SWEEPS = FRESH_SWEEPS // 2
 
 
 class Sweeps(NamedTuple):
@@ -55,3 +57,15 @@ def sweeps_of(how: Visiting, *, fresh: bool, new: int, longest: int) -> Sweeps:
         return Sweeps(core.Purpose.evaluation, FURTHER_SWEEPS, 1, go_on=True)
     kept = half if how is Visiting.CONTINUE else 1
     return Sweeps(core.Purpose.evaluation, FRESH_SWEEPS, kept, go_on=True)
+
+
+def sweeps_of_draw(*, fresh: bool) -> Sweeps:
+    """Give the sweeps that lead to a document's next draw, of which the last counts alone.
+
+    Parameters
+    ----------
+    fresh : bool
+        Whether the documents' kept chains have not begun yet.
+    """
+    number = DRAW_SWEEPS if fresh else FURTHER_SWEEPS
+    return Sweeps(core.Purpose.infer, number, 1, go_on=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from pysgrld.draws import Draw
-from pysgrld.evaluate import PERPLEXITY, Completion, HeldOut, Readers, Scorer
+from pysgrld.evaluate import PERPLEXITY, Completion, DocumentDraw, HeldOut, Readers, Scorer
+from pysgrld.evaluate.document_draws import document_draws
 from pysgrld.evaluate.proportions import BLOCK, proportions
-from pysgrld.models.fitted import BlockFitted, Record, SomeDocuments
-from pysgrld.types import Block, Documents, Doubles, Int64s
+from pysgrld.models.fitted import BlockFitted, Record, Samples, SomeDocuments
+from pysgrld.types import Block, Documents, Doubles, Int32s, Int64s, Key
 
 
 class AdmixtureFitted(BlockFitted):
@@ -35,6 +38,18 @@ class AdmixtureFitted(BlockFitted):
         """Give the topic proportions of documents, (n, K), each keyed by its id; rows sum to 1."""
         seed = self.record.options.seed
         return proportions(self.readers, draw, documents, ids, seed, self.threads, at)
+
+    def document_draws(
+        self, samples: Samples, documents: Documents, ids: Int64s, at: int
+    ) -> Iterator[DocumentDraw]:
+        """Draw the topics of documents, whose chains go on from sample to sample."""
+        options = self.record.options
+
+        def draws(words: Int32s) -> Iterator[tuple[Key, Draw]]:
+            for step, sample in samples:
+                yield Key(options.seed, options.chain, step), self.draw_of(sample, words)
+
+        return document_draws(self.readers, draws, documents, ids, self.threads, at)
 
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
         """Weigh each topic by the expected share of some documents' tokens that it makes, (K,).

@@ -7,7 +7,7 @@ blocks that a `pysgrld.chain.blocks` chain moves, whatever the documents are.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -17,7 +17,8 @@ from pysgrld.chain.blocks import arrays_of
 from pysgrld.chain.posterior import samples_in, sums_in
 from pysgrld.core import core
 from pysgrld.draws import WEIGHTS, Draw, by_word
-from pysgrld.evaluate import HeldOut, Score, Scorer
+from pysgrld.errors import UsageError
+from pysgrld.evaluate import DocumentDraw, HeldOut, Score, Scorer
 from pysgrld.evaluate.matching import DISTRIBUTIONS, Likeness
 from pysgrld.samplers import SAMPLERS, sampler_of
 from pysgrld.samplers.protocol import BlockState, Counts
@@ -26,6 +27,8 @@ from pysgrld.types import Array, Block, Documents, Doubles, Floats, Int32s, Int6
 
 #: Gives documents and their ids, or None where there are none; may read files.
 SomeDocuments = Callable[[], tuple[Documents, Int64s] | None]
+#: Kept samples, one after the other: iterations, and their matrices by name.
+Samples = Iterable[tuple[int, Mapping[str, Array]]]
 
 
 class Record(Protocol):
@@ -161,6 +164,19 @@ class Fitted(Protocol):
 
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
         """Give the proportions of a layer's topics in documents, (n, K); rows sum to 1."""
+
+    def document_draws(
+        self, samples: Samples, documents: Documents, ids: Int64s, at: int
+    ) -> Iterator[DocumentDraw]:
+        """Draw the proportions of a layer's topics in documents, and their tokens', for each sample.
+
+        A document's draws depend on its counts, its id and the samples, not on other documents.
+
+        Raises
+        ------
+        UsageError
+            If documents are not sampled.
+        """
 
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
         """Weigh each topic by how much of the corpus it makes up, (K,).
@@ -332,6 +348,17 @@ class BlockFitted(Fitted, ABC):
     @abstractmethod
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
         """Give the proportions of a layer's topics in documents, (n, K); rows sum to 1."""
+
+    def document_draws(
+        self, samples: Samples, documents: Documents, ids: Int64s, at: int
+    ) -> Iterator[DocumentDraw]:
+        """Refuse: nothing of the documents is sampled, unless a family says how.
+
+        Raises
+        ------
+        UsageError
+        """
+        raise UsageError(f"documents of {self.kind} have no draws of their topics")
 
     @abstractmethod
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from pysgrld.draws import Draw
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError
 from pysgrld.evaluate import HeldOut, Score, pair, whole
 from pysgrld.evaluate.coherence import Coherence, coherence
+from pysgrld.evaluate.document_draws import DocumentDraws
 from pysgrld.grammar import plural
 from pysgrld.minibatches import hold_out_size
 from pysgrld.models.fitted import Fitted, top_words
@@ -250,6 +251,44 @@ class Results:
         """Make documents held out: whole, or each split at random, by seed, into two parts."""
         ids = np.arange(len(documents))
         return self.family.hold_out(documents, ids, observed or 0.0, seed)
+
+    def draw_steps(self, most: int) -> list[int]:
+        """Give the iterations of at most so many kept samples, evenly spaced, the last among them."""
+        kept: list[int] = spread(np.array(self.kept()[::-1], np.int64), most).tolist()
+        return kept[::-1]
+
+    def document_draws(
+        self, documents: Documents, ids: Int64s, steps: Sequence[int], at: int = 0
+    ) -> DocumentDraws:
+        """Draw the topics of documents, one draw for each of some kept samples.
+
+        (theta, tokens) of a draw are one point of their joint posterior given the sample's topics
+        (`pysgrld.evaluate.document_draws`). A document's draws depend on its counts, its id, the samples
+        and the seed alone: choose blocks of documents such that S n K values have room.
+
+        Parameters
+        ----------
+        documents : Documents
+            Over the run's words.
+        ids : (n,) int64
+            Key each document's randomness: no two alike.
+        steps : sequence of int
+            Iterations of S kept samples, ascending (`draw_steps`).
+        at : int
+            The layer whose topics are meant, counted from 0.
+
+        Raises
+        ------
+        UsageError
+            If documents of this run are not sampled.
+        MissingInputError
+            If one of the samples is not there any more.
+        """
+        if not self.fitted.draws:
+            raise UsageError(f"{self.path}: {self.no_samples}, and its documents have no draws")
+        samples = ((step, self.read_sample(step)) for step in steps)
+        draws = self.fitted.document_draws(samples, documents, ids, at)
+        return DocumentDraws.stacked(draws, (len(steps), len(ids), self.layers[at]))
 
     # ---- topics of a layer, counted from 0
 

@@ -10,9 +10,9 @@ import numpy as np
 from pysgrld.core import core, padded
 from pysgrld.draws import Draw
 from pysgrld.evaluate.lengths import longest_counted
-from pysgrld.evaluate.protocol import Reader, Visiting
-from pysgrld.evaluate.sweeps import sweeps_of
-from pysgrld.models.dlda.documents import hyper_of, prior_mean, topic_arguments
+from pysgrld.evaluate.protocol import DocumentDraw, Reader, Visiting
+from pysgrld.evaluate.sweeps import sweeps_of, sweeps_of_draw
+from pysgrld.models.dlda.documents import hyper_of, name_of, prior_mean, topic_arguments
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.restore import put_back
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key, Scored
@@ -68,6 +68,7 @@ class DeepReader:
         self._wide = [padded(k) for k in self.layers]
         self._theta = np.zeros((len(documents), sum(self._wide)), np.float32)
         self._rates = np.zeros((len(documents), len(self.layers) + 1))
+        self._totals: Floats = np.zeros((0, 0), np.float32)  # counts of all layers, of draws alone
         self._rate: Doubles = np.zeros(0)  # by scored entry, of all samples
         self._total: Doubles = np.zeros(len(documents))
         self._work = core.Workspace()
@@ -128,10 +129,56 @@ class DeepReader:
         theta /= theta.sum(axis=1, keepdims=True)
         return theta
 
+    def draw(self, key: Key, parts: Draw, at: int) -> DocumentDraw:
+        """Go on with the documents' chains: the last sweep's theta, and tokens drawn given it.
+
+        Of layer 1 these are the tokens of that sweep. Above, a topic's tokens are spread over the
+        topics of the next layer as they are expected to be given its theta: in proportion to phi_kj
+        theta_j.
+        """
+        fresh = not len(self._totals)
+        if fresh:
+            self._totals = np.zeros_like(self._theta)
+        sweeps = sweeps_of_draw(fresh=fresh)
+        core.documents_deep(
+            **topic_arguments(parts, self.layers, flat=False),
+            **self.hyper._asdict(),
+            theta=self._theta,
+            rates=self._rates,
+            totals=self._totals,
+            fresh=fresh,
+            indptr=self.documents.indptr,
+            indices=self.documents.indices,
+            counts=self.documents.counts,
+            doc_ids=self.doc_ids,
+            sweeps=sweeps.number,
+            kept=sweeps.kept,
+            held=0,
+            rao_blackwell=False,
+            **key.address(),
+            purpose=sweeps.purpose,
+            want_words=False,
+            work=self._work,
+            threads=self.threads,
+        )
+        theta = self._layer(self._theta, at)
+        tokens = self._layer(self._totals, 0)
+        for above in range(1, at + 1):
+            phi = parts[name_of(above)][:, : self.layers[above]]
+            higher = self._layer(self._theta, above)
+            tokens = higher * ((tokens / (higher @ phi.T)) @ phi)
+        theta = theta / theta.sum(axis=1, keepdims=True)
+        return DocumentDraw(theta.astype(np.float32), tokens.astype(np.float32))
+
+    def _layer(self, vectors: Floats, at: int) -> Doubles:
+        """Take the vectors of a layer, (n, K_l), out of those of all layers."""
+        begin = sum(self._wide[:at])
+        found: Doubles = vectors[:, begin : begin + self.layers[at]].astype(np.float64)
+        return found
+
     def shares(self, at: int) -> Doubles:
         """Give the expected share of the tokens of layer ``at``'s topics as chains stand, (K_l,)."""
-        begin = int(sum(self._wide[:at]))
-        theta = self._theta[:, begin : begin + self.layers[at]].astype(np.float64)
+        theta = self._layer(self._theta, at)
         lengths = self.documents.lengths[:, None]
         total = theta.sum(axis=1, keepdims=True)
         share = np.divide(theta * lengths, total, out=np.zeros_like(theta), where=total > 0)

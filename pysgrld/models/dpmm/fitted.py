@@ -7,14 +7,15 @@ do not ask which component is which.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 
+from pysgrld.core import core
 from pysgrld.draws import Draw
 from pysgrld.errors import CheckpointError
-from pysgrld.evaluate import HeldOut, Scorer
+from pysgrld.evaluate import DocumentDraw, HeldOut, Scorer
 from pysgrld.evaluate.matching import Likeness
 from pysgrld.models.dpmm.chain import settings_of
 from pysgrld.models.dpmm.likelihood import responsibilities
@@ -22,7 +23,7 @@ from pysgrld.models.dpmm.quantities import NEIGHBOURS, TITLES, numbers_of_compon
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.dpmm.score import LOG_PREDICTIVE, Density
 from pysgrld.models.dpmm.slice_sampling import Mixture
-from pysgrld.models.fitted import Fitted, Node, Record, SomeDocuments, noise_of, remedy_of
+from pysgrld.models.fitted import Fitted, Node, Record, Samples, SomeDocuments, noise_of, remedy_of
 from pysgrld.schedule import QUIET
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s
 
@@ -105,6 +106,24 @@ class MixtureFitted:
         with np.errstate(divide="ignore"):  # what single precision lacks is left to the weights
             log_phi, log_w = np.log(draw["phi"]), np.log(draw["w"][:-1].astype(np.float64))
         return responsibilities(documents, log_phi, log_w)
+
+    def document_draws(
+        self, samples: Samples, documents: Documents, ids: Int64s, at: int
+    ) -> Iterator[DocumentDraw]:
+        """Draw the component of each document: its proportions are 1 of one component, and 0 of others.
+
+        All draws are of the components of the newest checkpoint, as those of different samples are not
+        the same ones: a sample gives its draw no more than the key of its random numbers.
+        """
+        options, order = self.record.options, np.zeros(len(ids), np.int64)
+        ends = np.cumsum(self.proportions(self.current, documents, ids, at), axis=1)
+        everyone = np.arange(len(ids))
+        for step, _ in samples:
+            u = core.uniforms(ids, order, options.seed, options.chain, core.Purpose.infer, step)
+            theta = np.zeros(ends.shape, np.float32)
+            # the first component whose end is above u of the total, which has rounding of its own
+            theta[everyone, np.argmax(ends > u[:, None] * ends[:, -1:], axis=1)] = 1.0
+            yield DocumentDraw(theta, theta * documents.lengths[:, None].astype(np.float32))
 
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
         """Weigh each component by its stick: its expected share of the documents to come, (J,)."""

@@ -9,9 +9,11 @@ import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.draws import Draw, weights_of
+from pysgrld.errors import UsageError
+from pysgrld.evaluate.document_draws import proportions_given
 from pysgrld.evaluate.lengths import longest_counted
-from pysgrld.evaluate.protocol import Reader, Visiting
-from pysgrld.evaluate.sweeps import Sweeps, sweeps_of
+from pysgrld.evaluate.protocol import DocumentDraw, Reader, Visiting
+from pysgrld.evaluate.sweeps import Sweeps, sweeps_of, sweeps_of_draw
 from pysgrld.models.lda.documents import token_places
 from pysgrld.models.lda.mean_field import MeanFieldDocuments
 from pysgrld.restore import check_topics, put_back
@@ -81,13 +83,17 @@ class GibbsReader:
         self._z: Int32s = np.full(self._token_ptr[-1], -1, np.int32)
         self._work = core.Workspace()
 
-    def _sweeps(self, how: Visiting) -> Sweeps:
-        fresh = bool((self._z < 0).any())
-        longest = int(self._lengths.max(initial=0))
-        return sweeps_of(how, fresh=fresh, new=self.NEW, longest=longest)
+    @property
+    def _fresh(self) -> bool:
+        """Whether the documents' kept chains have not begun yet."""
+        return bool((self._z < 0).any())
 
-    def counts(self, key: Key, parts: Draw, sweeps: Sweeps) -> Int64s:
-        """Sum each topic's expected tokens over the kept sweeps, (n, Kp) in units of 2^-24."""
+    def _sweeps(self, how: Visiting) -> Sweeps:
+        longest = int(self._lengths.max(initial=0))
+        return sweeps_of(how, fresh=self._fresh, new=self.NEW, longest=longest)
+
+    def counts(self, key: Key, parts: Draw, sweeps: Sweeps, *, expected: bool = True) -> Int64s:
+        """Sum each topic's tokens over the kept sweeps, (n, Kp): expected ones in units of 2^-24."""
         _, counts = core.documents_gibbs(
             phi=weights_of(parts),
             topics=self.topics,
@@ -98,7 +104,7 @@ class GibbsReader:
             alpha=self.alpha,
             sweeps=sweeps.number,
             kept=sweeps.kept,
-            rao_blackwell=True,
+            rao_blackwell=expected,
             seed=key.seed,
             chain=key.chain,
             step=key.step,
@@ -136,6 +142,15 @@ class GibbsReader:
         weights = self.alpha + counts[:, : self.topics] / (UNIT * sweeps.kept)
         theta: Doubles = weights / weights.sum(axis=1, keepdims=True)
         return theta
+
+    def draw(self, key: Key, parts: Draw, at: int = 0) -> DocumentDraw:
+        """Go on with the documents' chains: the last sweep's tokens, and theta given these alone."""
+        del at  # there is one layer
+        counts = self.counts(key, parts, sweeps_of_draw(fresh=self._fresh), expected=False)
+        theta = proportions_given(
+            counts, self.topics, self.alpha, key, self.doc_ids, self._work, self.threads
+        )
+        return DocumentDraw(theta, counts[:, : self.topics].astype(np.float32))
 
     def shares(self, at: int = 0) -> Doubles:
         """Give the share of the tokens that each topic has as the documents' chains stand, (K,)."""
@@ -211,6 +226,15 @@ class MeanFieldReader:
         theta: Doubles = self._theta(parts)[:, : self.fitting.topics].astype(np.float64)
         theta /= theta.sum(axis=1, keepdims=True)
         return theta
+
+    def draw(self, key: Key, parts: Draw, at: int = 0) -> DocumentDraw:
+        """Refuse: documents are fitted.
+
+        Raises
+        ------
+        UsageError
+        """
+        raise UsageError("documents that are fitted by mean field, as those of ovb, have no draws")
 
     def shares(self, at: int = 0) -> Doubles:
         """Give the expected share of the tokens of each topic, as documents were last fitted, (K,)."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
 
 from pysgrld.core import core
 from pysgrld.draws import Draw
-from pysgrld.evaluate import HeldOut, Scorer
+from pysgrld.evaluate import DocumentDraw, HeldOut, Scorer
 from pysgrld.evaluate.matching import Likeness
-from pysgrld.models.fitted import BlockFitted, Record, SomeDocuments
+from pysgrld.models.fitted import BlockFitted, Record, Samples, SomeDocuments
 from pysgrld.models.sam.chain import IDF
 from pysgrld.models.sam.directions import directions
 from pysgrld.models.sam.documents import blocks
@@ -24,6 +24,8 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key
 BLOCK = 4096
 #: Trajectories for the proportions of a new document, and those kept.
 NEW = (100, 50)
+#: Trajectories before the first draw of a document's proportions, and between draws.
+FIRST, FURTHER = 25, 2
 
 
 def cosines(a: Floats, b: Floats) -> Doubles:
@@ -97,9 +99,7 @@ class SphericalFitted(BlockFitted):
             Key(options.seed, 0, 0),
             found,
             law,
-            float(self.record.arrays["theta.length"][0])
-            if options.theta_chart == "root"
-            else 0.2 / options.kappa**0.5,
+            self._length,
             ids,
             start(found, k),
             core.Purpose.infer,
@@ -110,6 +110,44 @@ class SphericalFitted(BlockFitted):
         theta /= theta.sum(axis=1, keepdims=True)
         theta[of.weightless] = 1.0 / k
         return theta
+
+    def document_draws(
+        self, samples: Samples, documents: Documents, ids: Int64s, at: int
+    ) -> Iterator[DocumentDraw]:
+        """Draw the proportions of documents, whose trajectories go on from sample to sample.
+
+        No token has a topic: those of a document are its length, times its proportions.
+        """
+        del at  # there is one layer
+        options, k = self.record.options, self.layers[0]
+        of = directions(documents, self.record.arrays[IDF].astype(np.float64))
+        lengths = documents.lengths[:, None].astype(np.float32)
+        theta: Doubles | None = None
+        for step, sample in samples:
+            found = products(self.draw_of(sample), of, k, self._work, self.threads)
+            number = FIRST if theta is None else FURTHER
+            theta = start(found, k) if theta is None else theta
+            drawn = walk(
+                Key(options.seed, options.chain, step),
+                found,
+                Walk(k, options.kappa, options.alpha, "root", number, 1),
+                self._length,
+                ids,
+                theta,
+                core.Purpose.infer,
+                self._work,
+                self.threads,
+            ).samples[:, 0, :k]
+            shares = drawn / drawn.sum(axis=1, keepdims=True)
+            yield DocumentDraw(shares, shares * lengths)
+
+    @property
+    def _length(self) -> float:
+        """Size of a step of proportions: that of training, where it moved on the same chart."""
+        options = self.record.options
+        if options.theta_chart == "root":
+            return float(self.record.arrays["theta.length"][0])
+        return float(0.2 / options.kappa**0.5)
 
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
         """Weigh each topic by its mean proportion in some documents, (K,); None without documents."""

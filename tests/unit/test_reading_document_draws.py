@@ -1,0 +1,98 @@
+"""Draws of the topics of documents, read from runs of every family."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from pysgrld.cli import main
+from pysgrld.errors import UsageError
+from pysgrld.reading.results import Results
+from pysgrld.types import Documents
+
+FAMILIES = {
+    "lda": ("--algo", "gibbs", "-k", "4"),
+    "dlda": ("--layers", "4,3", "--algo", "tlasgr", "--warm-up", "0"),
+    "dpmm": ("--model", "dpmm"),
+    "sam": ("--model", "sam", "-k", "4"),
+    "ovb": ("--algo", "ovb", "-k", "4"),
+}
+SAMPLES = ("--burn-in", "5", "--sample-every", "1")
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    """Gives the results of a run of a family, trained for a moment at its first use."""
+    folder, runs = tmp_path_factory.mktemp("runs"), {}
+    rng = np.random.default_rng(2)
+    lines = [" ".join(f"w{w}" for w in rng.integers(0, 30, 20)) for _ in range(60)]
+    (folder / "corpus.txt").write_text("\n".join(lines))
+
+    def give(name):
+        if name not in runs:
+            more = () if name == "ovb" else SAMPLES
+            said = CliRunner().invoke(
+                main,
+                ["train", str(folder / "corpus.txt"), *FAMILIES[name], *more]
+                + ["--iterations", "45", "--out", str(folder / name), "-q"],
+            )
+            assert said.exit_code == 0, said.output
+            runs[name] = Results(folder / name, 1)
+        return runs[name]
+
+    return give
+
+
+def some(results, n=12):
+    """Documents over the run's words; the third is empty."""
+    counts = np.random.default_rng(4).poisson(0.7, (n, len(results.vocabulary)))
+    counts[2] = 0
+    filled = counts > 0
+    indptr = np.concatenate(([0], np.cumsum(filled.sum(axis=1)))).astype(np.int64)
+    return Documents(
+        indptr, np.nonzero(filled)[1].astype(np.int32), counts[filled].astype(np.int32)
+    )
+
+
+@pytest.mark.parametrize(("name", "at"), [("lda", 0), ("dlda", 0), ("dlda", 1), ("dpmm", 0), ("sam", 0)])
+def test_every_family_draws_the_topics_of_documents(opened, name, at):
+    """Red with: the draws of one sample for all; documents whose draws depend on their block."""
+    results = opened(name)
+    documents, steps = some(results), results.draw_steps(5)
+    ids = np.arange(100, 112)
+    found = results.document_draws(documents, ids, steps, at)
+    assert found.theta.shape == found.tokens.shape == (5, 12, results.layers[at])
+    assert found.theta.dtype == found.tokens.dtype == np.float32
+    np.testing.assert_allclose(found.theta.sum(axis=2), 1, atol=1e-5)
+    lengths = np.broadcast_to(documents.lengths, (5, 12))
+    np.testing.assert_allclose(found.tokens.sum(axis=2), lengths, rtol=1e-4)
+    assert (found.theta[0] != found.theta[1]).any()
+    rows = np.array([7, 2])
+    again = results.document_draws(documents.take(rows), ids[rows], steps, at)
+    np.testing.assert_array_equal(again.theta, found.theta[:, rows])
+    np.testing.assert_array_equal(again.tokens, found.tokens[:, rows])
+
+
+def test_a_document_of_a_mixture_has_one_component_drawn_from_its_probabilities(opened):
+    """Red with: the likeliest component in every draw."""
+    results = opened("dpmm")
+    documents, ids = some(results), np.arange(12)
+    steps = results.draw_steps(40)
+    found = results.document_draws(documents, ids, steps).theta
+    assert set(np.unique(found)) == {0.0, 1.0}
+    p = results.fitted.proportions(results.current, documents, ids, 0)
+    error = np.sqrt(p * (1 - p) / len(steps))
+    assert (np.abs(found.mean(axis=0) - p) < 5 * error + 1e-6).all()
+
+
+def test_a_fit_has_no_draws(opened):
+    with pytest.raises(UsageError, match="ovb has no samples, and its documents have no draws"):
+        opened("ovb").document_draws(some(opened("ovb")), np.arange(12), [])
+
+
+def test_samples_that_documents_are_drawn_on_are_evenly_spaced_and_end_with_the_last(opened):
+    """Red with: the first ones; evenly spaced ones that leave out the last."""
+    results = opened("lda")
+    assert results.kept() == list(range(6, 46))
+    assert results.draw_steps(4) == [15, 25, 35, 45]
+    assert results.draw_steps(1) == [45]
+    assert results.draw_steps(99) == results.kept()
