@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import IO, NamedTuple
 
 import numpy as np
 
 from pysgrld.errors import UsageError
+from pysgrld.grammar import plural
+from pysgrld.reading.inferred import WRITERS, InferredBlock, Layout
+from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.results import Results
 from pysgrld.types import Documents, Doubles, Int64s
 
 #: Documents that are looked at together, at most.
 DOCUMENTS = 4096
-
-
-class InferredBlock(NamedTuple):
-    """Proportions of consecutive documents.
-
-    Attributes
-    ----------
-    first : int
-        Row of the first of them in the corpus.
-    theta : (n, K) float64
-        Rows sum to 1.
-    lengths : (n,) int64
-        Known tokens of each document.
-    """
-
-    first: int
-    theta: Doubles
-    lengths: Int64s
+#: Bytes that their draws may take: fewer documents are looked at together where K S is large.
+ROOM = 1 << 26
+#: Documents whose quantiles are taken together.
+_TOGETHER = 128
 
 
 class Inferred(NamedTuple):
@@ -42,11 +29,40 @@ class Inferred(NamedTuple):
     empty: int
 
 
-def infer(results: Results, blocks: Iterable[Documents], at: int = 0) -> Iterator[InferredBlock]:
+def steps_of(results: Results, draws: int) -> list[int]:
+    """Give the iterations of the kept samples that intervals are read from, at most so many.
+
+    Raises
+    ------
+    UsageError
+        If there are too few, or topics cannot be followed from one to the other.
+    """
+    fitted, steps = results.fitted, results.draw_steps(draws)
+    if fitted.draws and fitted.no_mean:
+        raise UsageError(
+            f"{results.path}: {fitted.no_mean}, so that their probabilities have no intervals: leave "
+            "--draws out"
+        )
+    if not fitted.draws:
+        raise UsageError(f"{results.path}: {results.no_samples}: leave --draws out")
+    if len(steps) < ENOUGH:
+        raise UsageError(
+            f"{results.path}: keeps {plural(len(steps), 'sample')}, and --draws wants {ENOUGH} of them: "
+            "leave it out, or train longer"
+        )
+    return steps
+
+
+def infer(
+    results: Results, blocks: Iterable[Documents], at: int = 0, steps: list[int] | None = None
+) -> Iterator[InferredBlock]:
     """Infer topic proportions under the posterior-mean topics, in the order of the documents.
 
     theta = (alpha + E[n_dk]) / (K alpha + N_d) for LDA; a document without a known word gets the
     prior's mean, 1/K. A document's result depends on its counts, its row and the seed alone.
+
+    With intervals theta is the mean of the draws that these are read from, so that both tell of the same
+    posterior: under the mean of the topics documents look surer than under any draw of them.
 
     Parameters
     ----------
@@ -55,83 +71,74 @@ def infer(results: Results, blocks: Iterable[Documents], at: int = 0) -> Iterato
         Over the run's words (`Results.documents`).
     at : int
         The layer whose topics are meant, counted from 0.
+    steps : list of int, optional
+        Kept samples that intervals are read from (`steps_of`); no intervals where None.
     """
-    first = 0
+    first, most = 0, DOCUMENTS
+    if steps:
+        most = max(1, min(most, ROOM // (4 * len(steps) * results.layers[at])))
     for whole in blocks:
-        for begin in range(0, len(whole), DOCUMENTS):
-            documents = whole.take(np.arange(begin, min(begin + DOCUMENTS, len(whole))))
+        for begin in range(0, len(whole), most):
+            documents = whole.take(np.arange(begin, min(begin + most, len(whole))))
             ids = np.arange(first, first + len(documents))
-            theta = results.fitted.proportions(results.mean, documents, ids, at)
-            yield InferredBlock(first, theta, documents.lengths)
+            if steps:
+                found = _drawn(results, documents, ids, steps, at)
+                yield InferredBlock(first, documents.lengths, *found)
+            else:
+                theta = _expected(results, documents, ids, at)
+                yield InferredBlock(first, documents.lengths, theta)
             first += len(documents)
 
 
-# ---- how it is written
-
-Write = Callable[[IO[bytes], InferredBlock], None]
-
-
-def _npy(file: IO[bytes], block: InferredBlock) -> None:
-    file.write(block.theta.astype("<f4").tobytes())
+def _expected(results: Results, documents: Documents, ids: Int64s, at: int) -> Doubles:
+    """Give the proportions under the mean topics, (n, K)."""
+    return results.fitted.proportions(results.mean, documents, ids, at)
 
 
-def _csv(file: IO[bytes], block: InferredBlock) -> None:
-    np.savetxt(file, block.theta, fmt="%.7g", delimiter=",")
-
-
-def _jsonl(file: IO[bytes], block: InferredBlock) -> None:
-    for i, (row, length) in enumerate(zip(block.theta, block.lengths.tolist(), strict=True)):
-        record = {
-            "document": block.first + i,
-            "tokens": length,
-            "topics": [float(f"{p:.7g}") for p in row],
-        }
-        file.write(json.dumps(record).encode() + b"\n")
-
-
-_WRITERS: dict[str, Write] = {".npy": _npy, ".csv": _csv, ".jsonl": _jsonl}
-
-
-def check_suffix(path: str) -> str:
-    """Say how a file is to be written, by its name; standard output takes JSON lines.
-
-    Raises
-    ------
-    UsageError
-        If the name does not tell.
-    """
-    suffix = ".jsonl" if path == "-" else Path(path).suffix
-    if suffix not in _WRITERS:
-        raise UsageError(f"-o {path}: name a file that ends in {', '.join(_WRITERS)}")
-    return suffix
+def _drawn(
+    results: Results, documents: Documents, ids: Int64s, steps: list[int], at: int
+) -> tuple[Doubles, Doubles, Doubles]:
+    """Give the mean of the proportions' draws, and the bounds of their intervals, (n, K) each."""
+    shape = (len(ids), results.layers[at])
+    draws = np.empty((len(steps), *shape), np.float32)
+    for s, draw in enumerate(results.each_document_draw(documents, ids, steps, at)):
+        draws[s] = draw.theta
+    theta, low, high = (np.empty(shape) for _ in range(3))
+    for begin in range(0, len(ids), _TOGETHER):
+        some = slice(begin, begin + _TOGETHER)
+        theta[some] = draws[:, some].mean(axis=0, dtype=np.float64)
+        low[some], high[some] = bounds(draws[:, some])
+    empty = np.flatnonzero(documents.lengths == 0)
+    if len(empty):  # the prior's mean is known: draws of it only come near
+        theta[empty] = _expected(results, documents.take(empty), ids[empty], at)
+    return theta, low, high
 
 
 def write_proportions(
-    results: Results, blocks: Iterable[Documents], file: IO[bytes], suffix: str, at: int = 0
+    results: Results,
+    blocks: Iterable[Documents],
+    file: IO[bytes],
+    suffix: str,
+    at: int = 0,
+    steps: list[int] | None = None,
+    *,
+    top: int | None = None,
+    dense: bool = False,
 ) -> Inferred:
     """Infer documents and write their proportions, one row each, in their order.
 
-    A ``.npy`` file must be seekable: its header says how many rows there are.
+    A ``.npy`` file must be seekable: its header says how many rows there are. The others are those of
+    `infer`, and of `pysgrld.reading.inferred.Layout`.
     """
-    topics = results.layers[at]
-    if suffix == ".npy":
-        _npy_header(file, 0, topics)
-    elif suffix == ".csv":
-        file.write((",".join(f"topic{k}" for k in range(topics)) + "\n").encode())
+    layout = Layout(results.layers[at], steps is not None, top, dense)
+    writer = WRITERS[suffix](file, layout)
     documents = empty = 0
-    for block in infer(results, blocks, at):
-        _WRITERS[suffix](file, block)
-        file.flush()  # whoever reads a pipe need not wait for the next documents
-        documents += len(block.lengths)
-        empty += int((block.lengths == 0).sum())
-    if suffix == ".npy":
-        file.seek(0)
-        _npy_header(file, documents, topics)
+    try:
+        for block in infer(results, blocks, at, steps):
+            writer.write(block)
+            file.flush()  # whoever reads a pipe need not wait for the next documents
+            documents += len(block.lengths)
+            empty += int((block.lengths == 0).sum())
+    finally:
+        writer.end(documents)  # also of a file that is given up: its writer has to let go of it
     return Inferred(documents, empty)
-
-
-def _npy_header(file: IO[bytes], rows: int, topics: int) -> None:
-    """Write the header of a matrix, as long for any number of rows (NumPy leaves room for it)."""
-    np.lib.format.write_array_header_1_0(
-        file, {"descr": "<f4", "fortran_order": False, "shape": (rows, topics)}
-    )

@@ -68,9 +68,9 @@ class Spread(NamedTuple):
 def bounds(draws: Array) -> tuple[Doubles, Doubles]:
     """Give the 5 % and 95 % quantiles over the first axis, of draws of documents' proportions.
 
-    The i-th of S draws in order is the quantile i / (S + 1), so that the truth, which is exchangeable with
-    draws from its posterior, lies between the bounds nine times in ten, however few they are: 20 draws with
-    NumPy's own, (i - 1) / (S - 1), would cover 81 %.
+    The i-th of S draws in order is the quantile i / (S + 1), so that the truth, which is exchangeable
+    with draws from its posterior, lies between the bounds nine times in ten, however few they are: with
+    (i - 1) / (S - 1), NumPy's own, 20 draws would cover 81 %.
     """
     tail = (1.0 - SHARE) / 2
     low, high = np.quantile(draws, (tail, 1.0 - tail), axis=0, method="weibull")

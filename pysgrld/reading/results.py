@@ -22,7 +22,7 @@ from pysgrld.corpus.known_words import matched_documents, read_matched
 from pysgrld.corpus.listener import Listener
 from pysgrld.draws import Draw
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError
-from pysgrld.evaluate import HeldOut, Score, pair, whole
+from pysgrld.evaluate import DocumentDraw, HeldOut, Score, pair, whole
 from pysgrld.evaluate.coherence import Coherence, coherence
 from pysgrld.evaluate.document_draws import DocumentDraws
 from pysgrld.grammar import plural
@@ -284,11 +284,17 @@ class Results:
         MissingInputError
             If one of the samples is not there any more.
         """
+        draws = self.each_document_draw(documents, ids, steps, at)
+        return DocumentDraws.stacked(draws, (len(steps), len(ids), self.layers[at]))
+
+    def each_document_draw(
+        self, documents: Documents, ids: Int64s, steps: Sequence[int], at: int = 0
+    ) -> Iterator[DocumentDraw]:
+        """Draw as `document_draws` does, one draw after the other."""
         if not self.fitted.draws:
             raise UsageError(f"{self.path}: {self.no_samples}, and its documents have no draws")
         samples = ((step, self.read_sample(step)) for step in steps)
-        draws = self.fitted.document_draws(samples, documents, ids, at)
-        return DocumentDraws.stacked(draws, (len(steps), len(ids), self.layers[at]))
+        return self.fitted.document_draws(samples, documents, ids, at)
 
     # ---- topics of a layer, counted from 0
 

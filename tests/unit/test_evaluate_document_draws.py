@@ -106,7 +106,10 @@ def test_proportions_have_the_moments_of_dirichlet_laws(alpha):
     ids, key = np.arange(n), Key(1, 0, 9)
     theta = proportions_given(counts, k, alpha, key, ids, core.Workspace(), 1).astype(np.float64)
     np.testing.assert_allclose(theta.sum(axis=1), 1, atol=1e-6)
-    for half, of in ((theta[: n // 2], counts[0, :k] + alpha), (theta[n // 2 :], np.full(k, alpha))):
+    for half, of in (
+        (theta[: n // 2], counts[0, :k] + alpha),
+        (theta[n // 2 :], np.full(k, alpha)),
+    ):
         mean = of / of.sum()
         variance = mean * (1 - mean) / (of.sum() + 1)
         error = np.sqrt(variance / len(half)) + 1e-9

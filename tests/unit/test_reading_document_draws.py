@@ -6,6 +6,7 @@ from click.testing import CliRunner
 
 from pysgrld.cli import main
 from pysgrld.errors import UsageError
+from pysgrld.reading.infer import steps_of
 from pysgrld.reading.results import Results
 from pysgrld.types import Documents
 
@@ -30,10 +31,9 @@ def opened(tmp_path_factory):
     def give(name):
         if name not in runs:
             more = () if name == "ovb" else SAMPLES
+            more += ("--iterations", "45", "--out", str(folder / name), "-q")
             said = CliRunner().invoke(
-                main,
-                ["train", str(folder / "corpus.txt"), *FAMILIES[name], *more]
-                + ["--iterations", "45", "--out", str(folder / name), "-q"],
+                main, ["train", str(folder / "corpus.txt"), *FAMILIES[name], *more]
             )
             assert said.exit_code == 0, said.output
             runs[name] = Results(folder / name, 1)
@@ -53,7 +53,9 @@ def some(results, n=12):
     )
 
 
-@pytest.mark.parametrize(("name", "at"), [("lda", 0), ("dlda", 0), ("dlda", 1), ("dpmm", 0), ("sam", 0)])
+@pytest.mark.parametrize(
+    ("name", "at"), [("lda", 0), ("dlda", 0), ("dlda", 1), ("dpmm", 0), ("sam", 0)]
+)
 def test_every_family_draws_the_topics_of_documents(opened, name, at):
     """Red with: the draws of one sample for all; documents whose draws depend on their block."""
     results = opened(name)
@@ -84,7 +86,12 @@ def test_a_document_of_a_mixture_has_one_component_drawn_from_its_probabilities(
     assert (np.abs(found.mean(axis=0) - p) < 5 * error + 1e-6).all()
 
 
-def test_a_fit_has_no_draws(opened):
+def test_a_fit_has_no_draws_and_a_mixture_no_intervals(opened):
+    """Red with: intervals of the indicators of a mixture, which are 0 or 1."""
+    with pytest.raises(UsageError, match="ovb has no samples: leave --draws out"):
+        steps_of(opened("ovb"), 20)
+    with pytest.raises(UsageError, match="components differ from sample to sample"):
+        steps_of(opened("dpmm"), 20)
     with pytest.raises(UsageError, match="ovb has no samples, and its documents have no draws"):
         opened("ovb").document_draws(some(opened("ovb")), np.arange(12), [])
 

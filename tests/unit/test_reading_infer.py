@@ -1,14 +1,18 @@
 """Topic proportions of new documents as a stream: rows do not depend on how documents come."""
 
+import gc
 import io
 import json
+import sys
 
 import numpy as np
 import pytest
 
 from pysgrld import LDA
+from pysgrld.errors import CorpusError, MissingInputError, UsageError
 from pysgrld.reading import infer as module
-from pysgrld.reading.infer import check_suffix, infer, write_proportions
+from pysgrld.reading.infer import infer, steps_of, write_proportions
+from pysgrld.reading.inferred import check_suffix
 from pysgrld.reading.results import Results
 from pysgrld.types import Documents
 
@@ -97,3 +101,148 @@ def test_a_line_of_json_has_row_tokens_and_seven_digits(results):
     for record in records:
         assert record["topics"] == [float(f"{p:.7g}") for p in record["topics"]]
         assert sum(record["topics"]) == pytest.approx(1, abs=1e-6)
+
+
+# ---- intervals, and tables
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory):
+    """A run with 25 kept samples, whose topics vary."""
+    folder, rng = tmp_path_factory.mktemp("sampled"), np.random.default_rng(0)
+    model = LDA(
+        n_components=TOPICS, algo="gibbs", burn_in=10, max_iter=30, random_state=0, holdout=0
+    )
+    model.fit(rng.poisson(1.0, (40, WORDS))).save(folder / "run")
+    found = Results(folder / "run", 1)
+    with found.run.lock():
+        for step in range(1, 26):
+            topics = rng.dirichlet(np.ones(WORDS), TOPICS).astype(np.float32)
+            found.run.write_sample(step, {"phi": topics})
+    return found
+
+
+def written(results, suffix, steps=None, **how):
+    file = io.BytesIO()
+    write_proportions(results, cut(documents(), 10, 23), file, suffix, 0, steps, **how)
+    file.seek(0)
+    return file
+
+
+def test_intervals_do_not_depend_on_blocks(sampled, monkeypatch):
+    """Red with: blocks that do not shrink with the draws; documents keyed by their place in a block."""
+    steps = steps_of(sampled, 20)
+    assert len(steps) == 20
+    (whole,) = infer(sampled, [documents()], 0, steps)
+    monkeypatch.setattr(module, "ROOM", 4 * TOPICS * 20 * 6)
+    found = list(infer(sampled, [documents()], 0, steps))
+    assert [block.first for block in found] == [0, 6, 12, 18]
+    for name in ("theta", "low", "high"):
+        again = np.concatenate([getattr(block, name) for block in found])
+        np.testing.assert_array_equal(again, getattr(whole, name))
+    assert (whole.low < whole.high).all()
+
+
+def test_proportions_beside_intervals_are_the_means_of_the_same_draws(sampled):
+    """Red with: proportions under the mean topics, which lie outside the intervals."""
+    steps, whole = steps_of(sampled, 20), documents()
+    (found,) = infer(sampled, [whole], 0, steps)
+    draws = sampled.document_draws(whole, np.arange(23), steps).theta.astype(np.float64)
+    known = whole.lengths > 0
+    np.testing.assert_allclose(found.theta[known], draws.mean(axis=0)[known], atol=1e-12)
+    np.testing.assert_array_equal(found.theta[5], np.full(TOPICS, 1 / TOPICS))
+    np.testing.assert_allclose(found.theta.sum(axis=1), 1, atol=1e-6)
+
+
+def test_intervals_are_the_same_in_every_format(sampled):
+    """Red with: bounds in another order than the proportions; topics sorted, and bounds not."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    steps = steps_of(sampled, 25)
+    npy = np.load(written(sampled, ".npy", steps))
+    assert (npy.shape, npy.dtype) == ((23, 3, TOPICS), np.float32)
+    csv = written(sampled, ".csv", steps)
+    assert csv.readline().decode().strip().split(",")[3:6] == ["topic3", "topic0_low", "topic1_low"]
+    rows = np.loadtxt(csv, delimiter=",").reshape(23, 3, TOPICS)
+    np.testing.assert_allclose(rows, npy, atol=1e-6)
+    lines = [json.loads(line) for line in written(sampled, ".jsonl", steps)]
+    assert list(lines[0]) == ["document", "tokens", "topics", "low", "high"]
+    lists = np.array([[line["topics"], line["low"], line["high"]] for line in lines])
+    np.testing.assert_allclose(lists, npy, atol=1e-6)
+    dense = pq.read_table(written(sampled, ".parquet", steps, dense=True))
+    assert dense.column_names[:4] == ["row", "tokens", "topic0", "topic1"]
+    columns = np.array([dense[name] for name in dense.column_names[2:]])
+    np.testing.assert_array_equal(columns.T.reshape(23, 3, TOPICS), npy)
+    for top in (None, 2):
+        table = pq.read_table(written(sampled, ".parquet", steps, top=top))
+        assert table["row"].to_pylist() == list(range(23))
+        assert table["tokens"].to_pylist() == documents().lengths.tolist()
+        assert str(table.schema.field("topics").type.value_type) == "uint16"
+        topics = np.array(table["topics"].to_pylist())
+        assert topics.shape == (23, top or TOPICS)
+        for i, name in enumerate(("share", "low", "high")):
+            found = np.array(table[name].to_pylist(), np.float32)
+            np.testing.assert_array_equal(found, np.take_along_axis(npy[:, i], topics, axis=1))
+        assert (np.diff(np.array(table["share"].to_pylist())) <= 0).all()
+
+
+def test_row_groups_are_full_and_hold_what_memory_has_room_for(sampled, monkeypatch):
+    """Red with: a row group a block; groups that do not shrink with the width of a row."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    from pysgrld.reading import inferred
+
+    monkeypatch.setattr(inferred, "GROUP", 9)
+    file = pq.ParquetFile(written(sampled, ".parquet"))
+    assert [file.metadata.row_group(i).num_rows for i in range(3)] == [9, 9, 5]
+    assert file.metadata.row_group(0).column(2).compression == "ZSTD"
+    assert file.read()["row"].to_pylist() == list(range(23))
+    monkeypatch.setattr(inferred, "WAITING", 4 * TOPICS * 2 * 5)
+    file = pq.ParquetFile(written(sampled, ".parquet"))
+    assert file.metadata.row_group(0).num_rows == 5
+
+
+def test_too_few_samples_have_no_intervals(sampled, results):
+    """Red with: intervals of as many samples as there are."""
+    with pytest.raises(UsageError, match="keeps 0 samples, and --draws wants 20 of them"):
+        steps_of(results, 20)
+    assert steps_of(sampled, 99) == list(range(1, 26))
+
+
+@pytest.mark.parametrize("name", ["theta.csv", "-"])
+def test_what_only_a_table_has_is_refused_of_other_files(name):
+    with pytest.raises(UsageError, match=r"are for a file that ends in \.parquet"):
+        check_suffix(name, table=True)
+
+
+def test_writing_parquet_without_its_library_says_what_to_install(monkeypatch):
+    """Red with: a traceback."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingInputError, match=r"pip install 'pysgrld\[parquet\]'"):
+        check_suffix("theta.parquet")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_a_table_that_is_given_up_midway_leaves_no_complaint(results, suffix, tmp_path, recwarn):
+    """Red with: a writer of Parquet that is not closed, which says so when it is forgotten."""
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+
+    def broken():
+        yield documents()
+        raise CorpusError("line 24 is bad")
+
+    with pytest.raises(CorpusError, match="line 24"), (tmp_path / "x").open("wb") as file:
+        write_proportions(results, broken(), file, suffix)
+    gc.collect()
+    with pytest.raises(OSError, match="no space"), Full() as file:
+        write_proportions(results, [documents()], file, suffix)
+    gc.collect()
+    assert not recwarn
+
+
+class Full(io.BytesIO):
+    """A file on a disk that is soon full."""
+
+    def write(self, data):
+        if self.tell() > 40:
+            raise OSError("no space")
+        return super().write(data)

@@ -9,7 +9,7 @@ import pytest
 from pysgrld import LDA
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError
 from pysgrld.evaluate.coherence import coherence, meetings
-from pysgrld.reading.infer import check_suffix
+from pysgrld.reading.inferred import check_suffix
 from pysgrld.reading.open import find_folder
 from pysgrld.reading.results import Results, spread
 from pysgrld.types import Documents

@@ -1,0 +1,273 @@
+"""Files of documents' proportions: one class for each format, which takes block after block."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import IO, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from pysgrld.errors import MissingInputError, UsageError
+from pysgrld.types import Array, Doubles, Floats, Int64s
+
+#: Rows of a row group of Parquet, and bytes of them that wait in memory at most: wide rows make
+#: smaller groups.
+GROUP, WAITING = 65_536, 1 << 26
+
+
+class InferredBlock(NamedTuple):
+    """Proportions of consecutive documents.
+
+    Attributes
+    ----------
+    first : int
+        Row of the first of them in the corpus.
+    lengths : (n,) int64
+        Known tokens of each document.
+    theta : (n, K) float64
+        Rows sum to 1.
+    low, high : (n, K) float64, or None
+        Bounds of each proportion's 90 % interval, where they are wanted.
+    """
+
+    first: int
+    lengths: Int64s
+    theta: Doubles
+    low: Doubles | None = None
+    high: Doubles | None = None
+
+    @property
+    def values(self) -> dict[str, Doubles]:
+        """Values of each topic by name: proportions, then bounds where there are some."""
+        found = {"": self.theta}
+        if self.low is not None and self.high is not None:
+            found |= {"low": self.low, "high": self.high}
+        return found
+
+
+class Layout(NamedTuple):
+    """Which values a row has, and in which form.
+
+    Attributes
+    ----------
+    topics : int
+        K.
+    intervals : bool
+        Whether bounds of intervals are beside the proportions.
+    top : int or None
+        Of a table of Parquet: how many topics of a document are listed, the greatest; None for all.
+    dense : bool
+        Of a table of Parquet: whether each topic has a column, and not each document a list.
+    """
+
+    topics: int
+    intervals: bool = False
+    top: int | None = None
+    dense: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the values of a topic, as `InferredBlock.values` has them."""
+        return ["", "low", "high"] if self.intervals else [""]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of columns of which each topic has its own: all proportions first, then bounds."""
+        return [
+            f"topic{k}_{name}" if name else f"topic{k}"
+            for name in self.names
+            for k in range(self.topics)
+        ]
+
+
+class RowWriter(Protocol):
+    """Writes blocks of rows to an open file, as they come."""
+
+    def __init__(self, file: IO[bytes], layout: Layout) -> None:
+        """Begin the file."""
+
+    def write(self, block: InferredBlock) -> None:
+        """Write the rows of a block."""
+
+    def end(self, rows: int) -> None:
+        """Complete the file, which has so many rows."""
+
+
+class Npy:
+    """An array of float32, D x K; with intervals D x 3 x K: proportions, low, high.
+
+    The file must be seekable: its header says how many rows there are.
+    """
+
+    def __init__(self, file: IO[bytes], layout: Layout) -> None:
+        self.file = file
+        self.shape = (3, layout.topics) if layout.intervals else (layout.topics,)
+        self._header(0)
+
+    def write(self, block: InferredBlock) -> None:
+        """Write the rows of a block."""
+        rows = np.stack(list(block.values.values()), axis=1)
+        self.file.write(rows.astype("<f4").tobytes())  # (n, 1, K) has the bytes of (n, K)
+
+    def end(self, rows: int) -> None:
+        """Write the header again, as long for any number of rows (NumPy leaves room for it)."""
+        self.file.seek(0)
+        self._header(rows)
+
+    def _header(self, rows: int) -> None:
+        head = {"descr": "<f4", "fortran_order": False, "shape": (rows, *self.shape)}
+        np.lib.format.write_array_header_1_0(self.file, head)
+
+
+class Csv:
+    """A header, then a row for each document, with a column for each topic."""
+
+    def __init__(self, file: IO[bytes], layout: Layout) -> None:
+        self.file = file
+        file.write((",".join(layout.columns) + "\n").encode())
+
+    def write(self, block: InferredBlock) -> None:
+        """Write the rows of a block."""
+        rows = np.hstack(list(block.values.values()))
+        np.savetxt(self.file, rows, fmt="%.7g", delimiter=",")
+
+    def end(self, rows: int) -> None:
+        """Add nothing."""
+
+
+class JsonLines:
+    """A line for each document, with lists of a value for each topic."""
+
+    def __init__(self, file: IO[bytes], layout: Layout) -> None:
+        self.file = file
+        self.names = [name or "topics" for name in layout.names]
+
+    def write(self, block: InferredBlock) -> None:
+        """Write the rows of a block."""
+        values = dict(zip(self.names, block.values.values(), strict=True))
+        for i, length in enumerate(block.lengths.tolist()):
+            record: dict[str, Any] = {"document": block.first + i, "tokens": length}
+            for name, of in values.items():
+                record[name] = [float(f"{p:.7g}") for p in of[i]]
+            self.file.write(json.dumps(record).encode() + b"\n")
+
+    def end(self, rows: int) -> None:
+        """Add nothing."""
+
+
+class Parquet:
+    """A table of Parquet: row, tokens, and lists of topics and their shares, the greatest first.
+
+    Dense ones have a column for each topic instead.
+    """
+
+    def __init__(self, file: IO[bytes], layout: Layout) -> None:
+        pa, pq = _pyarrow()
+        self.layout, self._pa = layout, pa
+        fields = [("row", pa.int64()), ("tokens", pa.int64())]
+        if layout.dense:
+            fields += [(name, pa.float32()) for name in layout.columns]
+        else:
+            number = pa.uint16() if layout.topics <= 1 << 16 else pa.uint32()
+            fields.append(("topics", pa.list_(number)))
+            fields += [(name or "share", pa.list_(pa.float32())) for name in layout.names]
+        self.schema = pa.schema(fields)
+        self._writer = pq.ParquetWriter(file, self.schema, compression="zstd")
+        wide = layout.topics if layout.dense else min(layout.top or layout.topics, layout.topics)
+        self._group = max(1, min(GROUP, WAITING // (4 * wide * (1 + len(layout.names)))))
+        self._waiting: list[Any] = []
+        self._rows = 0
+
+    def write(self, block: InferredBlock) -> None:
+        """Take the rows of a block; full row groups are written."""
+        n = len(block.lengths)
+        columns = [np.arange(block.first, block.first + n), block.lengths]
+        columns += self._dense(block) if self.layout.dense else self._lists(block)
+        self._waiting.append(self._pa.record_batch(columns, schema=self.schema))
+        self._rows += n
+        while self._rows >= self._group:
+            self._flush(self._group)
+
+    def end(self, rows: int) -> None:
+        """Write the last rows and the foot of the file."""
+        if self._rows:
+            self._flush(self._rows)
+        self._writer.close()
+
+    def _dense(self, block: InferredBlock) -> list[Array]:
+        return [c for of in block.values.values() for c in np.ascontiguousarray(of.T, np.float32)]
+
+    def _lists(self, block: InferredBlock) -> list[Any]:
+        n, k = block.theta.shape
+        top = min(self.layout.top or k, k)
+        order = np.argsort(-block.theta, axis=1, kind="stable")[:, :top]
+        ends = self._pa.array(np.arange(n + 1, dtype=np.int32) * top)
+        found: list[Floats | Array] = [order]
+        found += [np.take_along_axis(of, order, axis=1) for of in block.values.values()]
+        types = [field.type.value_type for field in list(self.schema)[2:]]
+        return [
+            self._pa.ListArray.from_arrays(
+                ends, self._pa.array(values.reshape(-1).astype(kind.to_pandas_dtype()), kind)
+            )
+            for values, kind in zip(found, types, strict=True)
+        ]
+
+    def _flush(self, rows: int) -> None:
+        """Write so many of the rows that wait as a row group."""
+        table = self._pa.Table.from_batches(self._waiting, self.schema)
+        self._writer.write_table(table.slice(0, rows), row_group_size=rows)
+        self._waiting = table.slice(rows).to_batches()
+        self._rows -= rows
+
+
+WRITERS: dict[str, type[RowWriter]] = {
+    ".npy": Npy,
+    ".csv": Csv,
+    ".jsonl": JsonLines,
+    ".parquet": Parquet,
+}
+
+
+def check_suffix(path: str, *, table: bool = False) -> str:
+    """Say how a file is to be written, by its name; standard output takes JSON lines.
+
+    Parameters
+    ----------
+    path : str
+    table : bool
+        Whether something is asked for that only a table of Parquet has.
+
+    Raises
+    ------
+    UsageError
+        If the name does not tell, or that is another format.
+    MissingInputError
+        If what writes the format is not installed.
+    """
+    suffix = ".jsonl" if path == "-" else Path(path).suffix
+    if suffix not in WRITERS:
+        raise UsageError(f"-o {path}: name a file that ends in {', '.join(WRITERS)}")
+    if suffix == ".parquet":
+        _pyarrow()
+    elif table:
+        raise UsageError(f"-o {path}: --top and --dense are for a file that ends in .parquet")
+    return suffix
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    """Give PyArrow, and its part that knows Parquet.
+
+    Raises
+    ------
+    MissingInputError
+        If it is not installed.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingInputError(
+            "writing Parquet needs PyArrow: pip install 'pysgrld[parquet]'"
+        ) from None
+    return pyarrow, pyarrow.parquet
