@@ -90,6 +90,7 @@ def command(
                     "width": spread.width,
                     "remedy": None if spread.faithful else spread.remedy,
                     "kept_samples": len(results.kept()),
+                    "slim_samples": len(results.slim_kept()),
                     "topics": [_record(t, signed) for t in topics],
                 }
             )
@@ -204,4 +205,7 @@ def _with_interval(word: Word, scale: float) -> str:
     text = f"{word.word}{' ' * (20 - width(word.word))} {scale * p:>6.{digits}f}"
     if low is None or high is None:
         return text
-    return f"{text}  {scale * low:>6.{digits}f} to {scale * high:.{digits}f}"
+    if word.high_open:
+        return f"{text}  {f'<{scale * high:.{digits}f}':>6}"
+    least = f"{'<' if word.low_open else ''}{scale * low:.{digits}f}"
+    return f"{text}  {least:>6} to {scale * high:.{digits}f}"

@@ -137,6 +137,9 @@ SHARED: dict[str, Option] = {
                            "Held-out documents", metavar="auto|N"),
     "samples": Option(integer(0, 100_000), "200", "posterior samples kept on disk, evenly spread",
                       "Held-out documents", metavar="N", default=200),
+    "slim-samples": Option(integer(0, 100_000), "--samples, where fewer than 40 fit; else 0",
+                           "samples of each topic's 256 most probable words, kept beside",
+                           "Held-out documents", metavar="N"),
     # run
     "out": Option(text, "sgmc-runs/CORPUS-ALGO", "run directory", "Run", True, "DIR", first=True),
     "resume": Option(text, "auto", "auto, never, or a run to go on with: its corpus and options need not "

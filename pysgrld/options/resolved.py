@@ -60,6 +60,7 @@ class Resolved:
     eval_every: int | str
     sample_every: int
     samples: int
+    slim_samples: int = 0
     out: str | None
     resume: str
     checkpoint_every: int | str

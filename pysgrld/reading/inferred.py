@@ -13,7 +13,7 @@ from pysgrld.types import Array, Doubles, Floats, Int64s
 
 #: Rows of a row group of Parquet, and bytes of them that wait in memory at most: wide rows make
 #: smaller groups.
-GROUP, WAITING = 65_536, 1 << 26
+GROUP, WAITING = 65_536, 1 << 25
 
 
 class InferredBlock(NamedTuple):

@@ -77,22 +77,38 @@ def bounds(draws: Array) -> tuple[Doubles, Doubles]:
     return low, high
 
 
-def interval(draws: Iterable[Array]) -> tuple[Doubles, Doubles] | None:
-    """Give the bounds within which 90 % of the draws lie, of values that every sample has.
+class Interval(NamedTuple):
+    """Bounds within which 90 % of the draws lie, of values that every sample has.
+
+    Attributes
+    ----------
+    low, high : float64 arrays
+        The 5 % and 95 % quantiles over the samples.
+    low_open, high_open : bool arrays
+        Whether the quantile lies below what is given, because slim samples lack the value.
+    """
+
+    low: Doubles
+    high: Doubles
+    low_open: Array
+    high_open: Array
+
+
+def interval(draws: Iterable[tuple[Array, Array]]) -> Interval | None:
+    """Give the bounds within which 90 % of the draws lie; None where samples are fewer than 20.
 
     Parameters
     ----------
-    draws : iterable of arrays
-        One of each kept sample, all of one shape.
-
-    Returns
-    -------
-    low, high : float64 arrays of that shape, or None
-        The 5 % and 95 % quantiles over the samples; None where they are fewer than 20.
+    draws : iterable of (values, censored)
+        Of each kept sample, all of one shape: values, and whether they are but upper bounds of theirs.
     """
     found = list(draws)
     if len(found) < ENOUGH:
         return None
     tail = (1.0 - SHARE) / 2
-    low, high = np.quantile(np.stack(found), (tail, 1.0 - tail), axis=0)
-    return low, high
+    values = np.stack([value for value, _ in found])
+    censored = np.stack([missing for _, missing in found])
+    low, high = np.quantile(values, (tail, 1.0 - tail), axis=0)
+    # what a quantile is made of is known unless it would be another one of less
+    less = np.quantile(np.where(censored, values - 1.0, values), (tail, 1.0 - tail), axis=0)
+    return Interval(low, high, less[0] < low, less[1] < high)

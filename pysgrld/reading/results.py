@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from pysgrld.chain.slim import SLIM, WORDS, looked_up
 from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.known_words import matched_documents, read_matched
@@ -166,6 +167,68 @@ class Results:
     def kept(self) -> list[int]:
         """Give the iterations of the kept samples."""
         return self.run.sample_steps()
+
+    def read_slim(self, step: int) -> dict[str, Array]:
+        """Read a kept slim sample: ids and probabilities of words, (K, 256), a row for each topic.
+
+        Raises
+        ------
+        MissingInputError
+            If there is none of that iteration.
+        CheckpointError
+            If it is damaged, was changed, or is no sample of this model.
+        """
+        sample = self.run.read_sample(step, SLIM, slim=True)
+        place, v = str(self.run.sample_path(step, slim=True)), len(self.vocabulary)
+        shape = (self.layers[0], min(WORDS, v))
+        check_shapes(sample, {"words": shape, "phi": shape}, place)
+        self.run.check_sample(step, slim=True)
+        if sample["words"].max(initial=0) >= v:
+            raise CheckpointError(f"{place}: has a word beyond the {v:,} that there are")
+        return sample
+
+    def slim_kept(self) -> list[int]:
+        """Give the iterations of the kept slim samples."""
+        return self.run.sample_steps(slim=True)
+
+    def word_steps(self, at: int = 0) -> tuple[list[int], bool]:
+        """Give the iterations of the samples that words are followed by, and whether these are slim.
+
+        Slim ones are taken where more of them are kept. They tell of the lowest layer alone.
+        """
+        full, slim = self.kept(), self.slim_kept() if at == 0 else []
+        return (slim, True) if len(slim) > len(full) else (full, False)
+
+    def top_word_draws(self, words: Int64s, at: int = 0) -> Iterator[tuple[Floats, Array]]:
+        """Follow some words of each topic over the kept samples, full or slim, one at a time.
+
+        One that is dropped meanwhile is left out.
+
+        Parameters
+        ----------
+        words : (K, n) int64
+            Ids of words of each topic.
+        at : int
+            The layer, counted from 0.
+
+        Yields
+        ------
+        values : (K, n) float32
+            Probabilities of the words in a sample.
+        censored : (K, n) bool
+            Whether the sample is a slim one that lacks the word: it has at most that probability.
+        """
+        steps, slim = self.word_steps(at)
+        for step in steps:
+            with contextlib.suppress(MissingInputError):
+                yield self.words_at(step, words, at, slim=slim)
+
+    def words_at(self, step: int, words: Int64s, at: int, *, slim: bool) -> tuple[Floats, Array]:
+        """Look words of each topic up in one sample, as `top_word_draws` does in all."""
+        if slim:
+            return looked_up(self.read_slim(step), words)
+        rows = np.arange(len(words))[:, None]
+        return self.rows_of(step, at)[rows, words], np.zeros(words.shape, bool)
 
     # ---- documents
 
@@ -360,13 +423,6 @@ class Results:
             self.fitted.remedy(),
         )
 
-    def _probabilities(self, top: Int64s, at: int) -> Iterator[Floats]:
-        """Give the top words' probabilities in each kept sample, (K, n)."""
-        rows = np.arange(self.layers[at])[:, None]
-        for step in self.kept():
-            with contextlib.suppress(MissingInputError):
-                yield self.rows_of(step, at)[rows, top]
-
     def topics(
         self, n: int, *, intervals: bool, coherences: bool = True, at: int = 0
     ) -> list[Topic]:
@@ -383,7 +439,7 @@ class Results:
         """
         top, phi = self.top(n, at), self.fitted.over_words(self.mean, at)
         followed = intervals and not self.fitted.no_mean
-        bounds = interval(self._probabilities(top, at)) if followed else None
+        bounds = interval(self.top_word_draws(top, at)) if followed else None
         found = self.coherence(10, at) if coherences else None
         weights, counts = self.weights(at), self.fitted.counts()
         topics = []
@@ -392,8 +448,10 @@ class Results:
                 Word(
                     self.vocabulary[w],
                     float(phi[w, k]),
-                    None if bounds is None else float(bounds[0][k, i]),
-                    None if bounds is None else float(bounds[1][k, i]),
+                    None if bounds is None else float(bounds.low[k, i]),
+                    None if bounds is None else float(bounds.high[k, i]),
+                    bounds is not None and bool(bounds.low_open[k, i]),
+                    bounds is not None and bool(bounds.high_open[k, i]),
                 )
                 for i, w in enumerate(top[k].tolist())
             )

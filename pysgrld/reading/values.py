@@ -88,13 +88,16 @@ class Evaluation(NamedTuple):
 class Word(NamedTuple):
     """A top word of a topic, with an interval of its draws where enough are kept.
 
-    ``probability`` of a topic that is a direction is the word's entry.
+    ``probability`` of a topic that is a direction is the word's entry. A bound is open where slim samples
+    do not tell it: it lies below what is given.
     """
 
     word: str
     probability: float
     low: float | None
     high: float | None
+    low_open: bool = False
+    high_open: bool = False
 
 
 class Topic(NamedTuple):

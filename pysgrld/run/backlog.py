@@ -59,7 +59,12 @@ class Backlog:
         self._do("status.json", partial(self.run.set_status, state, **fields))
 
     def write_sample(
-        self, step: int, parts: Mapping[str, Array], invariants: Mapping[str, Invariant]
+        self,
+        step: int,
+        parts: Mapping[str, Array],
+        invariants: Mapping[str, Invariant],
+        *,
+        slim: bool = False,
     ) -> None:
         """Keep the posterior sample of an iteration; the arrays must not change afterwards.
 
@@ -69,7 +74,7 @@ class Backlog:
             If more samples wait than there is room for.
         """
         first = not self._waiting.get(_SAMPLES)
-        self._do(_SAMPLES, partial(self.run.write_sample, step, parts, invariants))
+        self._do(_SAMPLES, partial(self.run.write_sample, step, parts, invariants, slim=slim))
         if not self._waiting[_SAMPLES]:
             self._held = 0
         elif not first:
@@ -81,9 +86,9 @@ class Backlog:
                 "checkpoint"
             )
 
-    def remove_sample(self, step: int) -> None:
+    def remove_sample(self, step: int, *, slim: bool = False) -> None:
         """Drop a kept sample, after the writes that wait."""
-        self._do(_SAMPLES, partial(self.run.remove_sample, step))
+        self._do(_SAMPLES, partial(self.run.remove_sample, step, slim=slim))
 
     def save_checkpoint(
         self,

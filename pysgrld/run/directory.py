@@ -323,9 +323,14 @@ class RunDirectory(Records):
     # ---- samples
 
     def write_sample(
-        self, step: int, parts: Mapping[str, Array], invariants: Mapping[str, Invariant] = NONE
+        self,
+        step: int,
+        parts: Mapping[str, Array],
+        invariants: Mapping[str, Invariant] = NONE,
+        *,
+        slim: bool = False,
     ) -> None:
-        """Keep the posterior sample of an iteration.
+        """Keep the posterior sample of an iteration, full or slim.
 
         Parameters
         ----------
@@ -334,6 +339,8 @@ class RunDirectory(Records):
             Matrices by name; kept in single precision.
         invariants : mapping
             What holds of them, by shell pattern of their names.
+        slim : bool
+            Whether they are the most probable words only: beside the full ones, not in their place.
 
         Raises
         ------
@@ -344,23 +351,25 @@ class RunDirectory(Records):
         NumericalError
             If one breaks an invariant; nothing was written.
         """
-        with self._writing(self._samples.path(step)):
-            self._samples.write(step, parts, invariants)
+        with self._writing(self._samples.path(step, slim=slim)):
+            self._samples.write(step, parts, invariants, slim=slim)
 
-    def sample_steps(self) -> list[int]:
-        """Return the iterations of all kept samples, ascending."""
-        return self._samples.steps()
+    def sample_steps(self, *, slim: bool = False) -> list[int]:
+        """Return the iterations of all kept samples, ascending: of full ones, or of slim ones."""
+        return self._samples.steps(slim=slim)
 
     def read_sample(
-        self, step: int, invariants: Mapping[str, Invariant] = NONE
+        self, step: int, invariants: Mapping[str, Invariant] = NONE, *, slim: bool = False
     ) -> dict[str, Array]:
-        """Map a sample into memory: matrices of float32 by name, read-only.
+        """Map a sample into memory: matrices of float32, and ids of words, by name, read-only.
 
         Parameters
         ----------
         step : int
         invariants : mapping
             Arrays that it names without a wildcard must be there; values are not looked at.
+        slim : bool
+            Whether the slim sample is wanted.
 
         Raises
         ------
@@ -369,9 +378,9 @@ class RunDirectory(Records):
         CheckpointError
             If its file is damaged.
         """
-        return self._samples.read(step, invariants)
+        return self._samples.read(step, invariants, slim=slim)
 
-    def check_sample(self, step: int) -> None:
+    def check_sample(self, step: int, *, slim: bool = False) -> None:
         """Compare a sample with the digest that the newest checkpoint has of it, if it lists it.
 
         Raises
@@ -379,7 +388,7 @@ class RunDirectory(Records):
         CheckpointError
             If it is not what was written.
         """
-        self._samples.check_one(step, self._listed_samples)
+        self._samples.check_one(step, self._listed_samples, slim=slim)
 
     @cached_property
     def _listed_samples(self) -> dict[str, Written]:
@@ -390,11 +399,11 @@ class RunDirectory(Records):
                 return {name: written_from(folder, entry) for name, entry in listed.items()}
         return {}
 
-    def sample_path(self, step: int) -> Path:
+    def sample_path(self, step: int, *, slim: bool = False) -> Path:
         """Return the file of the sample of an iteration."""
-        return self._samples.path(step)
+        return self._samples.path(step, slim=slim)
 
-    def remove_sample(self, step: int) -> None:
+    def remove_sample(self, step: int, *, slim: bool = False) -> None:
         """Drop a sample; its space is free after the next checkpoint.
 
         Raises
@@ -402,5 +411,5 @@ class RunDirectory(Records):
         WriteError
             If its file cannot be renamed.
         """
-        with self._writing(self._samples.path(step)):
-            self._samples.drop(step)
+        with self._writing(self._samples.path(step, slim=slim)):
+            self._samples.drop(step, slim=slim)

@@ -1,4 +1,7 @@
-"""Kept posterior samples: one immutable file each.
+"""Kept posterior samples: one immutable file each, full or slim.
+
+Slim ones have the most probable words of each topic only (`pysgrld.chain.slim`), and a prefix to their
+names; all else is the same.
 
 A sample that is dropped (thinned) is only hidden until the next checkpoint is written: the newest
 checkpoint still lists it, and going back to that checkpoint must find it.
@@ -9,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,10 +37,25 @@ logger = logging.getLogger(__name__)
 
 SUFFIX = ".safetensors"
 DROPPED = ".dropped-"
+SLIM = "slim-"
+
+#: Types of arrays of samples that are not of single precision.
+_TYPES = {"words": np.dtype("<u4")}
 
 
-def _step_of(name: str) -> int | None:
-    return parse_step(name.removesuffix(SUFFIX)) if name.endswith(SUFFIX) else None
+class _File(NamedTuple):
+    """A sample by the name of its file."""
+
+    step: int
+    slim: bool
+
+
+def _file_of(name: str) -> _File | None:
+    """Read the name of a file; None where it is no sample's."""
+    step = parse_step(name.removeprefix(SLIM).removesuffix(SUFFIX))
+    if step is None or not name.endswith(SUFFIX):
+        return None
+    return _File(step, name.startswith(SLIM))
 
 
 class Samples:
@@ -48,22 +66,31 @@ class Samples:
         # Digests of files that this process wrote or verified: they never change.
         self._known: dict[str, Written] = {}
 
-    def path(self, step: int) -> Path:
+    def path(self, step: int, *, slim: bool = False) -> Path:
         """Return the file of the sample of an iteration."""
-        return self.folder / f"{step_name(step)}{SUFFIX}"
+        return self.folder / f"{SLIM if slim else ''}{step_name(step)}{SUFFIX}"
 
-    def steps(self) -> list[int]:
-        """Return the iterations of all kept samples, ascending."""
+    def steps(self, *, slim: bool = False) -> list[int]:
+        """Return the iterations of all kept samples, ascending: of full ones, or of slim ones."""
+        return sorted(file.step for file in self._files().values() if file.slim == slim)
+
+    def _files(self) -> dict[str, _File]:
+        """Return all kept samples by the names of their files, in their order."""
         try:
-            names = [entry.name for entry in self.folder.iterdir()]
+            names = sorted(entry.name for entry in self.folder.iterdir())
         except OSError:
-            return []
-        return sorted(step for name in names if (step := _step_of(name)) is not None)
+            return {}
+        return {name: file for name in names if (file := _file_of(name)) is not None}
 
     def write(
-        self, step: int, parts: Mapping[str, Array], invariants: Mapping[str, Invariant] = NONE
+        self,
+        step: int,
+        parts: Mapping[str, Array],
+        invariants: Mapping[str, Invariant] = NONE,
+        *,
+        slim: bool = False,
     ) -> None:
-        """Keep a sample, matrices by name, in single precision.
+        """Keep a sample, matrices by name, in single precision; ids of words as they are.
 
         Raises
         ------
@@ -74,13 +101,16 @@ class Samples:
         NumericalError
             If one breaks an invariant.
         """
-        parts = {n: np.ascontiguousarray(part, dtype=np.float32) for n, part in parts.items()}
+        parts = {
+            name: np.ascontiguousarray(part, dtype=_TYPES.get(name, np.float32))
+            for name, part in parts.items()
+        }
         for name, part in parts.items():
             if part.ndim != 2:
                 raise ValueError(f"a sample has matrices, {name} has {part.ndim} axes")
             if problem := violation(name, part, invariants):
                 raise NumericalError(f"step {step}: {problem}")
-        path = self.path(step)
+        path = self.path(step, slim=slim)
         temporary = path.with_name(temporary_name(path.name))
         written = write_new(temporary, encode(parts), "sample")
         try:
@@ -95,8 +125,10 @@ class Samples:
             raise
         self._known[path.name] = written
 
-    def read(self, step: int, invariants: Mapping[str, Invariant] = NONE) -> dict[str, Array]:
-        """Map a sample into memory: matrices of float32 by name, read-only.
+    def read(
+        self, step: int, invariants: Mapping[str, Invariant] = NONE, *, slim: bool = False
+    ) -> dict[str, Array]:
+        """Map a sample into memory: matrices of float32, and ids of words, by name, read-only.
 
         Their values are not looked at; those that `invariants` names must be there.
 
@@ -107,12 +139,13 @@ class Samples:
         CheckpointError
             If its file is damaged.
         """
-        path = self.path(step)
+        path = self.path(step, slim=slim)
         try:
             parts = view(path)
             names = required(invariants)
             if not parts.keys() >= set(names) or any(
-                part.ndim != 2 or part.dtype != np.float32 for part in parts.values()
+                part.ndim != 2 or part.dtype != _TYPES.get(name, np.float32)
+                for name, part in parts.items()
             ):
                 among = f", {' and '.join(names)} among them" if names else ""
                 raise DamagedError(f"{path}: not float32 matrices{among}")
@@ -124,7 +157,7 @@ class Samples:
             raise CheckpointError(str(damage(path, error))) from error
         return parts
 
-    def drop(self, step: int) -> None:
+    def drop(self, step: int, *, slim: bool = False) -> None:
         """Take a sample out of the kept ones; one that is not there is no error.
 
         Raises
@@ -132,7 +165,7 @@ class Samples:
         OSError
             If the file cannot be renamed.
         """
-        path = self.path(step)
+        path = self.path(step, slim=slim)
         fail_point("sample.drop")
         try:
             path.rename(path.with_name(DROPPED + path.name))
@@ -143,7 +176,7 @@ class Samples:
     def purge(self) -> None:
         """Delete dropped samples: the newest checkpoint lists them no more."""
         for path in self.folder.glob(f"{DROPPED}*"):
-            if _step_of(path.name.removeprefix(DROPPED)) is None:
+            if _file_of(path.name.removeprefix(DROPPED)) is None:
                 continue  # not of a sample
             try:
                 fail_point("sample.unlink")
@@ -160,11 +193,10 @@ class Samples:
             If one cannot be read.
         """
         table = {}
-        for step in self.steps():
-            path = self.path(step)
-            if path.name not in self._known:
-                self._known[path.name] = digest_of(path)
-            table[path.name] = self._known[path.name]._asdict()
+        for name in self._files():
+            if name not in self._known:
+                self._known[name] = digest_of(self.folder / name)
+            table[name] = self._known[name]._asdict()
         return table
 
     def check(self, table: Mapping[str, Written]) -> list[str]:
@@ -177,7 +209,7 @@ class Samples:
         """
         missing = []
         for name, written in table.items():
-            if _step_of(name) is None:
+            if _file_of(name) is None:
                 raise CheckpointError(f"{self.folder}: the checkpoint lists {name[:80]!r}")
             path = self.folder / name
             if not path.exists():
@@ -186,7 +218,7 @@ class Samples:
                 missing.append(name)
         return missing
 
-    def check_one(self, step: int, table: Mapping[str, Written]) -> None:
+    def check_one(self, step: int, table: Mapping[str, Written], *, slim: bool = False) -> None:
         """Verify a sample, once, if a checkpoint lists it and it is still there.
 
         Raises
@@ -194,7 +226,7 @@ class Samples:
         CheckpointError
             If it is not what was written.
         """
-        path = self.path(step)
+        path = self.path(step, slim=slim)
         written = table.get(path.name)
         if written is not None and self._known.get(path.name) != written:
             self._is_there(path, path.name, written)
@@ -224,12 +256,11 @@ class Samples:
             If a file cannot be renamed or deleted; doing it again goes on from there.
         """
         self.folder.mkdir(exist_ok=True)  # a person may have deleted them all
-        for step in self.steps():
-            path = self.path(step)
-            if path.name not in table:
+        for name in self._files():
+            if name not in table:
                 fail_point("sample.unlink")
-                path.unlink()
-                self._known.pop(path.name, None)
+                (self.folder / name).unlink()
+                self._known.pop(name, None)
         for name in table:
             hidden = self.folder / (DROPPED + name)
             if hidden.exists() and not (self.folder / name).exists():

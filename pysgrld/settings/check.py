@@ -14,7 +14,7 @@ from pysgrld.settings.options import PRESETS
 #: Options without meaning for a sampler that sees the whole corpus in every iteration.
 _OF_MINIBATCHES = {"step-size", "minibatch", "kept-sweeps", "warm-up", "counts", "corpus-size"}
 #: Options without meaning for a sampler whose states are no draws from the posterior.
-_OF_DRAWS = {"warm-up", "burn-in", "samples"}
+_OF_DRAWS = {"warm-up", "burn-in", "samples", "slim-samples"}
 
 
 def preset_of(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from pysgrld.settings.options import OPTIONS
 AFRESH = 25
 #: Documents of a stream that are held for shuffling: a few megabytes, some seconds of reading.
 SHUFFLE_BUFFER = 10_000
+#: Where fewer full samples than this fit on disk, slim ones are kept beside them.
+FEW = 40
 #: Rows are lazy where the vocabulary has this many times the distinct words of a minibatch.
 LAZY_FROM = 2.0
 #: Lazy rows also need the expected mass of a topic, V eta + N/K, to be so many times `DENSE`.
@@ -95,8 +97,10 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
         value["sample-every"] = max(family.spacing, math.ceil(score / max(visits, 1.0)))
     value["lazy"] = _lazy(value, sampler, k, facts)
     kept = (1 << 30) // max(1, 4 * k * facts.words)
-    most = min(value["samples"], max(1, kept))
-    value["samples"] = most if value["samples"] and sampler.draws else 0
+    asked = value["samples"] if sampler.draws else 0
+    value["samples"] = min(asked, max(1, kept))
+    few = value["samples"] < min(asked, FEW) and "slim-samples" not in family.refuses
+    default("slim-samples", asked if few else 0)
     return Resolution(family.resolved.of(value), sorted(set(OPTIONS) - said))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pysgrld.chain.posterior import Posterior
 from pysgrld.chain.protocol import Visit
+from pysgrld.chain.slim import SLIM, slim_sample
 from pysgrld.chain.thinning import Thinning
 from pysgrld.errors import GoneError, WriteError
 from pysgrld.machine import rss_bytes
@@ -90,8 +91,9 @@ class Keeper:
         self.chain, self.stream, self.reporter = posterior.chain, prepared.stream, reporter
         self.score = family.score
         self.backlog = Backlog(prepared.run, reporter.note)
-        kept = prepared.options.samples
-        self.thinning = Thinning(kept) if kept else None
+        limits = {False: prepared.options.samples, True: prepared.options.slim_samples}
+        #: Rules by which full and slim samples are kept.
+        self.thinning = {slim: Thinning(limit) for slim, limit in limits.items() if limit}
         self.word_counts = prepared.word_counts
         self.measured = -1
         self._failed = 0
@@ -103,20 +105,25 @@ class Keeper:
         return float(scorer.unigram(self.word_counts)) if scorer else math.nan
 
     def sample(self) -> None:
-        """Take a posterior sample, and keep it on disk if it is its turn."""
+        """Take a posterior sample, and keep it on disk, full or slim, if it is its turn."""
         self.posterior.take_sample()
-        n = self.posterior.samples
-        if self.thinning is None or not self.posterior.draws:
+        if not self.posterior.draws:
             return
-        spacing, before = self.thinning.spacing(n), self.thinning.spacing(n - 1)
-        if spacing != before:
-            for ordinal in self.thinning.kept(n - 1):
-                if ordinal % spacing:
-                    self.backlog.remove_sample(self._step_of(ordinal))
-        if n % spacing == 0:
-            self.backlog.write_sample(
-                self.chain.step, self.chain.sample(), self.family.sample_invariants
-            )
+        n, step = self.posterior.samples, self.chain.step
+        due = []
+        for slim, thinning in self.thinning.items():
+            spacing, before = thinning.spacing(n), thinning.spacing(n - 1)
+            if spacing != before:
+                for ordinal in thinning.kept(n - 1):
+                    if ordinal % spacing:
+                        self.backlog.remove_sample(self._step_of(ordinal), slim=slim)
+            if n % spacing == 0:
+                due.append(slim)
+        sample = self.chain.sample() if due else {}
+        if False in due:
+            self.backlog.write_sample(step, sample, self.family.sample_invariants)
+        if True in due:
+            self.backlog.write_sample(step, slim_sample(sample["phi"]), SLIM, slim=True)
 
     def _step_of(self, ordinal: int) -> int:
         """Give the iteration of the posterior sample of this number."""

@@ -100,6 +100,7 @@ class MixtureFamily(Model[MixtureOptions]):
         "warm-up": "it begins with documents spread over --dp-start components",
         "scale-weight": "its steps have no such scale",
         "lazy": "all rows are stepped",
+        "slim-samples": "components of different samples are not the same ones",
         "cir-rate": "its process has the paper's rate",
         "corpus-size": _STORED,
         "shuffle-buffer": _STORED,
