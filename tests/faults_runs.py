@@ -140,7 +140,7 @@ def result(folder, run="run"):
     """What must be the same bits: the newest state and all samples, by name."""
     path = folder / run
     newest = sorted((path / "checkpoints").glob("step-*"))[-1]
-    files = [newest / "state.safetensors", *sorted((path / "samples").glob("step-*"))]
+    files = [newest / "state.safetensors", *sorted((path / "samples").glob("s*.safetensors"))]
     return {str(file.relative_to(path)): digest_of(file).sha256 for file in files}
 
 

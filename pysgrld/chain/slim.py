@@ -23,13 +23,18 @@ SLIM = {"words": Invariant(Condition.FINITE), "phi": Invariant(Condition.FINITE)
 _TOGETHER = 8
 
 
+def width(v: int) -> int:
+    """Give how many words of each topic a slim sample over V words has."""
+    return min(WORDS, v)
+
+
 def slim_sample(phi: Floats) -> dict[str, Array]:
     """Give the slim part of a sample of topics over words, (K, V): arrays (K, 256), or (K, V) if fewer.
 
     The most probable words first; of words alike those of smaller number.
     """
     k, v = phi.shape
-    n = min(WORDS, v)
+    n = width(v)
     words = np.empty((k, n), np.uint32)
     for begin in range(0, k, _TOGETHER):
         some = slice(begin, begin + _TOGETHER)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.chain.slim import SLIM, WORDS, looked_up
+from pysgrld.chain.slim import SLIM, looked_up, width
 from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.known_words import matched_documents, read_matched
@@ -180,7 +180,7 @@ class Results:
         """
         sample = self.run.read_sample(step, SLIM, slim=True)
         place, v = str(self.run.sample_path(step, slim=True)), len(self.vocabulary)
-        shape = (self.layers[0], min(WORDS, v))
+        shape = (self.layers[0], width(v))
         check_shapes(sample, {"words": shape, "phi": shape}, place)
         self.run.check_sample(step, slim=True)
         if sample["words"].max(initial=0) >= v:

@@ -3,14 +3,19 @@
 docs/choosing-a-sampler.md, "What the draws are of".
 """
 
+import json
 import math
+import re
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from faults_runs import train_here, write_corpus
 
 from pysgrld import LDA
 from pysgrld.cli import main
+from pysgrld.errors import CheckpointError
+from pysgrld.reading.intervals import interval
 from pysgrld.reading.results import Results
 
 COUNTS = np.random.default_rng(0).poisson(1.0, (80, 9)) + 1
@@ -66,6 +71,65 @@ def test_where_no_factor_is_known_none_is_told(run):
     assert not found.faithful
     assert (found.noise, found.width, found.remedy) == (None, None, None)
     assert "is not known; compare with --algo gibbs" in found.remark()
+
+
+@pytest.fixture
+def both(tmp_path, monkeypatch):
+    """A run of which full and slim samples are kept, of 12 of the 50 words."""
+    monkeypatch.setattr("pysgrld.chain.slim.WORDS", 12)
+    write_corpus(tmp_path / "corpus.txt")
+    train_here(tmp_path, iterations=180, slim_samples=200)
+    return Results(tmp_path / "run", 1)
+
+
+def test_intervals_from_slim_samples_are_those_from_full_ones_where_they_are_not_open(both):
+    """Red with: words that a slim sample lacks taken for 0, or for its least value without a word."""
+    top = both.top(30)
+    assert both.kept() == both.slim_kept()
+    assert both.word_steps() == (both.kept(), False)
+    slim = interval(both.words_at(step, top, 0, slim=True) for step in both.slim_kept())
+    full = interval(both.top_word_draws(top))
+    assert len(both.kept()) == 43
+    for name, is_open in (("low", slim.low_open), ("high", slim.high_open)):
+        mine, theirs = getattr(slim, name), getattr(full, name)
+        np.testing.assert_array_equal(mine[~is_open], theirs[~is_open])
+        assert (mine[is_open] >= theirs[is_open]).all()
+        assert 0.1 < is_open.mean() < 1
+    assert (slim.low_open >= slim.high_open).all()
+    assert not full.low_open.any()
+
+
+def test_more_slim_samples_than_full_ones_are_what_intervals_are_read_from(both):
+    """Red with: intervals missing where few full samples are kept; an open end shown like another."""
+    with both.run.lock():
+        for step in both.kept()[5:]:
+            both.run.remove_sample(step)
+    assert both.word_steps() == (both.slim_kept(), True)
+    path = str(both.path)
+    found = json.loads(CliRunner().invoke(main, ["topics", path, "--json", "--top", "15"]).output)
+    assert (found["kept_samples"], found["slim_samples"]) == (5, 43)
+    words = [word for topic in found["topics"] for word in topic["words"]]
+    (some,) = {word["low_open"] and not word["high_open"] for word in words} - {False}
+    said = CliRunner().invoke(main, ["topics", path, "--intervals", "--top", "15"]).output
+    assert some
+    assert re.search(r" <\d+\.\d\d to \d", said)
+    assert re.search(r" <\d+\.\d\d$", said, re.MULTILINE)
+
+
+def test_a_slim_sample_of_another_model_is_refused(both):
+    """Red with: a word beyond the vocabulary, which is an IndexError later."""
+    step, sample = both.slim_kept()[0], both.read_slim(both.slim_kept()[0])
+    with both.run.lock():
+        both.run.write_sample(3, {**sample, "words": sample["words"] + 48}, slim=True)
+        both.run.write_sample(2, {n: part[:2] for n, part in sample.items()}, slim=True)
+    with pytest.raises(CheckpointError, match=r"slim-step-00000003.*has a word beyond the 48"):
+        both.read_slim(3)
+    with pytest.raises(CheckpointError, match="array 'words' is 2 x 12, and the model's is 4 x 12"):
+        both.read_slim(2)
+    path = both.run.sample_path(step, slim=True)
+    path.write_bytes(path.read_bytes()[:-4] + b"\0\0\0\0")
+    with pytest.raises(CheckpointError, match="is not the sample that was written"):
+        Results(both.path, 1).read_slim(step)
 
 
 def test_the_table_says_what_its_intervals_are(run):

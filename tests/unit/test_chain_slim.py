@@ -1,0 +1,102 @@
+"""Slim samples: what they have of a full one, when they are kept, and that they come again the same."""
+
+import shutil
+
+import numpy as np
+import pytest
+from faults_runs import opened, result, stopped_here, train_here, write_corpus
+
+from pysgrld.chain import slim
+from pysgrld.chain.slim import looked_up, slim_sample
+from pysgrld.errors import UsageError
+from pysgrld.options.facts import Facts
+from pysgrld.settings.check import check_usage
+from pysgrld.settings.resolve import resolve
+
+
+@pytest.mark.parametrize("v", [5, 12, 400])
+def test_the_most_probable_words_come_first_and_of_those_alike_the_first(v, monkeypatch):
+    """Red with: the least of the words left out; words alike in any order."""
+    monkeypatch.setattr(slim, "WORDS", 12)
+    rng = np.random.default_rng(v)
+    phi = rng.integers(0, 20, (19, v)).astype(np.float32)
+    found = slim_sample(phi)
+    wanted = np.argsort(-phi, axis=1, kind="stable")[:, :12]
+    np.testing.assert_array_equal(found["words"], wanted)
+    np.testing.assert_array_equal(found["phi"], np.take_along_axis(phi, wanted, axis=1))
+
+
+def test_a_word_that_a_slim_sample_lacks_is_below_its_least_value(monkeypatch):
+    """Red with: ids taken for sorted; the greatest value as the bound."""
+    monkeypatch.setattr(slim, "WORDS", 7)
+    phi = np.random.default_rng(0).dirichlet(np.ones(30), 5).astype(np.float32)
+    words = np.tile(np.arange(29, -1, -1), (5, 1))
+    values, censored = looked_up(slim_sample(phi), words)
+    true = phi[:, ::-1]
+    assert (censored.sum(axis=1) == 23).all()
+    np.testing.assert_array_equal(values[~censored], true[~censored])
+    assert (values[censored] >= true[censored]).all()
+
+
+@pytest.mark.parametrize("lazy", ["on", "off"])
+def test_a_slim_sample_is_a_part_of_the_full_one_of_its_iteration(lazy, tmp_path, monkeypatch):
+    """Red with: rows that wait left as they are."""
+    monkeypatch.setattr(slim, "WORDS", 9)
+    monkeypatch.setattr("pysgrld.samplers.simplex.lazy.DENSE", 1.0)
+    write_corpus(tmp_path / "corpus.txt")
+    train_here(tmp_path, lazy=lazy, slim_samples=5)
+    run = opened(tmp_path)
+    assert run.sample_steps() == [12, 16, 20, 24, 28, 32, 36, 40]
+    assert run.sample_steps(slim=True) == [16, 24, 32, 40]
+    for step in run.sample_steps(slim=True):
+        part = slim_sample(run.read_sample(step)["phi"])
+        found = run.read_sample(step, slim=True)
+        for name in ("words", "phi"):
+            np.testing.assert_array_equal(found[name], part[name])
+
+
+def test_slim_samples_come_again_the_same_after_a_stop(tmp_path):
+    """Red with: slim samples that going back does not delete, or that no checkpoint lists."""
+    once, often = tmp_path / "once", tmp_path / "often"
+    options = {"samples": 2, "slim_samples": 3, "lazy": "on"}
+    for folder in (once, often):
+        folder.mkdir()
+        write_corpus(folder / "corpus.txt")
+    train_here(once, **options)
+    stopped_here(often, 22, **options)
+    shutil.copytree(often / "run" / "samples", tmp_path / "early")
+    stopped_here(often, 33, **options)
+    for path in (tmp_path / "early").iterdir():  # as if the stop at 33 had never told of them
+        shutil.copy(path, often / "run" / "samples" / path.name)
+    train_here(often, **options)
+    assert result(often) == result(once)
+    assert any("slim-" in name for name in result(once))
+
+
+FITS = (1 << 30) // (4 * 100)
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "kept"),
+    [
+        (FITS // 40, {}, (40, 0)),
+        (FITS // 39, {}, (39, 200)),
+        (FITS // 39, {"samples": 30}, (30, 0)),
+        (FITS // 5, {"samples": 300}, (5, 300)),
+        (FITS // 5, {"slim-samples": 0}, (5, 0)),
+        (1000, {"slim-samples": 50}, (200, 50)),
+        (FITS // 5, {"samples": 0}, (0, 0)),
+        (FITS // 5, {"algo": "ovb"}, (0, 0)),
+        (FITS // 5, {"model": "dpmm"}, (5, 0)),
+    ],
+)
+def test_slim_samples_are_kept_where_few_full_ones_fit(words, given, kept):
+    """Red with: slim samples of a run that was asked for few; of a mixture."""
+    facts = Facts(5000, words, 500_000, 0, lambda *_: 900)
+    options = resolve(given, facts).options
+    assert (options.samples, options.slim_samples) == kept
+
+
+def test_a_mixture_has_no_slim_samples():
+    with pytest.raises(UsageError, match="--slim-samples"):
+        check_usage({"model": "dpmm", "slim-samples": 5})
