@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.chain.slim import SLIM, looked_up, width
 from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.known_words import matched_documents, read_matched
@@ -36,6 +35,7 @@ from pysgrld.reading.values import Topic, Word
 from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
 from pysgrld.run.word_counts import read_word_counts
 from pysgrld.schedule import wider
+from pysgrld.slim import SLIM, looked_up, width
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
 
 #: Documents that coherence looks at, and topic weights: more change no digit that is shown.

@@ -9,13 +9,13 @@ from typing import Any
 
 from pysgrld.chain.posterior import Posterior
 from pysgrld.chain.protocol import Visit
-from pysgrld.chain.slim import SLIM, slim_sample
 from pysgrld.chain.thinning import Thinning
 from pysgrld.errors import GoneError, WriteError
 from pysgrld.machine import rss_bytes
 from pysgrld.minibatches import OnePass
 from pysgrld.models.protocol import Model
 from pysgrld.run.backlog import Backlog
+from pysgrld.slim import SLIM, slim_sample
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.reporter import Position, Reporter
 

@@ -26,6 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "restore": set(),
     "draws": set(),
     "machine": set(),
+    "slim": set(),
     "options": set(),
     "run": {"machine", "options"},
     "corpus": {"machine", "options", "run"},
@@ -58,6 +59,7 @@ ALLOWED: dict[str, set[str]] = {
         "options",
         "run",
         "settings",
+        "slim",
     },
     "train": {
         "chain",
@@ -72,6 +74,7 @@ ALLOWED: dict[str, set[str]] = {
         "run",
         "samplers",
         "settings",
+        "slim",
     },
     "estimators": {
         "chain",
