@@ -28,6 +28,7 @@ from pysgrld.evaluate.document_draws import DocumentDraws
 from pysgrld.grammar import plural
 from pysgrld.minibatches import hold_out_size
 from pysgrld.models.fitted import Fitted, top_words
+from pysgrld.models.slim import SLIM, looked_up, width
 from pysgrld.reading.intervals import Spread, interval
 from pysgrld.reading.recorded import check_shapes, recorded
 from pysgrld.reading.trained_on import corpus_gone, training_corpus
@@ -35,7 +36,6 @@ from pysgrld.reading.values import Topic, Word
 from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
 from pysgrld.run.word_counts import read_word_counts
 from pysgrld.schedule import wider
-from pysgrld.slim import SLIM, looked_up, width
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
 
 #: Documents that coherence looks at, and topic weights: more change no digit that is shown.

@@ -1,6 +1,6 @@
 """Kept posterior samples: one immutable file each, full or slim.
 
-Slim ones have the most probable words of each topic only (`pysgrld.slim`), and a prefix to their
+Slim ones have the most probable words of each topic only (`pysgrld.models.slim`), and a prefix to their
 names; all else is the same.
 
 A sample that is dropped (thinned) is only hidden until the next checkpoint is written: the newest

@@ -14,8 +14,8 @@ from pysgrld.errors import GoneError, WriteError
 from pysgrld.machine import rss_bytes
 from pysgrld.minibatches import OnePass
 from pysgrld.models.protocol import Model
+from pysgrld.models.slim import SLIM, slim_sample
 from pysgrld.run.backlog import Backlog
-from pysgrld.slim import SLIM, slim_sample
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.reporter import Position, Reporter
 

@@ -26,7 +26,6 @@ ALLOWED: dict[str, set[str]] = {
     "restore": set(),
     "draws": set(),
     "machine": set(),
-    "slim": set(),
     "options": set(),
     "run": {"machine", "options"},
     "corpus": {"machine", "options", "run"},
@@ -59,7 +58,6 @@ ALLOWED: dict[str, set[str]] = {
         "options",
         "run",
         "settings",
-        "slim",
     },
     "train": {
         "chain",
@@ -74,7 +72,6 @@ ALLOWED: dict[str, set[str]] = {
         "run",
         "samplers",
         "settings",
-        "slim",
     },
     "estimators": {
         "chain",

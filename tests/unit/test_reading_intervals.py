@@ -76,7 +76,7 @@ def test_where_no_factor_is_known_none_is_told(run):
 @pytest.fixture
 def both(tmp_path, monkeypatch):
     """A run of which full and slim samples are kept, of 12 of the 50 words."""
-    monkeypatch.setattr("pysgrld.slim.WORDS", 12)
+    monkeypatch.setattr("pysgrld.models.slim.WORDS", 12)
     write_corpus(tmp_path / "corpus.txt")
     train_here(tmp_path, iterations=180, slim_samples=200)
     return Results(tmp_path / "run", 1)
