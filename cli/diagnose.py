@@ -133,7 +133,8 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
     room = max(60, shutil.get_terminal_size().columns)
     where = f"{d.runs[0].parent}: " if n > 1 and len({run.parent for run in d.runs}) == 1 else ""
     what = f"{n} chains ({', '.join(run.name for run in d.runs)})" if n > 1 else f"{d.runs[0]}"
-    line = f"{where}{what}, {d.algo}, {len(steps)} samples each from iteration {steps[0]:,} to "
+    kind = "slim samples" if d.slim else "samples"
+    line = f"{where}{what}, {d.algo}, {len(steps)} {kind} each from iteration {steps[0]:,} to "
     click.echo(_wrapped(f"{line}{steps[-1]:,}", room) + "\n")
     (_show_topics if d.topics else _show_quantities)(d, room)
     if d.prediction is not None:

@@ -159,7 +159,8 @@ class Screen:
 
         commands = ["sgmc topics"]
         commands += ["sgmc eval"] if _holds_out(run) else []
-        commands += ["sgmc diagnose"] if len(run.sample_steps()) >= FEWEST else []
+        kept = max(len(run.sample_steps(slim=slim)) for slim in (False, True))
+        commands += ["sgmc diagnose"] if kept >= FEWEST else []
         self._line("next", f"the run is {run.path}; look at it with:")
         for command in commands:
             self._line("next", f"  {command} {name}".rstrip())

@@ -256,6 +256,10 @@ class Diagnosis(NamedTuple):
         Whether draws vary as the posterior does, as far as is known.
     remedy : str or None
         Options of training at which they would; None where that is not known.
+    slim : bool
+        Whether topics are followed by slim samples: by the most probable words of each.
+    traced : tuple of int
+        The iterations of `traces`: those of full samples.
     """
 
     runs: tuple[Path, ...]
@@ -278,6 +282,8 @@ class Diagnosis(NamedTuple):
     unit: str = "token"
     faithful: bool = True
     remedy: str | None = None
+    slim: bool = False
+    traced: tuple[int, ...] = ()
 
     @property
     def chains(self) -> int:

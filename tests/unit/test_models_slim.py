@@ -88,6 +88,7 @@ FITS = (1 << 30) // (4 * 100)
         (FITS // 5, {"samples": 0}, (0, 0)),
         (FITS // 5, {"algo": "ovb"}, (0, 0)),
         (FITS // 5, {"model": "dpmm"}, (5, 0)),
+        (FITS // 5, {"model": "sam", "topics": 100}, (5, 0)),
     ],
 )
 def test_slim_samples_are_kept_where_few_full_ones_fit(words, given, kept):
@@ -97,6 +98,7 @@ def test_slim_samples_are_kept_where_few_full_ones_fit(words, given, kept):
     assert (options.samples, options.slim_samples) == kept
 
 
-def test_a_mixture_has_no_slim_samples():
+@pytest.mark.parametrize("model", ["dpmm", "sam"])
+def test_components_and_directions_have_no_slim_samples(model):
     with pytest.raises(UsageError, match="--slim-samples"):
-        check_usage({"model": "dpmm", "slim-samples": 5})
+        check_usage({"model": model, "slim-samples": 5})

@@ -8,6 +8,7 @@ from pysgrld.core import core, padded
 from pysgrld.draws import WEIGHTS
 from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError
 from pysgrld.evaluate import HeldOut
+from pysgrld.models.slim import slim_sample
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
 from pysgrld.reading.diagnose.compare import diagnose
@@ -168,6 +169,41 @@ def test_too_few_samples_are_refused(places, n):
     plant(places[1], draws(base(), 1, n=n).reshape(n, K, V), 2)
     with pytest.raises(MissingInputError, match=f"in common {n} posterior samples.*chain-2 {n}"):
         diagnose(*places[:2])
+
+
+@pytest.mark.parametrize("full", [0, 3, 9])
+def test_chains_are_followed_by_slim_samples_where_there_are_more_of_them(
+    full, places, monkeypatch
+):
+    """Red with: rows of the first chain looked up in the others; means that do not sum to 1."""
+    monkeypatch.setattr("pysgrld.models.slim.WORDS", 6)
+    topics, rng = base(), np.random.default_rng(9)
+    orders = [np.arange(K), rng.permutation(K), rng.permutation(K)]
+    for i, (place, order) in enumerate(zip(places, orders, strict=True)):
+        plant(place, draws(topics, i)[:, order], i + 1)
+    whole, told = diagnose(*places), []
+    for place in places:
+        run = RunDirectory.open(place)
+        with run.lock():
+            for step in run.sample_steps():
+                run.write_sample(step, slim_sample(run.read_sample(step)["phi"]), slim=True)
+            for step in run.sample_steps()[full:]:
+                run.remove_sample(step)
+    found = diagnose(*places, tell=lambda *a: told.append(a))
+    assert (whole.slim, found.slim) == (False, True)
+    assert found.iterations == whole.iterations
+    assert found.kept == (DRAWS,) * 3
+    assert found.traced == (found.iterations[:full] if full >= 4 else ())
+    assert any("full samples are kept in common" in note for note in found.notes) == (full < 4)
+    for mine, theirs in zip(found.topics, whole.topics, strict=True):
+        assert mine.counterparts == theirs.counterparts
+        assert mine.overlap == pytest.approx(theirs.overlap, abs=0.02)
+        for a, b in zip(mine.words[:3], theirs.words[:3], strict=True):
+            assert a.word == b.word
+            assert a.measure.rhat == pytest.approx(b.measure.rhat, abs=1e-6)
+    assert told[-1][0] == told[-1][1]
+    assert len(told) == told[-1][1]
+    assert verdict(found)
 
 
 def test_few_samples_tell_no_more_than_they_can(places):

@@ -133,6 +133,7 @@ class SphericalFamily(Model[SphericalOptions]):
     refuses: ClassVar[Mapping[str, str]] = {
         "eta": "the prior of topics is --sigma",
         "warm-up": "it has none",
+        "slim-samples": "words that a direction points away from count, too",
         "counts": "its documents have no counts of topics",
         "scale-weight": "its steps have no such scale",
         "corpus-size": _STORED,

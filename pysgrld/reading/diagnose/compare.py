@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError
 from pysgrld.evaluate.convergence import FEWEST, convergence
@@ -23,8 +24,21 @@ from pysgrld.types import Doubles
 
 #: Top words of a topic whose probabilities are followed.
 TOP = 10
+#: Remark where topics are followed by slim samples alone.
+_FEW_FULL = (
+    f"fewer than {FEWEST} full samples are kept in common: nothing is told of topic weights and of "
+    "what the chains predict"
+)
 #: Options in which chains that are compared may differ.
 _OTHERS = ("--seed", "--chain-id")
+
+
+class _Common(NamedTuple):
+    """Iterations of samples that all chains have: those to compare, whether slim, and full ones."""
+
+    steps: list[int]
+    slim: bool
+    full: list[int]
 
 
 def diagnose(
@@ -83,24 +97,23 @@ def diagnose(
     _check_same(found)
     at = found[0].at(layer)
     while True:
-        steps = _common(found, burn_in)
+        common = _common(found, burn_in, at)
         try:
-            return _compare(found, steps, top, at, tell)
+            return _compare(found, common, top, at, tell)
         except MissingInputError:  # a run that is training has thinned its samples meanwhile
-            if _common(found, burn_in) == steps:
+            if _common(found, burn_in, at) == common:
                 raise
 
 
 def _compare(
-    found: Sequence[Results],
-    steps: Sequence[int],
-    top: int,
-    at: int,
-    tell: Callable[[int, int], None],
+    found: Sequence[Results], common: _Common, top: int, at: int, tell: Callable[[int, int], None]
 ) -> Diagnosis:
     """Compare the draws of some iterations, topics of a layer counted from 0."""
     run, notes = _documents(found)
-    draws = KeptDraws(found, steps, None if run is None else run.held_out(), tell)
+    steps, slim, full = common
+    if len(full) < FEWEST:
+        run, notes, full = None, (*notes, _FEW_FULL), []
+    draws = KeptDraws(found, steps, slim, full, None if run is None else run.held_out(), tell)
     first = found[0]
     if first.fitted.likeness is None:
         compared = follow_quantities(draws)
@@ -120,8 +133,8 @@ def _compare(
         model=first.options.model,
         layer=at + 1,
         iterations=tuple(steps),
-        kept=tuple(len(r.kept()) for r in found),
-        last=tuple(max(r.kept()) for r in found),
+        kept=tuple(len(_steps(r, slim=slim)) for r in found),
+        last=tuple(max(_steps(r, slim=slim)) for r in found),
         topics=compared.topics,
         prediction=prediction,
         moved=compared.moved,
@@ -133,6 +146,8 @@ def _compare(
         quantities=compared.quantities,
         noun=first.fitted.noun,
         unit="document" if first.score.whole else "token",
+        slim=slim,
+        traced=tuple(full),
         faithful=first.fitted.faithful(steps[-1]),
         remedy=first.fitted.remedy(),
     )
@@ -191,18 +206,32 @@ def _check_same(found: Sequence[Results]) -> None:
             )
 
 
-def _common(found: Sequence[Results], burn_in: int) -> list[int]:
-    """Give the iterations of the samples that all have kept: the same stage of every chain."""
-    kept = [{step for step in r.kept() if step > burn_in} for r in found]
-    steps = sorted(set.intersection(*kept))
-    if len(steps) < FEWEST:
+def _steps(results: Results, *, slim: bool) -> list[int]:
+    return results.slim_kept() if slim else results.kept()
+
+
+def _common(found: Sequence[Results], burn_in: int, at: int) -> _Common:
+    """Find the samples that all have kept, the same stage of every chain: the full ones, or the slim.
+
+    Slim ones, where there are more; they tell of the lowest layer alone.
+    """
+
+    def kept_by_all(*, slim: bool) -> tuple[list[set[int]], list[int]]:
+        kept = [{step for step in _steps(r, slim=slim) if step > burn_in} for r in found]
+        return kept, sorted(set.intersection(*kept))
+
+    kept, full = kept_by_all(slim=False)
+    slim = kept_by_all(slim=True)[1] if at == 0 else []
+    if len(slim) >= FEWEST and len(slim) > len(full):
+        return _Common(slim, True, full)
+    if len(full) < FEWEST:
         each = ", ".join(f"{r.path.name} {len(k)}" for r, k in zip(found, kept, strict=True))
         who = "it has kept" if len(found) == 1 else "the chains have kept in common"
         raise MissingInputError(
-            f"{found[0].path}: {who} {plural(len(steps), 'posterior sample')} ({each}): at least "
+            f"{found[0].path}: {who} {plural(len(full), 'posterior sample')} ({each}): at least "
             f"{FEWEST} are needed, better 100; train longer, with --samples above 0"
         )
-    return steps
+    return _Common(full, False, full)
 
 
 def _documents(found: Sequence[Results]) -> tuple[Results | None, tuple[str, ...]]:

@@ -27,7 +27,11 @@ class KeptDraws(NamedTuple):
     found : sequence of Results
         A run for each chain.
     steps : sequence of int
-        Iterations whose samples all have kept.
+        Iterations whose samples all have kept, and that topics are followed by.
+    slim : bool
+        Whether these are slim samples.
+    scored : sequence of int
+        Iterations whose full samples score documents: ``steps`` unless these are slim.
     held_out : HeldOut or None
         Documents that all are scored on.
     tell : callable
@@ -36,6 +40,8 @@ class KeptDraws(NamedTuple):
 
     found: Sequence[Results]
     steps: Sequence[int]
+    slim: bool
+    scored: Sequence[int]
     held_out: HeldOut | None
     tell: Callable[[int, int], None]
 
@@ -73,9 +79,9 @@ class _ScoredSample(NamedTuple):
 def _scored(
     results: Results, draws: KeptDraws, tell: Callable[[], None]
 ) -> Iterator[_ScoredSample]:
-    """Read the samples of a chain, one after the other, and score each."""
+    """Read the full samples of a chain, one after the other, and score each."""
     scorer = results.fitted.scorer(draws.held_out) if draws.held_out else None
-    for step in draws.steps:
+    for step in draws.scored:
         sample, value = results.read_sample(step), float("nan")
         if scorer is not None:
             draw = results.fitted.draw_of(sample, scorer.words)
@@ -85,8 +91,9 @@ def _scored(
 
 
 def _counted(draws: KeptDraws, passes: int) -> Callable[[], None]:
-    """Count samples that are read, each so many times, and tell how many are done."""
-    total, done = passes * len(draws.found) * len(draws.steps), itertools.count(1)
+    """Count samples that are read, and tell how many are done: topics in so many passes, and scores."""
+    alone = len(draws.scored) if draws.slim else 0  # else a pass over topics scores, too
+    total, done = len(draws.found) * (passes * len(draws.steps) + alone), itertools.count(1)
     return lambda: draws.tell(next(done), total)
 
 
@@ -107,7 +114,7 @@ def match_topics(draws: KeptDraws, likeness: Likeness, top: int, at: int) -> Com
     """
     tell = _counted(draws, 2)
     found = draws.found
-    halves = [_halves(r, draws.steps, at, tell) for r in found]  # each (2, K, V)
+    halves = [_halves(r, draws, at, tell) for r in found]  # each (2, K, V)
     means = [pair.mean(axis=0) for pair in halves]
     order = [np.arange(len(means[0]))]
     order += [assign(likeness.similarity(means[0], mean)) for mean in means[1:]]
@@ -148,19 +155,29 @@ def match_topics(draws: KeptDraws, likeness: Likeness, top: int, at: int) -> Com
     )
 
 
-def _halves(results: Results, steps: Sequence[int], at: int, tell: Callable[[], None]) -> Floats:
-    """Average topics over the first and the second half of the draws, (2, K, V)."""
-    half = len(steps) // 2
-    means = []
-    for part in (steps[:half], steps[half:]):
-        total: Doubles | None = None
+def _halves(results: Results, draws: KeptDraws, at: int, tell: Callable[[], None]) -> Floats:
+    """Average topics over the first and the second half of the draws, (2, K, V); rows sum to 1.
+
+    Of slim samples it is the average of the words that they have.
+    """
+    half, k = len(draws.steps) // 2, results.layers[at]
+    means = np.empty((2, k, len(results.vocabulary)), np.float32)
+    rows = np.arange(k)[:, None]
+    for mean, part in zip(means, (draws.steps[:half], draws.steps[half:]), strict=True):
+        total = np.zeros(mean.shape)
         for step in part:
-            phi = results.rows_of(step, at)
-            total = phi.astype(np.float64) if total is None else np.add(total, phi, out=total)
+            if draws.slim:
+                sample = results.read_slim(step)
+                total[rows, sample["words"]] += sample["phi"]
+            else:
+                total += results.rows_of(step, at)
             tell()
-        assert total is not None
-        means.append((total / len(part)).astype(np.float32))
-    return np.stack(means)
+        if draws.slim:
+            total /= total.sum(axis=1, keepdims=True)
+        else:
+            total /= len(part)
+        mean[:] = total
+    return means
 
 
 class _Series(NamedTuple):
@@ -180,10 +197,19 @@ def _follow(
     tell: Callable[[], None],
 ) -> _Series:
     """Follow the topics ``rows`` of a chain over its draws."""
-    n, k = len(draws.steps), len(rows)
-    found = _Series(np.empty((n, *words.shape)), np.full((n, k), np.nan), np.full(n, np.nan))
+    n, k = len(draws.scored), len(rows)
+    found = _Series(
+        np.empty((len(draws.steps), *words.shape)), np.full((n, k), np.nan), np.full(n, np.nan)
+    )
+    if draws.slim:
+        own = np.empty_like(words)
+        own[rows] = words
+        for i, step in enumerate(draws.steps):
+            found.words[i] = results.words_at(step, own, at, slim=True)[0][rows]
+            tell()
     for i, (sample, scorer, value) in enumerate(_scored(results, draws, tell)):
-        found.words[i] = results.fitted.rows_of(sample, at)[rows[:, None], words]
+        if not draws.slim:
+            found.words[i] = results.fitted.rows_of(sample, at)[rows[:, None], words]
         found.log_probability[i] = value
         shares = None if scorer is None else scorer.shares(at)
         if shares is not None:

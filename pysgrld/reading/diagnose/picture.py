@@ -64,7 +64,7 @@ def _traces(axes: Any, d: Diagnosis) -> None:
         axes.text(0.5, 0.5, "not compared", ha="center", transform=axes.transAxes)
         return
     for i, (run, trace) in enumerate(zip(d.runs, d.traces, strict=True)):
-        axes.plot(d.iterations, trace, lw=0.9, color=COLOURS[i % len(COLOURS)], label=run.name)
+        axes.plot(d.traced, trace, lw=0.9, color=COLOURS[i % len(COLOURS)], label=run.name)
     if d.chains <= len(COLOURS):
         axes.legend(fontsize=7, frameon=False, loc="lower right")
 
