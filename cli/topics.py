@@ -77,6 +77,7 @@ def command(
                 f"{results.gone}: no coherence, and weights, where documents tell them, are those in "
                 "the held-out ones"
             )
+        slim = len(results.slim_kept())
         if values["json"]:
             show_json(
                 {
@@ -90,7 +91,7 @@ def command(
                     "width": spread.width,
                     "remedy": None if spread.faithful else spread.remedy,
                     "kept_samples": len(results.kept()),
-                    "slim_samples": len(results.slim_kept()),
+                    **({"slim_samples": slim} if slim else {}),
                     "topics": [_record(t, signed) for t in topics],
                 }
             )
@@ -106,13 +107,18 @@ def command(
 
 def _record(topic: Topic, signed: bool) -> dict[str, Any]:
     """Give a topic as JSON has it: directions have entries, not probabilities."""
-    found = topic._asdict() | {"words": [word._asdict() for word in topic.words]}
+    found = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
     del found["against"]
     if signed:
-        found["against"] = [word._asdict() for word in topic.against]
+        found["against"] = [_plain(word) for word in topic.against]
         for word in found["words"] + found["against"]:
             word["entry"] = word.pop("probability")
     return found
+
+
+def _plain(word: Word) -> dict[str, Any]:
+    """Give a word as JSON has it: what is said of open bounds is there where they are."""
+    return {name: value for name, value in word._asdict().items() if value is not False}
 
 
 def _show_tree(results: Results, top: int, *, as_json: bool) -> None:

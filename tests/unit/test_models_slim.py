@@ -58,7 +58,7 @@ def test_a_slim_sample_is_a_part_of_the_full_one_of_its_iteration(lazy, tmp_path
 def test_slim_samples_come_again_the_same_after_a_stop(tmp_path):
     """Red with: slim samples that going back does not delete, or that no checkpoint lists."""
     once, often = tmp_path / "once", tmp_path / "often"
-    options = {"samples": 2, "slim_samples": 3, "lazy": "on"}
+    options = {"samples": 2, "slim_samples": 3, "lazy": "on", "checkpoint_every": 11}
     for folder in (once, often):
         folder.mkdir()
         write_corpus(folder / "corpus.txt")
