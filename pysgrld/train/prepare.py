@@ -105,11 +105,15 @@ def move_corpus(plan: Plan, folder: Path) -> Corpus:
     """Give a folder its corpus, where every later start finds it, whatever becomes of other runs.
 
     One that was read just now is moved there, and one that lies in another run is linked, or copied. A
-    corpus that somebody has put elsewhere stays where it is.
+    corpus that somebody has put elsewhere stays where it is. The same documents, read just now with other
+    names or texts, take the place of those that are there.
     """
     place = folder / "corpus"
     if plan.elsewhere or plan.corpus.path == place:
         return plan.corpus
+    if place.exists() and _is_newer(plan, Corpus.open(place)):
+        with writing(place):
+            rename(place, plan.scratch / "replaced", "corpus")
     if not place.exists():
         with writing(place):
             source = plan.corpus.path
@@ -118,6 +122,15 @@ def move_corpus(plan: Plan, folder: Path) -> Corpus:
                 copy_parts(plan.corpus.path, source, link=True)
             rename(source, place, "corpus")
     return Corpus.open(place)
+
+
+def _is_newer(plan: Plan, stored: Corpus) -> bool:
+    """Whether the corpus was read just now, by other options, and is the stored one but for its names."""
+    return (
+        plan.corpus.path.is_relative_to(plan.scratch)
+        and plan.corpus.fingerprint == stored.fingerprint
+        and plan.corpus.provenance.get("options") != stored.provenance.get("options")
+    )
 
 
 def _store_held_out(plan: Plan, folder: Path) -> None:

@@ -231,7 +231,7 @@ def test_renaming_words_keeps_counts_and_sorts_them(bag, data):
         np.asarray([w for row in bag for w in row], np.int32),
         np.asarray([c for row in bag for c in row.values()], np.int32),
     )
-    new = renumber(block, remap, drop_empty=False)
+    new = renumber(block, remap)
     for d, row in enumerate(bag):
         span = slice(new.indptr[d], new.indptr[d + 1])
         expected = sorted((int(remap[w]), c) for w, c in row.items() if remap[w] >= 0)

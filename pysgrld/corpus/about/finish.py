@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pysgrld.corpus.about.columns import Rows, write_column
 from pysgrld.corpus.about.spool import ID, SpelledColumn, Spool
-from pysgrld.corpus.about.tail import TOGETHER, Tail, write_array
+from pysgrld.corpus.about.tail import TOGETHER, Tail, picked, write_array
 from pysgrld.corpus.digests import digest
 from pysgrld.corpus.vectors import Vector, stamp_of
 from pysgrld.errors import CorpusError
@@ -25,7 +25,7 @@ from pysgrld.types import Array, Int64s
 #: The folder within that of the corpus, and the list of what is in it.
 FOLDER, CONTENTS = "documents", "columns.json"
 #: Hashes of ids that are sorted together.
-SORTED = 2**22
+SORTED = 2**20
 
 Stays = npt.NDArray[np.bool_]
 
@@ -128,7 +128,7 @@ def write_about(
 
 def _some(vector: Vector, rows: Rows) -> Iterator[Array]:
     for some in rows():
-        yield vector.gather(some, np.ones(len(some), np.int64))
+        yield picked(vector, some)
 
 
 def _write(

@@ -11,7 +11,7 @@ from pysgrld.corpus.about.columns import Rows
 from pysgrld.corpus.about.finish import ColumnSource
 from pysgrld.corpus.about.particulars import Particulars
 from pysgrld.corpus.about.spool import ID, SpelledColumn, Spool
-from pysgrld.corpus.about.tail import Tail, pieces
+from pysgrld.corpus.about.tail import Tail, picked, pieces
 from pysgrld.corpus.about.wanted import Wanted
 from pysgrld.corpus.formats import Context, CountedDocuments, Noticed, recognise
 from pysgrld.corpus.lines import Lines
@@ -133,7 +133,7 @@ class Metadata:
     def _by_place(self, documents: Spool, rows: Rows) -> Iterator[Int64s]:
         places = documents.origin["place"].vector()
         for some in rows():
-            found = places.gather(some, np.ones(len(some), np.int64))
+            found = picked(places, some)
             yield np.where(found < self.spool.documents, found, -1)
 
     def _by_id(
@@ -152,7 +152,7 @@ class Metadata:
             )
         lines = documents.origin["row"].vector()
         for some in rows():
-            numbers = lines.gather(some, np.ones(len(some), np.int64)).tolist()
+            numbers = picked(lines, some).tolist()
             own = [b""] * len(some)
             if ids is not None:
                 own = [value for piece in ids.pieces(iter([some])) for value in piece.values()]

@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from pysgrld.corpus.about.kinds import MISSING, spelled
 from pysgrld.corpus.about.particulars import Particulars
-from pysgrld.corpus.about.tail import TOGETHER, Tail, pieces
+from pysgrld.corpus.about.tail import TOGETHER, Tail, between, picked, pieces, spans
 from pysgrld.corpus.about.texts import TextWriter
+from pysgrld.corpus.about.wanted import MOST
 from pysgrld.corpus.vectors import Vector
+from pysgrld.errors import CorpusError
 from pysgrld.types import Array, Int64s
 
 #: Bytes of values that are in memory at once, if there is more than one.
@@ -101,9 +103,8 @@ class SpelledColumn(NamedTuple):
         """Yield the values of rows, in bounded memory; -1 is a row without a value."""
         for some in rows:
             known = np.maximum(some, 0)
-            tags = _picked(self.tags, known)
-            ends = _picked(self.ends, known)
-            starts = np.where(known > 0, _picked(self.ends, np.maximum(known - 1, 0)), 0)
+            tags = picked(self.tags, known)
+            starts, ends = between(self.ends, known)
             lengths = np.where(some < 0, 0, ends - starts)
             tags = np.where(some < 0, np.uint8(MISSING), tags)
             total = np.cumsum(lengths)
@@ -113,20 +114,9 @@ class SpelledColumn(NamedTuple):
                 stop = max(int(np.searchsorted(total, before + BYTES, "right")), first + 1)
                 here = slice(first, stop)
                 yield Piece(
-                    tags[here], lengths[here], _spans(self.text, starts[here], lengths[here])
+                    tags[here], lengths[here], spans(self.text, starts[here], lengths[here])
                 )
                 first = stop
-
-
-def _picked(vector: Vector, rows: Int64s) -> Array:
-    return _spans(vector, rows, np.ones(len(rows), np.int64))
-
-
-def _spans(vector: Vector, starts: Int64s, lengths: Int64s) -> Array:
-    """Read spans of a vector, at once where each begins at the end of the one before."""
-    if len(starts) and np.array_equal(starts[1:], (starts + lengths)[:-1]):
-        return vector.read(int(starts[0]), int(starts[-1] + lengths[-1]))
-    return vector.gather(starts, lengths)
 
 
 class Spool:
@@ -222,6 +212,10 @@ class Spool:
         if key not in self.columns:
             if role != COLUMN and all(value is None for value in values):
                 return
+            if len(self.columns) >= MOST + 2:
+                raise CorpusError(
+                    f"more than {MOST} different fields; name those that are to be kept"
+                )
             self.columns[key] = SpooledColumn(self.folder, f"c{len(self.columns)}")
         self.columns[key].pad(self.documents)
         self.columns[key].append(values, typed)

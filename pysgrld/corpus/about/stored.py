@@ -17,13 +17,14 @@ from pysgrld.corpus.about.finish import CONTENTS, FOLDER
 from pysgrld.corpus.about.kinds import NONE, iso
 from pysgrld.corpus.about.particulars import WHOLE, Particulars, called
 from pysgrld.corpus.about.spool import COLUMN, ID, TITLE
+from pysgrld.corpus.about.tail import between, picked, spans
 from pysgrld.corpus.about.texts import ENDS, FRAMES, ROWS, TEXT, StoredTexts
 from pysgrld.corpus.about.wanted import Fields
 from pysgrld.corpus.digests import digest
 from pysgrld.corpus.vectors import Vector, changed, stamp_of
 from pysgrld.errors import CorpusError
 from pysgrld.run.files import read_small
-from pysgrld.types import Array, Int64s
+from pysgrld.types import Int64s
 
 _PART = re.compile(rf"{FOLDER}/[a-z0-9][a-z0-9.-]*")
 
@@ -160,12 +161,12 @@ class About:
         if not self._parts:
             return [Origin("", row + 1) for row in rows.tolist()]
         files, at = (self._vector(f"origin-{part}.npy", d) for part, d in _ORIGIN.items())
-        numbers = _picked(files, rows)
+        numbers = picked(files, rows)
         distinct, inverse = np.unique(numbers, return_inverse=True)
         names = self._strings("files", distinct.astype(np.int64))
         return [
             Origin(names[i] or "", None if row == WHOLE else row)
-            for i, row in zip(inverse.tolist(), _picked(at, rows).tolist(), strict=True)
+            for i, row in zip(inverse.tolist(), picked(at, rows).tolist(), strict=True)
         ]
 
     def values(self, name: str, rows: npt.ArrayLike) -> list[Any]:
@@ -231,13 +232,13 @@ class About:
         if kind == "string":
             return list(self._strings(stem, rows))
         if kind == "category":
-            codes = _picked(self._vector(f"{stem}.codes.npy", "<i4"), rows)
+            codes = picked(self._vector(f"{stem}.codes.npy", "<i4"), rows)
             levels = self._levels(stem)
             if len(codes) and not -1 <= codes.min() <= codes.max() < len(levels):
                 raise changed(self.path / FOLDER / f"{stem}.codes.npy")
             return [None if code < 0 else levels[code] for code in codes.tolist()]
         dtype, none = NUMBERS[kind]
-        found = _picked(self._vector(f"{stem}.npy", dtype), rows).tolist()
+        found = picked(self._vector(f"{stem}.npy", dtype), rows).tolist()
         if kind == "real":
             return [None if value != value else value for value in found]
         if kind == "time":
@@ -249,12 +250,11 @@ class About:
     def _strings(self, stem: str, rows: Int64s) -> list[str | None]:
         ends = self._vector(f"{stem}.ends.npy", "<i8")
         path = self.path / FOLDER / f"{stem}.utf8"
-        last = _picked(ends, rows)
-        first = np.where(rows > 0, _picked(ends, np.maximum(rows - 1, 0)), 0)
+        first, last = between(ends, rows)
         lengths = last - first
         if len(rows) and lengths.min() < 0:
             raise changed(path)
-        whole = self._plain(f"{stem}.utf8").gather(first, lengths).tobytes()
+        whole = spans(self._plain(f"{stem}.utf8"), first, lengths).tobytes()
         edges = np.cumsum(lengths).tolist()
         return [
             whole[a:b].decode("utf-8", "replace") if b > a else None
@@ -288,10 +288,6 @@ class About:
 
 
 _ORIGIN = {"file": "<i4", "row": "<i8"}
-
-
-def _picked(vector: Vector, rows: Int64s) -> Array:
-    return vector.gather(rows, np.ones(len(rows), np.int64))
 
 
 def damaged(path: Path, name: str) -> CorpusError:

@@ -12,7 +12,7 @@ import numpy as np
 
 from pysgrld.corpus.array_file import ArrayFile
 from pysgrld.corpus.vectors import Vector
-from pysgrld.types import Array
+from pysgrld.types import Array, Int64s
 
 #: Bytes that are held back until they are written together.
 HELD = 2**18
@@ -83,6 +83,27 @@ def pieces(vector: Vector) -> Iterator[Array]:
     """Yield all values of a vector, some at a time."""
     for start in range(0, len(vector), TOGETHER):
         yield vector.read(start, start + TOGETHER)
+
+
+def picked(vector: Vector, rows: Int64s) -> Array:
+    """Read single values of a vector."""
+    return spans(vector, rows, np.ones(len(rows), np.int64))
+
+
+def between(ends: Vector, rows: Int64s) -> tuple[Int64s, Int64s]:
+    """Read where values begin and end, of a vector that says where each ends."""
+    last = picked(ends, rows)
+    if len(rows) > 1 and np.array_equal(rows[1:], rows[:-1] + 1):
+        before = picked(ends, rows[:1] - 1) if rows[0] else np.zeros(1, np.int64)
+        return np.concatenate([before, last[:-1]]), last
+    return np.where(rows > 0, picked(ends, np.maximum(rows - 1, 0)), 0), last
+
+
+def spans(vector: Vector, starts: Int64s, lengths: Int64s) -> Array:
+    """Read spans of a vector, at once where each begins at the end of the one before."""
+    if len(starts) and np.array_equal(starts[1:], (starts + lengths)[:-1]):
+        return vector.read(int(starts[0]), int(starts[-1] + lengths[-1]))
+    return vector.gather(starts, lengths)
 
 
 def write_array(path: Path, dtype: Any, parts: Iterator[Array]) -> None:

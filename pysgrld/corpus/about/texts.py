@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import zstandard
 
-from pysgrld.corpus.about.tail import TOGETHER, Tail, pieces, write_array
+from pysgrld.corpus.about.tail import TOGETHER, Tail, between, pieces, write_array
 from pysgrld.corpus.vectors import Vector, changed
 from pysgrld.types import Int64s
 
@@ -221,9 +221,7 @@ class StoredTexts:
 
     def _edges(self, places: Int64s) -> Int64s:
         """Where texts begin and end: (n, 2), both counted over all of them."""
-        ends = self.ends.gather(places, np.ones(len(places), np.int64))
-        before = self.ends.gather(np.maximum(places - 1, 0), np.ones(len(places), np.int64))
-        return np.stack([np.where(places > 0, before, 0), ends], axis=1)
+        return np.stack(between(self.ends, places), axis=1)
 
     def _cut(self, frame: int, edges: Int64s) -> list[bytes | None]:
         """Unpack a frame and cut texts out of it."""

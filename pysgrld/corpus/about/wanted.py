@@ -114,6 +114,7 @@ class Gathering:
     def __init__(self, wanted: Wanted, typed: bool = True) -> None:
         self.wanted, self.typed = wanted, typed
         self._apart = {wanted.text, wanted.id, wanted.title}
+        self._kinds = list(wanted.columns.items())
         self._begin()
 
     def _begin(self) -> None:
@@ -130,53 +131,61 @@ class Gathering:
             If a value is a list or an object, or not of the kind that it should be; nothing of the
             record is taken then.
         """
-        wanted = self.wanted
-        found = {}
-        if wanted.everything:
-            found = {name: value for name, value in record.items() if name not in self._apart}
-        for name in wanted.columns:
-            if name in record:
-                found[name] = record[name]
-        for name, value in found.items():
-            self._check(name, value)
-        key, title = (self._plain(name, record.get(name)) for name in (wanted.id, wanted.title))
-        size = len(self.ids)
-        for name, value in found.items():
-            values = self.columns.setdefault(name, [])
-            if len(values) < size:
-                values.extend([None] * (size - len(values)))
-            values.append(value)
-        if len(self.columns) > MOST:
-            raise FieldError(f"more than {MOST} different fields; name those that are to be kept")
+        key, title = record.get(self.wanted.id), record.get(self.wanted.title)
+        if type(key) in _NESTED or type(title) in _NESTED:
+            key, title = self._plain(self.wanted.id, key), self._plain(self.wanted.title, title)
+        if self.wanted.everything:
+            self._everything(record)
+        elif self._kinds:
+            values = [record.get(name) for name, _ in self._kinds]
+            for (name, kind), value in zip(self._kinds, values, strict=True):
+                if type(value) in _NESTED:
+                    raise _not_plain(name, value)
+                if kind is not None and not is_of(kind, value, self.typed):
+                    raise FieldError(
+                        f"field {name[:40]!r} is {str(value)[:40]!r}, which is no {kind}; say "
+                        f"{name[:40]}:string to keep it as it is"
+                    )
+            for column, value in zip(self.columns.values(), values, strict=True):
+                column.append(value)
         self.ids.append(key)
         self.titles.append(title)
 
-    def _plain(self, name: str, value: Any) -> Any:
-        if isinstance(value, list | dict):
-            if name in self.wanted.named:
+    def _everything(self, record: Mapping[str, Any]) -> None:
+        found = {name: value for name, value in record.items() if name not in self._apart}
+        for name, value in found.items():
+            if type(value) in _NESTED:
                 raise _not_plain(name, value)
-            return None
-        return value
+        if len(self.columns) + len(found) > MOST and len({*self.columns, *found}) > MOST:
+            raise FieldError(f"more than {MOST} different fields; name those that are to be kept")
+        for name, value in found.items():
+            values = self.columns.setdefault(name, [])
+            _pad(values, len(self.ids))
+            values.append(value)
 
-    def _check(self, name: str, value: Any) -> None:
-        if isinstance(value, list | dict):
+    def _plain(self, name: str, value: Any) -> Any:
+        if type(value) not in _NESTED:
+            return value
+        if name in self.wanted.named:
             raise _not_plain(name, value)
-        kind = self.wanted.columns.get(name)
-        if kind is not None and not is_of(kind, value, self.typed):
-            raise FieldError(
-                f"field {name[:40]!r} is {str(value)[:40]!r}, which is no {kind}; say "
-                f"{name[:40]}:string to keep it as it is"
-            )
+        return None
 
     def fields(self) -> Fields:
         """Give what was taken since the last time."""
-        size = len(self.ids)
         for values in self.columns.values():
-            if len(values) < size:
-                values.extend([None] * (size - len(values)))
+            _pad(values, len(self.ids))
         found = Fields(self.ids, self.titles, self.columns, self.typed)
         self._begin()
         return found
+
+
+#: What values are that are not plain.
+_NESTED = frozenset((list, dict))
+
+
+def _pad(values: list[Any], size: int) -> None:
+    if len(values) < size:
+        values.extend([None] * (size - len(values)))
 
 
 def _not_plain(name: str, value: Any) -> FieldError:
