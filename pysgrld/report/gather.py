@@ -39,7 +39,7 @@ from pysgrld.run import chains_of
 from pysgrld.types import Doubles, Floats, Int64s
 
 #: Words of a topic in a tree of layers, and the relevance by which those of upper layers are chosen.
-TREE_WORDS, TREE_LAMBDA = 8, 0.6
+TREE_WORDS, TREE_LAMBDA = 8, 0.3
 #: Steps of gathering, of which a person is told.
 STEPS = 6
 
@@ -229,6 +229,8 @@ def gather(
     sources, phi = _sources(chains, diagnosis, at)
     tokens = results.run.config["corpus"]["training_tokens"]
     found = terms(phi, weights, tokens, counts, sources, at, signed=signed)
+    if found.draws and looked is not None and looked.draws == 1:
+        missing.append("too few full samples are kept to draw documents: no intervals of shares")
     tell(4, STEPS)
     needed = np.unique(found.words[found.there])
     words = words_shown(phi, weights, counts, needed, asked.words, k, signed=signed)

@@ -85,7 +85,7 @@ def test_blocks_of_documents_do_not_matter(drawn, looked, monkeypatch):
 
 
 def test_weights_are_shares_of_tokens_draw_by_draw(drawn, looked):
-    """Red with: NumPy's quantiles; the mean of documents' proportions, which are of long and short ones alike."""
+    """Red with: NumPy's quantiles; the mean of proportions, of long and short documents alike."""
     share = drawn[1].sum(axis=1) / drawn[1].sum(axis=(1, 2))[:, None]
     np.testing.assert_allclose(looked.weights.mean[:, 0], share.mean(axis=0), rtol=1e-6)
     np.testing.assert_allclose(looked.weights.low[:, 0], quantile(share, 0.05), rtol=1e-6)
