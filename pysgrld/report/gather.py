@@ -20,7 +20,7 @@ from pysgrld.reading.open import find_folder, open_run
 from pysgrld.reading.results import Results
 from pysgrld.reading.values import Diagnosis, Evaluation
 from pysgrld.report.documents import Looked, look, looked_at
-from pysgrld.report.geometry import Map, Tree, average_linkage, distances, laid_out
+from pysgrld.report.geometry import FEWEST, Map, Tree, average_linkage, distances, laid_out
 from pysgrld.report.groups import Groups, along_column, along_corpus, by_columns
 from pysgrld.report.lent import Known, Lending, known
 from pysgrld.report.names import automatic
@@ -242,9 +242,9 @@ def gather(
     distance = distances(phi, ids, signed=signed)
     map = laid_out(distance)
     if map is None:
-        missing.append(
-            "no map: there are too few topics, or none keeps a tenth of each one's nearest"
-        )
+        few_topics = f"fewer than four {fitted.noun}s"
+        none = f"none keeps a tenth of each {fitted.noun}'s nearest"
+        missing.append(f"no map: {few_topics if len(ids) < FEWEST else none}")
     tell(5, STEPS)
     coherence = results.coherence(10, at)
     layers = fitted.tree(results.vocabulary, TREE_WORDS)
