@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from pysgrld.reading.diagnose.verdict import found_in, judgements
+from pysgrld.reading.values import MatchedTopic
 from pysgrld.report.chosen import Chosen, choose, short
 from pysgrld.report.documents import Shares
 from pysgrld.report.gather import Gathered
@@ -28,7 +30,7 @@ from pysgrld.report.pack import (
     signed8,
 )
 from pysgrld.report.terms import TEN
-from pysgrld.types import Array, Doubles
+from pysgrld.types import Doubles, Int64s
 
 #: Words at the head of a topic, topics up to which all pairs are packed, and near ones that are listed.
 TOP, PAIRS, NEAR = 9, 400, 12
@@ -132,7 +134,6 @@ class Content:
         ids = sorted(found.shown)
         hue = dict(zip(ids, hues(found.tree.order).tolist(), strict=True))
         place = {k: i for i, k in enumerate(ids)}
-        matched = {} if found.diagnosis is None else {t.id: t for t in found.diagnosis.topics}
         counts, fitted = found.results.fitted.counts(), found.results.fitted
         against = {}
         if fitted.signed:
@@ -140,7 +141,7 @@ class Content:
             against = {topic.id: [word.word for word in topic.against] for topic in told}
         topics = []
         for k in found.shown:
-            match = matched.get(k)
+            match = self._matched.get(k)
             words = self._words(k, TEN)
             ten = [round(float(p), 3) for p in found.terms.ten[k, : len(words)]]
             chains = len(found.chains)
@@ -188,10 +189,10 @@ class Content:
     def _others(self, k: int) -> list[dict[str, Any]]:
         """Give the counterparts of a topic in the other chains, each with its words."""
         found = self.found
-        if found.diagnosis is None or len(found.chains) < 2 or not found.diagnosis.topics:
+        match = self._matched.get(k)
+        if match is None or len(found.chains) < 2:
             return []
-        match = next(topic for topic in found.diagnosis.topics if topic.id == k)
-        own = {word for word in found.results.top(_OTHER_WORDS, found.at)[k].tolist()}
+        own = self._words(k, _OTHER_WORDS)
         others = []
         for number, results in enumerate(found.chains[1:], 1):
             row = match.counterparts[number]
@@ -201,16 +202,20 @@ class Content:
                     "chain": number + 1,
                     "id": row,
                     "overlap": round(match.overlaps[number], 4),
-                    "words": [[results.vocabulary[w], w in own] for w in top],
+                    "words": [[word, word in own] for word in (results.vocabulary[w] for w in top)],
                 }
             )
         return others
 
-    @property
-    def _tops(self) -> list[Array]:
-        if not hasattr(self, "_top_words"):
-            self._top_words = [r.top(_OTHER_WORDS, self.found.at) for r in self.found.chains[1:]]
-        return self._top_words
+    @cached_property
+    def _matched(self) -> dict[int, MatchedTopic]:
+        diagnosis = self.found.diagnosis
+        return {} if diagnosis is None else {topic.id: topic for topic in diagnosis.topics}
+
+    @cached_property
+    def _tops(self) -> list[Int64s]:
+        """The first words of the topics of every other chain."""
+        return [results.top(_OTHER_WORDS, self.found.at) for results in self.found.chains[1:]]
 
     # ---- documents, groups, chains
 

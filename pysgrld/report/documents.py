@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus import Corpus
+from pysgrld.errors import MissingInputError
 from pysgrld.reading.intervals import ENOUGH, SHARE
 from pysgrld.reading.results import Results, spread
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
@@ -127,8 +128,24 @@ def look(
     at : int
         The layer, counted from 0.
     """
+    while True:
+        steps = _steps(results)
+        try:
+            return _look(results, corpus, rows, groupings, at, steps)
+        except MissingInputError:  # a run that is training has thinned its samples meanwhile
+            if _steps(results) == steps:
+                raise
+
+
+def _look(
+    results: Results,
+    corpus: Corpus,
+    rows: Int64s,
+    groupings: Sequence[GroupOfEach],
+    at: int,
+    steps: list[int],
+) -> Looked:
     k = results.layers[at]
-    steps = _steps(results)
     draws, width = max(1, len(steps)), min(TOPICS, k)
     n = len(rows)
     theta = np.empty((n, k), np.float16)

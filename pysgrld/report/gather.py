@@ -20,7 +20,7 @@ from pysgrld.reading.open import find_folder, open_run
 from pysgrld.reading.results import Results
 from pysgrld.reading.values import Diagnosis, Evaluation
 from pysgrld.report.documents import Looked, look, looked_at
-from pysgrld.report.geometry import Map, Tree, average_linkage, distances, laid_out
+from pysgrld.report.geometry import FEWEST, Map, Tree, average_linkage, distances, laid_out
 from pysgrld.report.groups import Groups, along_column, along_corpus, by_columns
 from pysgrld.report.lent import Known, Lending, known
 from pysgrld.report.names import automatic
@@ -39,7 +39,7 @@ from pysgrld.run import chains_of
 from pysgrld.types import Doubles, Floats, Int64s
 
 #: Words of a topic in a tree of layers, and the relevance by which those of upper layers are chosen.
-TREE_WORDS, TREE_LAMBDA = 8, 0.6
+TREE_WORDS, TREE_LAMBDA = 8, 0.3
 #: Steps of gathering, of which a person is told.
 STEPS = 6
 
@@ -229,6 +229,8 @@ def gather(
     sources, phi = _sources(chains, diagnosis, at)
     tokens = results.run.config["corpus"]["training_tokens"]
     found = terms(phi, weights, tokens, counts, sources, at, signed=signed)
+    if found.draws and looked is not None and looked.draws == 1:
+        missing.append("too few full samples are kept to draw documents: no intervals of shares")
     tell(4, STEPS)
     needed = np.unique(found.words[found.there])
     words = words_shown(phi, weights, counts, needed, asked.words, k, signed=signed)
@@ -240,9 +242,9 @@ def gather(
     distance = distances(phi, ids, signed=signed)
     map = laid_out(distance)
     if map is None:
-        missing.append(
-            "no map: there are too few topics, or none keeps a tenth of each one's nearest"
-        )
+        few_topics = f"fewer than four {fitted.noun}s"
+        none = f"none keeps a tenth of each {fitted.noun}'s nearest"
+        missing.append(f"no map: {few_topics if len(ids) < FEWEST else none}")
     tell(5, STEPS)
     coherence = results.coherence(10, at)
     layers = fitted.tree(results.vocabulary, TREE_WORDS)

@@ -8,6 +8,8 @@ import numpy as np
 
 from pysgrld.types import Doubles, Floats, Int64s
 
+#: Topics without which there is no map.
+FEWEST = 4
 #: Neighbours by which a map is judged.
 NEIGHBOURS = 5
 #: Share of the neighbours below which there is no map.
@@ -153,7 +155,7 @@ def laid_out(distance: Doubles) -> Map | None:
     ----------
     distance : (n, n)
     """
-    if len(distance) < 4:
+    if len(distance) < FEWEST:
         return None
     axes = principal_axes(distance)
     found = {"principal axes": axes, "t-SNE begun at the principal axes": tsne(distance, axes)}

@@ -21,7 +21,7 @@ _BLOCK = 65_536
 
 
 class Known(Protocol):
-    """What is known of the documents of a corpus, as `pysgrld.corpus.about.stored.About` has it."""
+    """All that is known of the documents of a corpus, as `pysgrld.corpus.about.stored.About` has it."""
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from pysgrld.errors import MissingInputError
 from pysgrld.report import documents as module
 from pysgrld.report.documents import GroupOfEach, in_turn, look, representatives
 from pysgrld.types import Documents
@@ -85,7 +86,7 @@ def test_blocks_of_documents_do_not_matter(drawn, looked, monkeypatch):
 
 
 def test_weights_are_shares_of_tokens_draw_by_draw(drawn, looked):
-    """Red with: NumPy's quantiles; the mean of the proportions of long and short documents alike."""
+    """Red with: NumPy's quantiles; the mean of proportions, of long and short documents alike."""
     share = drawn[1].sum(axis=1) / drawn[1].sum(axis=(1, 2))[:, None]
     np.testing.assert_allclose(looked.weights.mean[:, 0], share.mean(axis=0), rtol=1e-6)
     np.testing.assert_allclose(looked.weights.low[:, 0], quantile(share, 0.05), rtol=1e-6)
@@ -138,6 +139,24 @@ def test_few_samples_give_proportions_without_intervals(drawn):
     np.testing.assert_array_equal(found.low, found.mean)
     expected = (drawn[0][0] * drawn[2][:, None]).sum(axis=0) / drawn[2].sum()
     np.testing.assert_allclose(found.weights.mean[:, 0], expected, rtol=1e-5)
+
+
+def test_samples_that_are_thinned_meanwhile_are_done_without(drawn, looked):
+    """Red with: the first sample that is missing ends it."""
+    results = results_of(drawn)
+    given, steps = results.document_draws, [list(range(1, S + 1)), list(range(S)), list(range(S))]
+
+    def document_draws(documents, ids, wanted, at):
+        if S in wanted:
+            raise MissingInputError("dropped")
+        return given(documents, ids, wanted, at)
+
+    results.document_draws, results.draw_steps = document_draws, lambda most: steps.pop(0)
+    found = look(results, corpus_of(drawn), np.arange(N), [GROUPS], 0)
+    np.testing.assert_array_equal(found.low, looked.low)
+    results.draw_steps = lambda most: list(range(1, S + 1))
+    with pytest.raises(MissingInputError):
+        look(results, corpus_of(drawn), np.arange(N), [GROUPS], 0)
 
 
 def test_representatives_have_the_greatest_low_ends_not_means(looked):

@@ -60,6 +60,15 @@ def test_spans_are_in_units_of_browsers():
     assert raw[2 * shown.best[0] : 2 * shown.best[1]].decode("utf-16-le").endswith("lord")
 
 
+def test_texts_are_shown_in_the_normal_form_that_is_counted():
+    """Red with: the text as it came, whose letters stand apart from their marks."""
+    shown = tint.show(
+        "re\u0301sume\u0301", None, {"r\u00e9sum\u00e9": 0}, PHI, np.array([0.4, 0.6])
+    )
+    assert shown.text == "r\u00e9sum\u00e9"
+    assert shown.spans == [0, 6, 0, 80]
+
+
 def test_of_pairs_of_ideographs_the_surer_has_the_sign_that_both_share():
     ids = {"天地": 0, "地人": 2}
     shown = tint.show("天地人", None, ids, PHI, np.array([0.4, 0.6]))
