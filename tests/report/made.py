@@ -30,7 +30,28 @@ mother child cradle daughter son family birth nursery father infant sister broth
 mountain valley rock path summit climb cliff peak shepherd goat pass eagle
 theatre stage actor play scene audience comedy tragedy mask curtain role applause
 machine engine steam iron wheel railway coal furnace factory gear lever boiler"""
-FILLER = ["the", "of", "and", "a", "to", "in", "that", "it", "with", "was", "for", "on", "as", "by", "his", "her", "they", "not", "but", "from"]
+FILLER = [
+    "the",
+    "of",
+    "and",
+    "a",
+    "to",
+    "in",
+    "that",
+    "it",
+    "with",
+    "was",
+    "for",
+    "on",
+    "as",
+    "by",
+    "his",
+    "her",
+    "they",
+    "not",
+    "but",
+    "from",
+]
 HOSTILE = [
     "</script>", "<img src=x onerror=alert(1)>", "\u202egnp.exe", "a\x00b", "ab" * 2500,
     "__proto__", "constructor", " ", "it's \"quoted\"", "100%", "%E0%A4%A", "\U0001f600",
