@@ -32,8 +32,9 @@ let turn = 0, current = null, back = false, at = location.hash;
 async function render() {
   const mine = ++turn;
   const { page, rest } = address();
-  const [make, name] = PAGES.get(page) ?? [() => nothing(`There is no page “${shown(page)}”.`), null];
-  const view = await make(rest);
+  const [make, name] = PAGES.get(page) ?? [];
+  const there = HEAD.some(([one]) => one === name);
+  const view = there ? await make(rest) : nothing(`This report has no page “${shown(page)}”.`);
   if (mine !== turn) return;
   show(view);
   document.title = view.title === report.title ? shown(report.title) : `${shown(view.title)} · ${shown(report.title)}`;

@@ -487,7 +487,7 @@ function tint(text, id, sure) {
 
 async function pairPage(rest) {
   const [a, b] = rest.split("-").map((id) => byId.get(id === "" ? NaN : Number(id)));
-  if (!a || !b) return nothing(`There is no such pair of ${TOPICS}: two numbers are expected, as in #pair/${report.topics[0]?.id ?? 0}-${report.topics[1]?.id ?? 1}.`);
+  if (!a || !b) return nothing(`There is no such pair of ${TOPICS}; #pair/3-5 would be of 3 and 5.`);
   const [left, right, near, pairs] = await Promise.all([termsOf(a.id), termsOf(b.id), nearOf(a.id), block("pairs")]);
   const half = (t, kind) => h("div", hued(t, `half ${kind}`), h("h1", h("a", { href: topicAddress(t.id) }, dot(t), cutBdi(nameOf(t)))),
     h("p", `${TOPIC} ${t.id}`, t.weight && [", ", bold(percent(t.weight[0], shareDigits))]));
@@ -585,7 +585,6 @@ function treeCard() {
 
 async function wordPage(rest) {
   const words = await vocabulary();
-  if (!words) return nothing("This page has no words.");
   const place = words.place.get(rest);
   const ask = wordAsk(words, rest);
   if (rest === "") return { title: "Words", node: h("div.stack", ask, frequentCards(words)) };
@@ -673,7 +672,6 @@ function frequentCards(words) {
 // ---- documents
 
 async function docPage(rest) {
-  if (!report.docs) return nothing(`This page has no ${NOUNS}.`);
   const { docs } = report;
   const i = rest === "" ? 0 : Number(rest);
   if (!Number.isInteger(i) || i < 0 || i >= docs.row.length) return nothing(`There is no ${NOUN} ${shown(rest)} on this page; it has ${plural(docs.row.length, report.noun)} of ${count(docs.of)}.`);
@@ -725,7 +723,6 @@ function thetaCard(theta, reader) {
 // ---- groups
 
 async function groupsPage(rest) {
-  if (!report.columns.length) return nothing("This page has no columns.");
   const at = rest === "" ? chosen.column : report.columns.findIndex((column, i) => String(i) === rest);
   if (at < 0) return nothing(`There is no column ${shown(rest)} on this page.`);
   chosen.column = at;
@@ -786,7 +783,6 @@ function groupsField(column, parts, at) {
 // ---- layers, components, chains
 
 function layersPage() {
-  if (!report.layers) return nothing("This model has one layer.");
   const place = h("div.layers", report.layers.map((node) => layerNode(node, true)));
   const toggle = more("open or close all", () => {
     const all = [...place.querySelectorAll("details")];
@@ -807,7 +803,6 @@ function layerNode(node, top = false) {
 
 function componentsPage() {
   const { components } = report;
-  if (!components) return nothing("This model has a fixed number of topics.");
   const series = [{ name: `${components.numbers.at(-1)} at the end`, points: components.iterations.map((t, i) => [t, components.numbers[i]]), kind: "main" }];
   const title = `number of ${TOPICS} in use`;
   return { title: "How many", node: h("div.stack", h("h1.unseen", "How many"), card(`How many ${TOPICS} there are`, `The number in use in each kept draw: the model chooses it.`, figure("components", title, (width) =>
@@ -818,7 +813,6 @@ const CHAIN_HUES = [250, 25, 150, 300, 80, 200, 340, 120];
 
 function chainsPage() {
   const { chains } = report;
-  if (!chains) return nothing("This page is of one chain.");
   const { traces } = chains;
   const series = traces && traces.values.map((values, i) => ({ name: shown(chains.names[i]), hue: CHAIN_HUES[i % 8], kind: "chain hue", points: values.map((v, j) => [traces.iterations[j], v]).filter(([, v]) => v !== null) }));
   const title = traces && `${traces.name} in each chain`;
