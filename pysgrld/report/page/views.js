@@ -772,8 +772,9 @@ function groupsField(column, parts, at) {
     const write = wide >= 44 && order.length * n <= 900 ? (row, level) => percent(groupCell(parts, n, order[row], level).mean, 1) : null;
     const cells = field({ name: `groups-${at}`, title: `${capital(TOPICS)} by ${shown(column.name)}`, rows: order.length, columns: n, high, wide, colour, write, tell, open: (row) => visit(topicAddress(order[row])) });
     const longest = Math.max(...column.levels.map((text) => short(text, 22).length));
+    const every = Math.ceil(18 / wide);
     const head = h("div.level-names", { "--wide": `${wide}px`, "--names": `${names}px`, "--tall": `${28 + 4.6 * longest}px` }, column.levels.map((text, level) =>
-      h("button.level", { "aria-pressed": String(chosen.byLevel?.column === at && chosen.byLevel.level === level), title: `${shown(text)}, ${plural(column.documents[level], report.noun)}`, click: () => { chosen.byLevel = { column: at, level }; place.replaceWith(groupsField(column, parts, at)); } }, h("bdi", short(text, 22)))));
+      h("button.level", { "aria-pressed": String(chosen.byLevel?.column === at && chosen.byLevel.level === level), title: `${shown(text)}, ${plural(column.documents[level], report.noun)}`, click: () => { chosen.byLevel = { column: at, level }; place.replaceWith(groupsField(column, parts, at)); } }, h("bdi", level % every ? "" : short(text, 22)))));
     const rows = h("div.row-names", { "--high": `${high}px`, "--names": `${names}px` }, order.map((id) => topicLink(byId.get(id))));
     place.replaceChildren(groupsLegend(), h("div.groups-scroll", { tabindex: "0", role: "group", "aria-label": "table" }, head, h("div.groups-body", rows, cells.box)), h("div.foot", say, cells.button));
   });
