@@ -382,7 +382,7 @@ def test_groups_say_what_is_sure(opened):
         r"in letters: [\d.]+\s% \([\d.]+ – [\d.]+\s%\), in the corpus [\d.]+\s%; \d+ letters", said
     ), said
     drawn = it.page.locator(".field path").evaluate_all(
-        "(all) => all.map((path) => [path.getAttribute('fill'), path.getAttribute('d').split('M').length - 1])"
+        "(all) => all.map((p) => [p.getAttribute('fill'), p.getAttribute('d').split('M').length - 1])"
     )
     grey = dict(drawn)
     report, coloured = (
