@@ -394,7 +394,7 @@ function levelBars({ labels, documents }, { mean, low, high }, usual) {
 function chainsCard(topic) {
   if (!topic.others?.length) return null;
   const row = ({ chain, id, overlap, words }) => h("tr", rowHead(`chain ${chain}`, h("small", `${TOPIC} ${id}`)), h("td", pill(overlap)),
-    wideCell(words.map(([word, common], i) => [i ? " " : "", h(common ? "b" : "span", null, bdi(word))])));
+    wideCell(words.map(([word, common], i) => [i ? " " : "", h(common ? "b" : "span", bdi(word))])));
   return card("In the other chains", "Their most probable words; those in common are bold.", table("others", null, topic.others.map(row)));
 }
 
@@ -454,7 +454,7 @@ function excerpt(topic, content) {
   if (!content?.text) return null;
   const [from, to] = content.best ?? [0, 300];
   const end = Math.min(to, from + 420);
-  return h("p.quote", { dir: "auto" }, from > 0 && "… ", tinted(content, from, end, topic.id), end < content.text.length && " …");
+  return h("p.quote", { dir: "auto", click: openWord }, from > 0 && "… ", tinted(content, from, end, topic.id), end < content.text.length && " …");
 }
 
 /** A stretch of a text, words tinted by their likeliest topic (or those of one alone), stronger the surer. */
