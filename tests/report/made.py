@@ -324,7 +324,7 @@ def _topic(rng, k, weight, listed, place, hue, xy, theta, texts, chains) -> dict
         "npmi": round(float(rng.normal(0.16, 0.09)), 3), "steady": round(float(ten.sum()), 1), "ten": ten.tolist(),
         "docs": int((theta[:, k] > 0.1).sum() * 7), "overlap": round(float(rng.beta(8, 2)), 2), "found": found,
         "rhat": round(float(1 + rng.gamma(1, 0.3)), 2) if chains else None, "ess": round(float(rng.gamma(4, 8)), 1) if chains else None,
-        "others": others, "rep": best.tolist() if texts != "none" else [], "xy": xy, "documents": None, "against": [], "seeds": None,
+        "others": others, "rep": best.tolist() if texts != "none" else [], "xy": xy, "documents": None, "against": [], "seeds": [[top[0], 1, 0.97], [top[8], 9, 0.6], ["unknown", None, None]] if k == 1 else None,
     }  # fmt: skip
 
 
@@ -381,6 +381,8 @@ def _near(rng, blocks, distance, topics) -> None:
 def _docs(rng, blocks, theta, places, listed, texts, hostile) -> dict[str, Any]:
     n = len(theta)
     whole = [_content(rng, row, places, listed, texts) for row in theta] if texts != "none" else []
+    if texts == "kept":
+        whole[3]["cut"] = [1200, 310]
     if whole:
         blocks["docs"] = [("json", "utf8", json.dumps(whole, ensure_ascii=False))]
     main = [

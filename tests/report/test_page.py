@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import zlib
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -359,6 +360,16 @@ def test_paper_has_every_topic_in_light_and_in_vectors(opened, tmp_path):
     it.page.wait_for_selector(".matrix canvas")
 
 
+def part(made: Made, block: str, name: str) -> np.ndarray:
+    """Numbers of a part of u16, as the main JSON says where they are."""
+    raw, at = zlib.decompress(made.blocks[block]), 0
+    for one, _, length in made.report["blocks"][block]:
+        if one == name:
+            return np.frombuffer(raw, "<u2", length, at)
+        at += -(-2 * length // 4) * 4
+    raise KeyError(name)
+
+
 def test_groups_say_what_is_sure(opened):
     """A cell in colour, in words: the interval lies above the topic's share of the corpus."""
     it = opened("plain")
@@ -370,6 +381,18 @@ def test_groups_say_what_is_sure(opened):
     assert re.search(
         r"in letters: [\d.]+\s% \([\d.]+ – [\d.]+\s%\), in the corpus [\d.]+\s%; \d+ letters", said
     ), said
+    drawn = it.page.locator(".field path").evaluate_all(
+        "(all) => all.map((p) => [p.getAttribute('fill'), p.getAttribute('d').split('M').length - 1])"
+    )
+    grey = dict(drawn)
+    report, coloured = (
+        it.made.report,
+        sum(n for fill, n in drawn if fill not in ("#e3e4e4", "#f4f4f2")),
+    )
+    low, high = (part(it.made, "group-0", name).reshape(20, -1) / 65535 for name in ("low", "high"))
+    usual = np.array(report["corpus_share"])[:, None]
+    assert coloured == (low > usual).sum() > 10
+    assert grey["#f4f4f2"] == (high < usual).sum() > 10
     it.page.click("button.level:has-text('poems')")
     it.page.wait_for_selector("button.level[aria-pressed=true]")
     shares = [

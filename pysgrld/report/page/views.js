@@ -394,7 +394,7 @@ function levelBars({ labels, documents }, { mean, low, high }, usual) {
 function chainsCard(topic) {
   if (!topic.others?.length) return null;
   const row = ({ chain, id, overlap, words }) => h("tr", rowHead(`chain ${chain}`, h("small", `${TOPIC} ${id}`)), h("td", pill(overlap)),
-    wideCell(words.map(([word, common], i) => [i ? " " : "", h(common ? "b" : "span", null, bdi(word))])));
+    wideCell(words.map(([word, common], i) => [i ? " " : "", h(common ? "b" : "span", bdi(word))])));
   return card("In the other chains", "Their most probable words; those in common are bold.", table("others", null, topic.others.map(row)));
 }
 
@@ -454,7 +454,7 @@ function excerpt(topic, content) {
   if (!content?.text) return null;
   const [from, to] = content.best ?? [0, 300];
   const end = Math.min(to, from + 420);
-  return h("p.quote", { dir: "auto" }, from > 0 && "… ", tinted(content, from, end, topic.id), end < content.text.length && " …");
+  return h("p.quote", { dir: "auto", click: openWord }, from > 0 && "… ", tinted(content, from, end, topic.id), end < content.text.length && " …");
 }
 
 /** A stretch of a text, words tinted by their likeliest topic (or those of one alone), stronger the surer. */
@@ -772,8 +772,9 @@ function groupsField(column, parts, at) {
     const write = wide >= 44 && order.length * n <= 900 ? (row, level) => percent(groupCell(parts, n, order[row], level).mean, 1) : null;
     const cells = field({ name: `groups-${at}`, title: `${capital(TOPICS)} by ${shown(column.name)}`, rows: order.length, columns: n, high, wide, colour, write, tell, open: (row) => visit(topicAddress(order[row])) });
     const longest = Math.max(...column.levels.map((text) => short(text, 22).length));
+    const every = Math.ceil(18 / wide);
     const head = h("div.level-names", { "--wide": `${wide}px`, "--names": `${names}px`, "--tall": `${28 + 4.6 * longest}px` }, column.levels.map((text, level) =>
-      h("button.level", { "aria-pressed": String(chosen.byLevel?.column === at && chosen.byLevel.level === level), title: `${shown(text)}, ${plural(column.documents[level], report.noun)}`, click: () => { chosen.byLevel = { column: at, level }; place.replaceWith(groupsField(column, parts, at)); } }, h("bdi", short(text, 22)))));
+      h("button.level", { "aria-pressed": String(chosen.byLevel?.column === at && chosen.byLevel.level === level), title: `${shown(text)}, ${plural(column.documents[level], report.noun)}`, click: () => { chosen.byLevel = { column: at, level }; place.replaceWith(groupsField(column, parts, at)); } }, h("bdi", level % every ? "" : short(text, 22)))));
     const rows = h("div.row-names", { "--high": `${high}px`, "--names": `${names}px` }, order.map((id) => topicLink(byId.get(id))));
     place.replaceChildren(groupsLegend(), h("div.groups-scroll", { tabindex: "0", role: "group", "aria-label": "table" }, head, h("div.groups-body", rows, cells.box)), h("div.foot", say, cells.button));
   });
