@@ -11,7 +11,7 @@ import click
 
 from pysgrld.errors import UsageError
 from pysgrld.grammar import plural
-from pysgrld.options.parse import integer
+from pysgrld.options.parse import integer, text
 
 from .options import Described, as_json, flag, layer, plain, quiet, run_argument, show_json, threads
 
@@ -32,6 +32,10 @@ Examples:
   sgmc topics --layer 2           of a deep model, through the layers below
   sgmc topics --names             a name of three words for each
   sgmc topics --tree              which topics below each topic uses
+  sgmc topics --documents 3       the documents that most surely have each
+  sgmc topics --word king         the topics that a word is used in
+  sgmc topics --by group          the groups in which each surely is more
+  sgmc topics --along year        how each goes along a column, or the corpus
   sgmc topics --json | jq '.topics[0].words[].word'""",
 )
 @run_argument
@@ -40,6 +44,24 @@ Examples:
 @flag("--tree", "of a deep model: the topics of all layers, each under those that use it")
 @flag("--intervals", "where 90 % of the draws of a word's probability lie, in percent")
 @flag("--names", "also name topics that labels.json in the run's folder does not name")
+@plain(
+    "--documents",
+    "none",
+    "so many documents that most surely have each topic",
+    parse=integer(1, 1000),
+    metavar="N",
+)
+@plain("--word", "none", "topics that this word is used in", parse=text, metavar="WORD")
+@plain(
+    "--by", "none", "shares in the groups of a column that was kept", parse=text, metavar="COLUMN"
+)
+@plain(
+    "--along",
+    "none",
+    "shares along dates or numbers, or along the corpus",
+    parse=text,
+    metavar="COLUMN|corpus",
+)
 @as_json
 @quiet
 @threads
@@ -50,6 +72,10 @@ def command(
     tree: bool,
     intervals: bool,
     names: bool,
+    documents: int | None,
+    word: str | None,
+    by: str | None,
+    along: str | None,
     **values: Any,
 ) -> None:
     """Show the topics, the one with the greatest share of the tokens first.
@@ -62,10 +88,16 @@ def command(
     from pysgrld.reading.intervals import SHARE
     from pysgrld.reading.open import open_run
 
+    from .answers import answer, check_alone
     from .progress import Screen
 
+    asked = {"--documents": documents, "--word": word, "--by": by, "--along": along}
+    check_alone(asked | {"--tree": tree}, bool(top) and not tree, intervals and not tree, names and not tree)
     with Screen(quiet=values["quiet"]) as screen:
         results = open_run(run, count(values["threads"]).number)
+        if any(value is not None for value in asked.values()):
+            answer(results, results.at(layer), asked, as_json=values["json"])
+            return
         if tree:
             if layer is not None or intervals or names:
                 raise UsageError(
@@ -116,8 +148,8 @@ def command(
         _show(results, topics, spread.title if intervals else None, at)
         if intervals and (line := spread.remark()):
             room = min(100, shutil.get_terminal_size().columns)
-            text = textwrap.fill(f"{spread.title}: {line}", room, break_on_hyphens=False)
-            click.echo(f"\n{text}")
+            said = textwrap.fill(f"{spread.title}: {line}", room, break_on_hyphens=False)
+            click.echo(f"\n{said}")
 
 
 def _record(topic: Topic, signed: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Count the words of every chapter of the King James Bible: docword, vocab and titles.
+"""Count the words of every chapter of the King James Bible: docword, vocab, and chapters of books.
 
 Needs Debian's packages bible-kjv (the program `bible`, which unpacks the text) and bible-kjv-text
 (the text), and pysgrld for its list of English stop words:
@@ -87,7 +87,8 @@ def main() -> None:
         file.write((header + "".join(entries)).encode())
     (HERE / "docword.bible.txt.gz").write_bytes(packed.getvalue())
     (HERE / "vocab.bible.txt").write_text("".join(f"{word}\n" for word in vocabulary))
-    (HERE / "titles.bible.txt").write_text("".join(f"{title}\n" for title, _ in documents))
+    named = "".join(f"{title},{title.rpartition(' ')[0]}\n" for title, _ in documents)
+    (HERE / "chapters.bible.csv").write_text(f"title,book\n{named}")
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ class Spread(NamedTuple):
 
 
 def bounds(draws: Array) -> tuple[Doubles, Doubles]:
-    """Give the 5 % and 95 % quantiles over the first axis, of draws of documents' proportions.
+    """Give the 5 % and 95 % quantiles over the first axis, of draws from a posterior.
 
     The i-th of S draws in order is the quantile i / (S + 1), so that the truth, which is exchangeable
     with draws from its posterior, lies between the bounds nine times in ten, however few they are: with
@@ -105,10 +105,9 @@ def interval(draws: Iterable[tuple[Array, Array]]) -> Interval | None:
     found = list(draws)
     if len(found) < ENOUGH:
         return None
-    tail = (1.0 - SHARE) / 2
     values = np.stack([value for value, _ in found])
     censored = np.stack([missing for _, missing in found])
-    low, high = np.quantile(values, (tail, 1.0 - tail), axis=0)
+    low, high = bounds(values)
     # what a quantile is made of is known unless it would be another one of less
-    less = np.quantile(np.where(censored, values - 1.0, values), (tail, 1.0 - tail), axis=0)
+    less = bounds(np.where(censored, values - 1.0, values))
     return Interval(low, high, less[0] < low, less[1] < high)

@@ -270,7 +270,7 @@ class _Roots:
         return mean
 
 
-def representatives(found: Looked, k: int) -> list[list[int]]:
+def representatives(found: Looked, k: int, most: int = BEST) -> list[list[int]]:
     """Give the documents that most surely have each topic: places among those looked at, best first.
 
     By the low end of the share, not its mean: short documents do not win by chance.
@@ -281,7 +281,7 @@ def representatives(found: Looked, k: int) -> list[list[int]]:
     place, topic, low = place[sure], topic[sure], low[sure]
     order = np.lexsort((place, -low, topic))
     ends = np.searchsorted(topic[order], np.arange(k + 1))
-    return [place[order[ends[i] : ends[i + 1]][:BEST]].tolist() for i in range(k)]
+    return [place[order[ends[i] : ends[i + 1]][:most]].tolist() for i in range(k)]
 
 
 def in_turn(best: list[list[int]], order: Sequence[int], n: int) -> list[int]:

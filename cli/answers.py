@@ -1,0 +1,141 @@
+"""Answers of ``sgmc topics`` on one question: documents of topics, a word, groups of documents."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pysgrld.errors import UsageError
+
+from .options import show_json
+
+if TYPE_CHECKING:
+    from pysgrld.reading.results import Results
+    from pysgrld.report.answers import Between
+
+#: Signs of a small chart, the lowest first, and groups that are listed of a topic.
+BARS, LISTED = "▁▂▃▄▅▆▇█", 4
+
+
+def check_alone(asked: dict[str, Any], *others: bool) -> None:
+    """Refuse several questions at once, and options that none of them has.
+
+    Raises
+    ------
+    UsageError
+    """
+    given = [name for name, value in asked.items() if value]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)}: ask for one of them at a time")
+    if given and any(others):
+        raise UsageError(
+            f"{given[0]} has a table of its own: leave --top, --intervals and --names out"
+        )
+
+
+def answer(results: Results, at: int, asked: dict[str, Any], *, as_json: bool) -> None:
+    """Print the answer to the one question that is asked, if any."""
+    from pysgrld.report.answers import documents_of_topics, plain, topics_in_groups, word_in_topics
+    from pysgrld.report.names import names_of
+
+    number, word, by, along = asked.values()
+    spread = results.spread()
+    head: dict[str, Any] = {
+        "run": results.path,
+        "layer": at + 1,
+        "interval_of": "posterior" if spread.faithful else "draws",
+        "width": spread.width,
+    }
+    names = names_of(results, at) | (results.labels if at == 0 else {})
+    if word is not None:
+        found = word_in_topics(results, word, at)
+        record: Any = head | {"word": word, "topics": plain(found)}
+        lines = _word_lines(found, names)
+    elif number is not None:
+        listed = documents_of_topics(results, number, at)
+        record = head | {"topics": plain(listed)}
+        lines = _document_lines(listed, names)
+    else:
+        groups, told = topics_in_groups(results, by, along, at)
+        record = head | {"groups": groups.record(), "topics": plain(told)}
+        lines = _group_lines(groups, told, names, inline=by is not None)
+    if as_json:
+        show_json(record)
+        return
+    click.echo(f"{results.path}, {spread.title}\n")
+    for line in lines:
+        click.echo(line)
+    if remark := spread.remark():
+        room = min(100, shutil.get_terminal_size().columns)
+        text = textwrap.fill(f"{spread.title}: {remark}", room, break_on_hyphens=False)
+        click.echo(f"\n{text}")
+
+
+def _percent(value: Between, digits: int = 1) -> str:
+    """Give a share in percent, and its interval."""
+    mean = f"{100 * value.mean:.{digits}f} %"
+    if value.low is None or value.high is None:
+        return mean
+    return f"{mean} ({100 * value.low:.{digits}f} to {100 * value.high:.{digits}f})"
+
+
+def _word_lines(found: Any, names: dict[int, str]) -> list[str]:
+    lines = ["topic  of its uses  place  probability in the topic     name"]
+    lines += [
+        f"{each.topic:>5}  {100 * each.share:>9.1f} %  {each.place:>5}  "
+        f"{_percent(each.probability, 2):<27}  {names[each.topic]}"
+        for each in found
+    ]
+    return lines
+
+
+def _document_lines(listed: Any, names: dict[int, str]) -> list[str]:
+    lines = []
+    for each in listed:
+        lines.append(f"{each.topic:>5}  {names[each.topic]}")
+        lines += [f"         {_percent(d.share):<24}  {_short(d.title)}" for d in each.documents]
+        if not each.documents:
+            lines.append("         no document surely has it")
+    return lines
+
+
+def _group_lines(groups: Any, told: Any, names: dict[int, str], *, inline: bool) -> list[str]:
+    """Say in which groups a topic surely is more than in the corpus, or draw it along them."""
+    lines = []
+    for each in told:
+        lines.append(f"{each.topic:>5}  {_percent(each.share):<22}  {names[each.topic]}")
+        if inline:
+            more = each.surely_more()
+            lines += [
+                f"         {_percent(each.groups[i]):<24}  {_short(groups.levels[i])}"
+                for i in more[:LISTED]
+            ]
+            if len(more) > LISTED:
+                lines.append(f"         and {len(more) - LISTED} more")
+        else:
+            top = max(range(len(each.groups)), key=lambda i: each.groups[i].mean)
+            lines.append(f"         {_chart(each.groups)}")
+            lines.append(f"         {_percent(each.groups[top])} in {_short(groups.levels[top])}")
+    if inline:
+        lines += [
+            "",
+            "Groups are listed where the interval lies above the topic's share of the corpus.",
+        ]
+    elif groups.levels:
+        lines += ["", f"From {_short(groups.levels[0])} to {_short(groups.levels[-1])}."]
+    return lines
+
+
+def _chart(values: list[Between]) -> str:
+    """Draw shares as bars, the greatest as high as a line."""
+    most = max((v.mean for v in values), default=0.0) or 1.0
+    return "".join(BARS[min(7, int(8 * v.mean / most))] for v in values)
+
+
+def _short(text: str) -> str:
+    """Show a title on a line: without what a terminal would act on, and cut."""
+    shown = "".join(c if c.isprintable() else " " for c in text)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
