@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BARS, LISTED = "▁▂▃▄▅▆▇█", 4
 
 
-def check_alone(asked: dict[str, Any], *others: bool) -> None:
+def check_alone(asked: dict[str, Any], others: bool) -> None:
     """Refuse several questions at once, and options that none of them has.
 
     Raises
@@ -30,7 +30,7 @@ def check_alone(asked: dict[str, Any], *others: bool) -> None:
     given = [name for name, value in asked.items() if value]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)}: ask for one of them at a time")
-    if given and any(others):
+    if given and others:
         raise UsageError(
             f"{given[0]} has a table of its own: leave --top, --intervals and --names out"
         )

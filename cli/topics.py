@@ -92,7 +92,7 @@ def command(
     from .progress import Screen
 
     asked = {"--documents": documents, "--word": word, "--by": by, "--along": along}
-    check_alone(asked | {"--tree": tree}, bool(top) and not tree, intervals and not tree, names and not tree)
+    check_alone(asked | {"--tree": tree}, not tree and (bool(top) or intervals or names))
     with Screen(quiet=values["quiet"]) as screen:
         results = open_run(run, count(values["threads"]).number)
         if any(value is not None for value in asked.values()):

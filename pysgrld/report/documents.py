@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from pysgrld.corpus import Corpus
 from pysgrld.errors import MissingInputError
-from pysgrld.reading.intervals import ENOUGH, SHARE
+from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.results import Results, spread
-from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
+from pysgrld.types import Documents, Doubles, Floats, Int64s
 
 #: Documents that are looked at, at most, and draws of each one's topics.
 DOCUMENTS, DRAWS = 20_000, ENOUGH
@@ -55,7 +55,7 @@ class Shares(NamedTuple):
         """Divide tokens (S, groups, K) by those of their group, draw by draw."""
         total = tokens.sum(axis=2, keepdims=True)
         share = np.divide(tokens, total, out=np.zeros_like(tokens), where=total > 0)
-        low, high = _ends(share)
+        low, high = bounds(share)
         return cls(share.mean(axis=0).T, low.T, high.T)
 
 
@@ -163,7 +163,7 @@ def _look(
         top[here] = order
         some = np.take_along_axis(block.theta, order[None], axis=2)
         mean[here] = some.mean(axis=0)
-        low[here], high[here] = _ends(some)
+        low[here], high[here] = bounds(some)
         totals[:, 0] += block.tokens.sum(axis=1, dtype=np.float64)
         for sums, grouping in zip(grouped, groupings, strict=True):
             _add(sums, block.tokens, grouping.of[here])
@@ -220,17 +220,6 @@ def _without_draws(
     theta = results.fitted.proportions(results.mean, documents, ids, at).astype(np.float32)
     tokens = theta * documents.lengths[:, None].astype(np.float32)
     return theta[None], tokens[None]
-
-
-def _ends(draws: Array) -> tuple[Array, Array]:
-    """Give the 5 % and 95 % quantiles over the first axis.
-
-    The i-th of S draws in order is the quantile i / (S + 1): so the truth lies between them nine times in
-    ten, where NumPy's own quantiles of twenty draws would hold it in 81 %.
-    """
-    tail = (1 - SHARE) / 2
-    low, high = np.quantile(draws, (tail, 1 - tail), axis=0, method="weibull")
-    return low, high
 
 
 def _add(sums: Doubles, tokens: Floats, of: Int64s) -> None:

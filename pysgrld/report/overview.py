@@ -308,7 +308,7 @@ def few(results: Results) -> str | None:
         return (
             f"{results.no_samples}: no intervals, and {results.fitted.noun}s are the current ones"
         )
-    kept = len(results.kept())
+    kept = len(results.word_steps(0)[0])
     if kept < ENOUGH:
         return f"{plural(kept, 'sample')} kept, fewer than {ENOUGH}: no intervals"
     return None

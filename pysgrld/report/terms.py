@@ -13,7 +13,7 @@ from pysgrld.errors import MissingInputError
 from pysgrld.models.slim import looked_up
 from pysgrld.reading.intervals import Interval, interval
 from pysgrld.reading.results import Results
-from pysgrld.types import Array, Doubles, Floats, Int64s
+from pysgrld.types import Doubles, Floats, Int64s
 
 Bools = npt.NDArray[np.bool_]
 
@@ -187,18 +187,13 @@ def terms(
         there[row, : len(ids)] = True
     mean = phi[words, np.arange(k)[:, None]].astype(np.float64)
     share = np.zeros_like(mean) if signed else mean * even[:, None] / masses(phi, even)[words]
-    bounds, ten, draws = _spread(sources, words, there, at)
-    return Terms(
-        words,
-        there,
-        mean,
-        mean if bounds is None else np.minimum(bounds.low, mean),
-        mean if bounds is None else np.maximum(bounds.high, mean),
-        np.zeros((k, n), bool) if bounds is None else bounds.low_open,
-        ten,
-        share,
-        draws,
-    )
+    spread = _spread(sources, words, there, at)
+    low = high = mean
+    open_ = np.zeros((k, n), bool)
+    if spread.interval is not None:
+        low, high = np.minimum(spread.interval.low, mean), np.maximum(spread.interval.high, mean)
+        open_ = spread.interval.low_open & (low < mean)
+    return Terms(words, there, mean, low, high, open_, spread.ten, share, spread.draws)
 
 
 def masses(phi: Floats, weights: Doubles) -> Doubles:
@@ -207,46 +202,52 @@ def masses(phi: Floats, weights: Doubles) -> Doubles:
     return np.maximum(found, 1e-30)
 
 
-def _spread(
-    sources: Sequence[ChainOfTopics], words: Int64s, there: Bools, at: int
-) -> tuple[Interval | None, Doubles, int]:
-    """Give the bounds of the words' draws, how many have each among the ten, and their number."""
-    own: list[tuple[Floats, Array]] = []
+class _Spread(NamedTuple):
+    """Intervals of words, the share of the draws that has each among the ten, and their number."""
+
+    interval: Interval | None
+    ten: Doubles
+    draws: int
+
+
+def _spread(sources: Sequence[ChainOfTopics], words: Int64s, there: Bools, at: int) -> _Spread:
+    own: list[tuple[Floats, Bools]] = []
     among = np.zeros(words.shape)
-    for _, values, censored, tenth in _draws(sources[0], words, there, at):
-        own.append((values, censored))
-        among += (values >= tenth[:, None]) & ~censored
+    for draw in _draws(sources[0], words, there, at):
+        own.append((draw.values, draw.censored))
+        among += draw.among
     found = interval(own)
     if found is None:
-        return None, np.zeros(words.shape), 0
+        return _Spread(None, np.zeros(words.shape), 0)
     draws = np.full(len(words), float(len(own)))
     shared = np.flatnonzero(np.all([s.rows >= 0 for s in sources], axis=0))
-    pooled = own
     if len(sources) > 1 and len(shared):
-        pooled = [(values[shared], censored[shared]) for values, censored in own]
-        del own
+        own = [(values[shared], censored[shared]) for values, censored in own]
         for source in sources[1:]:
-            for rows, values, censored, tenth in _draws(source, words, there, at):
-                here = np.searchsorted(rows, shared)
-                pooled.append((values[here], censored[here]))
-                among[rows] += (values >= tenth[:, None]) & ~censored
-                draws[rows] += 1
-        for bound, more in zip(found, interval(pooled) or (), strict=False):
-            bound[shared] = more
-    return found, there * among / draws[:, None], len(pooled)
+            for draw in _draws(source, words, there, at):
+                mine = np.searchsorted(draw.rows, shared)
+                own.append((draw.values[mine], draw.censored[mine]))
+                among[draw.rows] += draw.among
+                draws[draw.rows] += 1
+        for part, pooled in zip(found, interval(own) or (), strict=False):
+            part[shared] = pooled
+    return _Spread(found, there * among / draws[:, None], len(own))
 
 
-def _draws(
-    source: ChainOfTopics, words: Int64s, there: Bools, at: int
-) -> Iterator[tuple[Int64s, Floats, Array, Floats]]:
-    """Yield of each kept sample topics, and of each its words and the tenth greatest of all.
+class _DrawOfWords(NamedTuple):
+    """Words of some topics in one sample: values, which are but bounds, and who is among the ten."""
 
-    Of words there are their probabilities, and whether these are but upper bounds (`Results.words_at`).
-    """
-    results = source.results
+    rows: Int64s
+    values: Floats
+    censored: Bools
+    among: Bools
+
+
+def _draws(source: ChainOfTopics, words: Int64s, there: Bools, at: int) -> Iterator[_DrawOfWords]:
+    """Yield the words of each topic in every kept sample, full or slim."""
+    results, rows = source.results, np.flatnonzero(source.rows >= 0)
     if results.fitted.no_mean:
         return
-    rows = np.flatnonzero(source.rows >= 0)
     mine, wanted = source.rows[rows], words[rows]
     steps, slim = results.word_steps(at)
     for step in steps:
@@ -254,17 +255,13 @@ def _draws(
             if slim:
                 sample = {name: part[mine] for name, part in results.read_slim(step).items()}
                 values, censored = looked_up(sample, wanted)
-                place = min(TEN, sample["phi"].shape[1]) - 1
-                yield rows, values, censored, sample["phi"][:, place]
+                last = min(TEN, sample["phi"].shape[1]) - 1
+                among = (values >= sample["phi"][:, [last]]) & ~censored
             else:
                 phi = results.rows_of(step, at)
-                values = phi[mine[:, None], wanted]
-                yield (
-                    rows,
-                    values,
-                    np.zeros(values.shape, bool),
-                    tenth(phi, mine, values, there[rows]),
-                )
+                values, censored = phi[mine[:, None], wanted], np.zeros(wanted.shape, bool)
+                among = values >= tenth(phi, mine, values, there[rows])[:, None]
+            yield _DrawOfWords(rows, values, censored, among)
 
 
 def tenth(phi: Floats, rows: Int64s, values: Floats, there: Bools) -> Floats:

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from pysgrld.models.slim import slim_sample
 from pysgrld.report import terms as module
 from pysgrld.report.names import automatic
 from pysgrld.report.terms import ChainOfTopics, candidates, relevance, tenth, terms, words_shown
@@ -23,12 +24,13 @@ def made(seed=0, draws=0):
     return phi, counts, samples
 
 
-def chain(samples, rows=None):
+def chain(samples, rows=None, slim=False):
     """A run that has kept these samples."""
     results = SimpleNamespace(
         fitted=SimpleNamespace(no_mean=None),
-        word_steps=lambda at: (range(len(samples)), False),
+        word_steps=lambda at: (list(range(len(samples))), slim),
         rows_of=lambda step, at: samples[step],
+        read_slim=lambda step: slim_sample(samples[step]),
     )
     return ChainOfTopics(results, np.arange(K) if rows is None else rows)
 
@@ -97,6 +99,21 @@ def test_intervals_and_steady_words_are_those_of_all_draws():
             assert found.high[k, i] == pytest.approx(max(high, phi[w, k]), rel=1e-5)
             ten = np.mean([w in np.argsort(-s[k])[:10] for s in samples])
             assert found.ten[k, i] == pytest.approx(ten)
+
+
+def test_slim_samples_tell_the_same_where_they_have_the_word(monkeypatch):
+    """Red with: a word that a slim sample lacks counted among the ten, or its bound for its value."""
+    monkeypatch.setattr("pysgrld.models.slim.WORDS", 40)
+    phi, counts, samples = made(draws=24)
+    full, slim = (
+        terms(phi, None, TOKENS, counts, [chain(samples, slim=s)], 0, signed=False)
+        for s in (False, True)
+    )
+    np.testing.assert_array_equal(full.ten, slim.ten)
+    known = ~slim.open & slim.there
+    np.testing.assert_allclose(slim.low[known], full.low[known])
+    assert (slim.open & slim.there).any()
+    assert (slim.low[slim.open] >= full.low[slim.open]).all()
 
 
 def test_few_draws_give_no_interval():
