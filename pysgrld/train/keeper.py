@@ -16,7 +16,7 @@ from pysgrld.minibatches import OnePass
 from pysgrld.models.protocol import Model
 from pysgrld.run.backlog import Backlog
 from pysgrld.train.prepare import Prepared
-from pysgrld.train.reporter import Position, Reporter
+from pysgrld.train.telling import Position, Reporter
 
 #: Checkpoints that may fail one after the other before the run gives up.
 FAILED_CHECKPOINTS = 3

@@ -25,7 +25,7 @@ from pysgrld.train.budget import Budget
 from pysgrld.train.due import Every
 from pysgrld.train.keeper import Keeper, Tally
 from pysgrld.train.prepare import Prepared
-from pysgrld.train.reporter import Reporter
+from pysgrld.train.telling import Reporter
 
 #: Bytes of the metrics that hold the last line.
 _LAST_METRICS = 1 << 16

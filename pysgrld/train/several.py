@@ -53,7 +53,7 @@ class Teller(Listener, Protocol):
     """Whoever tells a person of several chains."""
 
     def of_chain(self, number: int, event: str, *values: Any) -> None:
-        """Say an event of a chain: one of `pysgrld.train.reporter.Reporter`, or "failed" and why."""
+        """Say an event of a chain: one of `pysgrld.train.telling.Reporter`, or "failed" and why."""
 
     def all_done(self, folder: Path, number: int) -> None:
         """Say that all chains are done."""

@@ -12,8 +12,8 @@ from pysgrld.errors import Interrupted
 from pysgrld.run import RunDirectory, StopFlag, set_latest
 from pysgrld.train.loop import Training
 from pysgrld.train.prepare import prepare
-from pysgrld.train.reporter import Reporter
 from pysgrld.train.request import Request
+from pysgrld.train.telling import Reporter
 
 
 def train(request: Request, reporter: Reporter, watch: StopFlag | None = None) -> RunDirectory:

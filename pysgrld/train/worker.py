@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from pysgrld.corpus import ReadingProgress
 from pysgrld.errors import Interrupted
 from pysgrld.run import RunDirectory, SecondInterrupt, StopFlag
-from pysgrld.train.reporter import Position
 from pysgrld.train.request import Request
 from pysgrld.train.start import train
+from pysgrld.train.telling import Position
 
 #: Seconds between two tellings of where the chain stands.
 TELL = 0.2
@@ -67,7 +67,7 @@ def _obey(orders: Connection, stop: StopFlag) -> None:
 
 
 class _Relay:
-    """Sends events to the parent. A `pysgrld.train.reporter.Reporter`."""
+    """Sends events to the parent. A `pysgrld.train.telling.Reporter`."""
 
     def __init__(self, told: Connection) -> None:
         self.told, self.last = told, 0.0

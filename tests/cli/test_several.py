@@ -7,7 +7,7 @@ import pytest
 
 from pysgrld.cli import progress
 from pysgrld.cli.several import SeveralScreen, merged
-from pysgrld.train.reporter import Position
+from pysgrld.train.telling import Position
 
 pytestmark = pytest.mark.cli
 
