@@ -102,7 +102,7 @@ class Topic(NamedTuple):
 
     ``documents`` is how many training documents have this component; None where documents have several
     topics. ``against`` are the words that a direction points away from, the farthest first, as far as
-    those are as far off as the last of the top words.
+    those are as far off as the last of the top words. ``label`` is the name that a person gave it.
     """
 
     id: int
@@ -112,6 +112,7 @@ class Topic(NamedTuple):
     words: tuple[Word, ...]
     documents: int | None
     against: tuple[Word, ...] = ()
+    label: str | None = None
 
 
 class Measure(NamedTuple):
@@ -159,6 +160,9 @@ class MatchedTopic(NamedTuple):
     overlap : float
         Probability that the mean topics of the two least similar chains have in common: 1 where
         they are the same, 0 where they share no word. Of one chain: that of its two halves.
+    overlaps : tuple of float
+        What the first chain's mean topic has in common with its counterpart in each chain; 1 in the
+        first.
     weight : tuple of float
         Mean share of the held-out documents' tokens in each chain; empty where there are none.
     weight_measure : Measure or None
@@ -173,6 +177,7 @@ class MatchedTopic(NamedTuple):
     weight: tuple[float, ...]
     weight_measure: Measure | None
     words: tuple[TopWord, ...]
+    overlaps: tuple[float, ...] = ()
 
     @property
     def rhat(self) -> float:

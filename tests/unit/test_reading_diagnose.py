@@ -11,7 +11,7 @@ from pysgrld.evaluate import HeldOut
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
 from pysgrld.reading.diagnose.compare import diagnose
-from pysgrld.reading.diagnose.verdict import FEW, verdict
+from pysgrld.reading.diagnose.verdict import FEW, found_in, verdict
 from pysgrld.reading.values import Diagnosis, MatchedTopic, Measure, Prediction, TopWord
 from pysgrld.run import RunDirectory
 from pysgrld.settings.resolve import resolve
@@ -93,6 +93,10 @@ def test_a_topic_of_one_chain_only_is_told(places):
         plant(place, draws(own, i), i + 1)
     found = diagnose(*places)
     assert [t.id for t in found.topics if t.overlap < 0.7] == [2]
+    assert found_in(found.topics[2]) == 2  # the chain that it begins with, and one other
+    assert found.topics[2].overlaps[0] == 1.0
+    assert found.topics[2].overlaps[1] > 0.9 > 0.7 > found.topics[2].overlaps[2]
+    assert found.topics[2].overlap == pytest.approx(min(found.topics[2].overlaps), abs=0.05)
     assert found.topics[2].rhat > 1.6  # ranks: one of three chains quite apart has 1.7
     said = verdict(found)
     assert said[0].startswith("5 of 6 topics are the same in all 3 chains")

@@ -113,7 +113,10 @@ def match_topics(draws: KeptDraws, likeness: Likeness, top: int, at: int) -> Com
     order += [assign(likeness.similarity(means[0], mean)) for mean in means[1:]]
     words = np.argsort(-means[0], axis=1, kind="stable")[:, :top]
     aligned = [mean[rows] for mean, rows in zip(means, order, strict=True)]
-    overlaps = _least_overlap(likeness, aligned if len(found) > 1 else halves[0])
+    least = _least_overlap(likeness, aligned if len(found) > 1 else halves[0])
+    overlaps = np.stack(
+        [np.ones(len(least))] + [likeness.overlap(means[0], a) for a in aligned[1:]]
+    )
     series = [
         _follow(r, draws, at, words, rows, tell) for r, rows in zip(found, order, strict=True)
     ]
@@ -125,7 +128,7 @@ def match_topics(draws: KeptDraws, likeness: Likeness, top: int, at: int) -> Com
         MatchedTopic(
             k,
             tuple(int(rows[k]) for rows in order),
-            float(overlaps[k]),
+            float(least[k]),
             () if weight is None else tuple(weight[:, :, k].mean(axis=1).tolist()),
             None if of_weight is None else Measure.at(of_weight, k),
             tuple(
@@ -136,6 +139,7 @@ def match_topics(draws: KeptDraws, likeness: Likeness, top: int, at: int) -> Com
                 )
                 for i, w in enumerate(words[k].tolist())
             ),
+            tuple(overlaps[:, k].tolist()),
         )
         for k in range(len(words))
     )

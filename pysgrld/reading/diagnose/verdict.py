@@ -40,6 +40,17 @@ def is_shared(topic: MatchedTopic) -> bool:
     return topic.overlap >= SAME
 
 
+def found_in(topic: MatchedTopic) -> int:
+    """Count the chains that found the topic: the first, and those whose counterpart overlaps by 0.7.
+
+    Parameters
+    ----------
+    topic : MatchedTopic
+        A topic of the first chain and its counterparts.
+    """
+    return sum(overlap >= SAME for overlap in topic.overlaps)
+
+
 def is_mixed(topic: MatchedTopic) -> bool:
     """Say whether the weight of a topic and the probabilities of its top words have mixed.
 
@@ -62,6 +73,13 @@ def has_mixed(measure: Measure) -> bool:
     return not measure.rhat >= MIXED  # of what never changes there is no R-hat
 
 
+class Judgement(NamedTuple):
+    """A sentence of a verdict, and whether it is good news; None where it is neither."""
+
+    good: bool | None
+    sentence: str
+
+
 def verdict(d: Diagnosis) -> list[str]:
     """Say in plain words what the chains agree on, what they do not, and what to do.
 
@@ -75,31 +93,49 @@ def verdict(d: Diagnosis) -> list[str]:
     list of str
         Paragraphs, at least two; docs/diagnose.md has the thresholds behind them.
     """
-    several = d.chains > 1
-    said = [_same(d)] if d.topics else [_quantities(d)]
-    if sure := [topic for topic in d.topics if is_shared(topic)]:
-        said.append(_mixing(sure, several))
+    return [judgement.sentence for judgement in judgements(d)]
+
+
+def judgements(d: Diagnosis) -> list[Judgement]:
+    """Give the sentences of `verdict`, each with whether it is good news.
+
+    Parameters
+    ----------
+    d : Diagnosis
+        From `diagnose`.
+    """
+    several, advice = d.chains > 1, _advice(d)
+    sure = [topic for topic in d.topics if is_shared(topic)]
+    if d.topics:
+        said = [Judgement(len(sure) == len(d.topics), _same(d))]
+    else:
+        said = [Judgement(all(has_mixed(q.measure) for q in d.quantities), _quantities(d))]
+    if sure:
+        said.append(Judgement(all(map(is_mixed, sure)), _mixing(sure, several)))
     if d.prediction is not None:
-        said.append(_prediction(d))
-    said.append(_advice(d).sentence)
+        said.append(Judgement(has_mixed(d.prediction.measure), _prediction(d)))
+    said.append(Judgement(advice.good, advice.sentence))
     if not several:
-        said.append(
+        alone = (
             f"One chain cannot tell whether another would have found other {d.noun}s: here its first "
             "half is compared with its second. Train several: the command that made it, with --chains 4."
         )
+        said.append(Judgement(None, alone))
     if sum(d.moved):
-        said.append(
+        moved = (
             f"{_count(sum(d.moved), 'topic')} changed places within a chain: figures of these compare "
             "what is not the same."
         )
-    said += _sampler(d)
+        said.append(Judgement(False, moved))
+    said += [Judgement(False, sentence) for sentence in _sampler(d)]
     if d.iterations[-1] < SHORT * max(d.last):
-        said.append(
+        short = (
             f"The shortest chain ends at iteration {min(d.last):,}, and the longest at "
             f"{max(d.last):,}: what is later than the shortest is left out. Let it catch up, or leave "
             "it out."
         )
-    return [*said, *(f"{note[0].upper()}{note[1:]}." for note in d.notes)]
+        said.append(Judgement(None, short))
+    return [*said, *(Judgement(None, f"{note[0].upper()}{note[1:]}.") for note in d.notes)]
 
 
 def longer(d: Diagnosis) -> list[str]:
@@ -219,10 +255,11 @@ def _prediction(d: Diagnosis) -> str:
 
 
 class _Advice(NamedTuple):
-    """The sentence that says what to do, and whether that is to train longer."""
+    """The sentence that says what to do, whether that is to train longer, and whether all is well."""
 
     sentence: str
     longer: bool = False
+    good: bool = False
 
 
 def _advice(d: Diagnosis) -> _Advice:
@@ -238,7 +275,8 @@ def _advice(d: Diagnosis) -> _Advice:
         return _Advice(
             "Nothing speaks against using the draws of all chains together."
             if (d.chains > 1)
-            else "Nothing speaks against using its draws."
+            else "Nothing speaks against using its draws.",
+            good=True,
         )
     if len(d.iterations) < FEW:
         return _Advice(
