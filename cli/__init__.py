@@ -23,6 +23,7 @@ COMMANDS = {
     "train": "train a model on a corpus; go on with a run that was stopped",
     "eval": "perplexity on held-out documents; coherence",
     "topics": "look at the topics: words, weights, coherence",
+    "report": "one page to look at: topics, documents, how sure they are",
     "infer": "topic proportions of new documents",
     "diagnose": "which topics chains share, whether they have mixed",
     "export": "write the topics as NumPy or safetensors files",
@@ -204,8 +205,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     help="""Topic models by stochastic-gradient MCMC.
 
 \b
-  sgmc train corpus.txt     a document a line; a Wikipedia dump; counts
-  sgmc eval --perplexity    an honest figure, beside the unigram's""",
+  sgmc train corpus.txt && sgmc report --open""",
     epilog="RUN is a run's folder or its name; left out, the latest under ./sgmc-runs.",
 )
 @click.option(

@@ -11,7 +11,7 @@ import click
 from pysgrld.options.parse import integer, text
 
 from .options import Described, as_json, layer, plain, quiet, show_json, threads
-from .topics import wrap
+from .topics import named, wrap
 
 if TYPE_CHECKING:
     from pysgrld.reading.values import Diagnosis, MatchedTopic, Measure
@@ -97,15 +97,17 @@ def command(
 
 def _record(d: Diagnosis) -> dict[str, Any]:
     """Give all numbers as plain values, for JSON."""
-    from pysgrld.reading.diagnose.verdict import is_mixed, is_shared
+    from pysgrld.reading.diagnose.verdict import found_in, is_mixed, is_shared
 
-    record = d._asdict()
+    record, labels = d._asdict(), _labels(d)
     del record["traces"]
     record["quantities"] = [q._asdict() | {"measure": _plain(q.measure)} for q in d.quantities]
     record["topics"] = [
         topic._asdict()
         | {
+            "label": labels.get(topic.id),
             "same": is_shared(topic),
+            "found": found_in(topic),
             "mixed": is_mixed(topic),
             "rhat": topic.rhat,
             "ess": topic.ess,
@@ -120,6 +122,13 @@ def _record(d: Diagnosis) -> dict[str, Any]:
             "traces": d.traces.tolist(),
         }
     return record
+
+
+def _labels(d: Diagnosis) -> dict[int, str]:
+    """Give the names of the first chain's topics, where somebody named them."""
+    from pysgrld.reading.labels import labels_of
+
+    return labels_of(d.runs[0], len(d.topics)) if d.topics and d.layer == 1 else {}
 
 
 def _plain(measure: Measure | None) -> dict[str, float] | None:
@@ -160,17 +169,23 @@ def _show_quantities(d: Diagnosis, room: int) -> None:
 
 
 def _show_topics(d: Diagnosis, room: int) -> None:
-    n = d.chains
+    from pysgrld.reading.diagnose.verdict import found_in
+
+    n, labels = d.chains, _labels(d)
     width = max(len("others"), *(len(_others(t)) for t in d.topics))
     others = n > 1 and width <= WIDEST
     head = "topic  " + (f"{'others':<{width}}  " if others else "")
-    click.echo(f"{head}weight  overlap  R-hat    ESS  top words")
+    found = "found in  " if n > 1 else ""
+    click.echo(f"{head}weight  overlap  {found}R-hat    ESS  top words")
     for topic in sorted(d.topics, key=lambda t: (-t.overlap, t.id)):
         weight = sum(topic.weight) / n if topic.weight else None
         left = f"{topic.id:>5}  " + (f"{_others(topic):<{width}}  " if others else "")
         left += "     -" if weight is None else f"{100 * weight:>4.1f} %"
-        left += f"  {topic.overlap:>7.2f}  {_rhat(topic.rhat)}  {_size(topic.ess)}  "
-        fit = wrap([word.word for word in topic.words], max(24, room - len(left)))
+        left += f"  {topic.overlap:>7.2f}  "
+        left += f"{f'{found_in(topic)} of {n}':>8}  " if n > 1 else ""
+        left += f"{_rhat(topic.rhat)}  {_size(topic.ess)}  "
+        words = named(labels.get(topic.id), [word.word for word in topic.words])
+        fit = wrap(words, max(24, room - len(left)))
         click.echo(left + "".join(fit[:1]))
     if any(topic.weight for topic in d.topics):
         line = "weight: of the tokens of held-out documents; 'sgmc topics' has that of training"

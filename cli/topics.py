@@ -30,6 +30,7 @@ Examples:
   sgmc topics bible-scir --top 5  a run under ./sgmc-runs, by its name
   sgmc topics --intervals         how much each word's probability varies
   sgmc topics --layer 2           of a deep model, through the layers below
+  sgmc topics --names             a name of three words for each
   sgmc topics --tree              which topics below each topic uses
   sgmc topics --json | jq '.topics[0].words[].word'""",
 )
@@ -38,11 +39,18 @@ Examples:
 @layer
 @flag("--tree", "of a deep model: the topics of all layers, each under those that use it")
 @flag("--intervals", "where 90 % of the draws of a word's probability lie, in percent")
+@flag("--names", "also name topics that labels.json in the run's folder does not name")
 @as_json
 @quiet
 @threads
 def command(
-    run: str | None, top: int | None, layer: int | None, tree: bool, intervals: bool, **values: Any
+    run: str | None,
+    top: int | None,
+    layer: int | None,
+    tree: bool,
+    intervals: bool,
+    names: bool,
+    **values: Any,
 ) -> None:
     """Show the topics, the one with the greatest share of the tokens first.
 
@@ -59,8 +67,10 @@ def command(
     with Screen(quiet=values["quiet"]) as screen:
         results = open_run(run, count(values["threads"]).number)
         if tree:
-            if layer is not None or intervals:
-                raise UsageError("--tree shows all layers, without intervals: leave those out")
+            if layer is not None or intervals or names:
+                raise UsageError(
+                    "--tree shows all layers, without intervals and names: leave those out"
+                )
             _show_tree(results, top or 6, as_json=values["json"])
             return
         if intervals and results.fitted.no_mean:
@@ -69,6 +79,11 @@ def command(
             )
         at = results.at(layer)
         topics = results.topics(top or 10, intervals=intervals or values["json"], at=at)
+        if names:
+            from pysgrld.report.names import names_of
+
+            automatic = names_of(results, at)
+            topics = [topic._replace(label=topic.label or automatic[topic.id]) for topic in topics]
         samples, spread, signed = results.samples, results.spread(), results.fitted.signed
         if samples == 0:
             screen.note(f"{results.no_mean}: these are the current {results.fitted.noun}s")
@@ -159,16 +174,24 @@ def _show(results: Results, topics: list[Topic], intervals: str | None, at: int)
         of = "" if topic.documents is None else f"{topic.documents:>9,}  "
         head = f"{topic.id:>{wide}}  {_share(topic.weight)}  {of}{_figure(topic.npmi)}  "
         if intervals:
+            if topic.label:
+                click.echo(f"{head}{topic.label}:")
+                head = " " * len(head)
             for word in topic.words:
                 click.echo(head + _with_interval(word, scale))
                 head = " " * len(head)
         else:
-            for line in wrap([word.word for word in topic.words], room):
+            for line in wrap(named(topic.label, [word.word for word in topic.words]), room):
                 click.echo(head + line)
                 head = " " * len(head)
         if topic.against:
             for line in wrap(["against:", *(word.word for word in topic.against)], room):
                 click.echo(" " * len(head) + line)
+
+
+def named(label: str | None, words: list[str]) -> list[str]:
+    """Put the name of a topic before its words, if it has one."""
+    return words if label is None else [f"{label}:", *words]
 
 
 def wrap(words: list[str], room: int) -> list[str]:

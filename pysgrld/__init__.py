@@ -17,7 +17,7 @@ _PUBLIC = {
     "diagnose": "pysgrld.reading.diagnose.compare",
     "verdict": "pysgrld.reading.diagnose.verdict",
 }
-_MODULES = {"simplex", "sphere"}
+_MODULES = {"report", "simplex", "sphere"}
 __all__ = [
     "LDA",
     "SAM",
@@ -25,6 +25,7 @@ __all__ = [
     "DeepLDA",
     "__version__",
     "diagnose",
+    "report",
     "simplex",
     "sphere",
     "verdict",

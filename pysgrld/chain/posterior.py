@@ -31,6 +31,11 @@ def samples_in(arrays: Mapping[str, Array]) -> int:
     return int(arrays[_SAMPLES][0]) if _SAMPLES in arrays else 0
 
 
+def history_in(arrays: Mapping[str, Array]) -> Doubles:
+    """Give the averaged score after each posterior sample that a checkpoint's arrays have."""
+    return arrays.get(_HISTORY, np.empty(0)).astype(np.float64)
+
+
 def sums_in(arrays: Mapping[str, Array]) -> dict[str, Array]:
     """Give the sums of posterior samples in a checkpoint, by block; none where no mean is kept."""
     return {n.removeprefix(_SUM): total for n, total in arrays.items() if n.startswith(_SUM)}

@@ -51,6 +51,12 @@ def normal(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
+def role(character: str) -> Role:
+    """Say how the tokeniser treats a character of text in normal form C."""
+    folded = "".join(c if c.isalnum() else " " for c in character.casefold())
+    return Role.LETTER if character == "_" else _role(folded)
+
+
 def _role(folded: str) -> Role:
     if len(folded) > 1:
         return Role.SEVERAL

@@ -13,7 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.errors import MissingInputError, UsageError
+from pysgrld.reading.labels import LABELS
 from pysgrld.reading.results import Results
+from pysgrld.run import jsonio
 from pysgrld.run.tensors import header_of
 from pysgrld.run.whole import refuse_existing, whole_file
 from pysgrld.types import Floats
@@ -48,7 +50,7 @@ class Exported(NamedTuple):
 def export(
     results: Results, format: str, folder: Path, draw: str, *, force: bool, at: int = 0
 ) -> Exported:
-    """Write topics, float32 rows that sum to 1, and the vocabulary of their columns.
+    """Write topics, float32 rows that sum to 1, the vocabulary of their columns, and names of topics.
 
     Each file appears by a rename when it is complete.
 
@@ -81,6 +83,8 @@ def export(
     fitted, one_file = results.fitted, format == "safetensors"
     beside = {name: array.astype("<f4") for name, array in fitted.beside().items()}
     others = [] if one_file else [f"{name}.npy" for name in beside]
+    labels = results.labels if at == 0 else {}
+    others += [LABELS] if labels else []
     refuse_existing([target, folder / VOCABULARY, *(folder / n for n in others)], force=force)
     k, v = results.layers[at], len(results.vocabulary)
     if draw == "all":
@@ -117,6 +121,9 @@ def export(
             file.write(_npy_header(array.shape) + array.tobytes())
     with whole_file(folder / VOCABULARY) as file:
         file.write("".join(f"{word}\n" for word in results.vocabulary).encode())
+    if labels:
+        with whole_file(folder / LABELS) as file:
+            file.write(jsonio.pretty({str(k): name for k, name in labels.items()}))
     return Exported(target, shape, samples)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from pysgrld.chain.posterior import history_in
 from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.known_words import matched_documents, read_matched
@@ -28,6 +29,7 @@ from pysgrld.grammar import plural
 from pysgrld.minibatches import hold_out_size
 from pysgrld.models.fitted import Fitted, top_words
 from pysgrld.reading.intervals import Spread, interval
+from pysgrld.reading.labels import labels_of
 from pysgrld.reading.recorded import check_shapes, recorded
 from pysgrld.reading.trained_on import corpus_gone, training_corpus
 from pysgrld.reading.values import Topic, Word
@@ -165,6 +167,23 @@ class Results:
     def kept(self) -> list[int]:
         """Give the iterations of the kept samples."""
         return self.run.sample_steps()
+
+    @cached_property
+    def labels(self) -> dict[int, str]:
+        """Names that a person gave to topics of the lowest layer, in ``labels.json``.
+
+        Raises
+        ------
+        CorpusError
+            If the file is not what it must be.
+        """
+        return labels_of(self.path, self.layers[0])
+
+    def history(self) -> dict[int, float]:
+        """Give the averaged score after each posterior sample, by iteration; empty where none is known."""
+        every, first = self.options.sample_every, self.options.burn_in
+        scores = history_in(self.checkpoint.arrays).tolist()
+        return {first + n * every: score for n, score in enumerate(scores, 1)}
 
     # ---- documents
 
@@ -341,6 +360,7 @@ class Results:
         bounds = interval(self._probabilities(top, at)) if followed else None
         found = self.coherence(10, at) if coherences else None
         weights, counts = self.weights(at), self.fitted.counts()
+        labels = self.labels if at == 0 else {}
         topics = []
         for k in self.fitted.shown(at).tolist():
             words = tuple(
@@ -361,6 +381,7 @@ class Results:
                     words,
                     None if counts is None else int(counts[k]),
                     self._against(phi[:, k], words[-1].probability, n),
+                    labels.get(k),
                 )
             )
         return sorted(topics, key=lambda topic: (-(topic.weight or 0.0), topic.id))

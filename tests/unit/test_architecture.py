@@ -48,6 +48,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "settings": {"models", "options", "samplers"},
     "reading": {
+        "chain",
         "corpus",
         "plotting",
         "draws",
@@ -59,6 +60,7 @@ ALLOWED: dict[str, set[str]] = {
         "run",
         "settings",
     },
+    "report": {"corpus", "evaluate", "machine", "models", "reading", "run"},
     "train": {
         "chain",
         "corpus",

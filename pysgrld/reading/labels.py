@@ -1,0 +1,90 @@
+"""Names that a person gave to topics: ``labels.json`` in the folder of a run, ``{"4": "sacrifice"}``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pysgrld.errors import CorpusError, MissingInputError
+from pysgrld.run import chains_of, jsonio
+from pysgrld.run.files import read_small
+
+#: The file in a run's folder.
+LABELS = "labels.json"
+#: Signs that cannot be seen, and that words need: Persian ones, and pictures of several parts.
+_JOINERS = "\u200c\u200d"
+#: Letters of a name, at most.
+LONGEST = 200
+
+
+def labels_of(run: Path, topics: int) -> dict[int, str]:
+    """Read the names of a run's topics; empty where none were given.
+
+    Those of the first chain may lie in the folder of chains, which stands for it.
+
+    Raises
+    ------
+    CorpusError
+        If the file is not what it must be.
+    MissingInputError
+        If it is there and cannot be read.
+    """
+    folders = [run]
+    if chains_of(run.parent)[:1] == [run]:
+        folders.append(run.parent)
+    for folder in folders:
+        if os.path.lexists(folder / LABELS):
+            return read_labels(folder / LABELS, topics)
+    return {}
+
+
+def read_labels(path: Path, topics: int) -> dict[int, str]:
+    """Read names of topics from a file: an object of JSON, names by number.
+
+    Parameters
+    ----------
+    path : Path
+    topics : int
+        How many there are: numbers must be below.
+
+    Raises
+    ------
+    CorpusError
+        If it is no such object, has a number that is no topic's, or a name that is empty or too long.
+    MissingInputError
+        If it cannot be read.
+    """
+    try:
+        found = jsonio.parse(read_small(path, links=True))
+    except FileNotFoundError:
+        raise MissingInputError(f"{path}: no such file; check the path") from None
+    except OSError as error:
+        raise MissingInputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise _wrong(path, f"is not JSON ({error})") from None
+    if not isinstance(found, dict):
+        raise _wrong(path, "is no object of names by number")
+    labels = {}
+    for number, name in found.items():
+        shown = number if len(number) <= 20 else f"{number[:20]}..."
+        if not (number.isascii() and number.isdigit() and str(int(number[:9])) == number):
+            raise _wrong(path, f"{shown!r} is no number of a topic")
+        if int(number) >= topics:
+            raise _wrong(path, f"there is no topic {number}: they are 0 to {topics - 1}")
+        if not isinstance(name, str) or not _plain(name).strip():
+            raise _wrong(path, f"the name of topic {number} is no text")
+        if len(name) > LONGEST:
+            raise _wrong(
+                path, f"the name of topic {number} has {len(name):,} letters: {LONGEST} at most"
+            )
+        labels[int(number)] = " ".join(name.split())
+    return {number: _plain(name) for number, name in labels.items()}
+
+
+def _plain(name: str) -> str:
+    """Leave out signs that would garble a terminal: control and direction signs."""
+    return "".join(sign for sign in name if sign.isprintable() or sign in _JOINERS)
+
+
+def _wrong(path: Path, why: str) -> CorpusError:
+    return CorpusError(f'{why}; write it like {{"4": "sacrifice"}}, or delete the file', path)

@@ -1,0 +1,257 @@
+"""Where topics lie: distances, a map that says what it keeps, a tree, and colours by it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.types import Doubles, Floats, Int64s
+
+#: Topics without which there is no map.
+FEWEST = 4
+#: Neighbours by which a map is judged.
+NEIGHBOURS = 5
+#: Share of the neighbours below which there is no map.
+KEPT = 0.1
+#: Words that are multiplied together: bounds the memory.
+_BLOCK = 8192
+#: t-SNE: steps, of which some exaggerate likeness, and the topics that one counts as its neighbours.
+_STEPS, _EXAGGERATED, _FACTOR, _PERPLEXITY = 300, 75, 4.0, 12.0
+
+
+def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:
+    """Give the distances of topics from each other, at least 0 and at most 1, (n, n).
+
+    Hellinger distance of distributions, sqrt(1 - sum of sqrt(p q)); of directions sqrt((1 - cosine) / 2),
+    half the chord between them.
+
+    Parameters
+    ----------
+    phi : (V, K or more)
+    shown : (n,) int64
+        The topics that are meant.
+    signed : bool
+        Whether topics are directions.
+    """
+    n = len(shown)
+    product = np.zeros((n, n))
+    for begin in range(0, len(phi), _BLOCK):
+        part = phi[begin : begin + _BLOCK][:, shown]
+        part = part if signed else np.sqrt(part)
+        product += part.T @ part
+    # exact symmetry and exact zeros: what comes after takes them for granted
+    scale = np.sqrt(np.maximum(np.diag(product), 1e-30))
+    like = np.clip(product / np.outer(scale, scale), -1.0, 1.0)
+    apart = np.sqrt(np.maximum((1.0 - like) / (2.0 if signed else 1.0), 0.0))
+    found: Doubles = (apart + apart.T) / 2
+    np.fill_diagonal(found, 0.0)
+    return found
+
+
+def principal_axes(distance: Doubles) -> Doubles:
+    """Lay points out on the two axes along which their distances vary most, (n, 2).
+
+    Classical scaling: eigenvectors of the doubly centred squares. The greatest entry of an axis is
+    positive, so that the picture does not depend on the library of matrices.
+    """
+    squares = distance**2
+    middle = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
+    values, vectors = np.linalg.eigh(-0.5 * middle)
+    axes = vectors[:, ::-1][:, :2] * np.sqrt(np.maximum(values[::-1][:2], 0.0))
+    at = np.abs(axes).argmax(axis=0)
+    found: Doubles = axes * np.where(axes[at, np.arange(axes.shape[1])] < 0, -1.0, 1.0)
+    return found
+
+
+def tsne(distance: Doubles, begin: Doubles) -> Doubles:
+    """Move points so that near ones stay near (t-SNE), from a layout that is there, (n, 2).
+
+    Exact and without chance: 300 steps of gradient descent with gains and momentum.
+
+    References
+    ----------
+    van der Maaten and Hinton (2008), Visualizing data using t-SNE.
+    """
+    n = len(distance)
+    p = _likeness(distance**2, min(_PERPLEXITY, (n - 1) / 3))
+    p = np.maximum((p + p.T) / (2 * n), 1e-12)
+    y = 1e-2 * begin / max(float(begin.std()), 1e-30)
+    moved, gains = np.zeros_like(y), np.ones_like(y)
+    rate = max(n / _FACTOR / 4, 10.0)
+    for step in range(_STEPS):
+        early = step < _EXAGGERATED
+        square = (y**2).sum(axis=1)
+        q = 1.0 / (1.0 + np.maximum(square[:, None] + square - 2.0 * (y @ y.T), 0.0))
+        np.fill_diagonal(q, 0.0)
+        pull = ((_FACTOR if early else 1.0) * p - q / q.sum()) * q
+        slope = 4.0 * (pull.sum(axis=1)[:, None] * y - pull @ y)
+        gains = np.maximum(np.where(slope * moved < 0, gains + 0.2, gains * 0.8), 0.01)
+        moved = (0.5 if early else 0.8) * moved - rate * gains * slope
+        y = y + moved
+    centred: Doubles = y - y.mean(axis=0)
+    return centred
+
+
+def _likeness(squares: Doubles, perplexity: float) -> Doubles:
+    """Give each point's neighbours a probability, (n, n), such that so many of them count."""
+    n = len(squares)
+    other = ~np.eye(n, dtype=bool)
+    nearest = np.where(other, squares, np.inf).min(axis=1)[:, None]
+    low, high, beta = np.zeros((n, 1)), np.full((n, 1), np.inf), np.ones((n, 1))
+    p, gap = np.zeros_like(squares), np.maximum(squares - nearest, 0.0)
+    for _ in range(60):
+        p = np.where(other, np.exp(-beta * gap), 0.0)
+        total = p.sum(axis=1, keepdims=True)
+        entropy = np.log(total) + beta * (p * gap).sum(axis=1, keepdims=True) / total
+        many = entropy > np.log(perplexity)
+        low, high = np.where(many, beta, low), np.where(many, high, beta)
+        beta = np.where(np.isinf(high), beta * 2, (low + high) / 2)
+    found: Doubles = p / p.sum(axis=1, keepdims=True)
+    return found
+
+
+def kept_neighbours(distance: Doubles, points: Doubles, n: int = NEIGHBOURS) -> float:
+    """Give the share of each point's n nearest that are among its n nearest on the map."""
+    flat = ((points[:, None] - points) ** 2).sum(axis=2)
+    n = min(n, len(distance) - 1)
+    near = [_nearest(d, n) for d in (distance, flat)]
+    both = [len(np.intersect1d(a, b)) for a, b in zip(*near, strict=True)]
+    return float(np.mean(both)) / n
+
+
+def _nearest(distance: Doubles, n: int) -> Int64s:
+    """Give the n nearest of each, (N, n), itself left out."""
+    d = distance + np.diag(np.full(len(distance), np.inf))
+    found: Int64s = np.argsort(d, axis=1, kind="stable")[:, :n]
+    return found
+
+
+class Map(NamedTuple):
+    """Points of topics on the plane.
+
+    Attributes
+    ----------
+    points : (n, 2) float64
+        From 0 to 1.
+    kept : float
+        Share of each topic's nearest that are so on the map.
+    neighbours : int
+        How many nearest are meant.
+    how : str
+        The name of the method.
+    """
+
+    points: Doubles
+    kept: float
+    neighbours: int
+    how: str
+
+
+def laid_out(distance: Doubles) -> Map | None:
+    """Draw the map that keeps most neighbours; None of fewer than four topics, or where none does.
+
+    Parameters
+    ----------
+    distance : (n, n)
+    """
+    if len(distance) < FEWEST:
+        return None
+    axes = principal_axes(distance)
+    found = {"principal axes": axes, "t-SNE begun at the principal axes": tsne(distance, axes)}
+    n = min(NEIGHBOURS, max(1, (len(distance) - 1) // 3))
+    kept = {how: kept_neighbours(distance, points, n) for how, points in found.items()}
+    how = max(kept, key=lambda name: (kept[name], name))
+    if kept[how] < KEPT:
+        return None
+    points = found[how] - found[how].min(axis=0)
+    spread = points.max(axis=0)
+    return Map(points / np.where(spread > 0, spread, 1.0), kept[how], n, how)
+
+
+class Tree(NamedTuple):
+    """Topics joined by likeness.
+
+    Attributes
+    ----------
+    merges : list of (int, int, float, int)
+        The two that are joined, at which distance, and how many leaves there are then; n + i is what
+        merge i made.
+    order : (n,) int64
+        Leaves such that the tree can be drawn without crossings, neighbours as near as that allows.
+    """
+
+    merges: list[tuple[int, int, float, int]]
+    order: Int64s
+
+
+def average_linkage(distance: Doubles) -> Tree:
+    """Join the two nearest groups again and again, by the mean distance of their members.
+
+    By chains of nearest neighbours: n squared in time and memory.
+
+    Parameters
+    ----------
+    distance : (n, n)
+
+    References
+    ----------
+    Murtagh (1983), A survey of recent advances in hierarchical clustering algorithms.
+    """
+    n = len(distance)
+    d = distance.astype(np.float64).copy()
+    np.fill_diagonal(d, np.inf)
+    size = np.ones(n)
+    joined: list[tuple[int, int, float]] = []
+    chain: list[int] = []
+    alive = np.ones(n, bool)
+    for _ in range(n - 1):
+        if not chain:
+            chain = [int(alive.argmax())]
+        while True:
+            last = chain[-1]
+            near = int(d[last].argmin())
+            if len(chain) > 1 and d[last, chain[-2]] <= d[last, near]:
+                near = chain[-2]
+                break
+            chain.append(near)
+        a, b = min(last, near), max(last, near)
+        joined.append((a, b, float(d[a, b])))
+        del chain[-2:]
+        row = (size[a] * d[a] + size[b] * d[b]) / (size[a] + size[b])
+        d[a], d[:, a] = row, row
+        d[b], d[:, b] = np.inf, np.inf
+        d[a, a] = np.inf
+        size[a] += size[b]
+        alive[b] = False
+    return _numbered(joined, distance)
+
+
+def _numbered(joined: list[tuple[int, int, float]], distance: Doubles) -> Tree:
+    """Number merges by their height, and put their leaves in order."""
+    n = len(distance)
+    name, leaves = list(range(n)), {k: [k] for k in range(n)}
+    merges = []
+    for i, (a, b, height) in enumerate(sorted(joined, key=lambda m: m[2])):
+        a, b = _root(name, a), _root(name, b)
+        one, other = sorted((name[a], name[b]))
+        left, right = leaves.pop(one), leaves.pop(other)
+        ways = [(x, y) for x in (left, left[::-1]) for y in (right, right[::-1])]
+        left, right = min(ways, key=lambda way: distance[way[0][-1], way[1][0]])
+        leaves[n + i] = left + right
+        merges.append((one, other, height, len(left) + len(right)))
+        name[a], name[b] = n + i, -1 - a  # b is found through a from now on
+    return Tree(merges, np.array(leaves[2 * n - 2] if n else [], np.int64))
+
+
+def _root(name: list[int], at: int) -> int:
+    while name[at] < 0:
+        at = -1 - name[at]
+    return at
+
+
+def hues(order: Int64s) -> Int64s:
+    """Give each leaf a hue by its place in the tree, so that like topics look alike, (n,) in degrees."""
+    found = np.empty(len(order), np.int64)
+    found[order] = np.round(20 + 330 * np.arange(len(order)) / max(1, len(order))).astype(np.int64)
+    return found % 360

@@ -1,0 +1,199 @@
+"""Documents in groups: by the columns that the corpus kept, and along it or along one of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.corpus.about.stored import Column
+from pysgrld.errors import UsageError
+from pysgrld.report.documents import GroupOfEach
+from pysgrld.report.lent import Known
+from pysgrld.types import Int64s
+
+#: Groups of a column, and bins along the corpus, at most.
+MOST = 60
+#: Bins that numbers are put into: about equally many documents in each.
+BINS = 10
+#: Kinds of columns that are shown without being asked for.
+KINDS = ("category", "flag", "integer", "real", "time")
+#: Spans of time by which dates are binned, the finest first: name, and letters of an ISO date.
+_TIMES = (("day", 10), ("month", 7), ("year", 4), ("decade", 3))
+#: Letters of a label, at most; of the titles of documents by which bins are called.
+_LABEL, _TITLE = 40, 16
+
+
+class Groups(NamedTuple):
+    """Groups of documents by one column, or along one.
+
+    Attributes
+    ----------
+    name, kind : str
+    levels : list of str
+    documents : list of int
+        Documents that are looked at of each.
+    missing : int
+        Those without a value.
+    ordered : bool
+        Whether levels have an order.
+    more : int
+        Levels that are left out, the rarest.
+    grouping : GroupOfEach
+    """
+
+    name: str
+    kind: str
+    levels: list[str]
+    documents: list[int]
+    missing: int
+    ordered: bool
+    more: int
+    grouping: GroupOfEach
+
+    def record(self) -> dict[str, Any]:
+        """Give what the page has of it, without the shares."""
+        record = self._asdict()
+        del record["grouping"]
+        return record
+
+
+def by_columns(about: Known, wanted: Sequence[str], rows: Int64s) -> list[Groups]:
+    """Group documents by some columns; by all that have few values where none is named.
+
+    Parameters
+    ----------
+    about : Known
+    wanted : sequence of str
+    rows : (n,) int64
+        Documents that are looked at.
+
+    Raises
+    ------
+    UsageError
+        If there is no such column.
+    """
+    chosen = [column_of(about, name, "--by") for name in dict.fromkeys(wanted)]
+    if not wanted:
+        chosen = [column for column in about.columns if column.kind in KINDS]
+    found = [grouped(column, about.values(column.name, rows)) for column in chosen]
+    return [groups for groups in found if wanted or len(groups.levels) > 1]
+
+
+def column_of(about: Known, name: str, option: str) -> Column:
+    """Give the column of a name.
+
+    Raises
+    ------
+    UsageError
+        If there is none, naming those that there are.
+    """
+    for column in about.columns:
+        if column.name == name:
+            return column
+    names = ", ".join(repr(c.name[:_LABEL]) for c in about.columns[:20])
+    there = f"its columns are {names}" if names else "it kept none"
+    raise UsageError(f"{option} {name[:_LABEL]!r}: the corpus has no such column; {there}")
+
+
+def grouped(column: Column, values: Sequence[Any]) -> Groups:
+    """Group documents by their values of a column.
+
+    Dates are binned by day, month, year or decade, numbers by ten of their quantiles, where there are
+    more than sixty. Of other values the sixty most frequent are groups.
+    """
+    if column.kind == "time":
+        labels, ordered = _dates(values), True
+    elif column.kind in ("integer", "real"):
+        labels, ordered = _numbers(values), True
+    else:
+        labels, ordered = [None if v is None else _text(v) for v in values], False
+    counts = Counter(label for label in labels if label is not None)
+    if ordered:
+        first = {label: i for i, label in enumerate(labels) if label is not None}
+        levels = sorted(counts, key=lambda label: values[first[label]])[-MOST:]
+    else:
+        levels = sorted(counts, key=lambda label: (-counts[label], label))[:MOST]
+    place = {label: i for i, label in enumerate(levels)}
+    of = np.array([place.get(label, -1) if label is not None else -1 for label in labels], np.int64)
+    return Groups(
+        column.name,
+        column.kind,
+        levels,
+        [counts[label] for label in levels],
+        sum(label is None for label in labels),
+        ordered,
+        len(counts) - len(levels),
+        GroupOfEach(of, len(levels)),
+    )
+
+
+def _text(value: Any) -> str:
+    text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
+    return text if len(text) <= 2 * _LABEL else f"{text[: 2 * _LABEL]}..."
+
+
+def _dates(values: Sequence[Any]) -> list[str | None]:
+    """Bin ISO dates by the finest span of time that has at most sixty."""
+    for name, letters in _TIMES:
+        tail = "0s" if name == "decade" else ""
+        labels = [None if value is None else f"{str(value)[:letters]}{tail}" for value in values]
+        if len(set(labels) - {None}) <= MOST:
+            break
+    return labels
+
+
+def _numbers(values: Sequence[Any]) -> list[str | None]:
+    """Bin numbers by their quantiles, where there are more than sixty different ones."""
+    numbers = np.array([np.nan if value is None else float(value) for value in values])
+    there = numbers[np.isfinite(numbers)]
+    if len(np.unique(there)) <= MOST:
+        return [
+            None
+            if value is None or not np.isfinite(float(value))
+            else f"{value:g}"
+            if isinstance(value, float)
+            else str(value)
+            for value in values
+        ]
+    edges = np.unique(np.quantile(there, np.arange(BINS + 1) / BINS, method="lower"))
+    at = np.clip(np.searchsorted(edges, numbers, "right") - 1, 0, len(edges) - 2)
+    labels = [f"{a:,.10g} to {b:,.10g}" for a, b in pairwise(edges)]
+    return [labels[i] if np.isfinite(x) else None for i, x in zip(at, numbers, strict=True)]
+
+
+def along_corpus(about: Known, rows: Int64s) -> Groups:
+    """Cut the corpus into at most sixty bins of about as many documents, in its order.
+
+    They are called by their first and last documents: by title where all of these are short, else by
+    number.
+    """
+    size = min(MOST, len(rows))
+    of = np.arange(len(rows)) * size // max(1, len(rows))
+    first = np.searchsorted(of, np.arange(size))
+    last = np.searchsorted(of, np.arange(size), "right") - 1
+    ends = [about.titles(rows[at]) for at in (first, last)]
+    if max((len(title) for titles in ends for title in titles), default=0) > _TITLE:
+        ends = [[f"{row + 1:,}" for row in rows[at].tolist()] for at in (first, last)]
+    labels = [a if a == b else f"{a} to {b}" for a, b in zip(*ends, strict=True)]
+    documents = np.bincount(of, minlength=size).tolist()
+    return Groups("", "order", labels, documents, 0, True, 0, GroupOfEach(of, size))
+
+
+def along_column(about: Known, name: str, rows: Int64s) -> Groups:
+    """Put documents in order by a column of dates or numbers.
+
+    Raises
+    ------
+    UsageError
+        If there is no such column, or it has no order.
+    """
+    column = column_of(about, name, "--along")
+    if column.kind not in ("time", "integer", "real"):
+        raise UsageError(
+            f"--along {name[:_LABEL]!r}: a column of kind {column.kind} has no order; --by shows it"
+        )
+    return grouped(column, about.values(name, rows))

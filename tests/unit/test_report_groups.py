@@ -1,0 +1,102 @@
+"""Documents in groups, by columns of any kind, and along the corpus."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from pysgrld.corpus.about.stored import Column
+from pysgrld.errors import UsageError
+from pysgrld.report.groups import along_column, along_corpus, by_columns, grouped
+
+
+def about(**columns):
+    """Columns by name: kind and values."""
+    return SimpleNamespace(
+        columns=tuple(Column(name, kind, 0) for name, (kind, _) in columns.items()),
+        values=lambda name, rows: [columns[name][1][row] for row in rows],
+        titles=lambda rows: [f"title {row}" for row in rows],
+    )
+
+
+def test_categories_are_groups_the_most_frequent_first():
+    found = grouped(Column("x", "category", 1), ["b", None, "a", "b", "__proto__"])
+    assert found.levels == ["b", "__proto__", "a"]
+    assert found.documents == [2, 1, 1]
+    assert (found.missing, found.more, found.ordered) == (1, 0, False)
+    assert found.grouping.of.tolist() == [0, -1, 2, 0, 1]
+
+
+def test_the_rarest_of_many_are_left_out_and_counted():
+    values = [f"v{i % 100}" for i in range(160)]
+    found = grouped(Column("x", "string", 0), values)
+    assert len(found.levels) == 60
+    assert found.more == 40
+    assert (found.grouping.of >= 0).sum() == 120
+
+
+@pytest.mark.parametrize(
+    ("n", "step", "levels", "first"),
+    [
+        (60, 1, 60, "2001-01-01"),
+        (61, 1, 3, "2001-01"),
+        (100, 100, 28, "2001"),
+        (100, 2000, 55, "2000s"),
+    ],
+)
+def test_dates_are_binned_by_what_sixty_bins_hold(n, step, levels, first):
+    """Red with: years for decades; sixty-one days."""
+    begin = np.datetime64("2001-01-01")
+    values = [f"{begin + step * i}T10:00:00" for i in range(n)] + [None]
+    found = grouped(Column("date", "time", 1), values)
+    assert len(found.levels) == levels
+    assert found.levels == sorted(found.levels)
+    assert found.levels[0] == first
+    assert found.missing == 1
+    assert found.ordered
+
+
+def test_numbers_are_levels_in_order_or_binned():
+    found = grouped(Column("n", "integer", 0), [10, 9, 100, 9])
+    assert found.levels == ["9", "10", "100"]
+    values = np.random.default_rng(0).normal(size=500).tolist()
+    found = grouped(Column("n", "real", 1), [*values, None])
+    assert len(found.levels) == 10
+    assert min(found.documents) >= 45
+    assert sum(found.documents) == 500
+    assert found.grouping.of[-1] == -1
+    assert found.grouping.of[int(np.argmin(values))] == 0
+    assert found.grouping.of[int(np.argmax(values))] == 9
+
+
+def test_flags_are_yes_and_no():
+    assert grouped(Column("f", "flag", 0), [True, False, True]).levels == ["yes", "no"]
+
+
+def test_along_the_corpus_bins_are_of_about_as_many_documents():
+    found = along_corpus(about(), np.arange(130))
+    assert len(found.levels) == 60
+    assert set(found.documents) == {2, 3}
+    assert found.levels[0] == "title 0 to title 2"
+    assert along_corpus(about(), np.arange(3)).levels == ["title 0", "title 1", "title 2"]
+    assert along_corpus(about(), np.arange(0)).levels == []
+    long = SimpleNamespace(
+        titles=lambda rows: ["a title that is too long for an axis" for _ in rows]
+    )
+    assert along_corpus(long, np.arange(1000, 1120)).levels[0] == "1,001 to 1,002"
+
+
+def test_columns_that_are_asked_for_must_be_there_and_have_an_order():
+    """Red with: any column taken for along."""
+    given = about(part=("category", ["a", "b"]), one=("category", ["a", "a"]), id=("string", "xy"))
+    rows = np.arange(2)
+    assert [g.name for g in by_columns(given, (), rows)] == ["part"]
+    assert [g.name for g in by_columns(given, ("id", "id", "one"), rows)] == ["id", "one"]
+    with pytest.raises(
+        UsageError, match="--by 'x': the corpus has no such column; its columns are"
+    ):
+        by_columns(given, ("x",), rows)
+    with pytest.raises(UsageError, match="kind category has no order"):
+        along_column(given, "part", rows)
+    with pytest.raises(UsageError, match="it kept none"):
+        along_column(about(), "x", rows)

@@ -1,0 +1,300 @@
+"""Pages of runs of every kind: what is on them, what is left out, and the same bytes twice."""
+
+import json
+import shutil
+import zlib
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from pysgrld.cli import main
+from pysgrld.errors import CheckpointError, CorpusError, MissingInputError, UsageError
+from pysgrld.reading.results import Results
+from pysgrld.report import report
+from pysgrld.report.content import Content
+from pysgrld.report.gather import PageRequest, gather
+
+SAMPLES = ("--burn-in", "5", "--sample-every", "1")
+KINDS = {
+    "lda": ("-k", "4", "--keep-text", "none", *SAMPLES),
+    "texts": ("-k", "4", "--keep-text", "all", *SAMPLES),
+    "chains": ("-k", "4", "--chains", "2", "--threads", "2", *SAMPLES),
+    "deep": ("--layers", "4,3", "--algo", "tlasgr", "--warm-up", "0", *SAMPLES),
+    "mixture": ("--model", "dpmm", "--algo", "gibbs", *SAMPLES),
+    "directions": ("--model", "sam", "-k", "4", *SAMPLES),
+    "approximation": ("--algo", "ovb", "-k", "4"),
+    "early": ("-k", "4", "--iterations", "3"),
+    "all-trained": ("-k", "4", "--holdout", "0", *SAMPLES),
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Gives the folder of a run of a kind, trained for a moment at its first use."""
+    folder = tmp_path_factory.mktemp("runs")
+    rng = np.random.default_rng(2)
+    topics = rng.dirichlet(np.full(60, 0.1), 4)
+    lines = [
+        " ".join(f"w{w}" for w in rng.choice(60, 30, p=rng.dirichlet([0.3] * 4) @ topics))
+        for _ in range(80)
+    ]
+    (folder / "corpus.txt").write_text("\n".join(lines))
+
+    def give(kind):
+        path = folder / kind
+        if not path.exists():
+            command = ["train", str(folder / "corpus.txt"), "--iterations", "40", *KINDS[kind]]
+            command += ["--min-df", "1", "--max-df", "1.0", "--out", str(path), "-q"]
+            said = CliRunner().invoke(main, command)
+            assert said.exit_code == 0, said.output
+        return path
+
+    return give
+
+
+def main_and_blocks(path, **asked):
+    """The main JSON and the blocks' parts, read back as a page does."""
+    content = Content(gather(path, PageRequest(**asked), 1))
+    types = {"u8": "u1", "i8": "i1", "u16": "<u2", "u32": "<u4"}
+    blocks = {}
+    for name, block in content.blocks().items():
+        data, at, parts = zlib.decompress(block.packed()), 0, {}
+        for part, kind, length in block.parts:
+            size = length if kind == "utf8" else length * np.dtype(types[kind]).itemsize
+            raw = data[at : at + size]
+            parts[part] = raw.decode() if kind == "utf8" else np.frombuffer(raw, types[kind])
+            at += -(-size // 4) * 4
+        assert at == len(data)
+        blocks[name] = parts
+    return content.main, blocks
+
+
+#: What a page has that not every run can have.
+REGIONS = ("curve", "map", "layers", "components", "chains", "docs", "along")
+
+
+@pytest.mark.parametrize(
+    ("kind", "regions"),
+    [
+        ("lda", {"curve", "map", "chains"}),
+        ("chains", {"curve", "map", "chains"}),
+        ("deep", {"curve", "map", "chains", "layers"}),
+        ("mixture", {"curve", "chains", "components"}),
+        ("directions", {"curve", "map", "chains"}),
+        ("approximation", {"curve", "map"}),
+        ("early", {"map"}),
+        ("all-trained", {"map", "chains"}),
+    ],
+)
+def test_runs_of_every_kind_have_their_regions(runs, kind, regions):
+    """Red with: a region that stops the page of a run that lacks it."""
+    found, blocks = main_and_blocks(runs(kind))
+    there = {name for name in REGIONS if found[name] is not None}
+    assert there - {"map"} == (regions | {"docs", "along"}) - {"map"}
+    json.dumps(found, allow_nan=False)
+    k = found["size"]
+    assert len(found["topics"]) == len(found["order"]) == len(found["leaf_ids"])
+    assert sorted(found["order"]) == found["leaf_ids"]
+    assert len(blocks["terms"]["n"]) == k
+    assert len(blocks["terms"]["word"]) == blocks["terms"]["n"].sum()
+    assert len(blocks["near"]["topic"]) == 12 * k
+    assert len(blocks["pairs"]["distance"]) == k * k
+    assert len(blocks["along"]["mean"]) == k * len(found["along"]["bins"])
+    assert found["along"]["documents"] == [1] * 20 + [2] * 20 + [1] * 20 or (
+        sum(found["along"]["documents"]) == 80
+    )
+    documents = json.loads(blocks["docs"]["json"])
+    assert len(documents) == len(found["docs"]["row"]) == 80
+    words = blocks["words"]["text"].split("\n")
+    assert len(words) == len(blocks["words"]["count"]) == found["words_total"]
+    assert len(blocks["words"]["topic"]) == blocks["words"]["n"].sum()
+    unsure = {"mixture", "approximation", "early"}
+    assert (found["interval"]["draws"] == 0) == (kind in unsure)
+    assert any("no intervals" in line for line in found["missing"]) == (kind in unsure)
+    lone = found["topics"][0]
+    assert (lone["documents"] is not None) == (kind == "mixture")
+    assert (lone["found"] is not None) == (kind == "chains")
+    assert len(lone["others"]) == (1 if kind == "chains" else 0)
+    assert (found["scale"] == "linear") == (kind == "directions")
+    for topic in found["topics"]:
+        assert topic["top"] == [words[i] for i in terms_of(blocks, topic["id"])][:9]
+
+
+def terms_of(blocks, k):
+    ends = np.cumsum(blocks["terms"]["n"])
+    return blocks["terms"]["word"][ends[k] - blocks["terms"]["n"][k] : ends[k]]
+
+
+def test_figures_are_those_of_sgmc_topics(runs):
+    """Red with: topics renumbered by weight; probabilities of another draw."""
+    path = runs("lda")
+    found, blocks = main_and_blocks(path)
+    expected = {t.id: t for t in Results(path, 1).topics(9, intervals=True)}
+    words = blocks["words"]["text"].split("\n")
+    ends = np.cumsum(blocks["terms"]["n"])
+    for topic in found["topics"]:
+        mine = expected[topic["id"]]
+        begin = ends[topic["id"]] - blocks["terms"]["n"][topic["id"]]
+        for i, word in enumerate(mine.words):
+            assert words[blocks["terms"]["word"][begin + i]] == word.word
+            for part, value in (
+                ("mean", word.probability),
+                ("low", min(word.low, word.probability)),
+                ("high", max(word.high, word.probability)),
+            ):
+                shown = np.exp(-float(blocks["terms"][part][begin + i]) / 65535 * 20.8)
+                assert shown == pytest.approx(value, rel=3e-4)
+        assert topic["npmi"] == pytest.approx(mine.npmi, abs=1e-4)
+        assert topic["weight"][0] == pytest.approx(mine.weight, abs=0.05)
+        assert topic["weight"][1] <= topic["weight"][0] <= topic["weight"][2]
+    assert sum(t["weight"][0] for t in found["topics"]) == pytest.approx(1, abs=1e-4)
+
+
+def test_the_same_run_and_options_give_the_same_bytes(runs):
+    """Red with: the time of day on the page; sets in the order of their hashes."""
+    one, two = (Content(gather(runs("lda"), PageRequest(), n)) for n in (1, 2))
+    assert json.dumps(one.main) == json.dumps(two.main)
+    mine, others = one.blocks(), two.blocks()
+    assert {n: b.packed() for n, b in mine.items()} == {n: b.packed() for n, b in others.items()}
+
+
+def test_what_is_asked_for_is_on_the_page(runs, tmp_path):
+    (tmp_path / "names.json").write_text('{"2": "</script>"}')
+    found, blocks = main_and_blocks(
+        runs("lda"),
+        labels=tmp_path / "names.json",
+        title="A <b>title",
+        noun="child/children",
+        documents=7,
+        text=False,
+        words=10,
+    )
+    assert found["title"] == "A <b>title"
+    assert found["noun"] == ["child", "children"]
+    named = {t["id"]: t for t in found["topics"]}
+    assert named[2]["label"] == "</script>"
+    assert named[2]["named"]
+    assert named[1]["label"] == named[1]["auto"]
+    assert len(found["docs"]["row"]) == 7
+    assert found["texts"] == "none"
+    assert all(not d.get("words") for d in json.loads(blocks["docs"]["json"]))
+    assert 10 <= len(blocks["words"]["count"]) < 60 or found["words_total"] <= 60
+    assert all(0 <= place < 7 for t in found["topics"] for place in t["rep"])
+
+
+def test_layers_of_a_deep_model(runs):
+    found, blocks = main_and_blocks(runs("deep"), layer=2)
+    assert found["layer"] == {"at": 2, "of": 2}
+    assert found["size"] == len(blocks["terms"]["n"]) == 3
+    assert {node["layer"] for node in found["layers"]} == {2}
+    assert found["key"] != main_and_blocks(runs("deep"))[0]["key"]
+    with pytest.raises(UsageError, match="has 2 layers"):
+        gather(runs("deep"), PageRequest(layer=3), 1)
+
+
+def test_what_is_gone_is_left_out_and_said(runs, tmp_path):
+    """Red with: any one of them needed."""
+    path = tmp_path / "run"
+    shutil.copytree(runs("lda"), path)
+    shutil.rmtree(path / "holdout")
+    found, _ = main_and_blocks(path)
+    assert found["curve"] is None
+    assert any("held-out documents or word counts are gone" in line for line in found["missing"])
+    shutil.rmtree(path / "corpus")
+    found, blocks = main_and_blocks(path)
+    assert found["docs"] is None
+    assert found["along"] is None
+    assert "docs" not in blocks
+    assert all(t["weight"] is None and t["npmi"] is None for t in found["topics"])
+    assert any("corpus is not where it was" in line for line in found["missing"])
+    (path / "word-counts.npy").unlink()
+    for sample in (path / "samples").iterdir():
+        sample.unlink()
+    found, _ = main_and_blocks(path)
+    assert found["words_tokens"] is None
+    assert found["interval"]["draws"] == 0
+    assert found["chains"] is None
+    (path / "metrics.jsonl").unlink()
+    main_and_blocks(path)
+    with pytest.raises(UsageError, match="the training corpus is not there"):
+        gather(path, PageRequest(by=("x",)), 1)
+    shutil.rmtree(path / "checkpoints")
+    with pytest.raises(CheckpointError, match="no checkpoint"):
+        gather(path, PageRequest(), 1)
+    with pytest.raises(MissingInputError):
+        gather(tmp_path / "nothing", PageRequest(), 1)
+
+
+def test_a_chain_without_a_checkpoint_is_left_out(runs, tmp_path):
+    path = tmp_path / "chains"
+    shutil.copytree(runs("chains"), path)
+    shutil.rmtree(path / "chain-2" / "checkpoints")
+    found, _ = main_and_blocks(path)
+    assert found["chains"]["count"] == 1
+    assert found["missing"] == ["chain-2: has no checkpoint that can be read, and is left out"]
+
+
+def test_facts_are_the_page_as_plain_values(runs):
+    page = report(runs("lda"), threads=1)
+    facts = json.loads(json.dumps(page.facts, allow_nan=False))
+    assert facts["format"] == "sgmc-report"
+    word = facts["topics"][0]["words"][0]
+    assert set(word) == {"word", "mean", "low", "high", "open", "ten", "share"}
+    assert len(facts["along"]["mean"]) == facts["size"]
+    assert facts["docs"]["records"][0]["theta"][0][1] > 0
+    assert page.summary == "4 topics, words of 80 documents"
+    assert report(runs("chains"), threads=1).folder == runs("chains")
+
+
+def test_texts_that_were_kept_are_on_the_page(runs):
+    found, blocks = main_and_blocks(runs("texts"))
+    assert found["texts"] == "kept"
+    lines = (runs("texts").parent / "corpus.txt").read_text().splitlines()
+    documents = json.loads(blocks["docs"]["json"])
+    assert [d["text"] for d in documents] == [lines[row] for row in found["docs"]["row"]]
+    spans = np.array(documents[0]["spans"]).reshape(-1, 4)
+    assert len(spans) > 20
+    assert set(spans[:, 2]) <= set(range(4))
+
+
+def test_texts_and_columns_may_be_lent(runs, tmp_path):
+    """Red with: documents joined by order where a file has them in another one."""
+    lines = (runs("lda").parent / "corpus.txt").read_text().splitlines()
+    rows = [
+        json.dumps({"id": str(i + 1), "title": f"t{i}", "text": t}) for i, t in enumerate(lines)
+    ]
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text("\n".join(rows[::-1]))
+    table = tmp_path / "table.csv"
+    table.write_text("part,year\n" + "".join(f"p{i % 3},{1900 + i}\n" for i in range(80)))
+    facts = report(
+        runs("lda"), texts=texts, metadata=table, along="year", by=["part"], threads=1
+    ).facts
+    assert facts["texts"] == "kept"
+    assert [d["text"] for d in facts["docs"]["records"]] == lines
+    assert facts["docs"]["title"] == [f"t{i}" for i in range(80)]
+    assert [column["name"] for column in facts["columns"]] == ["part"]
+    assert facts["columns"][0]["levels"] == ["p0", "p1", "p2"]
+    assert facts["along"]["title"] == "by year"
+
+
+def test_what_is_lent_must_be_there_and_of_these_documents(runs, tmp_path):
+    with pytest.raises(MissingInputError, match=r"nothing\.txt"):
+        report(runs("lda"), texts=tmp_path / "nothing.txt", threads=1)
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"id": "x", "text": "w1 w2"}\n')
+    with pytest.raises(CorpusError, match="no document of it has an id of the corpus's"):
+        report(runs("lda"), texts=other, threads=1)
+    table = tmp_path / "table.csv"
+    table.write_text("part\na\nb\n")
+    with pytest.raises(CorpusError, match="78 documents without a row"):
+        report(runs("lda"), metadata=table, threads=1)
+
+
+def test_names_that_are_damaged_are_refused(runs, tmp_path):
+    path = tmp_path / "run"
+    shutil.copytree(runs("lda"), path)
+    (path / "labels.json").write_text('{"9": "x"}')
+    with pytest.raises(CorpusError, match="there is no topic 9"):
+        gather(path, PageRequest(), 1)
