@@ -180,7 +180,7 @@ class Results:
         return labels_of(self.path, self.layers[0])
 
     def history(self) -> dict[int, float]:
-        """Give the averaged score after each posterior sample, by iteration; empty where none is known."""
+        """Give the averaged score after each posterior sample, by iteration; empty without scores."""
         every, first = self.options.sample_every, self.options.burn_in
         scores = history_in(self.checkpoint.arrays).tolist()
         return {first + n * every: score for n, score in enumerate(scores, 1)}
