@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,11 +54,10 @@ def choose(found: Gathered) -> Chosen:
     most = len(turn) if found.asked.documents is None else found.asked.documents
     writer, scale = _Writer(found), Scale()
     chosen: dict[int, dict[str, Any]] = {}
-    for begin in range(0, min(most, len(turn)), _TOGETHER):
-        some = turn[begin : min(begin + _TOGETHER, most)]
-        for place, record in zip(some, writer.records(some), strict=True):
-            if found.asked.documents is not None or scale.add(compact(record)) <= ROOM:
-                chosen[place] = record
+    for place, record in writer.written(turn[:most]):
+        if found.asked.documents is None and scale.add(compact(record)) > ROOM:
+            break
+        chosen[place] = record
     places = sorted(chosen)
     index = {place: i for i, place in enumerate(places)}
     return Chosen(
@@ -85,6 +84,12 @@ class _Writer:
         self._ids: dict[str, int] = {}
         if self.texts == "kept":
             self._ids = {word: i for i, word in enumerate(found.results.vocabulary)}
+
+    def written(self, places: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield documents, each with what is shown of it; only some are written ahead."""
+        for begin in range(0, len(places), _TOGETHER):
+            some = places[begin : begin + _TOGETHER]
+            yield from zip(some, self.records(some), strict=True)
 
     def records(self, places: Sequence[int]) -> list[dict[str, Any]]:
         """Write some documents, by their places among those looked at."""

@@ -82,6 +82,10 @@ def tokens(text: str, pattern: re.Pattern[str] | None) -> Iterator[Token]:
         return
     for match in _WORD.finditer(text):
         at = match.start()
+        if match[0].isascii():
+            if len(match[0]) > 1:
+                yield Token(at, match.end(), match[0].casefold())
+            continue
         for kind, letters in groupby(match[0], _script):
             n = sum(1 for _ in letters)
             if kind is Role.IDEOGRAPH:

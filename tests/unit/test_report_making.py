@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from pysgrld.cli import main
 from pysgrld.errors import CheckpointError, CorpusError, MissingInputError, UsageError
 from pysgrld.reading.results import Results
-from pysgrld.report import report
+from pysgrld.report import chosen, report
 from pysgrld.report.content import Content
 from pysgrld.report.gather import PageRequest, gather
 
@@ -181,6 +181,20 @@ def test_what_is_asked_for_is_on_the_page(runs, tmp_path):
     assert all(not d.get("words") for d in json.loads(blocks["docs"]["json"]))
     assert 10 <= len(blocks["words"]["count"]) < 60 or found["words_total"] <= 60
     assert all(0 <= place < 7 for t in found["topics"] for place in t["rep"])
+
+
+def test_documents_that_have_no_room_are_not_even_written(runs, monkeypatch):
+    """Red with: the others left out one by one."""
+    written, before = [], chosen._Writer.records
+    monkeypatch.setattr(chosen, "ROOM", 2000)
+    monkeypatch.setattr(chosen, "_TOGETHER", 4)
+    monkeypatch.setattr(
+        chosen._Writer, "records", lambda self, some: written.extend(some) or before(self, some)
+    )
+    found, _ = main_and_blocks(runs("lda"))
+    shown = len(found["docs"]["row"])
+    assert 2 < shown < 40
+    assert shown < len(written) <= shown + 4
 
 
 def test_layers_of_a_deep_model(runs):
