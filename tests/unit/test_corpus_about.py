@@ -377,6 +377,9 @@ def test_metadata_with_too_few_rows_or_unknown_ids_stop_or_are_said(rows, tmp_pa
                 build(tmp_path, rows, **given)
         corpus = build(tmp_path, rows, name=name, log=said, on_bad_document="skip", **given)
     assert corpus.about.values("n", every(corpus)) == [10, 30, None]
+    meta.write_text("n\n10\n20\n30\n")
+    with pytest.raises(CorpusError, match=r"1 document without a row in it, of 3 rows"):
+        build(tmp_path, rows, name="short", metadata=str(meta))
     assert any("1 row with an id of one before" in line for line in said)
     assert any("2 rows of no document" in line for line in said)
     assert any("1 document without a row" in line for line in said)
@@ -501,7 +504,7 @@ def test_a_stopped_reading_goes_on_to_equal_files(many, tmp_path):
     """Red with: a reading that is stopped at the heading begins the input anew."""
     given = CorpusOptions(**ALL, meta_field="v", keep_text=6000)
     whole = open_corpus([str(many[0])], given, store=tmp_path / "whole")
-    for at in (100, 350, 600, 10**9):
+    for at in (100, 100, 600, 10**9):  # the second at the heading
 
         def stop(progress, at=at):
             if progress.documents >= at:
