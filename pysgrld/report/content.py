@@ -249,6 +249,7 @@ class Content:
         return {
             "title": "along the corpus" if name is None else f"by {name}",
             "bins": found.along.levels,
+            "starts": found.along.starts,
             "documents": found.along.documents,
         }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,9 @@ from pysgrld.report.documents import GroupOfEach
 from pysgrld.report.lent import Known
 from pysgrld.types import Int64s
 
-#: Groups of a column, and bins along the corpus, at most.
+#: Groups of a column of words at most.
+LEVELS = 100
+#: Groups of dates and numbers, and bins along the corpus, at most.
 MOST = 60
 #: Bins that numbers are put into: about equally many documents in each.
 BINS = 10
@@ -24,7 +26,7 @@ KINDS = ("category", "flag", "integer", "real", "time")
 #: Spans of time by which dates are binned, the finest first: name, and letters of an ISO date.
 _TIMES = (("day", 10), ("month", 7), ("year", 4), ("decade", 3))
 #: Letters of a label, at most; of the titles of documents by which bins are called.
-_LABEL, _TITLE = 40, 16
+_LABEL, _TITLE = 40, 20
 
 
 class Groups(NamedTuple):
@@ -42,6 +44,8 @@ class Groups(NamedTuple):
         Whether levels have an order.
     more : int
         Levels that are left out, the rarest.
+    starts : list of str
+        Where each level begins, which is shorter than what it is called.
     grouping : GroupOfEach
     """
 
@@ -52,12 +56,13 @@ class Groups(NamedTuple):
     missing: int
     ordered: bool
     more: int
+    starts: list[str]
     grouping: GroupOfEach
 
     def record(self) -> dict[str, Any]:
         """Give what the page has of it, without the shares."""
         record = self._asdict()
-        del record["grouping"]
+        del record["grouping"], record["starts"]
         return record
 
 
@@ -103,7 +108,8 @@ def grouped(column: Column, values: Sequence[Any]) -> Groups:
     """Group documents by their values of a column.
 
     Dates are binned by day, month, year or decade, numbers by ten of their quantiles, where there are
-    more than sixty. Of other values the sixty most frequent are groups.
+    more than sixty. Of other values the hundred most frequent are groups: in the order of the corpus
+    where each has its documents in one piece there (chapters by book), else the most frequent first.
     """
     if column.kind == "time":
         labels, ordered = _dates(values), True
@@ -116,7 +122,10 @@ def grouped(column: Column, values: Sequence[Any]) -> Groups:
         first = {label: i for i, label in enumerate(labels) if label is not None}
         levels = sorted(counts, key=lambda label: values[first[label]])[-MOST:]
     else:
-        levels = sorted(counts, key=lambda label: (-counts[label], label))[:MOST]
+        levels = sorted(counts, key=lambda label: (-counts[label], label))[:LEVELS]
+        chosen = set(levels)
+        pieces = [label for label, _ in groupby(label for label in labels if label in chosen)]
+        levels = pieces if len(pieces) == len(levels) else levels
     place = {label: i for i, label in enumerate(levels)}
     of = np.array([place.get(label, -1) if label is not None else -1 for label in labels], np.int64)
     return Groups(
@@ -127,6 +136,7 @@ def grouped(column: Column, values: Sequence[Any]) -> Groups:
         sum(label is None for label in labels),
         ordered,
         len(counts) - len(levels),
+        levels,
         GroupOfEach(of, len(levels)),
     )
 
@@ -180,7 +190,7 @@ def along_corpus(about: Known, rows: Int64s) -> Groups:
         ends = [[f"{row + 1:,}" for row in rows[at].tolist()] for at in (first, last)]
     labels = [a if a == b else f"{a} to {b}" for a, b in zip(*ends, strict=True)]
     documents = np.bincount(of, minlength=size).tolist()
-    return Groups("", "order", labels, documents, 0, True, 0, GroupOfEach(of, size))
+    return Groups("", "order", labels, documents, 0, True, 0, ends[0], GroupOfEach(of, size))
 
 
 def along_column(about: Known, name: str, rows: Int64s) -> Groups:

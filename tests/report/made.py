@@ -208,7 +208,7 @@ def made(
         "size": topics, "scale": "linear" if linear else "log", "topics": shown, "docs_of": documents * 7,
         "order": order, "merges": merges, "leaf_ids": list(range(topics)),
         "map": {"kept": 0.62, "neighbours": 5, "how": "t-SNE begun at the principal axes"},
-        "along": {"title": "along the corpus", "bins": bins, "documents": [documents * 7 // 48] * 48},
+        "along": {"title": "along the corpus", "bins": bins, "starts": bins, "documents": [documents * 7 // 48] * 48},
         "columns": columns, "corpus_share": [float(w) for w in weights],
         "docs": docs, "texts": texts, "layers": None, "components": None, "chains": None,
         "method": METHOD, "words_tokens": int(counts.sum() * 1.1), "words_total": words + 300,

@@ -28,11 +28,19 @@ def test_categories_are_groups_the_most_frequent_first():
 
 
 def test_the_rarest_of_many_are_left_out_and_counted():
-    values = [f"v{i % 100}" for i in range(160)]
+    values = [f"v{i % 140}" for i in range(200)]
     found = grouped(Column("x", "string", 0), values)
-    assert len(found.levels) == 60
+    assert len(found.levels) == 100
     assert found.more == 40
-    assert (found.grouping.of >= 0).sum() == 120
+    assert (found.grouping.of >= 0).sum() == 160
+
+
+def test_groups_that_lie_in_one_piece_keep_the_order_of_the_corpus():
+    """Red with: books of a text by how many chapters they have."""
+    found = grouped(Column("x", "category", 0), ["b", "b", None, "c", "a", "a", "a"])
+    assert found.levels == ["b", "c", "a"]
+    found = grouped(Column("x", "category", 0), ["b", "a", "b", "a", "a"])
+    assert found.levels == ["a", "b"]
 
 
 @pytest.mark.parametrize(

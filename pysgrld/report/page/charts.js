@@ -217,11 +217,11 @@ function curve({ name, average, point, unigram, last }) {
 // ---- a topic along the corpus, or by the levels of a column
 
 /** Shares over places in order, with intervals; `told` is called with the place that is pointed at. */
-function profile({ title, name, labels, mean, low, high, usual, hue, area, told, say }) {
+function profile({ title, name, labels, ticksBelow = labels, mean, low, high, usual, hue, area, told, say }) {
   return figure(name, title, (width) => {
     const [left, right, top] = [46, 6, 10];
     const turned = !area && labels.length > 1;
-    const longest = Math.max(...labels.map((l) => Math.min(18, l.length)));
+    const longest = Math.max(...ticksBelow.map((l) => Math.min(18, l.length)));
     const bottom = turned ? 14 + longest * 4.3 : 24;
     const height = Math.round(150 + bottom);
     const peak = Math.max(...high, usual ?? 0) * 1.04 || 0.01;
@@ -234,7 +234,7 @@ function profile({ title, name, labels, mean, low, high, usual, hue, area, told,
     const body = area ? areaOf(middle, y, mean, low, high) : columnsOf(middle, step, y, mean, low, high);
     const line = usual !== null && rule(left, y(usual), width - right, y(usual), "usual");
     const marker = s("rect.marker", { x: 0, y: top, width: Math.max(2, step), height: height - bottom - top });
-    const drawing = svg(width, height, title, grid, s("g.hue", { "--h": hue }, body), line, marker, namesBelow(labels, middle, step, height - bottom, turned));
+    const drawing = svg(width, height, title, grid, s("g.hue", { "--h": hue }, body), line, marker, namesBelow(ticksBelow, middle, step, height - bottom, turned));
     pointed(drawing, labels.length, (clientX) => Math.floor((clientX - drawing.getBoundingClientRect().left - left) / step), (i) => {
       marker.setAttribute("x", left + i * step);
       marker.classList.add("on");
@@ -259,13 +259,13 @@ function columnsOf(middle, step, y, mean, low, high) {
 }
 
 function namesBelow(labels, middle, step, base, turned) {
-  const longest = Math.max(...labels.map((text) => Math.min(14, text.length)));
-  const every = Math.max(1, Math.ceil((turned ? 13 : longest * 6.8 + 14) / step));
+  const room = Math.max(...labels.map((text) => Math.min(18, text.length))) * 6.2;
+  const every = Math.max(1, Math.ceil((turned ? 13 : room + 10) / step));
+  const end = middle(labels.length - 1) + step;
   return labels.map((text, i) => {
-    if (i % every) return null;
+    if (i % every || (!turned && i && middle(i) + room > end)) return null;
     if (turned) return s("g", { transform: `translate(${(middle(i) + 4).toFixed(1)} ${base + 12}) rotate(-40)` }, label(0, 0, "tick", short(text, 16), "end"));
-    const anchor = i === 0 ? "start" : middle(i) + 32 > middle(labels.length - 1) ? "end" : "middle";
-    return label(middle(i), base + 18, "tick", short(text, 14), anchor);
+    return label(middle(i), base + 18, "tick", short(text, 18), "start");
   });
 }
 

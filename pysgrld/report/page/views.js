@@ -346,7 +346,7 @@ function tellTerm(term, figure) {
 
 /** Ways of laying out a topic: along the corpus, and by each kept column. */
 function layouts() {
-  const along = report.along && { title: report.along.title, labels: report.along.bins, documents: report.along.documents, block: "along", ordered: true, along: true };
+  const along = report.along && { title: report.along.title, labels: report.along.bins, starts: report.along.starts, documents: report.along.documents, block: "along", ordered: true, along: true };
   const columns = report.columns.map((c, i) => ({ title: `by ${shown(c.name)}`, labels: c.levels, documents: c.documents, block: `group-${i}`, ordered: c.ordered }));
   return [along, ...columns].filter(Boolean);
 }
@@ -379,7 +379,7 @@ function whereFigure(topic, layout, values) {
   const told = (i) => say.replaceChildren(bold(bdi(labels[i])), `: ${percent(values.mean[i], 1)} (${between(values.low[i], values.high[i], 1)}), ${plural(layout.documents[i], report.noun)}`);
   if (!layout.ordered && labels.length <= 14) return h("div", levelBars(layout, values, usual), say);
   const title = `${nameOf(topic)} ${layout.title}`;
-  return profile({ title, name: `topic-${topic.id}-${layout.block}`, labels, ...values, usual, hue: topic.hue, area: layout.along || labels.length > 80, told, say });
+  return profile({ title, name: `topic-${topic.id}-${layout.block}`, labels, ticksBelow: layout.starts ?? labels, ...values, usual, hue: topic.hue, area: layout.along || labels.length > 80, told, say });
 }
 
 function levelBars({ labels, documents }, { mean, low, high }, usual) {
