@@ -25,10 +25,11 @@ _USUAL_STACK = 8 << 20
 
 
 class Threads(NamedTuple):
-    """Number of threads, and where it comes from."""
+    """Number of threads, where it comes from, and whether more were wanted than there may be."""
 
     number: int
     source: str
+    fewer: bool = False
 
 
 def check_room_for_thread() -> None:
@@ -64,7 +65,7 @@ def threads(given: int | None, environment: Mapping[str, str] | None = None) -> 
     can = core.startable_threads(ask)
     if can < ask:
         source = f"{wanted.source} {wanted.number}; a limit of processes or memory allows no more"
-        return Threads(max(1, can - 1), source)
+        return Threads(max(1, can - 1), source, fewer=True)
     return wanted
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -137,7 +137,11 @@ class RunDirectory(Records):
         check_vocabulary(self.path, self.config)
 
     def update_free(
-        self, changes: Mapping[str, Any], *, defaults: Sequence[str] | None = None
+        self,
+        changes: Mapping[str, Any],
+        *,
+        defaults: Sequence[str] | None = None,
+        free: Iterable[str] = (),
     ) -> None:
         """Record new values of free options; ``config.json`` is replaced at one instant.
 
@@ -147,6 +151,8 @@ class RunDirectory(Records):
             Option to value, as under ``options``.
         defaults : sequence of str, optional
             The options that are at their default now.
+        free : iterable of str, optional
+            Options that are free, beside those that the run lists: it may be older than they are.
 
         Raises
         ------
@@ -161,7 +167,10 @@ class RunDirectory(Records):
         config["options"] = {**config.get("options", {}), **jsonio.plain(renamed)}
         if defaults is not None:
             config["defaults"] = list(defaults)
-        if changed := differences(self.identity.fields, identity(config).fields):
+        if more := set(free) - set(config.get("free", ())):
+            config["free"] = sorted({*config.get("free", ()), *more})
+        had = identity(self.config, config.get("free"))
+        if changed := differences(had.fields, identity(config).fields):
             raise ValueError(f"not free to change: {'; '.join(changed)}")
         if config == self.config:
             return

@@ -17,7 +17,13 @@ from pysgrld.grammar import plural
 from pysgrld.run import jsonio
 
 #: What runs did that are older than the option: there it says nothing, and they go on.
-IMPLIED = {"chain-id": 1, "edge": "reflect", "encoding": "utf-8", "slim-samples": 0}
+IMPLIED = {
+    "chain-id": 1,
+    "edge": "reflect",
+    "encoding": "utf-8",
+    "keep-text": "auto",
+    "slim-samples": 0,
+}
 
 #: The free options that say how far a run goes.
 BUDGET = ("epochs", "iterations")

@@ -56,7 +56,11 @@ class Training:
         self.family = model(p.options.model)
         self.score: Score = self.family.score
         count = threads(given.get("threads"))
-        logger.info("%s (%s)", plural(count.number, "thread"), count.source)
+        line = f"{plural(count.number, 'thread')} ({count.source})"
+        if count.fewer:
+            reporter.note(f"warning: {line}")
+        else:
+            logger.info("%s", line)
         if warning := login_node(count):
             reporter.note(f"warning: {warning}")
         self.posterior = begin(
@@ -235,7 +239,7 @@ class Training:
         self.keeper.measured = metrics[-1]["iteration"] if metrics else -1
         had, now = run.config["options"], self.options.plain()
         if changed := {name: now[name] for name in FREE if had.get(name) != now[name]}:
-            run.update_free(changed)
+            run.update_free(changed, free=FREE)
         run.set_status("running", step=chain.step)
         run.log_event("started", step=chain.step, line=line)
         self.reporter.started(run, line)

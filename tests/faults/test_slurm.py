@@ -22,6 +22,7 @@ pytestmark = [
 ]
 
 DATA = Path(__file__).parents[2] / "data"
+SGMC = str(Path(sys.executable).with_name("sgmc"))
 #: A run of some seconds.
 OPTIONS = ["-k", "8", "--minibatch", "100", "--sweeps", "4", "--warm-up", "20"]
 
@@ -48,13 +49,13 @@ def limited(cluster, corpus, tmp_path_factory):
     """A job that ends by its time limit: it takes a minute, while other tests run."""
     folder = tmp_path_factory.mktemp("limited")
     train = ["train", str(corpus), *OPTIONS, "--iterations", "1000000", "--out", "run"]
-    words = [sys.executable, "-m", "pysgrld", *train, "--time-limit", "auto"]
+    words = [SGMC, *train, "--time-limit", "auto"]
     (folder / "job.sh").write_text(f"#!/bin/bash\nsrun {shlex.join(words)}\n")
     return cluster("sbatch", "--parsable", "--time=1", "job.sh", cwd=folder), folder
 
 
 def sgmc(cluster, *args, cwd=None):
-    return cluster(sys.executable, "-m", "pysgrld", *args, cwd=cwd)
+    return cluster(SGMC, *args, cwd=cwd)
 
 
 def submit(cluster, folder, *options, train):
