@@ -1,11 +1,15 @@
 """The page of a run: written whole, refused in a line, and names of topics in every output."""
 
 import json
+import resource
 import shutil
+import time
 
 import pytest
 
 from pysgrld.cli import main
+
+from .conftest import BIBLE
 
 pytestmark = pytest.mark.cli
 
@@ -93,3 +97,37 @@ def test_names_of_topics_are_in_every_output(copied):
         done = copied(*command, code=65)
         assert "there is no topic 99" in done.stderr.splitlines()[-1]
     assert not (copied.folder / RUN / "report.html").exists()
+
+
+def test_a_disk_that_fills_up_leaves_the_page_that_was_there(copied):
+    """Red with: a page that is written in its place."""
+    copied("report", "-q")
+    page = copied.folder / RUN / "report.html"
+    before, files = page.read_bytes(), sorted(page.parent.iterdir())
+
+    def little_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, len(before) // 2))
+
+    done = copied("report", "--force", "--title", "Other", "-q", code=74, preexec_fn=little_room)
+    assert "report.html: " in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert page.read_bytes() == before
+    assert sorted(page.parent.iterdir()) == files
+
+
+def test_a_page_is_made_of_a_run_that_trains(sgmc):
+    """Red with: a lock that reading takes; a file that must be finished."""
+    options = ["-k", "8", "--minibatch", "100", "--sweeps", "4", "--warm-up", "20"]
+    options += ["--iterations", "1000000", "--checkpoint-every", "50"]
+    with sgmc.start("train", BIBLE, *options, "--out", "run", "-q") as training:
+        end = time.monotonic() + 60
+        while len(list(sgmc.folder.glob("run/samples/step-*"))) < 25:
+            assert time.monotonic() < end
+            assert training.poll() is None
+            time.sleep(0.1)
+        sgmc("report", "run", "--json", "facts.json")
+        training.terminate()
+        training.wait(30)
+    facts = json.loads((sgmc.folder / "facts.json").read_text())
+    assert facts["verdicts"][0]["head"] == "Still training."
+    assert facts["interval"]["draws"] >= 20

@@ -18,8 +18,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from report.made import HOSTILE, KINDS, SPAN, Made
 
+from pysgrld.cli import main
 from pysgrld.report.html import page as html_of
 
 CHROMIUM = (
@@ -409,3 +411,42 @@ def test_long_lists_show_a_window(opened):
     assert it.page.locator(".side-row").count() <= 300
     it.page.fill(".side-head input", "Letter 12,")
     assert it.page.locator(".side-row").count() == 1
+
+
+def test_a_real_run_on_hostile_documents_is_shown_and_harms_nothing(browser, tmp_path):
+    """Titles, texts and columns of JSON lines, read, trained on and reported as a person would."""
+    from pysgrld.report import report
+
+    rng = np.random.default_rng(0)
+    themes = [[f"{theme}{i}" for i in range(30)] for theme in ("north", "south")]
+    lines = []
+    for i in range(3 * len(HOSTILE)):
+        title = HOSTILE[i % len(HOSTILE)]
+        words = [*rng.choice(themes[i % 2], 40), title[:50].replace("\0", "0")]
+        text = " ".join([*words, "<script>alert(1)</script>"])
+        record = {"id": f"<i>{i}", "title": title, "text": text, "__proto__": HOSTILE[i % 5]}
+        lines.append(json.dumps(record))
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text("\n".join(lines))
+    options = {"topics": 2, "iterations": 120, "warm-up": 5, "min-df": 1, "max-df": 1.0}
+    options |= {"out": str(tmp_path / "run"), "meta-field": "__proto__", "threads": 1}
+    typed = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    done = CliRunner().invoke(main, ["train", "-q", *typed, str(corpus)])
+    assert done.exit_code == 0, done.output
+    page = tmp_path / "report.html"
+    page.write_bytes(report(tmp_path / "run").html)
+    context = browser.new_context(offline=True)
+    try:
+        it = Opened(context.new_page(), page, KINDS["bare"]())
+        for address in ("topics", "topic/0", "map", "words", "documents", "groups/0", "method"):
+            it.go(address)
+            assert len(it.text()) > 60, address
+        it.go("documents")
+        for shown in ("</script>", "<img src=x onerror=alert(1)>", "__proto__", "\\u202egnp.exe"):
+            assert shown in it.text()
+        for place in range(6):
+            it.go(f"doc/{place}")
+            assert "<script>alert(1)</script>" in it.text()
+        assert it.said == []
+    finally:
+        context.close()
