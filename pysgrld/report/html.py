@@ -15,8 +15,8 @@ _HERE = Path(__file__).parent / "page"
 #: Scripts of the page, in the order in which they build on each other.
 SCRIPTS = ("core.js", "charts.js", "views.js", "app.js")
 _PLACE = re.compile(r"<!--(TITLE|POLICY|DATA)-->|/\*(STYLE|SCRIPT)\*/")
-#: Lines of a script or style that are for its readers: they stay in the sources.
-_REMARK = re.compile(r"^ *(?://.*|/\*.*\*/)?\n", re.MULTILINE)
+#: Lines and blanks of a script or style that are for its readers: they stay in the sources.
+_REMARK = re.compile(r"^ *(?://.*|/\*.*\*/)?\n|^ +", re.MULTILINE)
 #: What could end a script or a line in it, and halves of surrogate pairs, which UTF-8 does not have.
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 

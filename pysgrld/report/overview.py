@@ -13,7 +13,7 @@ import numpy as np
 from pysgrld.corpus import Corpus
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.grammar import plural
-from pysgrld.reading.diagnose.verdict import is_mixed, is_shared, judgements
+from pysgrld.reading.diagnose.verdict import found_in, is_mixed, is_shared, judgements
 from pysgrld.reading.intervals import ENOUGH
 from pysgrld.reading.results import Results
 from pysgrld.reading.score import score_own
@@ -183,10 +183,10 @@ def _shared(d: Diagnosis) -> Verdict:
     first = judgements(d)[0]
     if not d.topics:
         return Verdict(first.good, f"{d.chains} chains.", first.sentence)
-    n = sum(map(is_shared, d.topics))
+    n = sum(found_in(topic) == d.chains for topic in d.topics)
     head = f"{n} of {len(d.topics)} {d.noun}s found by all {d.chains} chains."
-    text = "Trust these; of the others at least one chain has no counterpart that is 70 % the same."
-    return Verdict(first.good, head, "" if first.good else text)
+    text = "Trust what these are about; to the others at least one chain has no counterpart."
+    return Verdict(n == len(d.topics), head, "" if n == len(d.topics) else text)
 
 
 def _sureness(results: Results, d: Diagnosis | None, draws: int) -> list[Verdict]:

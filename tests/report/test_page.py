@@ -389,7 +389,7 @@ def test_groups_say_what_is_sure(opened):
     grey = dict(drawn)
     report, coloured = (
         it.made.report,
-        sum(n for fill, n in drawn if fill not in ("#e3e4e4", "#f4f4f2")),
+        sum(n for fill, n in drawn if fill not in ("#d5d7d8", "#f4f4f2")),
     )
     low, high = (part(it.made, "group-0", name).reshape(20, -1) / 65535 for name in ("low", "high"))
     usual = np.array(report["corpus_share"])[:, None]

@@ -76,7 +76,8 @@ const asked = h("input", {
 async function find() {
   const text = asked.value.trim().toLowerCase();
   if (text === "") return close();
-  const found = [...foundTopics(text), ...(await foundWords(text)), ...foundDocs(text)];
+  const words = await foundWords(text);
+  const found = [...words.filter((w) => w.whole), ...foundTopics(text), ...words.filter((w) => !w.whole), ...foundDocs(text)];
   if (asked.value.trim().toLowerCase() !== text) return;
   hits.replaceChildren(...(found.length ? found.map(hit) : [h("li.none", { role: "option", "aria-disabled": "true" }, "nothing found")]));
   hits.hidden = false;
@@ -85,7 +86,8 @@ async function find() {
 }
 
 function foundTopics(text) {
-  const some = report.topics.filter((t) => String(t.id) === text || `${nameOf(t)} ${t.top.slice(0, 3).map(visible).join(" ")}`.toLowerCase().includes(text));
+  const number = text.replace(`${TOPIC} `, "");
+  const some = report.topics.filter((t) => String(t.id) === number || `${nameOf(t)} ${t.top.slice(0, 3).map(visible).join(" ")}`.toLowerCase().includes(text));
   return some.slice(0, 4).map((t) => ({ href: topicAddress(t.id), kind: `${TOPIC} ${t.id}`, name: [dot(t), bdi(nameOf(t))] }));
 }
 
@@ -98,7 +100,7 @@ async function foundWords(text) {
     if (where >= 0) ranks[list[i].length === text.length ? 0 : where === 0 ? 1 : 2].push(i);
   }
   const words = await vocabulary();
-  return ranks.flat().slice(0, 7).map((i) => ({ href: wordAddress(words.list[i]), kind: plural(words.count[i], ["use", "uses"]), name: bdi(words.list[i]) }));
+  return ranks.flat().slice(0, 7).map((i) => ({ whole: list[i] === text, href: wordAddress(words.list[i]), kind: plural(words.count[i], ["use", "uses"]), name: bdi(words.list[i]) }));
 }
 
 function foundDocs(text) {

@@ -182,7 +182,7 @@ function lines(width, { title, series, levels = [], across, unit, digits = 0 }) 
     end.value !== undefined && label(width - right + 9, places[i] + 19, `series-value ${end.kind}`, fixedCount(end.value, digits)),
   ]);
   const foot = label((left + width - right) / 2, height - 5, "axis", across.name, "middle");
-  const side = !narrow && s("g", { transform: `translate(12 ${(height - bottom) / 2}) rotate(-90)` }, label(0, 0, "axis", unit, "middle"));
+  const side = !narrow && s("g", { transform: `translate(9 ${(height - bottom) / 2}) rotate(-90)` }, label(0, 0, "axis", unit, "middle"));
   return svg(width, height, title, grid, times, ruled, drawn, names, foot, side);
 }
 

@@ -297,9 +297,9 @@ function figuresOf(t) {
     t.documents !== null && t.documents !== undefined && one(count(t.documents), null, NOUNS),
     t.docs !== null && one(count(t.docs), `of ${count(report.docs_of)}`, `${NOUNS} have a tenth of it`),
     t.npmi !== null && one(fixed(t.npmi, 2), null, "coherence"),
-    t.steady !== null && one(fixed(t.steady, 1), "of 10", "top words stay"),
+    t.steady !== null && one(fixed(t.steady, 1), "of 10", "steady words"),
     t.found && one(String(t.found[0]), `of ${t.found[1]}`, "chains found it"),
-    t.overlap !== null && one(h("span", { class: t.overlap >= 0.7 ? "good" : "doubt" }, fixed(t.overlap, 2)), null, t.found ? "of it in the least alike" : "first and second half"),
+    t.overlap !== null && one(h("span", { class: t.overlap >= 0.7 ? "good" : "doubt" }, fixed(t.overlap, 2)), null, t.found ? "in common in the least alike two chains" : "first and second half"),
     one(String(t.id), null, "its number"));
 }
 
@@ -526,7 +526,7 @@ function joined(left, right) {
 async function mapPage() {
   const pairs = await block("pairs");
   const first = report.map && card("Map", [`Near circles share words; a circle's area is its share; wide gaps mean little. Of each ${TOPIC}'s ${report.map.neighbours} nearest, `,
-    bold(percent(report.map.kept)), ` are among its ${report.map.neighbours} nearest here (${report.map.how}): for the rest ask the pairs and the lists of a ${TOPIC}.`],
+    bold(percent(report.map.kept)), ` are among its ${report.map.neighbours} nearest here (${report.map.how}): for the rest see the pairs and the lists of a ${TOPIC}.`],
     map({ title: `map of ${TOPICS}`, height: 560 }));
   const top = h(report.map && pairs ? "div.cols.map" : "div", first, pairs && pairsCard(pairs));
   return { title: "Map", node: h("div.stack", h("h1.unseen", "Map"), top, report.merges.length > 0 && treeCard()) };
@@ -690,7 +690,7 @@ async function docPage(rest) {
 
 function readerOf(content) {
   if (!content) return null;
-  if (content.words) return card("Its words", `By count; the tint is the ${TOPIC} that a word most likely has here, stronger the surer.`, h("p.reader.counted", content.words.map(([word, n, k, sure]) =>
+  if (content.words) return card("Its words", `By count${content.words.length < 60 ? "" : ", the 60 most frequent"}; the tint is the ${TOPIC} that a word most likely has here, stronger the surer.`, h("p.reader.counted", content.words.map(([word, n, k, sure]) =>
     [byId.has(k) ? tint(shown(word), k, sure / 100) : h("span", bdi(word)), n > 1 && h("small", ` ${n}`), "  "])));
   if (content.text === undefined) return null;
   const [before, after] = content.cut ?? [0, 0];
@@ -741,7 +741,7 @@ function groupCell(parts, n, id, level) {
   return { mean, low, high, usual, sure: low > usual ? 1 : high < usual ? -1 : 0 };
 }
 
-const UNSURE = () => (isDark() ? "#2d3034" : "#e3e4e4");
+const UNSURE = () => (isDark() ? "#383c41" : "#d5d7d8");
 const LESS = () => (isDark() ? "#202326" : "#f4f4f2");
 
 function groupsLegend() {
@@ -831,7 +831,7 @@ function chainTable() {
   const row = (t) => h("tr", hued(t), rowHead(topicLink(t)), has("found") && h("td.found", t.found ? foundMarks(t.found) : "–"),
     wideCell(t.overlap !== null && bar({ mean: t.overlap }, 1)), numeral(t.overlap === null ? "–" : pill(t.overlap)),
     has("rhat") && number(t.rhat, 2), has("ess") && number(t.ess, 0), faint(t.weight ? percent(t.weight[0], shareDigits) : "–"));
-  const head = [colHead(TOPIC), has("found") && colHead("found in"), colHead("in common with the least alike", null, 2), has("rhat") && colHead("R-hat", "figure"),
+  const head = [colHead(TOPIC), has("found") && colHead("found in"), colHead("in common in the least alike two", null, 2), has("rhat") && colHead("R-hat", "figure"),
     has("ess") && colHead("effective draws", "figure"), colHead("share", "figure")];
   return card(`Which ${TOPICS} the chains share`, `Each with its partners in the ${report.chains.count > 1 ? "other chains" : "other half of the draws"}; the most alike first.`, table("shared", head, rows.map(row)));
 }
