@@ -1,0 +1,1 @@
+"""Processes that train one chain together: each samples some documents of a minibatch."""

@@ -1,0 +1,168 @@
+"""A rank that a test starts: ``sgmc`` with something that happens in one of them.
+
+``rank_main.py RANK ACT WHEN ARGUMENT...``: the act happens in that rank, before iteration WHEN (from 0).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+RANK = int(next(os.environ[n] for n in ("OMPI_COMM_WORLD_RANK", "PMI_RANK") if n in os.environ))
+
+
+def fails_to_read(corpus):
+    """What a node sees whose file system has lost the corpus."""
+    from pysgrld.errors import MissingInputError
+
+    def take(self, ids):
+        raise MissingInputError("built/counts.npy: is not there any more")
+
+    corpus.take = take
+
+
+def fails_to_sample():
+    """What a rank sees whose documents cannot be sampled."""
+    from pysgrld.errors import NumericalError
+    from pysgrld.models.lda.documents import GibbsDocuments
+
+    def sampled(self, key, phi, batch):
+        raise NumericalError("weights of a document are no numbers")
+
+    GibbsDocuments._sampled = sampled
+
+
+def fails_to_write():
+    """What the one who writes sees whose disk is full when all is done."""
+    from pysgrld.errors import WriteError
+    from pysgrld.train.keeper import Keeper
+
+    save = Keeper.save
+
+    def save_all_but_the_last(self, *, keep, last):
+        if last:
+            raise WriteError("run: no space left on device")
+        return save(self, keep=keep, last=last)
+
+    Keeper.save = save_all_but_the_last
+
+
+def fails_to_go_on():
+    """What the one who reads sees whose checkpoint is no state of the run."""
+    from pysgrld.errors import CheckpointError
+    from pysgrld.train.loop import Training
+
+    def restore(self, checkpoint):
+        raise CheckpointError("step-00000004: lacks theta")
+
+    Training._restore = restore
+
+
+def has_a_bug():
+    raise RuntimeError("a bug")
+
+
+def sleeps():
+    time.sleep(1000)
+
+
+def kill_launcher():
+    os.kill(os.getppid(), 0)
+    launcher = os.getppid()
+    with open(f"/proc/{launcher}/stat") as file:
+        launcher = int(file.read().rpartition(")")[2].split()[1])
+    os.kill(launcher, signal.SIGKILL)
+    time.sleep(30)
+
+
+def flip(part):
+    """Flip a bit of an array of the state."""
+
+    def act(chain):
+        array = getattr(chain.states["phi"], part)
+        array.view("uint8").reshape(-1)[1] ^= 4
+
+    return act
+
+
+def before_iteration(act, when):
+    from pysgrld.train.rounds import Rounds
+
+    rounds = Rounds.__iter__
+
+    def watched(self):
+        wants = self._wants
+
+        def acting():
+            if self.chain.step == when and not done:
+                done.append(1)
+                act(self.chain)
+            return wants()
+
+        done = []
+        self._wants = acting
+        return rounds(self)
+
+    Rounds.__iter__ = watched
+
+
+def sent(number):
+    return lambda chain: os.kill(os.getpid(), number)
+
+
+def main():
+    rank, name, when, *arguments = sys.argv[1:]
+    acts = {
+        "kill": sent(signal.SIGKILL),
+        "launcher": lambda chain: kill_launcher(),
+        "bug": lambda chain: has_a_bug(),
+        "unread": lambda chain: fails_to_read(type(chain.stream.source)),
+        "unsampled": lambda chain: fails_to_sample(),
+        "unwritten": lambda chain: fails_to_write(),
+        "sleep": lambda chain: sleeps(),
+        "flip-sums": flip("sums"),
+        "flip-g": flip("g"),
+        "twice": lambda chain: [os.kill(os.getpid(), signal.SIGINT) for _ in range(2)],
+    }
+    if name.startswith("SIG"):
+        acts[name] = sent(signal.Signals[name])
+    if int(rank) == RANK:
+        if name in acts:
+            before_iteration(acts[name], int(when))
+        elif name == "isa":
+            os.environ["SGMC_ISA"] = "baseline"
+        elif name in ("missing", "another"):
+            another_corpus(name)
+        elif name == "no-state":
+            fails_to_go_on()
+    if name == "pieces":
+        from pysgrld.team import ranks
+
+        ranks.MOST, ranks.FEW, ranks.SMALL = 1000, 10, 10
+    from pysgrld.cli import main as command
+
+    command(arguments)
+
+
+def another_corpus(how):
+    """Let a rank find no corpus, or another one."""
+    from pathlib import Path
+
+    from pysgrld.corpus import Corpus
+
+    opened = Corpus.open.__func__
+
+    def open_(cls, path):
+        if how == "missing":
+            path = Path("not-there")
+        corpus = opened(cls, path)
+        corpus.fingerprint = "another"
+        return corpus
+
+    Corpus.open = classmethod(open_)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""Runs of several ranks under the launcher of the ``mpich`` wheel, as tests start them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from pysgrld.run import RunDirectory
+from pysgrld.run.files import digest_of
+
+MPIEXEC = Path(sys.executable).with_name("mpiexec")
+MAIN = Path(__file__).with_name("rank_main.py")
+
+#: A run of 12 iterations, three of them of the warm-up, with checkpoints at 4, 8 and 12.
+SMALL = {
+    "topics": 4, "minibatch": 10, "sweeps": 2, "warm-up": 3, "burn-in": 4, "sample-every": 2, "seed": 3,
+    "iterations": 12, "holdout": 10, "min-df": 1, "stop-words": "none", "eval-every": "1h",
+    "checkpoint-every": 4, "threads": 1,
+}  # fmt: skip
+
+
+class Ended:
+    """How a launch ended: the exit code of the launcher, and what all ranks said."""
+
+    def __init__(self, code: int, said: str) -> None:
+        self.code, self.said = code, said
+
+    def __repr__(self) -> str:
+        return f"exit code {self.code}\n{self.said}"
+
+
+def train(ranks, folder, *, out="run", act=("-1", "none", "0"), timeout=60, **options):
+    """Train a small run in a folder that has corpus.txt; by one process without MPI where ranks is 0.
+
+    ``options`` are added to `SMALL`, with _ for -, or taken out of it where None.
+    """
+    given = SMALL | {name.replace("_", "-"): value for name, value in options.items()}
+    typed = [word for name, v in given.items() if v is not None for word in (f"--{name}", str(v))]
+    command = ["train", "corpus.txt", "--out", out, *typed]
+    env = {
+        name: v
+        for name, v in os.environ.items()
+        if not name.startswith(("PMI_", "OMPI_COMM_", "SLURM_"))
+    }
+    if ranks:
+        launch = [MPIEXEC, "-n", str(ranks), sys.executable, MAIN, *map(str, act)]
+        command.append("--mpi")
+    else:
+        launch = [sys.executable, "-m", "pysgrld"]
+    ended = subprocess.run(
+        [*map(str, launch), *command],
+        cwd=folder,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    return Ended(ended.returncode, ended.stdout)
+
+
+def state(run, step=12):
+    """SHA-256 of the state after that iteration."""
+    return digest_of(run / "checkpoints" / f"step-{step:08d}" / "state.safetensors").sha256
+
+
+def newest(run):
+    """Iterations of the newest checkpoint, which verifies."""
+    found = RunDirectory.open(run).load_checkpoint(required=False)
+    return found.step if found else 0

@@ -1,0 +1,282 @@
+"""One chain over ranks of a real MPI: the same bits whatever their number, and what may go wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import socket
+import subprocess
+import sys
+
+import pytest
+from faults import ranks
+from faults_runs import write_corpus
+
+pytest.importorskip("mpi4py", reason="no mpi4py here: pip install 'pysgrld[mpi-bundled]'")
+if not ranks.MPIEXEC.exists():
+    pytest.skip("no mpiexec of the mpich wheel here", allow_module_level=True)
+
+#: Models and samplers whose counts are added up in ways of their own.
+FORMS = {
+    "plain": {},
+    "one": {"topics": 1},
+    "lazy": {"lazy": "on"},
+    "many": {"topics": 150, "lazy": "on"},
+    "deep": {"topics": None, "layers": "20,8"},
+    "ovb": {"algo": "ovb", "warm_up": None, "burn_in": None},
+    "sgrld": {"algo": "sgrld", "topics": 150, "counts": "sampled"},
+}
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """A folder with a corpus, and the state of an undisturbed process by itself."""
+    folder = tmp_path_factory.mktemp("ranks")
+    write_corpus(folder / "corpus.txt")
+    ended = ranks.train(0, folder)
+    assert ended.code == 0, ended
+    return folder
+
+
+@pytest.fixture
+def folder(alone, tmp_path):
+    shutil.copy(alone / "corpus.txt", tmp_path)
+    return tmp_path
+
+
+def status(run):
+    return json.loads((run / "status.json").read_text())
+
+
+@pytest.mark.row(42)
+@pytest.mark.parametrize(("number", "threads"), [(2, 2), (3, 1), (4, 1)])
+def test_any_number_of_ranks_writes_the_bytes_of_one_process(alone, number, threads, trials):
+    """Red with: minibatches scaled by the documents of a rank; a mean that is added to by all ranks."""
+    out = f"run-{number}-{threads}"
+    ended = ranks.train(number, alone, out=out, threads=threads)
+    assert ended.code == 0, ended
+    for step in (4, 8, 12):
+        assert ranks.state(alone / out, step) == ranks.state(alone / "run", step)
+    kept = sorted(p.name for p in (alone / out / "samples").iterdir())
+    assert kept == sorted(p.name for p in (alone / "run" / "samples").iterdir())
+    trials()
+
+
+@pytest.mark.nightly
+@pytest.mark.row(42)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("number", [2, 3, 8, 16])
+def test_every_form_writes_the_bytes_of_one_process(folder, form, number, trials):
+    for out, n in (("one", 0), ("many", number)):
+        ended = ranks.train(n, folder, out=out, timeout=250, **FORMS[form])
+        assert ended.code == 0, ended
+    assert ranks.state(folder / "one") == ranks.state(folder / "many")
+    trials()
+
+
+@pytest.mark.row(12)
+@pytest.mark.row(42)
+def test_a_signal_to_one_rank_stops_all_and_any_number_goes_on(folder, alone, trials):
+    """Red with: a rank that looks at its own signals alone (the others wait for it without end)."""
+    for number, act, at in (
+        (3, (2, "SIGUSR1", 3), 3),
+        (2, (1, "SIGTERM", 6), 6),
+        (4, (0, "SIGINT", 9), 9),
+    ):
+        ended = ranks.train(number, folder, act=act)
+        assert ended.code == 85, ended
+        assert f"{act[1]} (rank {act[0]}): all ranks stopped after iteration {at}" in ended.said
+        assert (status(folder / "run")["step"], ranks.newest(folder / "run")) == (at, at)
+        trials()
+    assert ranks.train(0, folder).code == 0
+    assert ranks.state(folder / "run") == ranks.state(alone / "run")
+
+
+@pytest.mark.row(12)
+def test_a_request_for_a_checkpoint_reaches_the_one_who_writes(folder):
+    """SIGUSR2 to rank 1. Red with: a rank that takes the request for itself."""
+    ended = ranks.train(2, folder, checkpoint_every="1h", act=(1, "SIGUSR2", 5))
+    assert ended.code == 0, ended
+    assert (folder / "run" / "checkpoints" / "step-00000006").exists()
+
+
+@pytest.mark.row(5)
+@pytest.mark.parametrize(("victim", "next_ranks"), [(0, 2), (2, 0)])
+def test_a_rank_that_is_killed_ends_all_and_nothing_is_lost(
+    folder, alone, victim, next_ranks, trials
+):
+    ended = ranks.train(3, folder, act=(victim, "kill", 6))
+    assert ended.code not in (0, 85), ended
+    assert ranks.newest(folder / "run") == 4
+    ended = ranks.train(next_ranks, folder)
+    assert ended.code == 0, ended
+    assert ranks.state(folder / "run") == ranks.state(alone / "run")
+    trials()
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+@pytest.mark.row(5)
+@pytest.mark.row(12)
+def test_killed_and_stopped_at_random_it_ends_with_the_same_bits(folder, alone, trials):
+    """Twelve times: any number of ranks, any of them, any iteration, a kill or a signal."""
+    rng = random.Random(5)
+    for _ in range(4):
+        for _ in range(3):
+            number, act = rng.randint(1, 4), rng.choice(["kill", "SIGUSR1", "SIGTERM", "SIGXCPU"])
+            victim, at = rng.randrange(number), rng.randrange(12)
+            ended = ranks.train(number, folder, act=(victim, act, at), timeout=250)
+            before = ended.code == 0 and ranks.newest(folder / "run") == 12  # it was beyond that
+            assert before or (ended.code == 85) == (act != "kill"), ended
+            trials()
+        assert ranks.train(rng.choice([0, 2, 3]), folder, timeout=250).code == 0
+        assert ranks.state(folder / "run") == ranks.state(alone / "run")
+        shutil.rmtree(folder / "run")
+
+
+@pytest.mark.row(5)
+def test_a_launcher_that_is_killed_takes_all_ranks_with_it(folder, alone, trials):
+    ended = ranks.train(2, folder, act=(1, "launcher", 6))
+    assert ended.code == -9, ended
+    ended = ranks.train(3, folder)  # its lock would be refused while a rank lives
+    assert ended.code == 0, ended
+    assert ranks.state(folder / "run") == ranks.state(alone / "run")
+    trials()
+
+
+@pytest.mark.row(6)
+@pytest.mark.parametrize(
+    ("act", "code", "message"),
+    [
+        ("unread", 66, "built/counts.npy: is not there any more"),
+        ("unsampled", 86, "weights of a document are no numbers"),
+    ],
+)
+def test_an_error_of_one_rank_is_said_once_with_its_host(folder, act, code, message, trials):
+    """Red with: errors that the others are not told (they wait until --rank-timeout)."""
+    ended = ranks.train(2, folder, act=(1, act, 5))
+    assert ended.code == code, ended
+    errors = [line for line in ended.said.splitlines() if "error" in line]
+    assert len(errors) == 1
+    assert f"sgmc: error: rank 1 on {socket.gethostname()}: {message}" in errors[0]
+    assert status(folder / "run")["state"] == "failed"
+    trials()
+
+
+@pytest.mark.row(6)
+@pytest.mark.parametrize(
+    ("act", "code", "message"),
+    [("no-state", 76, "lacks theta"), ("unwritten", 74, "no space left on device")],
+)
+def test_an_error_of_the_one_who_writes_ends_the_others_who_wait(
+    folder, act, code, message, trials
+):
+    """Before the first iteration, and after the last. Red with: others who wait for a value alone."""
+    ended = ranks.train(2, folder, iterations=4)
+    assert ended.code == 0, ended
+    ended = ranks.train(2, folder, act=(0, act, 5), rank_timeout="10s")
+    assert ended.code == code, ended
+    assert message in ended.said
+    assert "--rank-timeout" not in ended.said
+    trials()
+
+
+@pytest.mark.row(6)
+@pytest.mark.parametrize(("act", "code"), [("bug", 70), ("twice", 130)])
+def test_what_nobody_foresees_in_one_rank_ends_all_at_once(folder, act, code, trials):
+    ended = ranks.train(2, folder, act=(1, act, 5))
+    assert ended.code == code, ended
+    if act == "bug":
+        lines = [line for line in ended.said.splitlines() if line.startswith("[rank 1 on ")]
+        assert any("RuntimeError: a bug" in line for line in lines)
+    trials()
+
+
+@pytest.mark.row(26)
+@pytest.mark.parametrize("variable", ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"])
+def test_a_launcher_of_another_library_is_refused(folder, variable, trials):
+    """Red with: the guard left out (four chains write into one run)."""
+    env = os.environ | {variable: "4"}
+    command = [sys.executable, "-m", "pysgrld", "train", "--mpi", "corpus.txt", "--out", "run"]
+    ended = subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 64, ended.stderr
+    assert "the launcher started 4 processes, the library (" in ended.stderr
+    assert [p.name for p in folder.iterdir()] == ["corpus.txt"]
+    trials()
+
+
+@pytest.mark.row(64)
+def test_messages_in_pieces_give_the_same_bits(folder, trials):
+    """Pieces of 1,000 elements, of 50 words of 160 topics. Red with: a last piece that is left out."""
+    for out, number, act in (("one", 0, (-1, "none", 0)), ("pieces", 3, (-1, "pieces", 0))):
+        ended = ranks.train(number, folder, out=out, act=act, **FORMS["many"])
+        assert ended.code == 0, ended
+    assert ranks.state(folder / "one") == ranks.state(folder / "pieces")
+    trials()
+
+
+@pytest.mark.row(66)
+@pytest.mark.parametrize(("act", "newest"), [("flip-sums", 4), ("flip-g", 4)])
+def test_ranks_that_hold_other_topics_write_no_checkpoint(folder, act, newest, trials):
+    """Red with: digests that are not compared."""
+    ended = ranks.train(3, folder, act=(2, act, 7))
+    assert ended.code == 70, ended
+    assert "rank 2 on " in ended.said
+    assert "other topics than rank 0" in ended.said
+    assert ranks.newest(folder / "run") == newest
+    trials()
+
+
+@pytest.mark.row(67)
+def test_a_rank_that_hangs_is_not_waited_for_without_end(folder, trials):
+    ended = ranks.train(2, folder, rank_timeout="3s", act=(1, "sleep", 5))
+    assert ended.code == 70, ended
+    assert "rank 0 on " in ended.said
+    assert "--rank-timeout" in ended.said
+    assert ranks.newest(folder / "run") == 4
+    trials()
+
+
+@pytest.mark.row(68)
+@pytest.mark.parametrize(("act", "code"), [("missing", 66), ("another", 78)])
+def test_a_rank_that_sees_no_corpus_or_another_is_named(folder, act, code, trials):
+    ended = ranks.train(2, folder, act=(1, act, 0))
+    assert ended.code == code, ended
+    assert "sgmc: error: rank 1 on " in ended.said
+    trials()
+
+
+@pytest.mark.row(68)
+def test_a_rank_of_an_older_processor_is_met(folder, alone, trials):
+    ended = ranks.train(2, folder, act=(1, "isa", 0))
+    assert ended.code == 0, ended
+    assert "processors differ: all ranks use the instruction set baseline" in ended.said
+    assert ranks.state(folder / "run") == ranks.state(alone / "run")
+    trials()
+
+
+@pytest.mark.row(26)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--algo", "cgs"), "--mpi: --algo cgs keeps what is sampled of every document"),
+        (("--model", "sam"), "--mpi: --model sam is trained by one process"),
+        (("--chains", "2"), "--mpi trains one chain, not several"),
+    ],
+)
+def test_what_several_ranks_cannot_do_is_refused_once(folder, options, message):
+    command = ["train", "--mpi", "corpus.txt", "--out", "run", *options]
+    ended = subprocess.run(
+        [ranks.MPIEXEC, "-n", "2", sys.executable, "-m", "pysgrld", *command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 2, ended.stderr
+    assert ended.stderr.count(message) == 1
+    assert not (folder / "run").exists()
