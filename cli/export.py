@@ -7,64 +7,115 @@ from typing import Any
 
 import click
 
-from pysgrld.grammar import plural
-from pysgrld.options.parse import choice, text
+from pysgrld.errors import UsageError
+from pysgrld.exports.table import FORMATS
+from pysgrld.options.parse import choice, integer, text
 
 from .options import Described, flag, layer, plain, quiet, run_argument, threads
+
+_FORMATS = "\n".join(f"  {name:<12} {format.phrase}" for name, format in FORMATS.items())
 
 
 @click.command(
     "export",
     cls=Described,
-    epilog="""\b
-Examples:
-  sgmc export --to npy -o topics/            topics.npy and vocab.txt
-  sgmc export --to npy -o draws/ --draw all  every kept sample, S x K x V
-  sgmc export bible-scir --to safetensors -o topics/ --force
+    epilog=f"""\b
+Formats:
+{_FORMATS}
 
-Column n of the topics is line n of vocab.txt.""",
+\b
+Examples:
+  sgmc export --to csv -o tables/            for a spreadsheet, R or pandas
+  sgmc export --to npy -o draws/ --draw all  every kept sample, S x K x V
+  sgmc export bible-scir --to mallet -o mallet/ --force
+
+See docs/exports.md for what each file holds, and how gensim, scikit-learn and others read them.""",
 )
 @run_argument
-@plain(
-    "--to",
-    "",
-    "npy or safetensors",
-    parse=choice("npy", "safetensors"),
-    metavar="FORMAT",
-    required=True,
-)
+@plain("--to", "", "see below", parse=choice(*FORMATS), metavar="FORMAT", required=True)
 @plain("-o/--out", "", "folder to write into", parse=text, metavar="DIR", required=True)
 @plain(
     "--draw",
-    "mean",
+    "arviz: all; mallet: last; else mean",
     "mean of all posterior samples, last: the current topics, or all kept samples",
     parse=choice("mean", "last", "all"),
     metavar="mean|last|all",
 )
+@plain(
+    "--top",
+    "30; arviz: all; mallet: 20",
+    "words of each topic, where not all are written",
+    parse=integer(1),
+    metavar="N",
+)
+@flag("--sparse", "csv, parquet: of each document the topics above 1 %, with intervals")
+@click.option(
+    "--align/--no-align",
+    default=None,
+    help="arviz: topics of all chains in the order of the first one's. [on]",
+)
+@flag("--mallet-old", "mallet: doc-topics.txt as before MALLET 2.0.8")
 @layer
 @flag("--force", "replace files that are there")
 @quiet
 @threads
 def command(
-    run: str | None, to: str, out: str, draw: str | None, layer: int | None, **values: Any
+    run: str | None,
+    to: str,
+    out: str,
+    draw: str | None,
+    top: int | None,
+    sparse: bool,
+    align: bool | None,
+    mallet_old: bool,
+    layer: int | None,
+    force: bool,
+    **values: Any,
 ) -> None:
-    """Write the topics as a matrix of float32, topics over words, and the words beside it."""
+    """Take what a run found to other programs: topics, words, documents, draws.
+
+    Topics are those of the first chain, but for arviz, which takes all.
+    """
+    given = {"--sparse": sparse, "--align": align is not None, "--mallet-old": mallet_old}
+    _check(to, draw, top, [name for name, asked in given.items() if asked])
+    from pysgrld.exports.export import export
+    from pysgrld.exports.request import ExportRequest
     from pysgrld.machine import threads as count
-    from pysgrld.reading.export import export
-    from pysgrld.reading.open import open_run
+    from pysgrld.reading.open import find_folder, open_run
+    from pysgrld.run import chains_of
 
     from .progress import Screen
 
     with Screen(quiet=values["quiet"]) as screen:
-        results = open_run(run, count(values["threads"]).number)
-        at = results.at(layer)
-        done = export(results, to, Path(out), draw or "mean", force=values["force"], at=at)
-        shape = " x ".join(f"{n:,}" for n in done.shape)
-        if done.samples:
-            what = plural(done.samples, "sample")
-            what = what if draw == "all" else f"mean of {what}"
-        elif draw == "last":
-            what = "current topics"
-        else:
-            what = f"{results.no_mean}: the current ones"
-        screen.note(f"{done.path}: {shape}, {what}")
+        folder = find_folder(run, chains=True)
+        number = count(values["threads"]).number
+        chains = [open_run(path, number) for path in chains_of(folder) or [folder]]
+        row = FORMATS[to]
+        asked = ExportRequest(
+            to,
+            Path(out),
+            draw or row.draws[0],
+            top or row.top or 0,
+            sparse,
+            align is not False,
+            mallet_old,
+            chains[0].at(layer),
+        )
+        with screen.steps() as tell:
+            done = export(chains, asked, force=force, tell=tell)
+        for line in done.notes:
+            screen.note(line)
+        screen.note(f"{done.path}: {done.what}")
+
+
+def _check(to: str, draw: str | None, top: int | None, given: list[str]) -> None:
+    """Refuse what a format cannot be asked for."""
+    row = FORMATS[to]
+    if draw is not None and draw not in row.draws:
+        raise UsageError(f"--draw {draw}: --to {to} writes {' or '.join(row.draws)}")
+    if top is not None and row.top is None:
+        raise UsageError(f"--top: --to {to} writes all words; leave it out")
+    for name in given:
+        if name not in row.options:
+            others = " and ".join(f for f, other in FORMATS.items() if name in other.options)
+            raise UsageError(f"{name}: is for --to {others}; leave it out")

@@ -1,0 +1,80 @@
+"""Small runs of every family, over documents that have names, columns and odd ids."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from pysgrld.cli import main
+from pysgrld.exports.export import export
+from pysgrld.exports.request import ExportRequest
+from pysgrld.exports.table import FORMATS
+from pysgrld.reading.results import Results
+from pysgrld.run import chains_of
+
+FAMILIES = {
+    "lda": ("--algo", "gibbs", "-k", "4", "--chains", "2"),
+    "dlda": ("--layers", "4,3", "--algo", "tlasgr", "--warm-up", "0"),
+    "dpmm": ("--model", "dpmm"),
+    "sam": ("--model", "sam", "-k", "4"),
+    "ovb": ("--algo", "ovb", "-k", "4"),
+}
+SAMPLES = ("--burn-in", "5", "--sample-every", "1")
+WORDS = [f"wörd{i}" for i in range(30)]
+
+
+def record(number, rng):
+    """A document of two topics, by its number; columns lack values here and there."""
+    half = rng.integers(0, 15, 20) + 15 * (number % 2)
+    return {
+        "id": f"p {number}\tx",
+        "group": ["space", "=law", None][number % 3],
+        "year": 1990 + number if number % 5 else None,
+        "when": f"2020-01-{1 + number % 28:02d}",
+        "weight": number / 7,
+        "tokens": f"clash {number}",
+        "text": " ".join(WORDS[w] for w in half),
+    }
+
+
+@pytest.fixture(scope="session")
+def chains(tmp_path_factory):
+    """Gives the chains of a run of a family, trained for a moment at its first use."""
+    folder, runs = tmp_path_factory.mktemp("runs"), {}
+    rng = np.random.default_rng(2)
+    lines = [json.dumps(record(number, rng)) for number in range(60)]
+    (folder / "corpus.jsonl").write_text("\n".join(lines))
+    kept = "group,year,when:time,weight,tokens:string"
+
+    def give(name):
+        if name not in runs:
+            more = () if name == "ovb" else SAMPLES
+            more += ("--iterations", "45", "--holdout", "6", "--meta-field", kept, "-q")
+            more += ("--out", str(folder / name))
+            said = CliRunner().invoke(
+                main, ["train", str(folder / "corpus.jsonl"), *FAMILIES[name], *more]
+            )
+            assert said.exit_code == 0, said.output
+            paths = chains_of(folder / name) or [folder / name]
+            runs[name] = [Results(path, 1) for path in paths]
+        return runs[name]
+
+    return give
+
+
+@pytest.fixture
+def exported(chains, tmp_path):
+    """Exports a run of a family, and gives the folder."""
+
+    def give(name, to, *, out="out", draw=None, top=None, **asked) -> Path:
+        row = FORMATS[to]
+        request = ExportRequest(
+            to, tmp_path / out, draw or row.draws[0], row.top or 0 if top is None else top, **asked
+        )
+        done = export(chains(name), request)
+        assert done.path.parent == tmp_path / out
+        return done.path.parent
+
+    return give

@@ -1,0 +1,200 @@
+"""Tables of topics, words and documents, as pandas and PyArrow read them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from pysgrld.evaluate.coherence import coherence
+from pysgrld.exports import documents as module
+from pysgrld.reading.diagnose.compare import diagnose
+from pysgrld.reading.intervals import bounds
+from pysgrld.run import chains_of
+
+
+def read(folder, format):
+    reader = pd.read_csv if format == "csv" else pd.read_parquet
+    return {name: reader(folder / f"{name}.{format}") for name in NAMES}
+
+
+NAMES = ("topics", "topic-words", "documents")
+
+
+def draws_of(results, at=0):
+    corpus = results.training_corpus()
+    rows = np.arange(corpus.documents)
+    steps = results.draw_steps(20)
+    return results.document_draws(corpus.take(rows), rows, steps, at)
+
+
+@pytest.mark.parametrize(("name", "at"), [("lda", 0), ("dlda", 1), ("sam", 0)])
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_figures_are_those_of_the_run(exported, chains, name, at, format):
+    """Red with: intervals of the first sample; ranks by relevance; shares of documents under the mean."""
+    results = chains(name)[0]
+    found = read(exported(name, format, at=at, top=7), format)
+    theta, tokens = draws_of(results, at)
+    k = results.layers[at]
+    documents = found["documents"]
+    shares = documents[[f"topic_{i}" for i in range(k)]].to_numpy()
+    np.testing.assert_allclose(shares, theta.mean(axis=0), atol=1e-6)
+    assert documents["row"].tolist() == list(range(60))
+    assert documents["held_out"].sum() == 6
+    topics = found["topics"]
+    whole = tokens.sum(axis=1, dtype=float) / tokens.sum(axis=(1, 2), dtype=float)[:, None]
+    np.testing.assert_allclose(topics["share"], whole.mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(topics[["low", "high"]].T, bounds(whole), atol=1e-6)
+    phi = results.fitted.over_words(results.mean, at)[:, :k].T
+    words = found["topic-words"].pivot(index="topic", columns="rank", values="word").to_numpy()
+    ids = np.argsort(-phi, axis=1, kind="stable")[:, :7]
+    assert words.tolist() == [[results.vocabulary[w] for w in row] for row in ids]
+    p = found["topic-words"]["p"].to_numpy().reshape(k, 7)
+    np.testing.assert_allclose(p, np.take_along_axis(phi, ids, axis=1), atol=1e-6)
+    drawn = np.stack([results.rows_of(step, at) for step in results.kept()])
+    low, high = bounds(np.take_along_axis(drawn, ids[None], axis=2))
+    ten = np.sort(drawn, axis=2)[:, :, -10]
+    among = (np.take_along_axis(drawn, ids[None], axis=2) >= ten[:, :, None]).mean(axis=0)
+    for column, expected in (("low", low), ("high", high), ("in_ten", among)):
+        np.testing.assert_allclose(
+            found["topic-words"][column].to_numpy().reshape(k, 7), expected, atol=1e-6
+        )
+
+
+def test_topics_say_how_much_they_can_be_trusted(exported, chains):
+    """Red with: the overlap of halves where there are chains; coherence of the words that are shown."""
+    topics = read(exported("lda", "csv", top=3), "csv")["topics"]
+    runs = chains("lda")
+    compared = diagnose(*(r.path for r in runs), threads=1)
+    np.testing.assert_allclose(topics["overlap"], [t.overlap for t in compared.topics], atol=1e-6)
+    first, corpus = runs[0], runs[0].training_corpus()
+    npmi = coherence(first.top(10), corpus, first.training_documents(corpus)).npmi
+    np.testing.assert_allclose(topics["npmi"], npmi, atol=1e-6)
+    drawn = np.stack([first.rows_of(step, 0) for step in first.kept()])
+    ten = np.take_along_axis(drawn, first.top(10)[None], axis=2)
+    among = (ten >= np.sort(drawn, axis=2)[:, :, [-10]]).mean(axis=0)
+    np.testing.assert_allclose(topics["steady"], among.sum(axis=1), atol=1e-6)
+    assert len(set(topics["label"])) == 4
+    assert chains_of(runs[0].path.parent) == [r.path for r in runs]
+
+
+def test_columns_of_documents_keep_their_types(exported):
+    """Red with: all as text; a kept column that takes the place of the tokens."""
+    table = pq.read_table(exported("lda", "parquet") / "documents.parquet")
+    types = {field.name: str(field.type) for field in table.schema}
+    wanted = {
+        "row": "int64",
+        "id": "string",
+        "group": "dictionary<values=string, indices=int32, ordered=0>",
+        "year": "int64",
+        "when": "timestamp[us, tz=UTC]",
+        "weight": "double",
+        "column_tokens": "string",
+        "held_out": "bool",
+        "tokens": "int64",
+        "topic_0": "float",
+    }
+    assert {name: types.get(name) for name in wanted} == wanted
+    frame = table.to_pandas()
+    assert frame["id"][3] == "p 3\tx"
+    assert table["group"].to_pylist()[:3] == ["space", "=law", None]
+    assert frame["year"].isna().sum() == 12
+    assert frame["when"][4] == pd.Timestamp("2020-01-05", tz="UTC")
+    assert frame["weight"][5] == 5 / 7
+    assert frame["column_tokens"][6] == "clash 6"
+    assert (frame["tokens"] == 20).all()
+
+
+def test_text_that_a_spreadsheet_would_compute_gets_a_quote_sign(exported):
+    found = read(exported("lda", "csv"), "csv")["documents"]
+    assert found["group"][1] == "'=law"
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_sparse_documents_have_the_same_shares_and_intervals(exported, chains, format, monkeypatch):
+    """Red with: the greatest topic left out; ends of another topic."""
+    monkeypatch.setattr(module, "LISTED", 0.9)
+    dense = read(exported("lda", format, out="dense"), format)["documents"]
+    found = read(exported("lda", format, out="sparse", sparse=True), format)["documents"]
+    shares = dense[[f"topic_{k}" for k in range(4)]].to_numpy()
+    low, high = bounds(draws_of(chains("lda")[0]).theta)
+    assert {(r, k) for r, k in zip(found["row"], found["topic"], strict=True)} == {
+        (r, k)
+        for r in range(60)
+        for k in range(4)
+        if shares[r, k] >= 0.9 or k == shares[r].argmax()
+    }
+    assert found.groupby("row")["share"].apply(lambda part: part.is_monotonic_decreasing).all()
+    at = found["row"].to_numpy(), found["topic"].to_numpy()
+    for name, values in (("share", shares), ("low", low), ("high", high)):
+        np.testing.assert_allclose(found[name], values[at], atol=1e-6)
+    assert found["id"].tolist() == dense["id"][found["row"]].tolist()
+
+
+def test_blocks_of_documents_and_of_topics_do_not_matter(exported, monkeypatch):
+    """Red with: a block that begins one off; steady words of the last block alone."""
+    whole = exported("lda", "csv", out="whole")
+    monkeypatch.setattr("pysgrld.report.documents._CELLS", 16 * 20 * 4)
+    monkeypatch.setattr("pysgrld.exports.topic_tables._VALUES", 1)
+    parts = exported("lda", "csv", out="parts")
+    for name in NAMES:
+        assert (parts / f"{name}.csv").read_bytes() == (whole / f"{name}.csv").read_bytes()
+
+
+def test_row_groups_of_parquet_are_joined_from_blocks(exported, monkeypatch):
+    """Red with: categories of the first block in all; a group for each block."""
+    whole = pd.read_parquet(exported("lda", "parquet", out="a") / "documents.parquet")
+    monkeypatch.setattr("pysgrld.report.documents._CELLS", 16 * 20 * 4)
+    path = exported("lda", "parquet", out="b") / "documents.parquet"
+    assert pq.ParquetFile(path).num_row_groups == 1
+    pd.testing.assert_frame_equal(pd.read_parquet(path), whole)
+    monkeypatch.setattr("pysgrld.exports.tabular._WAITING", 1)
+    path = exported("lda", "parquet", out="c") / "documents.parquet"
+    assert pq.ParquetFile(path).num_row_groups == 4
+    pd.testing.assert_frame_equal(pd.read_parquet(path), whole)
+
+
+def test_current_topics_have_no_intervals(exported, chains):
+    results = chains("lda")[0]
+    found = read(exported("lda", "csv", draw="last", top=2), "csv")
+    p = found["topic-words"].query("rank == 1")["p"]
+    np.testing.assert_allclose(p, results.current["phi"][:, :4].max(axis=0), atol=1e-6)
+    assert found["topic-words"][["low", "high", "in_ten"]].isna().all(axis=None)
+    assert found["topics"][["low", "high", "steady", "overlap"]].isna().all(axis=None)
+
+
+def test_a_mixture_has_its_components(exported, chains):
+    """Red with: components without documents."""
+    results = chains("dpmm")[0]
+    found = read(exported("dpmm", "parquet"), "parquet")
+    topics = found["topics"]
+    assert topics["topic"].tolist() == results.fitted.shown(0).tolist()
+    np.testing.assert_allclose(topics["share"], results.weights(0)[topics["topic"]], atol=1e-6)
+    shares = found["documents"].filter(regex=r"^topic_\d+$").to_numpy()
+    assert shares.shape == (60, results.layers[0])
+    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-5)
+    assert topics["low"].isna().all()
+
+
+def test_names_that_a_person_gave_are_labels(exported, chains, monkeypatch):
+    results = chains("dlda")[0]
+    monkeypatch.setitem(results.__dict__, "labels", {2: "Härte"})
+    topics = read(exported("dlda", "csv"), "csv")["topics"]
+    assert topics["label"][2] == "Härte"
+    assert topics["label"][0].count(" · ") == 2
+    words = exported("dlda", "npy", out="npy")
+    assert json.loads((words / "labels.json").read_text()) == {"2": "Härte"}
+
+
+def test_without_the_corpus_there_is_no_table_of_documents(exported, chains, monkeypatch, tmp_path):
+    """One that is there stays. Red with: a traceback; a table without rows, or one in the way."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "documents.csv").write_text("mine")
+    monkeypatch.setattr(type(chains("lda")[0]), "training_corpus", lambda self: None)
+    folder = exported("lda", "csv")
+    assert (folder / "documents.csv").read_text() == "mine"
+    assert sorted(p.name for p in folder.iterdir()) == [f"{name}.csv" for name in sorted(NAMES)]
+    topics = pd.read_csv(folder / "topics.csv")
+    assert topics["npmi"].isna().all()
+    assert topics["share"].sum() == pytest.approx(1, abs=1e-6)
