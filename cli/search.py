@@ -1,0 +1,214 @@
+"""``sgmc search``."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pysgrld.errors import UsageError
+from pysgrld.options.parse import integer, text
+
+from .options import (
+    Described,
+    as_json,
+    flag,
+    given,
+    help_all,
+    options_of_training,
+    plain,
+    quiet,
+    show_json,
+)
+from .values import files
+
+if TYPE_CHECKING:
+    from pysgrld.search.folder import SearchRequest
+    from pysgrld.search.told import Told
+
+#: Options of training that a search decides itself, or that need a corpus which is read once.
+_WITHOUT = ("topics", "out", "chain-id", "iterations", "resume", "corpus-size", "shuffle-buffer")
+_SEARCH = "Search"
+
+
+def _topics(typed: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in typed.split(",")]
+    try:
+        found = tuple(integer(1, 1 << 18)(part) for part in parts)
+    except UsageError as error:
+        raise UsageError(f"{error}; write numbers with commas between, like 10,20,50") from None
+    if len(set(found)) < len(found):
+        raise UsageError(f"'{typed}' has a number of topics twice")
+    return found
+
+
+def _axis(ctx: click.Context, param: click.Parameter, typed: tuple[str, ...]) -> Any:
+    del param
+    from pysgrld.search.plan import parse_grid
+
+    try:
+        return [parse_grid(one) for one in typed]
+    except UsageError as error:
+        raise click.UsageError(f"--grid: {error}", ctx) from None
+
+
+@click.command(
+    "search",
+    cls=Described,
+    epilog="""\b
+Examples:
+  sgmc search corpus.txt                     20, 50, 100 and 200 topics
+  sgmc search corpus.txt -k 10,20,50 --grid eta=0.01,0.05 --jobs 2
+  sgmc search sgmc-runs/corpus-search        go on; or its result once more
+  sgmc search built --out s --tasks          tasks that are open, for an array
+  sgmc search s --task $SLURM_ARRAY_TASK_ID  one of them
+
+Stopped (exit code 85) or killed? Run the same command again: it goes on. See
+docs/choosing-k.md.""",
+)
+@click.argument("corpus", nargs=-1, required=True, shell_complete=files)
+@plain(
+    "-k/--topics",
+    "20,50,100,200",
+    "numbers of topics to try",
+    parse=_topics,
+    metavar="K,K,...",
+    group=_SEARCH,
+)
+@plain(
+    "--grid",
+    "none",
+    "values of another option to try; may be given again",
+    metavar="NAME=V,V",
+    group=_SEARCH,
+    multiple=True,
+    callback=_axis,
+)
+@plain(
+    "--chains",
+    "2",
+    "chains of each number in the last rung",
+    parse=integer(1, 1024),
+    metavar="N",
+    group=_SEARCH,
+)
+@plain(
+    "--jobs",
+    "1",
+    "runs at a time: they share threads and memory",
+    parse=integer(1, 1024),
+    metavar="N",
+    group=_SEARCH,
+)
+@plain(
+    "--out",
+    "sgmc-runs/CORPUS-search",
+    "folder of the search",
+    parse=text,
+    metavar="DIR",
+    group=_SEARCH,
+)
+@flag("--tasks", "decide what is done, print how many tasks are open", group=_SEARCH)
+@plain(
+    "--task",
+    "none",
+    "train one of them and no more, for job arrays",
+    parse=integer(1, 1 << 20),
+    metavar="I",
+    group=_SEARCH,
+)
+@options_of_training(without=_WITHOUT)
+@help_all
+@as_json
+@quiet
+@flag("-v/--verbose", "also print every option's value")
+@flag("--json-log", "JSON lines on standard error")
+@flag("--break-lock", "take over a search whose process on another host has died")
+def command(
+    corpus: tuple[str, ...],
+    topics: tuple[int, ...] | None,
+    grid: list[Any],
+    chains: int | None,
+    jobs: int | None,
+    tasks: bool,
+    task: int | None,
+    json: bool,
+    break_lock: bool,
+    **values: Any,
+) -> None:
+    """Find out how many topics suit CORPUS: for predicting, and for reading.
+
+    Trains a model for each number of topics (or other option), in rungs of 4, 8, 16, ... epochs. A rung
+    drops what is surely worse on held-out documents and cannot catch up; the others go on until they
+    have settled, in several chains. All that 'sgmc train' takes may be given, the same for all.
+    """
+    from pysgrld.search.folder import SearchRequest, check
+
+    signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+    how = {name: values.pop(name) for name in ("quiet", "verbose", "json_log")}
+    if how["quiet"] and how["verbose"]:
+        raise UsageError("-q and -v contradict each other: give one")
+    if tasks and task is not None:
+        raise UsageError("--tasks and --task contradict each other: give one")
+    if task is not None and (jobs is not None or json):
+        unused = "--json" if json else "--jobs"
+        raise UsageError(f"{unused}: --task trains one run, and prints no result; leave it out")
+    options = given(values)
+    request = SearchRequest(corpus, options, topics, grid, chains, jobs or 1, break_lock=break_lock)
+    check(request)
+    limit = options.get("time-limit")
+    how |= {"stamped": True, "limit": limit if isinstance(limit, float) else None}
+    if task is not None:
+        _train_task(request, task, how)
+    else:
+        _search(request, how, tasks=tasks, json=json)
+
+
+def _train_task(request: SearchRequest, number: int, how: dict[str, Any]) -> None:
+    from pysgrld.search.halving import train_task
+
+    from .progress import Screen
+
+    with Screen(**how) as screen:
+        if train_task(request, number, screen) is None:
+            screen.note("the search is done already: nothing to do")
+
+
+def _search(request: SearchRequest, how: dict[str, Any], *, tasks: bool, json: bool) -> None:
+    from pysgrld.search import halving
+
+    from . import explain
+    from .searching import SearchScreen
+
+    with SearchScreen(**how) as screen:
+        if tasks:
+            click.echo(halving.tasks(request, screen))
+            return
+        found = halving.search(request, screen, explain)
+        from pysgrld.search.told import tell
+
+        told = tell(found, request.given.get("threads"), screen)
+    if json:
+        show_json(told.result.record() | {"files": told.files})
+    else:
+        _show(told)
+
+
+def _show(told: Told) -> None:
+    """Print the table, the answers and what was written."""
+    from pysgrld.search.show import sentences, table
+
+    rows = table(told.result)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:-1], strict=True)]
+        click.echo("  ".join([*cells, row[-1].ljust(widths[-1])]).rstrip())
+    click.echo()
+    for line in sentences(told.result):
+        click.echo(line)
+    run = told.result.folder / told.result.smallest
+    click.echo(f"Look at the topics with 'sgmc report {shlex.quote(str(run))}'.")
+    click.echo(f"Written: {', '.join(map(str, told.files))}")

@@ -1,0 +1,71 @@
+"""Progress of a search as a person sees it: one bar for each rung, and what every rung decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .several import SeveralScreen
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pysgrld.search.rungs import Rung
+
+
+class SearchScreen(SeveralScreen):
+    """Tells a person of a search. A `pysgrld.search.halving.SearchTeller`.
+
+    Parameters
+    ----------
+    **how
+        As `pysgrld.cli.progress.Screen` has them.
+    """
+
+    noun = "runs"
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(1, **how)
+        self._names: Sequence[str] = ()
+        self._described = False
+
+    def note(self, line: str) -> None:
+        """Say a fact in a line, and what is so of all that is tried once."""
+        if line not in self._said:
+            super().note(line)
+
+    def called(self, number: int) -> str:
+        """Give the name of a run."""
+        return self._names[number - 1]
+
+    def _started_one(self, number: int, path: Path, line: str) -> None:
+        if not self._described:
+            from pysgrld.run import RunDirectory
+
+            self._described = True
+            self.described_corpus(RunDirectory.open(path))
+        self._started.add(number)
+        self.detail(f"{path}: {line}")
+
+    def rung(self, rung: Rung, names: Sequence[str]) -> None:
+        """Say which rung begins."""
+        self.begin(len(names))
+        self._names = names
+        far = "until settled" if rung.epochs is None else f"to {rung.epochs:g} epochs"
+        last = ", the last" if rung.last else ""
+        self._line(
+            "rung",
+            f"rung {rung.number}{last}, {far}: {'; '.join(names)}",
+            rung=rung.number,
+            epochs=rung.epochs,
+            runs=list(names),
+        )
+
+    def decided(self, record: Mapping[str, Any]) -> None:
+        """Say what was decided."""
+        self._close()
+        dropped = [c for c in record["contenders"] if not c["goes_on"]]
+        for one in dropped:
+            worse = f"{100 * one['worse'][0]:.1f} % worse than {record['leader']}"
+            self._line("dropped", f"{one['name']}: {one['why']} ({worse}); it is dropped")
+        self._line("decided", f"rung {record['rung']}: {record['leader']} leads", **dict(record))

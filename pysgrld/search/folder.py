@@ -1,0 +1,328 @@
+"""The folder of a search: found, locked, and given its corpus and its plan; ready for every rung."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pysgrld.corpus import Corpus, corpus_name
+from pysgrld.corpus.listener import Listener
+from pysgrld.errors import MismatchError, MissingInputError, OutputError, SgmcError, UsageError
+from pysgrld.machine import allowed_memory
+from pysgrld.options.resolved import Resolved
+from pysgrld.run import StopFlag
+from pysgrld.run.choose import check_writable, numbered
+from pysgrld.run.files import TEMPORARY, make_folder
+from pysgrld.run.identity import mismatch
+from pysgrld.run.lock import hold
+from pysgrld.run.scratch import PREFIX
+from pysgrld.search.plan import (
+    Axis,
+    Contender,
+    SearchPlan,
+    axes_of,
+    check_chains,
+    contenders_of,
+    first_epochs,
+    is_search,
+    lasting,
+    read_plan,
+)
+from pysgrld.search.rungs import Cell, Rung
+from pysgrld.train.plan import planned
+from pysgrld.train.prepare import move_corpus
+from pysgrld.train.request import Request
+from pysgrld.train.start import Stoppable
+
+#: Chains of each contender in the last rung, where nothing is said.
+CHAINS = 2
+#: What a search that was killed before it had a plan has left.
+_BEGUN = frozenset({"lock", "lock.held", "corpus"})
+
+
+class SearchRequest(NamedTuple):
+    """A call of the search, as a command makes it.
+
+    Attributes
+    ----------
+    inputs : sequence of str
+        Files or folders that make up the corpus; or one folder of a search, to go on with it.
+    given : mapping
+        Options of training that were given, parsed; ``out`` is the folder of the search.
+    topics : tuple of int or None
+        Numbers of topics to try.
+    grid : sequence of Axis
+        Further options to try.
+    chains : int or None
+    jobs : int
+        Runs that train at the same time.
+    root : Path
+        Where searches lie that have no ``out``.
+    break_lock : bool
+        Take over what a process of another host has left locked.
+    """
+
+    inputs: Sequence[str]
+    given: Mapping[str, Any]
+    topics: tuple[int, ...] | None = None
+    grid: Sequence[Axis] = ()
+    chains: int | None = None
+    jobs: int = 1
+    root: Path = Path("sgmc-runs")
+    break_lock: bool = False
+
+    def resumed(self) -> Path | None:
+        """Give the folder of a search where that is what was named as the corpus."""
+        folders = [Path(name) for name in self.inputs]
+        places = [p for f in folders for p in (f, self.root / f)]
+        found = next((p for p in places if is_search(p)), None)
+        return found if len(folders) == 1 else None
+
+
+class ReadySearch(NamedTuple):
+    """A search that is ready for its next rung.
+
+    Attributes
+    ----------
+    folder : Path
+    plan : SearchPlan
+    request : SearchRequest
+        With all that the plan says.
+    """
+
+    folder: Path
+    plan: SearchPlan
+    request: SearchRequest
+
+    def request_of(self, contender: Contender, out: Path, **own: Any) -> Request:
+        """Give the request that trains a run of a contender, with its part of the threads."""
+        request = self.request
+        whole = Request(request.inputs, request.given)
+        given = {name: v for name, v in request.given.items() if name not in _OF_SEARCH}
+        given |= {**contender.options, **own, "out": str(out), "resume": "auto"}
+        given["threads"] = max(1, whole.threads // request.jobs)
+        corpus = self.folder / "corpus"
+        return Request(request.inputs, given, request.root, request.break_lock, corpus)
+
+    def cell_request(self, rung: Rung, cell: Cell) -> Request:
+        """Give the request of a run of a rung, with its part of the memory, too."""
+        own: dict[str, Any] = {"chain-id": cell.chain}
+        if rung.epochs is not None:
+            own["epochs"] = float(rung.epochs)
+        memory = self.request.given.get("max-memory") or allowed_memory()
+        if memory is not None:
+            own["max-memory"] = memory // self.request.jobs
+        found = self.request_of(cell.contender, cell.path(self.folder), **own)
+        return found._replace(as_stored=True)  # the inputs were looked at once, for all
+
+
+#: Options of training that mean the search as a whole.
+_OF_SEARCH = frozenset({"out", "resume", "time-limit", "epochs", "max-memory"})
+
+
+class _Wanted(NamedTuple):
+    """The search that is asked for, before its corpus is read."""
+
+    contenders: tuple[Contender, ...]
+    chains: int
+    given: dict[str, Any]
+    epochs: float | None
+
+    def is_like(self, plan: SearchPlan) -> bool:
+        """Whether a plan was made of the same options."""
+        return (self.contenders, self.chains, self.given, self.epochs) == (
+            plan.contenders,
+            plan.chains,
+            plan.given,
+            plan.epochs,
+        )
+
+
+def check(request: SearchRequest) -> None:
+    """Refuse what contradicts itself, before anything is read.
+
+    Raises
+    ------
+    UsageError
+    """
+    given = request.given
+    if given.get("holdout") == 0:
+        raise UsageError("--holdout 0 leaves no documents to choose by: leave it out")
+    if any(path == "-" or Path(path).is_fifo() for path in request.inputs):
+        raise UsageError(
+            "a search reads the corpus more than once, which standard input and pipes do not allow: "
+            "store it first, with 'sgmc corpus build CORPUS -o DIR', and search on DIR"
+        )
+    if request.resumed() is None:
+        wanted = _wanted(request)
+        for contender in wanted.contenders:
+            Request(request.inputs, {**given, **contender.options}).check()
+
+
+def _wanted(request: SearchRequest) -> _Wanted:
+    axes = axes_of(request.topics, request.grid, request.given)
+    contenders = contenders_of(axes)
+    chains = request.chains or CHAINS
+    check_chains(chains, contenders)
+    given = request.given
+    return _Wanted(contenders, chains, lasting(given), given.get("epochs"))
+
+
+@contextlib.contextmanager
+def prepared(request: SearchRequest, listener: Listener, stop: StopFlag) -> Iterator[ReadySearch]:
+    """Find or make the folder of a search, and hold its lock.
+
+    Raises
+    ------
+    LockedError
+        If another process searches there.
+    MismatchError
+        If the folder that was named holds another search.
+    SgmcError
+        For everything else that is wrong before a rung begins.
+    """
+    stoppable = Stoppable(listener, stop)
+    if (folder := request.resumed()) is not None:
+        _refuse_other_options(request, folder)
+        with hold(folder / "lock", break_lock=request.break_lock):
+            yield reopened(request, folder)
+        return
+    wanted = _wanted(request)
+    for folder in _places(request, wanted):
+        check_writable(folder)
+        make_folder(folder, "search")
+        with hold(folder / "lock", break_lock=request.break_lock):
+            if (found := _planned(request, wanted, folder, stoppable)) is not None:
+                yield found
+                return
+
+
+def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
+    """Open a search that has its plan, to go on with it on its own corpus.
+
+    That is the copy in its folder, or the stored corpus that was named when it was begun.
+    """
+    plan = read_plan(folder)
+    places = [folder / "corpus", *(Path(name) for name in plan.inputs if len(plan.inputs) == 1)]
+    if not any(_is_corpus_of(plan, place) for place in places):
+        where = " or ".join(map(str, places))
+        raise MissingInputError(
+            f"{folder}: its corpus is not at {where}, or was changed: restore it, or search anew"
+        )
+    given = {**plan.given, **request.given}
+    if plan.epochs is not None:
+        given["epochs"] = plan.epochs
+    return ReadySearch(folder, plan, request._replace(inputs=plan.inputs, given=given))
+
+
+def _is_corpus_of(plan: SearchPlan, place: Path) -> bool:
+    """Whether a folder holds the corpus that a search was planned on."""
+    with contextlib.suppress(SgmcError):
+        return bool(Corpus.open(place).fingerprint == plan.corpus["fingerprint"])
+    return False
+
+
+def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
+    """Refuse options that would make it another search: it has its own."""
+    other = [f"--{name}" for name in lasting(request.given)]
+    other += ["--epochs"] if "epochs" in request.given else []
+    other += ["--out"] if "out" in request.given else []
+    other += ["-k"] if request.topics else []
+    other += ["--grid"] if request.grid else []
+    other += ["--chains"] if request.chains else []
+    if other:
+        raise MismatchError(
+            f"{folder}: goes on as it was begun, so {', '.join(other)} cannot be given; leave out what "
+            "was given before, or search anew: name the corpus, and another --out"
+        )
+
+
+def find(request: SearchRequest) -> Path:
+    """Find the search that a request means, which must have its plan.
+
+    Raises
+    ------
+    MissingInputError
+        If there is none.
+    """
+    if (folder := request.resumed()) is not None:
+        _refuse_other_options(request, folder)
+        return folder
+    wanted = _wanted(request)
+    for folder in _places(request, wanted):
+        if is_search(folder) and wanted.is_like(read_plan(folder)):
+            return folder
+    raise MissingInputError(
+        "this search was not begun yet: begin it with --tasks, then give --task I"
+    )
+
+
+def _places(request: SearchRequest, wanted: _Wanted) -> Iterator[Path]:
+    """Yield the folders where the search may lie, the likeliest first, and at last a new one."""
+    if (out := request.given.get("out")) is not None:
+        folder = Path(out)
+        if folder.is_dir() and not is_search(folder) and not _is_begun(folder):
+            raise OutputError(
+                f"{folder}: is not empty and holds no search; name another folder with --out"
+            )
+        yield folder
+        return
+    name = f"{corpus_name(request.inputs)}-search"
+    free, found = numbered(request.root, name, lambda p: is_search(p) or _is_begun(p))
+    yield from (f for f in found if _is_begun(f) or wanted.is_like(read_plan(f)))
+    yield free
+
+
+def _is_begun(folder: Path) -> bool:
+    """Whether a folder has nothing but what a search leaves that was killed before it had a plan."""
+    if not folder.is_dir():
+        return False
+    inside = {p.name for p in folder.iterdir() if not p.name.startswith((PREFIX, TEMPORARY))}
+    return inside <= _BEGUN
+
+
+def _planned(
+    request: SearchRequest, wanted: _Wanted, folder: Path, listener: Stoppable
+) -> ReadySearch | None:
+    """Plan every contender on the corpus; None where the folder holds a search on another corpus."""
+    draft = SearchPlan(
+        tuple(request.inputs), wanted.given, wanted.contenders, wanted.chains, 0, wanted.epochs, {}
+    )
+    search = ReadySearch(folder, draft, request)
+    resolved: list[tuple[Resolved, int]] = []
+    # what all may use together: how many fit side by side is asked here, once
+    shared = {name: request.given[name] for name in ("max-memory",) if name in request.given}
+    for contender in wanted.contenders:
+        each = search.request_of(contender, folder / contender.name, **shared)
+        with planned(each, listener, request.jobs) as plan:
+            if not resolved:
+                draft = draft._replace(corpus=_facts(plan.config["corpus"]))
+                if is_search(folder):
+                    return _same(request, draft, folder)
+                move_corpus(plan, folder)
+            resolved.append((plan.options, plan.config["corpus"]["training_documents"]))
+    made = draft._replace(first=first_epochs(resolved))
+    made.write(folder)
+    return search._replace(plan=made)
+
+
+def _same(request: SearchRequest, draft: SearchPlan, folder: Path) -> ReadySearch | None:
+    """Open the search of a folder if it is the one that is wanted; refuse another where it was named."""
+    plan = read_plan(folder)
+    if plan.identity == draft.identity:
+        return ReadySearch(folder, plan, request)
+    if request.given.get("out") is None:
+        return None
+    summary = (
+        f"{folder}: holds a search with other options or of another corpus; search anew in another "
+        "folder (--out), or give the same options:"
+    )
+    raise MismatchError(mismatch(summary, plan.identity, draft.identity))
+
+
+def _facts(corpus: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what the plan says of the corpus."""
+    names = ("name", "fingerprint", "training_documents", "held_out", "words", "training_tokens")
+    return {name: corpus[name] for name in names}

@@ -1,0 +1,245 @@
+"""The plan of a search: who contends, on which corpus, by which rungs; ``search.json`` has it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pysgrld.errors import CheckpointError, UsageError
+from pysgrld.grammar import plural
+from pysgrld.options.resolved import Resolved
+from pysgrld.run import jsonio
+from pysgrld.run.files import read_small
+from pysgrld.run.whole import replace_file
+from pysgrld.settings.check import kind_of
+from pysgrld.settings.options import FREE, OPTIONS
+
+#: File of the plan in the folder of a search.
+PLAN = "search.json"
+#: Numbers of topics that are tried where none are given.
+TOPICS = (20, 50, 100, 200)
+#: Epochs of the first rung, unless warm-up and burn-in take longer.
+FIRST_EPOCHS = 4
+#: Samples that every contender has after the first rung, at least.
+FIRST_SAMPLES = 20
+#: Contenders, at most.
+MOST = 1000
+#: Groups of options that the documents and the split depend on: the same for all.
+_OF_DOCUMENTS = frozenset({"Corpus", "Held-out documents", "Budget", "Run"})
+_OF_ALL = frozenset({"seed", "chain-id", "algo", "model", "preset"})
+
+#: An option to try, with its values as they were typed and parsed.
+Axis = tuple[str, tuple[tuple[str, Any], ...]]
+
+
+class Contender(NamedTuple):
+    """One setting of the options that are tried.
+
+    Attributes
+    ----------
+    name : str
+        Of its folder, which holds its chains.
+    place : tuple of int
+        Number of its value in the list of each option.
+    options : dict
+        Values of these options.
+    """
+
+    name: str
+    place: tuple[int, ...]
+    options: dict[str, Any]
+
+
+def parse_grid(text: str) -> Axis:
+    """Parse ``NAME=VALUE,VALUE,...``: an option of training, and values to try.
+
+    Raises
+    ------
+    UsageError
+        If there is no such option, it must be the same for all, or a value is none of its.
+    """
+    name, equals, typed = text.partition("=")
+    name = name.strip().removeprefix("--")
+    values = [value.strip() for value in typed.split(",")]
+    if not equals or not all(values):
+        raise UsageError(f"'{text}' is not NAME=VALUE,VALUE,...")
+    option = OPTIONS.get(name)
+    if option is None:
+        raise UsageError(f"'{name}' is no option of training: see 'sgmc train --help-all'")
+    if name == "topics":
+        raise UsageError("numbers of topics are given with -k")
+    if option.free or option.group in _OF_DOCUMENTS or name in _OF_ALL:
+        raise UsageError(f"{name} must be the same for all that are compared: give --{name} once")
+    found = tuple((value, option.parse(value)) for value in values)
+    parsed = [value for _, value in found]
+    if any(parsed.count(value) > 1 for value in parsed):
+        raise UsageError(f"'{text}' has a value twice")
+    return name, found
+
+
+def axes_of(
+    topics: Sequence[int] | None, grid: Sequence[Axis], given: Mapping[str, Any]
+) -> tuple[Axis, ...]:
+    """Give the options to try, the numbers of topics first and ascending.
+
+    Raises
+    ------
+    UsageError
+        If an option is tried twice, or is given once and tried too.
+    """
+    names = [name for name, _ in grid]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"--grid {name} is given twice: list all values in one")
+        if name in given:
+            raise UsageError(f"--{name} and --grid {name} contradict each other: give one")
+    _, family = kind_of({**given, **{name: values[0][1] for name, values in grid}})
+    # a family that finds its own number, or whose layers are tried, has no list of them
+    if topics is None and ("topics" in family.refuses or {"layers"} & {*names, *given}):
+        if not grid:
+            raise UsageError("there is nothing to try: give --grid NAME=VALUE,VALUE,...")
+        return tuple(grid)
+    counts = tuple((str(k), k) for k in sorted(topics or TOPICS))
+    return (("topics", counts), *grid)
+
+
+def contenders_of(axes: Sequence[Axis]) -> tuple[Contender, ...]:
+    """Give every combination of the values to try, each with the name of its folder.
+
+    Raises
+    ------
+    UsageError
+        If there are too many, or two would have one folder.
+    """
+    number = math.prod(len(values) for _, values in axes)
+    if number > MOST:
+        raise UsageError(f"{number:,} combinations are to be tried: at most {MOST:,} can be")
+    found = []
+    for chosen in itertools.product(*(enumerate(values) for _, values in axes)):
+        parts = [
+            f"{'k' if name == 'topics' else name}-{re.sub(r'[^A-Za-z0-9.+_-]', '_', text)}"
+            for (name, _), (_, (text, _)) in zip(axes, chosen, strict=True)
+        ]
+        options = {name: value for (name, _), (_, (_, value)) in zip(axes, chosen, strict=True)}
+        found.append(Contender("-".join(parts), tuple(i for i, _ in chosen), options))
+    names = [contender.name for contender in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(
+            f"two values that are to be tried would have the same folder {twice}: rename one of the files"
+        )
+    return tuple(found)
+
+
+class SearchPlan(NamedTuple):
+    """The plan of a search.
+
+    Attributes
+    ----------
+    inputs : tuple of str
+        What the corpus was read from, as it was typed.
+    given : dict
+        Options that were typed, the same for all, but for those that may change at every start.
+    contenders : tuple of Contender
+    chains : int
+        Chains of each contender in the last rung.
+    first : int
+        Epochs of the first rung.
+    epochs : float or None
+        Epochs of the last rung; None: until it has settled.
+    corpus : dict
+        Facts of the corpus: name, documents, words, tokens.
+    """
+
+    inputs: tuple[str, ...]
+    given: dict[str, Any]
+    contenders: tuple[Contender, ...]
+    chains: int
+    first: int
+    epochs: float | None
+    corpus: dict[str, Any]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that makes it this search, by the names that are typed."""
+        return {
+            **{f"--{name}": value for name, value in self.given.items()},
+            "what is tried": ", ".join(c.name for c in self.contenders),
+            "--chains": self.chains,
+            "--epochs": "none" if self.epochs is None else self.epochs,
+            "corpus": self.corpus["fingerprint"],
+        }
+
+    def contender(self, name: str) -> Contender:
+        """Find a contender by its name."""
+        return next(c for c in self.contenders if c.name == name)
+
+    def write(self, folder: Path) -> None:
+        """Write ``search.json``, whole or not at all."""
+        record = {"schema": 1, **self._asdict()}
+        record["contenders"] = [c._asdict() for c in self.contenders]
+        replace_file(folder / PLAN, [jsonio.pretty(jsonio.plain(record, where=PLAN))], "search")
+
+
+def is_search(folder: Path) -> bool:
+    """Whether a folder holds a search."""
+    return (folder / PLAN).is_file()
+
+
+def read_plan(folder: Path) -> SearchPlan:
+    """Read ``search.json``.
+
+    Raises
+    ------
+    CheckpointError
+        If it is not what was written.
+    """
+    try:
+        record = jsonio.parse(read_small(folder / PLAN))
+        record.pop("schema")
+        record["contenders"] = tuple(
+            Contender(c["name"], tuple(c["place"]), as_given(c["options"]))
+            for c in record["contenders"]
+        )
+        record["inputs"], record["given"] = tuple(record["inputs"]), as_given(record["given"])
+        return SearchPlan(**record)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise CheckpointError(f"{folder / PLAN}: is damaged ({error}); restore it") from None
+
+
+def as_given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Give options of JSON as the command line has them: tuples for lists."""
+    return {n: tuple(v) if isinstance(v, list) else v for n, v in options.items()}
+
+
+def lasting(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the options that stay for the whole search, without those of one start."""
+    return {name: value for name, value in given.items() if name not in FREE}
+
+
+def first_epochs(resolved: Sequence[tuple[Resolved, int]]) -> int:
+    """Give the epochs of the first rung: 4, 8, 16, ... by which all have twenty posterior samples.
+
+    Parameters
+    ----------
+    resolved : sequence of (Resolved, int)
+        Options of each contender, and the documents that it trains on.
+    """
+    epochs = FIRST_EPOCHS
+    for options, documents in resolved:
+        per_epoch = -(-documents // options.minibatch)
+        while epochs * per_epoch < options.burn_in + FIRST_SAMPLES * options.sample_every:
+            epochs *= 2
+    return epochs
+
+
+def check_chains(chains: int, contenders: Sequence[Contender]) -> None:
+    """Refuse a search with nothing to compare."""
+    if len(contenders) < 2 and chains < 2:
+        raise UsageError(
+            f"{plural(len(contenders), 'setting')} in one chain leaves nothing to compare: give -k "
+            "several numbers, or train it with 'sgmc train'"
+        )

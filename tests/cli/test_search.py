@@ -1,0 +1,246 @@
+"""The search as a person types it: the same decisions whatever stops it, and however it is spread."""
+
+import json
+import os
+import re
+import signal
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from pysgrld.cli import main
+from pysgrld.run import _failpoints
+from pysgrld.run.lock import hold
+from pysgrld.search.plan import Contender
+from pysgrld.search.rungs import Cell, Rung
+
+from .conftest import Sgmc
+
+#: A search of seconds, over a corpus of four topics; one is dropped in the first rung.
+ARGS = ("-k", "2,4,6,8", "--threads", "1", "--sweeps", "4", "--warm-up", "20", "--epochs", "80")
+FILES = ("search.json", "rungs.jsonl")
+
+
+def write_planted(folder, name="planted", seed=3):
+    """Documents of two of four topics each, of twelve words each."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for _ in range(240):
+        topics = rng.choice(4, 2, replace=False)
+        of = np.where(rng.random(24) < 0.7, topics[0], topics[1])
+        lines.append(" ".join(f"w{12 * t + int(12 * rng.random() ** 2)}" for t in of))
+    (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
+
+
+def decisions(folder):
+    return [(folder / name).read_bytes() for name in FILES]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A search that nothing has stopped, and what it printed. Not to be changed."""
+    command = Sgmc(tmp_path_factory.mktemp("search"))
+    write_planted(command.folder)
+    done = command("search", "planted.txt", *ARGS)
+    return command, done
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    """A folder with the corpus, and nothing searched."""
+    write_planted(tmp_path)
+    return Sgmc(tmp_path)
+
+
+@pytest.fixture
+def told(whole):
+    """The search as JSON has it: asked for once more by its folder."""
+    command, _ = whole
+    return json.loads(command("search", "planted-search", "--json", "--threads", "1").stdout)
+
+
+def kill_in(command, *args, word):
+    """Kill a search and all its processes at once when a line has a word."""
+    with command.start("search", "planted.txt", *args, start_new_session=True) as process:
+        for line in process.stderr:
+            if re.search(word, line):
+                break
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(timeout=60)
+
+
+def test_the_planted_number_of_topics_is_in_the_answers_range(whole, told):
+    sizes = {row["name"]: row["topics"] for row in told["rows"]}
+    assert sizes[told["smallest"]] <= 4 <= sizes[told["best"]]
+    planted = next(row for row in told["rows"] if row["topics"] == 4)
+    assert planted["found"] > 0.95
+    assert [row["dropped"] for row in told["rows"]] == [32, None, None, None]
+    assert all((whole[0].folder / path).is_file() for path in told["files"])
+
+
+def test_the_table_and_two_answers_are_printed(whole):
+    out = whole[1].stdout
+    assert "For predicting: K = " in out
+    assert "For reading: K = " in out
+    assert "dropped after 32 epochs" in out
+
+
+def test_decisions_are_the_same_after_a_kill_in_every_rung_and_for_two_jobs(whole, fresh):
+    """And before there is a plan. Red with: a rung begun anew; decisions that look at the clock."""
+    for word in ("held-out", r"k-4: .* done", r"k-6, chain 1: .* done"):
+        kill_in(fresh, *ARGS, word=word)
+    done = fresh("search", "planted.txt", *ARGS, "--jobs", "2")
+    assert "rung 1" not in done.stderr
+    folder = "sgmc-runs/planted-search"
+    assert decisions(fresh.folder / folder) == decisions(whole[0].folder / folder)
+
+
+def test_an_array_of_tasks_decides_the_same(whole, fresh, monkeypatch):
+    """Red with: chains of the last rung numbered otherwise; a folder that is told in the plan."""
+    monkeypatch.chdir(fresh.folder)
+
+    def search(*args):
+        done = CliRunner().invoke(main, ["search", *map(str, args), "--threads", "1"])
+        assert done.exit_code == 0, done.output
+        return done
+
+    said, rounds = search("planted.txt", *ARGS, "--out", "s", "--tasks").stdout, []
+    while number := int(said):
+        rounds.append(number)
+        for task in range(number, 0, -1):
+            search("s", "--task", task, "-q")
+        said = search("s", "--tasks", "-q").stdout
+    assert rounds == [4, 6]
+    assert decisions(fresh.folder / "s") == decisions(whole[0].folder / "sgmc-runs/planted-search")
+    assert "nothing to do" in search("s", "--task", 1).stderr
+    assert "For reading" in search("s", "-q").stdout
+
+
+def test_a_search_of_a_stored_corpus_goes_on_by_its_folder(fresh, monkeypatch):
+    """Red with: a corpus looked for in the search's own folder alone; another one taken for it."""
+    monkeypatch.chdir(fresh.folder)
+
+    def sgmc(*args):
+        return CliRunner().invoke(main, [*args, "--threads", "1", "-q"])
+
+    sgmc("corpus", "build", "planted.txt", "-o", "built")
+    begun = sgmc("search", "built", "-k", "2,4", "--epochs", "4", "--out", "s", "--tasks")
+    assert begun.stdout == "4\n"
+    trained = sgmc("search", "s", "--task", "1")
+    assert trained.exit_code == 0, trained.output
+    assert (fresh.folder / "s/k-2/chain-1/status.json").is_file()
+
+    (fresh.folder / "built").rename(fresh.folder / "before")
+    write_planted(fresh.folder, "other", seed=4)
+    sgmc("corpus", "build", "other.txt", "-o", "built")
+    refused = sgmc("search", "s", "--task", "2")
+    assert (refused.exit_code, "its corpus is not at" in refused.stderr) == (66, True)
+
+
+def test_a_run_that_was_killed_as_it_went_on_is_not_done(fresh, monkeypatch):
+    """Its record has the budget of the next rung before it has trained. Red with: status written last."""
+    monkeypatch.chdir(fresh.folder)
+    cell = Cell(Contender("k-2", (0,), {"topics": 2}), 1)
+    rung = Rung(2, 2.0, False, (cell,))
+
+    def train(epochs):
+        args = ("-k", "2", "--threads", "1", "--epochs", epochs, "--out", "k-2/chain-1")
+        return CliRunner().invoke(main, ["train", "planted.txt", *args]).exit_code
+
+    assert train(1) == 0
+    _failpoints.arm("status.*:EIO:1+")
+    try:
+        assert train(2) != 0
+    finally:
+        _failpoints.arm(None)
+    assert not rung.is_done(cell, fresh.folder)
+    assert train(2) == 0
+    assert rung.is_done(cell, fresh.folder)
+
+
+def test_a_search_that_another_process_holds_is_refused(whole):
+    command, _ = whole
+    with hold(command.folder / "sgmc-runs/planted-search/lock"):
+        done = command("search", "planted-search", code=75)
+    assert "is in use by host" in done.stderr
+
+
+def test_runs_are_listed_with_their_topics(whole):
+    lines = whole[0]("runs").stdout.splitlines()
+    assert len(lines) == 1 + 7
+    assert lines[1].split()[:4] == ["planted-search/k-2/chain-1", "lda", "scir", "2"]
+    assert all("finished" in line and "perplexity" in line for line in lines[1:])
+
+
+def test_what_makes_no_sense_is_said_in_a_line(fresh, monkeypatch):
+    """Each ends with the code of its kind, and makes nothing."""
+    monkeypatch.chdir(fresh.folder)
+    (fresh.folder / "full").mkdir()
+    (fresh.folder / "full" / "a").write_text("mine")
+    for args, code, said in (
+        (("-k", "5,x"), 2, "is not a whole number"),
+        (("-k", "5,0"), 2, "is not a whole number"),
+        (("-k", "5-20"), 2, "with commas between, like 10,20,50"),
+        (("-k", "5,5"), 2, "twice"),
+        (("-k", ""), 2, "is not a whole number"),
+        (("-k", "5", "--chains", "1"), 2, "nothing to compare"),
+        (("--grid", "eta=x"), 2, "--grid: 'x' is not a number"),
+        (("--holdout", "0"), 2, "no documents to choose by"),
+        (("--model", "dpmm", "-k", "5,6"), 2, "--topics has no meaning for --model dpmm"),
+        (("--tasks", "--task", "2"), 2, "contradict"),
+        (("--task", "2", "--jobs", "2"), 2, "--jobs: --task trains one run"),
+        (("--task", "2", "--json"), 2, "--json: --task trains one run"),
+        (("--task", "2"), 66, "not begun yet"),
+        (("--out", "full"), 73, "holds no search"),
+    ):
+        done = CliRunner().invoke(main, ["search", "planted.txt", *args])
+        assert done.exit_code == code, (args, done.output)
+        assert said in done.output
+        assert len(done.output.splitlines()) == 1
+    done = CliRunner().invoke(main, ["search", "-"])
+    assert "store it first" in done.output
+    assert not (fresh.folder / "sgmc-runs").exists()
+
+
+def test_another_list_has_a_folder_of_its_own_and_the_same_one_is_found_again(fresh, monkeypatch):
+    """So has another corpus of the same name. Red with: either look at what a folder holds left out."""
+    monkeypatch.chdir(fresh.folder)
+    for topics, number, folder, seed in (
+        ("2,4", "2\n", "planted-search", 3),
+        ("2,4,8", "3\n", "planted-search-2", 3),
+        ("2,4", "2\n", "planted-search", 3),
+        ("2,4", "2\n", "planted-search-3", 4),
+        ("2,4", "2\n", "planted-search", 3),
+    ):
+        write_planted(fresh.folder, seed=seed)
+        done = CliRunner().invoke(main, ["search", "planted.txt", "-k", topics, "--tasks"])
+        assert done.stdout == number, done.output
+        plan = json.loads((fresh.folder / "sgmc-runs" / folder / "search.json").read_text())
+        assert ",".join(str(c["options"]["topics"]) for c in plan["contenders"]) == topics
+    assert sorted(p.name for p in (fresh.folder / "sgmc-runs").iterdir()) == [
+        "planted-search",
+        "planted-search-2",
+        "planted-search-3",
+    ]
+
+
+def test_another_search_is_not_taken_for_the_one_that_is_there(whole, monkeypatch):
+    """Red with: the number of chains, or the corpus, left out of what must not change."""
+    folder = "sgmc-runs/planted-search"
+    monkeypatch.chdir(whole[0].folder)
+    write_planted(whole[0].folder, "other", seed=4)
+    for args, said in (
+        (
+            ("planted.txt", *ARGS, "-k", "2,4", "--out", folder),
+            "what is tried: k-2, k-4, k-6, k-8 -> k-2, k-4",
+        ),
+        (("planted.txt", *ARGS, "--chains", "3", "--out", folder), "--chains: 2 -> 3"),
+        (("planted.txt", *ARGS, "--seed", "9", "--out", folder), "--seed: none -> 9"),
+        (("other.txt", *ARGS, "--out", folder), "corpus: "),
+        ((folder, "-k", "3"), "goes on as it was begun, so -k cannot be given"),
+    ):
+        done = CliRunner().invoke(main, ["search", *args])
+        assert done.exit_code == 78, (args, done.output)
+        assert said in done.output
+    assert decisions(whole[0].folder / folder)[1].count(b"\n") == 2

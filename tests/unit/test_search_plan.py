@@ -1,0 +1,108 @@
+"""The plan of a search: what is tried, how far the first rung goes, and its file."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from pysgrld.errors import CheckpointError, UsageError
+from pysgrld.search.plan import (
+    PLAN,
+    SearchPlan,
+    axes_of,
+    check_chains,
+    contenders_of,
+    first_epochs,
+    parse_grid,
+    read_plan,
+)
+
+
+def plan(contenders):
+    return SearchPlan(("a.txt",), {"seed": 3, "eta": (0.1,)}, contenders, 2, 8, None, {"words": 5})
+
+
+def test_every_combination_contends_in_a_folder_with_its_values():
+    axes = axes_of((50, 20), [parse_grid("eta=0.01,0.05")], {})
+    found = contenders_of(axes)
+    assert [c.name for c in found] == [
+        "k-20-eta-0.01",
+        "k-20-eta-0.05",
+        "k-50-eta-0.01",
+        "k-50-eta-0.05",
+    ]
+    assert found[2].options == {"topics": 50, "eta": (0.01,)}
+    assert found[2].place == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("eta", "is not NAME=VALUE"),
+        ("eta=", "is not NAME=VALUE"),
+        ("eta=0.1,,0.2", "is not NAME=VALUE"),
+        ("etta=0.1", "no option of training"),
+        ("eta=blue", "is not a number"),
+        ("eta=0.1,0.10", "a value twice"),
+        ("topics=5", "given with -k"),
+        ("seed=1,2", "must be the same"),
+        ("holdout=10,20", "must be the same"),
+        ("min-df=1,2", "must be the same"),
+        ("threads=1,2", "must be the same"),
+    ],
+)
+def test_a_grid_that_makes_no_sense_is_refused(text, said):
+    with pytest.raises(UsageError, match=said):
+        parse_grid(text)
+
+
+def test_an_option_is_given_or_tried():
+    with pytest.raises(UsageError, match="--eta and --grid eta contradict"):
+        axes_of((5,), [parse_grid("eta=0.1,0.2")], {"eta": (0.1,)})
+    with pytest.raises(UsageError, match="given twice"):
+        axes_of((5,), [parse_grid("eta=0.1,0.2"), parse_grid("eta=0.3")], {})
+
+
+def test_a_family_without_a_number_of_topics_is_searched_over_others():
+    axes = axes_of(None, [parse_grid("dp-conc=sticks,ew")], {"model": "dpmm"})
+    assert [name for name, _ in axes] == ["dp-conc"]
+    with pytest.raises(UsageError, match="nothing to try"):
+        axes_of(None, [], {"model": "dpmm"})
+
+
+def test_too_many_combinations_and_nothing_to_compare_are_refused():
+    many = tuple(range(1, 1200))
+    with pytest.raises(UsageError, match="at most 1,000"):
+        contenders_of(axes_of(many, [], {}))
+    with pytest.raises(UsageError, match="nothing to compare"):
+        check_chains(1, contenders_of(axes_of((5,), [], {})))
+
+
+def test_two_values_that_would_have_one_folder_are_refused():
+    """Red with: two settings whose runs go on with each other's."""
+    files = [parse_grid("seed-words=of/sea.txt,of_sea.txt")]
+    with pytest.raises(UsageError, match=r"two values .* folder k-5-seed-words-of_sea\.txt"):
+        contenders_of(axes_of((5, 6), files, {}))
+
+
+@pytest.mark.parametrize(("documents", "epochs"), [(10_000, 4), (1_000, 32), (200, 128)])
+def test_the_first_rung_gives_every_contender_twenty_samples(documents, epochs):
+    """Red with: 4 epochs for all, in which a small corpus is not warm yet."""
+    options = SimpleNamespace(minibatch=100, burn_in=100, sample_every=5)
+    assert first_epochs([(options, documents)]) == epochs
+    late = SimpleNamespace(minibatch=100, burn_in=400, sample_every=5)
+    assert (
+        first_epochs([(options, documents), (late, documents)]) == {4: 8, 32: 64, 128: 256}[epochs]
+    )
+
+
+def test_a_plan_comes_back_as_it_was_written(tmp_path):
+    made = plan(contenders_of(axes_of((2, 4), [parse_grid("eta=0.1,0.2")], {})))
+    made.write(tmp_path)
+    assert read_plan(tmp_path) == made
+
+
+@pytest.mark.parametrize("damage", ["", "{}", "[]", '{"schema": 1, "contenders": [1]}', "\x00"])
+def test_a_damaged_plan_is_said_to_be(tmp_path, damage):
+    (tmp_path / PLAN).write_text(damage)
+    with pytest.raises(CheckpointError, match=r"search\.json: is damaged"):
+        read_plan(tmp_path)
