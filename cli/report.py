@@ -84,7 +84,8 @@ def command(
 
     The page is one HTML file that needs no network and no other file. Of a folder of chains it
     compares them. It can be made while the run trains. What cannot be told, as samples, held-out
-    documents or the corpus are missing, is left out, and the page says so. See docs/report.md.
+    documents or the corpus are missing, is left out, and the page says so. 'sgmc export' writes
+    tables of the same for spreadsheets and other programs. See docs/report.md.
     """
     from pysgrld.reading.open import find_folder
     from pysgrld.report import report

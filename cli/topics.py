@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from pysgrld.models.fitted import Node
     from pysgrld.reading.results import Results
     from pysgrld.reading.values import Topic, Word
+    from pysgrld.report.seeds import SeedWord
+
+    #: Seed words of topics by number, each with its place.
+    Followed = dict[int, tuple[SeedWord, ...]]
 
 
 @click.command(
@@ -80,13 +84,15 @@ def command(
 ) -> None:
     """Show the topics, the one with the greatest share of the tokens first.
 
-    Topics are the mean of the posterior samples. Their numbers are the rows of 'sgmc export'.
+    Topics are the mean of the posterior samples. Their numbers are the rows of 'sgmc export', which
+    takes them to spreadsheets and other programs.
     Weight is the share of the training tokens, NPMI the coherence of the ten top words. Components
     of a mixture are those of the newest checkpoint, and their weight is that of the stick.
     """
     from pysgrld.machine import threads as count
     from pysgrld.reading.intervals import SHARE
     from pysgrld.reading.open import open_run
+    from pysgrld.report.seeds import seeds_followed
 
     from .answers import answer, check_alone
     from .progress import Screen
@@ -116,6 +122,7 @@ def command(
 
             automatic = names_of(results, at)
             topics = [topic._replace(label=topic.label or automatic[topic.id]) for topic in topics]
+        followed = seeds_followed(results, at)
         samples, spread, signed = results.samples, results.spread(), results.fitted.signed
         if samples == 0:
             screen.note(f"{results.no_mean}: these are the current {results.fitted.noun}s")
@@ -139,23 +146,25 @@ def command(
                     "remedy": None if spread.faithful else spread.remedy,
                     "kept_samples": len(results.kept()),
                     **({"slim_samples": slim} if slim else {}),
-                    "topics": [_record(t, signed) for t in topics],
+                    "topics": [_record(t, signed, followed) for t in topics],
                 }
             )
             return
         if intervals and topics[0].words[0].low is None:
             screen.note("too few samples are kept to tell intervals")
-        _show(results, topics, spread.title if intervals else None, at)
+        _show(results, topics, spread.title if intervals else None, at, followed)
         if intervals and (line := spread.remark()):
             room = min(100, shutil.get_terminal_size().columns)
             said = textwrap.fill(f"{spread.title}: {line}", room, break_on_hyphens=False)
             click.echo(f"\n{said}")
 
 
-def _record(topic: Topic, signed: bool) -> dict[str, Any]:
+def _record(topic: Topic, signed: bool, followed: Followed) -> dict[str, Any]:
     """Give a topic as JSON has it: directions have entries, not probabilities."""
     found = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
     del found["against"]
+    if topic.id in followed:
+        found["seeds"] = [seed._asdict() for seed in followed[topic.id]]
     if signed:
         found["against"] = [_plain(word) for word in topic.against]
         for word in found["words"] + found["against"]:
@@ -194,7 +203,9 @@ def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
         show(node, 0)
 
 
-def _show(results: Results, topics: list[Topic], intervals: str | None, at: int) -> None:
+def _show(
+    results: Results, topics: list[Topic], intervals: str | None, at: int, followed: Followed
+) -> None:
     samples, noun = results.samples, results.fitted.noun
     what = f"mean of {plural(samples, 'posterior sample')}" if samples else f"current {noun}s"
     where = f", layer {at + 1} of {len(results.layers)}" if len(results.layers) > 1 else ""
@@ -226,6 +237,19 @@ def _show(results: Results, topics: list[Topic], intervals: str | None, at: int)
         if topic.against:
             for line in wrap(["against:", *(word.word for word in topic.against)], room):
                 click.echo(" " * len(head) + line)
+        for line in wrap(_seeds(followed.get(topic.id, ())), room):
+            click.echo(" " * len(head) + line)
+
+
+def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
+    """Say the place of the first seeds of a topic among its words."""
+    if not seeds:
+        return []
+    told = [f"{seed.word} {seed.rank:,}" for seed in seeds[:10]]
+    more = [f"and {len(seeds) - 10} more"] if len(seeds) > 10 else []
+    behind = min(seed.rank for seed in seeds) > 10
+    said = "all its seeds fell behind:" if behind else "places of its seeds:"
+    return [said, *(f"{part}," for part in (told + more)[:-1]), (told + more)[-1]]
 
 
 def named(label: str | None, words: list[str]) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from typing import IO, NamedTuple
 
 import numpy as np
 
 from pysgrld.corpus.about.stream import NamedDocuments
+from pysgrld.corpus.prefetch import run_ahead
 from pysgrld.errors import UsageError
 from pysgrld.grammar import plural
 from pysgrld.reading.inferred import WRITERS, InferredBlock, Layout
@@ -55,7 +57,11 @@ def steps_of(results: Results, draws: int) -> list[int]:
 
 
 def infer(
-    results: Results, blocks: Iterable[Documents], at: int = 0, steps: list[int] | None = None
+    results: Results,
+    blocks: Iterable[Documents],
+    at: int = 0,
+    steps: list[int] | None = None,
+    first: int = 0,
 ) -> Iterator[InferredBlock]:
     """Infer topic proportions under the posterior-mean topics, in the order of the documents.
 
@@ -74,8 +80,10 @@ def infer(
         The layer whose topics are meant, counted from 0.
     steps : list of int, optional
         Kept samples that intervals are read from (`steps_of`); no intervals where None.
+    first : int
+        Row of the first document in its corpus.
     """
-    first, most = 0, DOCUMENTS
+    most = DOCUMENTS
     if steps:
         most = max(1, min(most, ROOM // (4 * len(steps) * results.layers[at])))
     for whole in blocks:
@@ -89,6 +97,12 @@ def infer(
                 theta = _expected(results, documents, ids, at)
                 yield InferredBlock(first, documents.lengths, theta)
             first += len(documents)
+
+
+def ahead(blocks: Iterator[InferredBlock]) -> Iterator[InferredBlock]:
+    """Infer the next block on a thread of its own, while the last one is written."""
+    with closing(run_ahead(blocks, 1, lambda: None)) as found:
+        yield from found
 
 
 def _expected(results: Results, documents: Documents, ids: Int64s, at: int) -> Doubles:
@@ -137,7 +151,7 @@ def write_proportions(
     writer = WRITERS[suffix](file, layout)
     documents = empty = 0
     try:
-        for block in infer(results, blocks, at, steps):
+        for block in ahead(infer(results, blocks, at, steps)):
             names = named.names(len(block.lengths)) if named else []
             writer.write(block._replace(names=names))
             file.flush()  # whoever reads a pipe need not wait for the next documents

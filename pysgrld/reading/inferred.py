@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
@@ -142,15 +143,19 @@ class Csv:
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
         self.file = file
-        file.write(_cells([*layout.about, *layout.columns]))
+        self._row = ",".join(["%.7g"] * len(layout.columns)) + "\n"
+        file.write(csv_line([*layout.about, *layout.columns]))
 
     def write(self, block: InferredBlock) -> None:
         """Write the rows of a block."""
-        rows = np.hstack(list(block.values.values()))
-        if not block.names:
-            np.savetxt(self.file, rows, fmt="%.7g", delimiter=",")
-        for name, row in zip(block.names, rows, strict=bool(block.names)):
-            self.file.write(_cells([name.id, *name.values, *(f"{p:.7g}" for p in row)]))
+        rows = np.hstack(list(block.values.values())).tolist()
+        heads = [csv_line([name.id, *name.values])[:-1] + b"," for name in block.names]
+        self.file.write(
+            b"".join(
+                head + (self._row % tuple(row)).encode()
+                for head, row in zip(heads or repeat(b""), rows, strict=False)
+            )
+        )
 
     def end(self, rows: int) -> None:
         """Add nothing."""
@@ -162,10 +167,11 @@ class JsonLines:
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
         self.file = file
         self.names, self.fields = [name or "topics" for name in layout.names], layout.fields
+        self._list = "[" + ", ".join(["%.7g"] * layout.topics) + "]"
 
     def write(self, block: InferredBlock) -> None:
         """Write the rows of a block."""
-        values = dict(zip(self.names, block.values.values(), strict=True))
+        lists = [self._lists(of) for of in block.values.values()]
         for i, length in enumerate(block.lengths.tolist()):
             record: dict[str, Any] = {"document": block.first + i}
             if block.names:
@@ -173,9 +179,17 @@ class JsonLines:
             if self.fields:
                 record["fields"] = dict(zip(self.fields, block.names[i].values, strict=True))
             record["tokens"] = length
-            for name, of in values.items():
-                record[name] = [float(f"{p:.7g}") for p in of[i]]
-            self.file.write(json.dumps(record).encode() + b"\n")
+            further = "".join(
+                f', "{name}": {of[i]}' for name, of in zip(self.names, lists, strict=True)
+            )
+            self.file.write(f"{json.dumps(record)[:-1]}{further}}}\n".encode())
+
+    def _lists(self, values: Doubles) -> list[str]:
+        """Write each row as a list of numbers with a point or an exponent, to seven digits."""
+        written = [self._list % tuple(row) for row in values.tolist()]
+        for i in np.flatnonzero((values > 1 - 1e-7).any(axis=1)).tolist():
+            written[i] = json.dumps([float(f"{p:.7g}") for p in values[i].tolist()])  # 1.0, not 1
+        return written
 
     def end(self, rows: int) -> None:
         """Add nothing."""
@@ -189,7 +203,7 @@ class Parquet:
     """
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
-        pa, pq = _pyarrow()
+        pa, pq = require_pyarrow()
         self.layout, self._pa = layout, pa
         fields = [("row", pa.int64()), *((name, pa.string()) for name in layout.about)]
         fields.append(("tokens", pa.int64()))
@@ -257,7 +271,7 @@ class Parquet:
         self._rows -= rows
 
 
-def _cells(values: Sequence[str | int | float | bool | None]) -> bytes:
+def csv_line(values: Sequence[str | int | float | bool | None]) -> bytes:
     """Write a line of CSV; text that a spreadsheet would take for a formula gets a quote sign."""
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(
@@ -295,13 +309,13 @@ def check_suffix(path: str, *, table: bool = False) -> str:
     if suffix not in WRITERS:
         raise UsageError(f"-o {path}: name a file that ends in {', '.join(WRITERS)}")
     if suffix == ".parquet":
-        _pyarrow()
+        require_pyarrow()
     elif table:
         raise UsageError(f"-o {path}: --top and --dense are for a file that ends in .parquet")
     return suffix
 
 
-def _pyarrow() -> tuple[Any, Any]:
+def require_pyarrow() -> tuple[Any, Any]:
     """Give PyArrow, and its part that knows Parquet.
 
     Raises

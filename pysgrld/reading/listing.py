@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,20 +61,36 @@ class ListedRun(NamedTuple):
 
 
 def list_runs(folder: Path) -> Iterator[ListedRun]:
-    """List the runs in a folder by name, chains of one model one after the other.
+    """List the runs in a folder by name, chains of one model and settings of a search together.
 
     A run that cannot be read is listed with the reason.
     """
+    for run in [folder] if is_run(folder) else _runs_in(folder):
+        try:
+            yield _listed(run)
+        except SgmcError as error:
+            yield ListedRun(run, problem=str(error))
+
+
+def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
+    """Yield the runs of a folder, the chains in folders of it, and those of searches, by number."""
     try:
-        entries = sorted(folder.iterdir())
+        entries = sorted(folder.iterdir(), key=_place)
     except OSError:
         return
-    for path in [folder, *entries]:
-        for run in [path] if is_run(path) else chains_of(path) if path != folder else []:
-            try:
-                yield _listed(run)
-            except SgmcError as error:
-                yield ListedRun(run, problem=str(error))
+    for path in entries:
+        if is_run(path):
+            yield path
+        elif found := chains_of(path):
+            yield from found
+        elif searches and path.is_dir() and not path.name.startswith("."):
+            yield from _runs_in(path, searches=False)
+
+
+def _place(path: Path) -> list[tuple[str, int]]:
+    """Give the place of a name among others: numbers in it go by their value."""
+    parts = re.findall(r"(\D*)(\d*)", path.name)
+    return [(text, int(number or 0)) for text, number in parts]
 
 
 def _listed(path: Path) -> ListedRun:

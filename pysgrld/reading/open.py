@@ -34,7 +34,10 @@ def find_folder(name: str | None, root: Path = ROOT, *, chains: bool = False) ->
                 return path
             if several := chains_of(path):
                 return path if chains else several[0]
-    raise MissingInputError(f"{name}: is not a run (it has no config.json); check the path")
+    raise MissingInputError(
+        f"{name}: is not a run (it has no config.json); check the path, or "
+        "take one that 'sgmc runs' lists"
+    )
 
 
 def open_run(

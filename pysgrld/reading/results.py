@@ -1,175 +1,36 @@
-"""A run, opened for reading: its topics, its held-out documents, and figures of both.
-
-What depends on the family of models is asked of its `pysgrld.models.fitted.Fitted`. Never takes the lock,
-and works while the run is being trained.
-"""
+"""A run, opened for reading: its topics, its documents, and figures of both."""
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from pysgrld.chain.posterior import history_in
-from pysgrld.corpus import Corpus, CorpusOptions
-from pysgrld.corpus.about.stream import NamedDocuments
-from pysgrld.corpus.choice import choose_documents
-from pysgrld.corpus.known_words import named_documents, read_matched
-from pysgrld.corpus.listener import Listener
 from pysgrld.draws import Draw
-from pysgrld.errors import CheckpointError, MissingInputError, UsageError
-from pysgrld.evaluate import DocumentDraw, HeldOut, Score, pair, whole
+from pysgrld.errors import UsageError
 from pysgrld.evaluate.coherence import Coherence, coherence
-from pysgrld.evaluate.document_draws import DocumentDraws
 from pysgrld.grammar import plural
-from pysgrld.minibatches import hold_out_size
-from pysgrld.models.fitted import Fitted, top_words
-from pysgrld.models.slim import SLIM, looked_up, width
+from pysgrld.models.fitted import top_words
+from pysgrld.models.seeds import seed_names
+from pysgrld.reading.documents import RunDocuments, spread
 from pysgrld.reading.intervals import Spread, interval
 from pysgrld.reading.labels import labels_of
-from pysgrld.reading.recorded import check_shapes, recorded
-from pysgrld.reading.trained_on import corpus_gone, training_corpus
 from pysgrld.reading.values import Topic, Word
-from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
-from pysgrld.run.word_counts import read_word_counts
 from pysgrld.schedule import wider
-from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
+from pysgrld.types import Documents, Doubles, Floats, Int64s
+
+__all__ = ["COHERENCE_DOCUMENTS", "WEIGHT_DOCUMENTS", "Results", "spread"]
 
 #: Documents that coherence looks at, and topic weights: more change no digit that is shown.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
 
-class Results:
-    """A run that is open for reading.
+class Results(RunDocuments):
+    """A run that is open for reading: its draws, its documents, and the topics that are told of them.
 
-    Parameters
-    ----------
-    path : Path
-        Of a run, as `pysgrld.reading.open.find_folder` gives it.
-    threads : int
-    reading : mapping, optional
-        How other documents are read, by the names of options, where not as in training.
-
-    Raises
-    ------
-    MissingInputError
-        If it cannot be read.
-    CheckpointError
-        If its ``config.json`` is not what was written.
+    It is opened as `RunDraws` is.
     """
-
-    def __init__(self, path: Path, threads: int, reading: Mapping[str, Any] | None = None) -> None:
-        self.asked = reading or {}
-        self.run = RunDirectory.open(path)
-        self.family, self.options = recorded(self.run)
-        self.threads = threads
-        self.seed: int = self.options.seed
-        self.chain = self.options.chain
-
-    @property
-    def path(self) -> Path:
-        """The run's folder."""
-        return self.run.path
-
-    @cached_property
-    def fitted(self) -> Fitted:
-        """The run as its family of models reads it: topics, proportions, scores."""
-        return self.family.fitted(_RunRecord(self), self.threads)
-
-    @property
-    def score(self) -> Score:
-        """The figure that held-out documents are scored by."""
-        return self.fitted.score
-
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """Numbers of topics of each layer."""
-        return self.fitted.layers
-
-    @cached_property
-    def vocabulary(self) -> tuple[str, ...]:
-        """Words of the corpus; the n-th is column n of the topics."""
-        return self.run.vocabulary
-
-    @cached_property
-    def checkpoint(self) -> Checkpoint:
-        """The newest checkpoint that verifies.
-
-        Raises
-        ------
-        CheckpointError
-            If there is none.
-        """
-        if not list_checkpoints(self.path):
-            status = self.run.status
-            hint = "train it with 'sgmc train'"
-            if status.get("state") == "running":
-                hint = (
-                    f"one is written every {self.options.checkpoint_every} and at the end, or "
-                    f"at once on 'kill -USR2 {status.get('pid')}' on {status.get('host')}"
-                )
-            raise CheckpointError(f"{self.path}: has no checkpoint yet; {hint}")
-        found = self.run.load_checkpoint(required=True, invariants=self.family.state_invariants)
-        assert found is not None
-        return found
-
-    # ---- topics
-
-    @property
-    def current(self) -> Draw:
-        """The draw at the newest checkpoint: topics as documents read them, word-major."""
-        return self.fitted.current
-
-    @property
-    def mean(self) -> Draw:
-        """The mean of all posterior samples; the current topics where there is none."""
-        return self.fitted.mean or self.current
-
-    @property
-    def samples(self) -> int:
-        """Posterior samples in the `mean`; 0 where it is the current topics."""
-        return self.fitted.samples
-
-    @property
-    def no_samples(self) -> str:
-        """Reason why there is no posterior sample: deleted, not yet, or never."""
-        if self.fitted.draws:
-            return (
-                "no posterior sample is there any more"
-                if self.samples
-                else "no posterior sample yet"
-            )
-        return f"{self.options.algo} has no samples"
-
-    @property
-    def no_mean(self) -> str:
-        """Reason why there is no mean of the topics, where there is none."""
-        return self.fitted.no_mean or self.no_samples
-
-    def read_sample(self, step: int) -> dict[str, Array]:
-        """Read a kept sample: matrices by name, a row for each topic (``phi``: K x V).
-
-        Raises
-        ------
-        MissingInputError
-            If there is none of that iteration.
-        CheckpointError
-            If it is damaged, was changed, or is no sample of this model.
-        """
-        sample = self.run.read_sample(step, self.family.sample_invariants)
-        check_shapes(sample, self.fitted.sample_shapes(sample), str(self.run.sample_path(step)))
-        self.run.check_sample(step)
-        return sample
-
-    def kept(self) -> list[int]:
-        """Give the iterations of the kept samples."""
-        return self.run.sample_steps()
 
     @cached_property
     def labels(self) -> dict[int, str]:
@@ -182,215 +43,13 @@ class Results:
         """
         return labels_of(self.path, self.layers[0])
 
-    def history(self) -> dict[int, float]:
-        """Give the averaged score after each posterior sample, by iteration; empty where unknown."""
-        every, first = self.options.sample_every, self.options.burn_in
-        scores = history_in(self.checkpoint.arrays).tolist()
-        return {first + n * every: score for n, score in enumerate(scores, 1)}
+    def seed_names(self, at: int = 0) -> dict[int, str]:
+        """Give the names of the topics of a layer that were trained with seed words, by number."""
+        return seed_names(self.options) if at == 0 else {}
 
-    def read_slim(self, step: int) -> dict[str, Array]:
-        """Read a kept slim sample: ids and probabilities of words, (K, 256), a row for each topic.
-
-        Raises
-        ------
-        MissingInputError
-            If there is none of that iteration.
-        CheckpointError
-            If it is damaged, was changed, or is no sample of this model.
-        """
-        sample = self.run.read_sample(step, SLIM, slim=True)
-        place, v = str(self.run.sample_path(step, slim=True)), len(self.vocabulary)
-        shape = (self.layers[0], width(v))
-        check_shapes(sample, {"words": shape, "phi": shape}, place)
-        self.run.check_sample(step, slim=True)
-        if sample["words"].max(initial=0) >= v:
-            raise CheckpointError(f"{place}: has a word beyond the {v:,} that there are")
-        return sample
-
-    def slim_kept(self) -> list[int]:
-        """Give the iterations of the kept slim samples."""
-        return self.run.sample_steps(slim=True)
-
-    def word_steps(self, at: int = 0) -> tuple[list[int], bool]:
-        """Give the iterations of the samples that words are followed by, and whether these are slim.
-
-        Slim ones are taken where more of them are kept. They tell of the lowest layer alone.
-        """
-        full, slim = self.kept(), self.slim_kept() if at == 0 else []
-        return (slim, True) if len(slim) > len(full) else (full, False)
-
-    def top_word_draws(self, words: Int64s, at: int = 0) -> Iterator[tuple[Floats, Array]]:
-        """Follow some words of each topic over the kept samples, full or slim, one at a time.
-
-        One that is dropped meanwhile is left out.
-
-        Parameters
-        ----------
-        words : (K, n) int64
-            Ids of words of each topic.
-        at : int
-            The layer, counted from 0.
-
-        Yields
-        ------
-        values : (K, n) float32
-            Probabilities of the words in a sample.
-        censored : (K, n) bool
-            Whether the sample is a slim one that lacks the word: it has at most that probability.
-        """
-        steps, slim = self.word_steps(at)
-        for step in steps:
-            with contextlib.suppress(MissingInputError):
-                yield self.words_at(step, words, at, slim=slim)
-
-    def words_at(self, step: int, words: Int64s, at: int, *, slim: bool) -> tuple[Floats, Array]:
-        """Look words of each topic up in one sample, as `top_word_draws` does in all."""
-        if slim:
-            return looked_up(self.read_slim(step), words)
-        rows = np.arange(len(words))[:, None]
-        return self.rows_of(step, at)[rows, words], np.zeros(words.shape, bool)
-
-    # ---- documents
-
-    def held_out(self) -> HeldOut:
-        """Give the run's own held-out documents.
-
-        Raises
-        ------
-        UsageError
-            If it has none.
-        MissingInputError
-            If they are gone.
-        """
-        folder = self.path / "holdout"
-        if not folder.is_dir():
-            given = self.options.holdout_corpus or self.options.observed_corpus
-            if given or self.run.config["corpus"].get("held_out"):
-                raise MissingInputError(
-                    f"{folder}: is gone; 'sgmc train --resume {self.path}' writes it again"
-                )
-            raise UsageError(
-                f"{self.path}: this run holds no documents out; give some with --corpus FILE"
-            )
-        names = ("held-out",) if self.score.whole else ("observed", "held-out")
-        stored = [Corpus.open(folder / name) for name in names]
-        parts = [part.take(np.arange(part.documents)) for part in stored]
-        ids = np.arange(len(parts[0]))
-        found = whole(parts[0], ids) if self.score.whole else pair(*parts)
-        return found._replace(dropped=self.run.config["corpus"].get("held_out_dropped", 0))
-
-    def read(self, path: str, store: Path, listener: Listener) -> Corpus:
-        """Read a corpus over the run's words; rows stay in order, unknown words are counted."""
-        return read_matched(path, self.vocabulary, self._reading(), store, self.threads, listener)
-
-    def documents(
-        self, path: str, listener: Listener, fields: Sequence[str] = ()
-    ) -> NamedDocuments:
-        """Read a corpus over the run's words as a stream, of which nothing is stored.
-
-        Parameters
-        ----------
-        path : str
-        listener : Listener
-        fields : sequence of str
-            Fields of the documents that are wanted with their ids.
-        """
-        return named_documents(
-            [path],
-            self._reading(),
-            self.vocabulary,
-            threads=self.threads,
-            notify=listener.reading,
-            log=listener.note,
-            fields=fields,
-        )
-
-    def _reading(self) -> CorpusOptions:
-        trained = CorpusOptions.of(self.options.plain()).for_known_words()
-        return replace(trained, **{name.replace("-", "_"): v for name, v in self.asked.items()})
-
-    def training_corpus(self) -> Corpus | None:
-        """Open the stored corpus that the run was trained on; None if it is not where it was."""
-        return training_corpus(self.run)
-
-    @property
-    def gone(self) -> str:
-        """Say which training corpus is missing, and from where."""
-        return corpus_gone(self.run)
-
-    def training_documents(self, corpus: Corpus) -> Int64s:
-        """Give the positions in `training_corpus` of what was trained on."""
-        everything = np.arange(corpus.documents)
-        if self.options.holdout_corpus or self.options.observed_corpus:
-            return everything
-        recorded = self.run.config["corpus"].get("held_out", self.options.holdout)
-        wanted = hold_out_size(recorded, corpus.documents)
-        held = choose_documents(corpus.documents, wanted, Key(self.seed, 0, 0))
-        return np.setdiff1d(everything, held, assume_unique=True)
-
-    def word_counts(self) -> Int64s | None:
-        """Give the occurrences of each word in training; None for a run that did not record them."""
-        return read_word_counts(self.path, self.run.config, len(self.vocabulary))
-
-    def each_sample(self) -> Iterator[tuple[int, dict[str, Array]]]:
-        """Read iteration and matrices (a row for each topic) of every kept sample.
-
-        One that is dropped meanwhile is left out.
-        """
-        for step in self.kept():
-            with contextlib.suppress(MissingInputError):
-                yield step, self.read_sample(step)
-
-    def divide(self, documents: Documents, observed: float | None, seed: int) -> HeldOut:
-        """Make documents held out: whole, or each split at random, by seed, into two parts."""
-        ids = np.arange(len(documents))
-        return self.family.hold_out(documents, ids, observed or 0.0, seed)
-
-    def draw_steps(self, most: int) -> list[int]:
-        """Give the iterations of at most so many kept samples, evenly spaced, the last among them."""
-        kept: list[int] = spread(np.array(self.kept()[::-1], np.int64), most).tolist()
-        return kept[::-1]
-
-    def document_draws(
-        self, documents: Documents, ids: Int64s, steps: Sequence[int], at: int = 0
-    ) -> DocumentDraws:
-        """Draw the topics of documents, one draw for each of some kept samples.
-
-        (theta, tokens) of a draw are one point of their joint posterior given the sample's topics
-        (`pysgrld.evaluate.document_draws`). A document's draws depend on its counts, its id, the samples
-        and the seed alone: choose blocks of documents such that S n K values have room.
-
-        Parameters
-        ----------
-        documents : Documents
-            Over the run's words.
-        ids : (n,) int64
-            Key each document's randomness: no two alike.
-        steps : sequence of int
-            Iterations of S kept samples, ascending (`draw_steps`).
-        at : int
-            The layer whose topics are meant, counted from 0.
-
-        Raises
-        ------
-        UsageError
-            If documents of this run are not sampled.
-        MissingInputError
-            If one of the samples is not there any more.
-        """
-        draws = self.each_document_draw(documents, ids, steps, at)
-        return DocumentDraws.stacked(draws, (len(steps), len(ids), self.layers[at]))
-
-    def each_document_draw(
-        self, documents: Documents, ids: Int64s, steps: Sequence[int], at: int = 0
-    ) -> Iterator[DocumentDraw]:
-        """Draw as `document_draws` does, one draw after the other."""
-        if not self.fitted.draws:
-            raise UsageError(f"{self.path}: {self.no_samples}, and its documents have no draws")
-        samples = ((step, self.read_sample(step)) for step in steps)
-        return self.fitted.document_draws(samples, documents, ids, at)
-
-    # ---- topics of a layer, counted from 0
+    def given_names(self, at: int = 0) -> dict[int, str]:
+        """Give the names that people gave to topics of a layer, with seed words or later, by number."""
+        return self.seed_names(at) | (self.labels if at == 0 else {})
 
     def at(self, layer: int | None) -> int:
         """Give the place, from 0, of a layer that a person counts from 1; the lowest where None.
@@ -407,21 +66,24 @@ class Results:
             )
         return (layer or 1) - 1
 
-    def rows_of(self, step: int, at: int) -> Floats:
-        """Give the topics of a layer over the words in a kept sample, (K, V)."""
-        return self.fitted.rows_of(self.read_sample(step), at)
+    def coherence(self, words: int, at: int = 0, draw: Draw | None = None) -> Coherence | None:
+        """Measure coherence of the top words over training; None if the corpus is gone.
 
-    def coherence(self, words: int, at: int = 0) -> Coherence | None:
-        """Measure coherence of the mean topics' top words over training; None if the corpus is gone."""
+        Of the mean topics, or of another draw.
+        """
         corpus = self.training_corpus()
         if corpus is None or len(self.vocabulary) < 2:
             return None
         ids = spread(self.training_documents(corpus), COHERENCE_DOCUMENTS)
-        return coherence(self.top(min(words, len(self.vocabulary)), at), corpus, ids)
+        return coherence(self.top(min(words, len(self.vocabulary)), at, draw), corpus, ids)
 
-    def top(self, n: int, at: int = 0) -> Int64s:
-        """Give the word ids of the n most probable words of each mean topic, (K, n), the first first."""
-        return top_words(self.fitted.over_words(self.mean, at)[:, : self.layers[at]], n)
+    def top(self, n: int, at: int = 0, draw: Draw | None = None) -> Int64s:
+        """Give the word ids of the n most probable words of each topic, (K, n), the first first.
+
+        Of the mean topics, or of another draw.
+        """
+        phi = self.fitted.over_words(self.mean if draw is None else draw, at)
+        return top_words(phi[:, : self.layers[at]], n)
 
     def weights(self, at: int = 0) -> Doubles | None:
         """Weigh each topic by how much of the corpus it makes up, (K,); None where nothing is known.
@@ -473,7 +135,7 @@ class Results:
         bounds = interval(self.top_word_draws(top, at)) if followed else None
         found = self.coherence(10, at) if coherences else None
         weights, counts = self.weights(at), self.fitted.counts()
-        labels = self.labels if at == 0 else {}
+        labels = self.given_names(at)
         topics = []
         for k in self.fitted.shown(at).tolist():
             words = tuple(
@@ -511,44 +173,3 @@ class Results:
             for w in lowest.tolist()
             if entries[w] < 0.0 and -entries[w] >= least
         )
-
-
-class _RunRecord:
-    """A run as its family of models reads it. A `pysgrld.models.fitted.Record`."""
-
-    def __init__(self, results: Results) -> None:
-        self._results = results
-        self.options = results.options
-
-    @property
-    def words(self) -> int:
-        return len(self._results.vocabulary)
-
-    @property
-    def documents(self) -> int:
-        found: int = self._results.run.config["corpus"]["training_documents"]
-        return found
-
-    @property
-    def tokens(self) -> int:
-        found: int = self._results.run.config["corpus"]["training_tokens"]
-        return found
-
-    @property
-    def step(self) -> int:
-        return self._results.checkpoint.step
-
-    @property
-    def arrays(self) -> Mapping[str, Array]:
-        return self._results.checkpoint.arrays
-
-    @property
-    def place(self) -> str:
-        return str(self._results.checkpoint.path)
-
-
-def spread(ids: Int64s, most: int) -> Int64s:
-    """Choose at most so many of some ids, evenly spaced."""
-    if len(ids) <= most:
-        return ids
-    return ids[np.arange(most) * len(ids) // most]

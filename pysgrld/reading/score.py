@@ -64,6 +64,20 @@ def held_out_pair(
 
 def score_own(results: Results) -> Evaluation:
     """Give the run's running average on its own held-out documents."""
+    scorer = own_scorer(results)
+    split_by_others = results.options.observed_corpus is not None
+    observed = None if split_by_others else results.options.observed
+    return _scores(results, scorer, observed, results.seed)
+
+
+def own_scorer(results: Results) -> Scorer:
+    """Give the scorer of the run's own held-out documents, with its running average.
+
+    Raises
+    ------
+    CheckpointError
+        If the average is of other documents.
+    """
     held_out, arrays = results.held_out(), results.checkpoint.arrays
     scorer = results.fitted.scorer(held_out)
     prefix = scorer.prefix
@@ -76,9 +90,7 @@ def score_own(results: Results) -> Evaluation:
                 f"{results.path / 'holdout'}: not the documents of the checkpoint's average "
                 f"({error}); restore the folder"
             ) from None
-    split_by_others = results.options.observed_corpus is not None
-    observed = None if split_by_others else results.options.observed
-    return _scores(results, scorer, observed, results.seed)
+    return scorer
 
 
 def score(

@@ -12,7 +12,8 @@ from pysgrld.run import RunDirectory
 
 def training_corpus(run: RunDirectory) -> Corpus | None:
     """Open the stored corpus that a run was trained on; None if it is not where it was."""
-    places = [run.path / "corpus", run.path.parent / "corpus"]  # of a folder of chains
+    # its own, or that of the folder of chains, or of the search, that it is in
+    places = [folder / "corpus" for folder in (run.path, *run.path.parents[:2])]
     if found := run.config.get("command", {}).get("corpus"):
         places.append(Path(found))
     for place in places:

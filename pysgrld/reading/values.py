@@ -10,10 +10,14 @@ import numpy as np
 
 from pysgrld.evaluate.figure import Figure
 from pysgrld.evaluate.score import Score
+from pysgrld.grammar import plural
 from pysgrld.types import Doubles
 
 if TYPE_CHECKING:
     from pysgrld.evaluate.convergence import Convergence
+
+#: Topics, words and chains that a `Diagnosis` shows of itself.
+SHOWN = 10
 
 
 class Evaluation(NamedTuple):
@@ -105,7 +109,8 @@ class Topic(NamedTuple):
 
     ``documents`` is how many training documents have this component; None where documents have several
     topics. ``against`` are the words that a direction points away from, the farthest first, as far as
-    those are as far off as the last of the top words. ``label`` is the name that a person gave it.
+    those are as far off as the last of the top words. ``label`` is the name that a person gave it,
+    in the run's folder or with its seed words.
     """
 
     id: int
@@ -151,6 +156,10 @@ class TopWord(NamedTuple):
     measure: Measure
 
 
+#: Probability in common from which on topics of two chains are called the same.
+SAME = 0.7
+
+
 class MatchedTopic(NamedTuple):
     """A topic of the first chain and its counterparts.
 
@@ -172,6 +181,9 @@ class MatchedTopic(NamedTuple):
         How that share has mixed.
     words : tuple of TopWord
         Top words of the first chain's topic, the first first.
+    found : int
+        Chains that found it: the most that there are, the first among them, of which any two have
+        `SAME` of the topic in common.
     """
 
     id: int
@@ -181,6 +193,7 @@ class MatchedTopic(NamedTuple):
     weight_measure: Measure | None
     words: tuple[TopWord, ...]
     overlaps: tuple[float, ...] = ()
+    found: int = 1
 
     @property
     def rhat(self) -> float:
@@ -294,6 +307,30 @@ class Diagnosis(NamedTuple):
     def chains(self) -> int:
         """Number of chains."""
         return len(self.runs)
+
+    def __repr__(self) -> str:
+        """Show what was compared, and a line for each of the first topics, by overlap."""
+        names = ", ".join(map(str, self.runs[:SHOWN])) + ", ..." * (self.chains > SHOWN)
+        lines = [
+            f"Diagnosis of {plural(self.chains, 'chain')} ({names}), {self.algo}, "
+            f"{plural(len(self.iterations), 'sample')} each; verdict(...) says it in words"
+        ]
+        ordered = sorted(self.topics, key=lambda topic: (-topic.overlap, topic.id))
+        if ordered:
+            lines.append(f"{self.noun:>9}  overlap  R-hat    ESS  top words")
+        for topic in ordered[:SHOWN]:
+            words = " ".join(word.word for word in topic.words[:SHOWN])
+            lines.append(
+                f"{topic.id:>9}  {topic.overlap:>7.2f}  {topic.rhat:>5.2f}  {topic.ess:>5,.0f}  {words}"
+            )
+        if len(ordered) > SHOWN:
+            lines.append(
+                f"      ...  and {plural(len(ordered) - SHOWN, 'more', 'more')} in .topics"
+            )
+        for q in self.quantities:
+            means = ", ".join(f"{mean:.4g}" for mean in q.mean[:SHOWN])
+            lines.append(f"{q.title}: R-hat {q.measure.rhat:.2f}, means {means}")
+        return "\n".join(lines)
 
 
 def _worst(which: Callable[..., Doubles], values: Sequence[float]) -> float:

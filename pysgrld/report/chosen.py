@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.corpus.reading import CorpusOptions, compiled_pattern
+from pysgrld.corpus.reading import compiled_pattern
 from pysgrld.report import tint
 from pysgrld.report.documents import in_turn, representatives
 from pysgrld.report.gather import Gathered
@@ -80,8 +80,7 @@ class _Writer:
         self._about = found.about
         kept = found.about.has_texts
         self.texts = "none" if not found.asked.text else "kept" if kept else "words"
-        options = CorpusOptions.of(found.results.options.plain())
-        self._pattern = compiled_pattern(options.token_pattern)
+        self._pattern = compiled_pattern(found.results.reading_options().token_pattern)
         self._ids: dict[str, int] = {}
         if self.texts == "kept":
             self._ids = {word: i for i, word in enumerate(found.results.vocabulary)}

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.reading.diagnose.verdict import found_in, judgements
-from pysgrld.reading.values import MatchedTopic
+from pysgrld.reading.diagnose.verdict import judgements
+from pysgrld.reading.values import SAME, MatchedTopic
 from pysgrld.report.chosen import Chosen, choose, short
 from pysgrld.report.documents import Shares
 from pysgrld.report.gather import Gathered
@@ -29,7 +29,9 @@ from pysgrld.report.pack import (
     share16,
     signed8,
 )
+from pysgrld.report.seeds import seeds_followed
 from pysgrld.report.terms import TEN
+from pysgrld.report.trust import trust
 from pysgrld.types import Doubles, Int64s
 
 #: Words at the head of a topic, topics up to which all pairs are packed, and near ones that are listed.
@@ -63,7 +65,9 @@ class Content:
         ids = sorted(found.shown)
         drawn = looked is not None and looked.draws > 1
         shown = OnPage(
+            results.samples,
             found.terms.draws,
+            found.terms.pooled,
             drawn,
             looked is not None,
             len(found.chains) > 1,
@@ -89,6 +93,7 @@ class Content:
                 "title": spread.title,
                 "remark": spread.remark(),
                 "draws": found.terms.draws,
+                "pooled": found.terms.pooled,
             },
             "facts": facts(results, found.corpus, found.noun),
             "verdicts": [
@@ -97,6 +102,7 @@ class Content:
             ],
             "missing": found.missing,
             "curve": curve(results, found.evaluation),
+            "limits": {"same": SAME},
             "size": found.topics,
             "scale": "linear" if fitted.signed else "log",
             "topics": self._topics(),
@@ -139,6 +145,7 @@ class Content:
         if fitted.signed:
             told = found.results.topics(TOP, intervals=False, coherences=False, at=found.at)
             against = {topic.id: [word.word for word in topic.against] for topic in told}
+        seeds = seeds_followed(found.results, found.at)
         topics = []
         for k in found.shown:
             match = self._matched.get(k)
@@ -159,7 +166,8 @@ class Content:
                     "ten": ten if found.terms.draws else [],
                     "docs": None if found.looked is None else int(found.looked.counts[k]),
                     "overlap": None if match is None else _number(match.overlap),
-                    "found": [found_in(match), chains] if match and chains > 1 else None,
+                    "found": [match.found, chains] if match and chains > 1 else None,
+                    "trust": None if match is None else trust(match, chains)._asdict(),
                     "rhat": None if match is None else _number(match.rhat),
                     "ess": None if match is None else _number(match.ess),
                     "others": self._others(k),
@@ -169,7 +177,7 @@ class Content:
                     else [round(float(x), 4) for x in found.map.points[place[k]]],
                     "documents": None if counts is None else int(counts[k]),
                     "against": against.get(k, []),
-                    "seeds": None,
+                    "seeds": [list(seed) for seed in seeds[k]] if k in seeds else None,
                 }
             )
         return topics
@@ -225,8 +233,7 @@ class Content:
             return None
         places = self.chosen.places
         rows = looked.rows[places]
-        trained = self.found.results.training_documents(corpus)
-        held = ~np.isin(rows, trained)
+        held = np.isin(rows, self.found.results.training_documents(corpus).without)
         return {
             "of": corpus.documents,
             "row": rows.tolist(),
@@ -282,19 +289,20 @@ class Content:
         if self.chosen is not None:
             blocks["docs"] = Packed().text("json", compact(self.chosen.records))
         if found.topics <= PAIRS:
-            distance, correlation = self._pairs()
+            distance, correlation = self.pairs()
             blocks["pairs"] = (
                 Packed()
                 .add("distance", "u8", share8(distance))
                 .add("correlation", "i8", signed8(correlation))
             )
-        for name, shares in self._shares().items():
+        for name, shares in self.shares().items():
             blocks[name] = Packed()
             for part, values in shares._asdict().items():
                 blocks[name].add(part, "u16", share16(values))
         return blocks
 
-    def _shares(self) -> dict[str, Shares]:
+    def shares(self) -> dict[str, Shares]:
+        """Give shares of topics along the corpus, and by column, by the names of their blocks."""
         found = self.found
         if found.looked is None:
             return {}
@@ -332,7 +340,7 @@ class Content:
             .add("share", "u8", share8(words.shares))
         )
 
-    def _pairs(self) -> tuple[Doubles, Doubles]:
+    def pairs(self) -> tuple[Doubles, Doubles]:
         """Give distances and correlations of all pairs, (K, K); 1 and 0 of topics that are not shown."""
         found, k = self.found, self.found.topics
         ids = np.sort(np.array(found.shown, np.int64))
@@ -345,7 +353,7 @@ class Content:
         """Give of each topic the nearest, and those that most meet it in documents."""
         found, k = self.found, self.found.topics
         ids = np.sort(np.array(found.shown, np.int64))
-        distance, correlation = self._pairs()
+        distance, correlation = self.pairs()
         near, friend = np.full((2, k, NEAR), NONE)
         far, meet = np.ones((k, NEAR)), np.zeros((k, NEAR))
         for row in ids.tolist():
@@ -364,56 +372,6 @@ class Content:
             .add("friend", "u16", friend)
             .add("correlation", "i8", signed8(meet))
         )
-
-    # ---- the same for other programs
-
-    def plain(self) -> dict[str, Any]:
-        """Give everything as plain JSON, unquantised, with words by name."""
-        found, vocabulary = self.found, self.found.results.vocabulary
-        terms, words = found.terms, found.words
-        columns = ("mean", "low", "high", "open", "ten", "share")
-        record = dict(self.main)
-        record["topics"] = []
-        for topic in self.main["topics"]:
-            k = topic["id"]
-            told = [
-                {"word": vocabulary[w]}
-                | {name: getattr(terms, name)[k, i].item() for name in columns}
-                for i, w in enumerate(terms.words[k].tolist())
-                if terms.there[k, i]
-            ]
-            record["topics"].append(topic | {"words": told})
-        ends = np.cumsum(words.n)
-        record["words"] = [
-            {
-                "word": vocabulary[w],
-                "count": int(words.counts[i]) if found.counts is not None else None,
-                "topics": [
-                    [int(words.topics[j]), float(words.shares[j])]
-                    for j in range(ends[i] - words.n[i], ends[i])
-                ],
-            }
-            for i, w in enumerate(words.ids.tolist())
-        ]
-        if self.chosen is not None:
-            record["docs"] = record["docs"] | {"records": self.chosen.records}
-        if found.topics <= PAIRS:
-            distance, correlation = self._pairs()
-            record["pairs"] = {
-                "distance": np.round(distance, 5).tolist(),
-                "correlation": np.round(correlation, 5).tolist(),
-            }
-        for name, shares in self._shares().items():
-            parts = {part: np.round(x, 6).tolist() for part, x in shares._asdict().items()}
-            if name == "along":
-                record["along"] = record["along"] | parts
-            else:
-                at = int(name.removeprefix("group-"))
-                record["columns"] = [
-                    column | (parts if i == at else {})
-                    for i, column in enumerate(record["columns"])
-                ]
-        return record
 
 
 def _key(identity: str, at: int) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus import Corpus
+from pysgrld.draws import Draw
 from pysgrld.errors import MissingInputError
 from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.results import Results, spread
@@ -98,8 +99,8 @@ class Looked(NamedTuple):
     correlation: Doubles | None
 
 
-class _Block(NamedTuple):
-    """Draws of some documents: theta and tokens (S, n, K), and which documents they are."""
+class DrawnBlock(NamedTuple):
+    """Draws of some documents: theta and tokens (S, n, K), and their places among those asked for."""
 
     at: slice
     theta: Floats
@@ -129,11 +130,11 @@ def look(
         The layer, counted from 0.
     """
     while True:
-        steps = _steps(results)
+        steps = drawn_steps(results)
         try:
             return _look(results, corpus, rows, groupings, at, steps)
         except MissingInputError:  # a run that is training has thinned its samples meanwhile
-            if _steps(results) == steps:
+            if drawn_steps(results) == steps:
                 raise
 
 
@@ -155,7 +156,7 @@ def _look(
     totals, counts = np.zeros((draws, 1, k)), np.zeros(k, np.int64)
     grouped = [np.zeros((draws, g.size, k)) for g in groupings]
     roots = _Roots(min(draws, max(2, _PRODUCTS // (k * k))), k) if len(steps) else None
-    for block in _blocks(results, corpus, rows, steps, at):
+    for block in drawn_blocks(results, corpus, rows, steps, at):
         here, centre = block.at, block.theta.mean(axis=0)
         theta[here], lengths[here] = centre, block.lengths
         counts += (centre >= HAS).sum(axis=0)
@@ -185,7 +186,7 @@ def _look(
     )
 
 
-def _steps(results: Results) -> list[int]:
+def drawn_steps(results: Results) -> list[int]:
     """Give the kept samples that documents are drawn by; none where intervals cannot be told."""
     if results.fitted.no_mean or not results.fitted.draws:
         return []
@@ -193,12 +194,18 @@ def _steps(results: Results) -> list[int]:
     return steps if len(steps) >= ENOUGH else []
 
 
-def _blocks(
-    results: Results, corpus: Corpus, rows: Int64s, steps: list[int], at: int
-) -> Iterator[_Block]:
+def drawn_blocks(
+    results: Results,
+    corpus: Corpus,
+    rows: Int64s,
+    steps: list[int],
+    at: int,
+    draw: Draw | None = None,
+) -> Iterator[DrawnBlock]:
     """Yield draws of some documents at a time, in memory that is bounded, or as much as topics take.
 
-    Every block reads all samples: the larger these are, the fewer blocks there are.
+    Every block reads all samples: the larger these are, the fewer blocks there are. Without samples
+    documents are read under one draw of the topics, by default their mean.
     """
     k = results.layers[at]
     cells = max(_CELLS, k * len(results.vocabulary))
@@ -210,14 +217,14 @@ def _blocks(
             found = results.document_draws(documents, ids, steps, at)
             theta, tokens = found.theta, found.tokens
         else:
-            theta, tokens = _without_draws(results, documents, ids, at)
-        yield _Block(here, theta, tokens, documents.lengths)
+            theta, tokens = _under(results, draw or results.mean, documents, ids, at)
+        yield DrawnBlock(here, theta, tokens, documents.lengths)
 
 
-def _without_draws(
-    results: Results, documents: Documents, ids: Int64s, at: int
+def _under(
+    results: Results, draw: Draw, documents: Documents, ids: Int64s, at: int
 ) -> tuple[Floats, Floats]:
-    theta = results.fitted.proportions(results.mean, documents, ids, at).astype(np.float32)
+    theta = results.fitted.proportions(draw, documents, ids, at).astype(np.float32)
     tokens = theta * documents.lengths[:, None].astype(np.float32)
     return theta[None], tokens[None]
 

@@ -217,7 +217,7 @@ def gather(
         labels = read_labels(asked.labels, k)
     tell(1, STEPS)
     evaluation, unscored = evaluated(results)
-    diagnosis = _diagnosis(chains, at, missing)
+    diagnosis = diagnosed(chains, at, missing)
     missing += [line for line in (unscored, few(results)) if line]
     tell(2, STEPS)
     looked = None
@@ -230,7 +230,9 @@ def gather(
     tokens = results.run.config["corpus"]["training_tokens"]
     found = terms(phi, weights, tokens, counts, sources, at, signed=signed)
     if found.draws and looked is not None and looked.draws == 1:
-        missing.append("too few full samples are kept to draw documents: no intervals of shares")
+        missing.append(
+            "fewer than 20 full samples are kept, by which documents are drawn: no intervals of shares"
+        )
     tell(4, STEPS)
     needed = np.unique(found.words[found.there])
     words = words_shown(phi, weights, counts, needed, asked.words, k, signed=signed)
@@ -239,6 +241,7 @@ def gather(
     if weights is not None:
         heavy = sorted(heavy, key=lambda k: (-weights[k], k))
     names = automatic(found, results.vocabulary, None if signed else counts, heavy)
+    names |= results.seed_names(at)
     distance = distances(phi, ids, signed=signed)
     map = laid_out(distance)
     if map is None:
@@ -313,7 +316,8 @@ def _groups(
     return by_columns(about, asked.by, rows), along
 
 
-def _diagnosis(chains: Sequence[Results], at: int, missing: list[str]) -> Diagnosis | None:
+def diagnosed(chains: Sequence[Results], at: int, missing: list[str]) -> Diagnosis | None:
+    """Compare chains, or the halves of one; None where too few samples are kept, which is noted."""
     try:
         return diagnose(*(r.path for r in chains), layer=at + 1, threads=chains[0].threads)
     except (UsageError, MissingInputError):

@@ -251,7 +251,12 @@ def _root(name: list[int], at: int) -> int:
 
 
 def hues(order: Int64s) -> Int64s:
-    """Give each leaf a hue by its place in the tree, so that like topics look alike, (n,) in degrees."""
+    """Give each leaf a hue by its place in the tree, so that like topics look alike, (n,) in degrees.
+
+    Hues of neighbours are even and odd in turn: the page draws odd ones darker, so that two blues or
+    two greens beside each other can be told apart.
+    """
+    place = np.arange(len(order))
     found = np.empty(len(order), np.int64)
-    found[order] = np.round(20 + 330 * np.arange(len(order)) / max(1, len(order))).astype(np.int64)
-    return found % 360
+    found[order] = 2 * np.round(10 + 165 * place / max(1, len(order))).astype(np.int64) + place % 2
+    return found

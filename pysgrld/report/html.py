@@ -7,21 +7,36 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 _HERE = Path(__file__).parent / "page"
-#: Scripts of the page, in the order in which they build on each other.
-SCRIPTS = ("core.js", "charts.js", "views.js", "app.js")
+#: Styles and scripts of the page of a run, in the order in which they build on each other.
+SCRIPTS = (
+    "core.js",
+    "topics.js",
+    *(f"charts/{name}.js" for name in ("figure", "marks", "lines", "map", "field")),
+    *(f"views/{name}.js" for name in ("pieces", "lists", "overview", "topic", "pair", "map")),
+    *(f"views/{name}.js" for name in ("words", "documents", "groups", "run")),
+    "app.js",
+)
+STYLES = ("report.css", "media.css")
 _PLACE = re.compile(r"<!--(TITLE|POLICY|DATA)-->|/\*(STYLE|SCRIPT)\*/")
 #: Lines and blanks of a script or style that are for its readers: they stay in the sources.
 _REMARK = re.compile(r"^ *(?://.*|/\*.*\*/)?\n|^ +", re.MULTILINE)
+#: Blanks and line ends beside the punctuation of a style; no string in ours has any there.
+_AIR = re.compile("(?<=[;:,{]) |(?<=[;{}])\n| (?=[{}])")
 #: What could end a script or a line in it, and halves of surrogate pairs, which UTF-8 does not have.
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
-def page(report: Mapping[str, Any], blocks: Mapping[str, bytes]) -> bytes:
+def page(
+    report: Mapping[str, Any],
+    blocks: Mapping[str, bytes],
+    styles: Sequence[str] = STYLES,
+    scripts: Sequence[str] = SCRIPTS,
+) -> bytes:
     """Give the HTML file of a report.
 
     Parameters
@@ -30,14 +45,16 @@ def page(report: Mapping[str, Any], blocks: Mapping[str, bytes]) -> bytes:
         Main JSON of the format "sgmc-report"; without NaN and infinities.
     blocks : mapping of str to bytes
         Blocks by name, each one zlib stream.
+    styles, scripts : sequence of str
+        Sources of another page than that of a run.
 
     Returns
     -------
     bytes
         The file, UTF-8. Equal arguments give equal bytes.
     """
-    style = _source("report.css")
-    script = "".join(_source(name) for name in SCRIPTS)
+    style, script = ("".join(map(_source, names)) for names in (styles, scripts))
+    style = _AIR.sub("", style)
     filled = {
         "TITLE": html.escape(_visible(report["title"])),
         "POLICY": _policy(style, script),

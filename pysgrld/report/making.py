@@ -12,6 +12,7 @@ from pysgrld.report.content import Content
 from pysgrld.report.gather import PageRequest, gather
 from pysgrld.report.html import page
 from pysgrld.report.lent import Lending
+from pysgrld.report.plain import plain
 
 
 class Page:
@@ -35,7 +36,7 @@ class Page:
     @property
     def facts(self) -> dict[str, Any]:
         """The content of the page as plain values for JSON: every number, words by name."""
-        return self._content.plain()
+        return plain(self._content)
 
     @property
     def summary(self) -> str:

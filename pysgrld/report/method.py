@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from pysgrld.reading.diagnose.verdict import MIXED, SAME
+from pysgrld.evaluate.sweeps import DRAW_SWEEPS, NEXT_DRAW_SWEEPS
+from pysgrld.grammar import plural
+from pysgrld.reading.diagnose.verdict import MIXED
 from pysgrld.reading.results import WEIGHT_DOCUMENTS
+from pysgrld.reading.values import SAME
 from pysgrld.report.documents import AGREE, DOCUMENTS, DRAWS, HAS, SURE
 from pysgrld.report.geometry import KEPT
 from pysgrld.report.terms import USES
@@ -16,15 +19,19 @@ class OnPage(NamedTuple):
 
     Attributes
     ----------
-    draws : int
-        Draws behind the intervals of words; 0: none.
+    samples : int
+        Draws in the mean of the topics; 0: they are the current ones.
+    draws, pooled : int
+        Draws behind the intervals of words: of the first chain, 0 for none; of all chains.
     drawn : bool
         Whether documents' topics were drawn.
     documents, chains, signed, components, groups, map : bool
         Whether there are documents; several chains; directions; components; groups; a map.
     """
 
+    samples: int
     draws: int
+    pooled: int
     drawn: bool
     documents: bool
     chains: bool
@@ -58,7 +65,8 @@ def _words(shown: OnPage) -> list[_Entry]:
         found.append(
             (
                 "Probability",
-                "The share of the topic's words that are this word: the mean over all posterior draws.",
+                "The share of the topic's words that are this word: the mean over "
+                + _all_draws(shown.samples, shown.chains),
                 None,
             )
         )
@@ -66,8 +74,11 @@ def _words(shown: OnPage) -> list[_Entry]:
         found.append(
             (
                 "Interval",
-                f"The 5 % and 95 % quantiles over the {shown.draws} draws that are kept. They tell how "
-                "sure this chain is, not what another would find.",
+                "The 5 % and 95 % quantiles over the draws that are kept on disk: "
+                f"{_kept_draws(shown)}. They tell how sure a chain is, not what another would find. One "
+                "that begins at 0 % is of a word that one draw in twenty, or more, has not in the topic: "
+                "it came or left while the topic moved, or the few documents that have it changed their "
+                "topic.",
                 None,
             )
         )
@@ -118,6 +129,25 @@ def _words(shown: OnPage) -> list[_Entry]:
     return found
 
 
+def _all_draws(samples: int, chains: bool) -> str:
+    """Say which draws the mean topics are of."""
+    if not samples:
+        return "the newest draw alone."
+    if not chains:
+        return f"all {plural(samples, 'posterior draw')}."
+    return (
+        f"all {plural(samples, 'posterior draw')} of the first chain; of topics that all chains share "
+        "the mean of the chains' means."
+    )
+
+
+def _kept_draws(shown: OnPage) -> str:
+    """Say how many draws intervals of words are read from."""
+    if shown.pooled == shown.draws:
+        return f"{shown.draws:,}"
+    return f"{shown.draws:,} of the first chain, {shown.pooled:,} of all for topics that they share"
+
+
 def _documents(shown: OnPage) -> list[_Entry]:
     if shown.components:
         weight = "The component's stick: its expected share of the documents to come."
@@ -137,8 +167,9 @@ def _documents(shown: OnPage) -> list[_Entry]:
         found.append(
             (
                 "Share of a document",
-                f"Mean of {DRAWS} draws of the document's topics, each given one draw of the topics: 25 "
-                "Gibbs sweeps for the first, two for each further one, of which the last counts. "
+                f"Mean of {DRAWS} draws of the document's topics, each given one draw of the topics: "
+                f"{DRAW_SWEEPS} Gibbs sweeps for the first, {NEXT_DRAW_SWEEPS} for each further one, of "
+                "which the last counts. "
                 "Intervals hold what is unsure within the document and about the topics.",
                 None,
             )
@@ -226,9 +257,9 @@ def _topics(shown: OnPage) -> list[_Entry]:
     if shown.chains and not shown.components:
         found.append(
             (
-                "Gathered in n of C chains",
-                "Chains that have this topic: the first, and those whose counterpart has at least "
-                f"{100 * SAME:.0f} % of its probability in common with it. Words of topics that all "
+                "Found in n of C chains",
+                "Chains that have this topic: the most, the first among them, of which any two have at "
+                f"least {100 * SAME:.0f} % of its probability in common. Words of topics that all "
                 "chains have are told from the draws of all, the others from those of the first; "
                 "documents are from the first.",
                 None,
@@ -238,7 +269,8 @@ def _topics(shown: OnPage) -> list[_Entry]:
         (
             "R-hat, effective draws",
             "How much figures differ between chains, or halves, beyond what they vary within: below "
-            f"{MIXED:g} they are called mixed. What draws are worth in independent ones.",
+            f"{MIXED:g} they are called mixed; of topics above that the page says that their "
+            "numbers still drift. Effective draws are what the draws are worth in independent ones.",
             "Vehtari, Gelman, Simpson, Carpenter and Bürkner 2021",
         )
     )

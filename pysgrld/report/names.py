@@ -63,7 +63,7 @@ def _scores(found: Terms, k: int, counts: Int64s | None, holders: Int64s) -> Dou
 
 
 def names_of(results: Results, at: int) -> dict[int, str]:
-    """Name the topics of a run, of a layer counted from 0, by its own draws alone."""
+    """Name the topics of a run, of a layer counted from 0, by its seeds or its own draws alone."""
     phi, weights = results.fitted.over_words(results.mean, at), results.weights(at)
     counts, k = None, results.layers[at]
     with contextlib.suppress(MissingInputError):
@@ -74,4 +74,5 @@ def names_of(results: Results, at: int) -> dict[int, str]:
     found = terms(phi, weights, tokens, counts, [source], at, signed=signed)
     shown = results.fitted.shown(at).tolist()
     heavy = shown if weights is None else sorted(shown, key=lambda k: (-weights[k], k))
-    return automatic(found, results.vocabulary, None if signed else counts, heavy)
+    names = automatic(found, results.vocabulary, None if signed else counts, heavy)
+    return names | results.seed_names(at)

@@ -13,11 +13,13 @@ import numpy as np
 from pysgrld.corpus import Corpus
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.grammar import plural
-from pysgrld.reading.diagnose.verdict import found_in, is_mixed, is_shared, judgements
+from pysgrld.options.spelled import spelled
+from pysgrld.reading.diagnose.verdict import is_shared, judgements
 from pysgrld.reading.intervals import ENOUGH
 from pysgrld.reading.results import Results
 from pysgrld.reading.score import score_own
 from pysgrld.reading.values import Diagnosis, Evaluation
+from pysgrld.report.trust import not_at_rest
 from pysgrld.schedule import QUIET
 
 #: Points of a line that is drawn, at most.
@@ -26,11 +28,15 @@ POINTS = 240
 EVEN = 0.005
 #: Heads of the first verdict, by what the status of a run says.
 _STATES = {
-    "finished": (True, "Finished."),
+    "finished": (True, "Training has ended."),
     "running": (None, "Still training."),
     "interrupted": (False, "Stopped early."),
     "failed": (False, "Failed."),
 }
+
+
+#: The beginning of the reason of a run that ended because doubling its sampling bought little.
+_SETTLED = "held-out"
 
 
 class Noun(NamedTuple):
@@ -89,7 +95,7 @@ def facts(results: Results, corpus: Corpus | None, noun: Noun) -> list[dict[str,
     if corpus is None:
         length, reach = f"{tokens / max(1, documents):,.0f}", "words on average"
     else:
-        lengths = corpus.lengths()[results.training_documents(corpus)]
+        lengths = corpus.lengths()[results.training_documents(corpus)[:]]
         length = f"{np.median(lengths):,.0f}"
         reach = f"median; {lengths.min():,} to {lengths.max():,}"
     found = [
@@ -122,9 +128,10 @@ def sentence(results: Results, at: int, noun: Noun, draws: int, chains: int) -> 
         f"found by {results.options.algo}{f' in {chains} chains' if chains > 1 else ''}."
     )
     if results.samples:
-        each = " of the first, and of all where they agree" if chains > 1 else ""
-        told += f" What you see is the mean of {plural(results.samples, 'draw')}{each}"
-        return f"{told}; bands are {results.spread().title}." if draws else f"{told}."
+        told += f" What you see is the mean of {plural(results.samples, 'draw')}"
+        told += " of the first chain, and of all chains where they agree" if chains > 1 else ""
+        told += f"; bands are {results.spread().title}." if draws else "."
+        return f"{told} Documents are told by the first chain alone." if chains > 1 else told
     return f"{told} What you see are the {results.fitted.noun}s of the newest checkpoint."
 
 
@@ -158,7 +165,9 @@ def _state(results: Results) -> Verdict:
     reason, done = status.get("reason"), f"{plural(results.checkpoint.step, 'iteration')} done"
     if not isinstance(reason, str) or not reason:
         return Verdict(good, head, f"{done}.")
-    text = reason if "iteration" in reason else f"{reason[:1].upper()}{reason[1:]}, {done}"
+    text = f"{reason[:1].upper()}{reason[1:]}{'' if 'iteration' in reason else f', {done}'}"
+    if reason.startswith(_SETTLED):
+        head = "Predictions have settled."
     return Verdict(good, head, f"{text.rstrip('.')}.")
 
 
@@ -183,28 +192,28 @@ def _shared(d: Diagnosis) -> Verdict:
     first = judgements(d)[0]
     if not d.topics:
         return Verdict(first.good, f"{d.chains} chains.", first.sentence)
-    n = sum(found_in(topic) == d.chains for topic in d.topics)
+    n = sum(map(is_shared, d.topics))
     head = f"{n} of {len(d.topics)} {d.noun}s found by all {d.chains} chains."
-    text = "Trust what these are about; to the others at least one chain has no counterpart."
+    text = "Trust what these are about. Do not rely on the others: some chain has none like them."
     return Verdict(n == len(d.topics), head, "" if n == len(d.topics) else text)
 
 
 def _sureness(results: Results, d: Diagnosis | None, draws: int) -> list[Verdict]:
     if not draws:
         return []
-    spread, drift = results.spread(), ""
-    if d is not None and (unmixed := sum(is_shared(t) and not is_mixed(t) for t in d.topics)):
-        drift = f"Of {plural(unmixed, d.noun)} the numbers still drift; train longer."
+    spread, moving = results.spread(), "" if d is None else not_at_rest(d)
+    rough = "Take shares, probabilities and intervals as rough; train longer for exact ones."
     if spread.faithful:
-        head = "Intervals can be trusted." if not drift else "Intervals leave something out."
-        return [Verdict(not drift, head, drift or "Draws vary as the posterior does.")]
+        if moving:
+            return [Verdict(False, moving, rough)]
+        return [Verdict(True, "Intervals can be trusted.", "Draws vary as the posterior does.")]
+    head, text = moving or "Intervals are rough.", f"{rough} " if moving else ""
     if spread.noise is None or spread.width is None or spread.noise <= QUIET or not spread.remedy:
-        text = f"{spread.title}: {spread.remark()}. {drift}".strip()
-        return [Verdict(False, "Intervals are rough.", text)]
-    width = f"{spread.width:.2g} times as wide as credible ones"
-    wide = f"They are about {width}, by the noise of minibatches."
-    text = " ".join(filter(None, (wide, drift, "Credible ones come with")))
-    return [Verdict(False, "Intervals are rough.", text, spread.remedy)]
+        return [Verdict(False, head, f"{text}{spread.title}: {spread.remark()}.")]
+    wide = f"{spread.width:.2g} times as wide as credible ones"
+    text += f"The noise of minibatches makes intervals about {wide}"
+    text += ", but where the chains have not been yet is not in them" if moving else ""
+    return [Verdict(False, head, f"{text}. Credible ones come with", spread.remedy)]
 
 
 def curve(results: Results, found: Evaluation | None) -> dict[str, Any] | None:
@@ -268,7 +277,7 @@ def options(results: Results) -> list[list[Any]]:
     defaults = results.run.config.get("defaults")
     usual = set(defaults) if isinstance(defaults, list) else set()
     return [
-        [f"--{name}", _spelled(value), name not in usual]
+        [f"--{name}", _spelled(spelled(name, value)), name not in usual]
         for name, value in results.run.config.get("options", {}).items()
         if value is not None
     ]

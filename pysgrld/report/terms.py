@@ -49,8 +49,9 @@ class Terms(NamedTuple):
         Share of the draws in which the word is among the ten most probable.
     share : (K, n) float64
         Share of the word's uses that the topic has.
-    draws : int
-        Draws behind intervals; 0: there are none.
+    draws, pooled : int
+        Draws behind intervals: of the first chain, 0 if there are none; and of all chains together, where
+        they tell of topics that they share.
     """
 
     words: Int64s
@@ -62,6 +63,7 @@ class Terms(NamedTuple):
     ten: Doubles
     share: Doubles
     draws: int
+    pooled: int
 
 
 class ChainOfTopics(NamedTuple):
@@ -187,13 +189,15 @@ def terms(
         there[row, : len(ids)] = True
     mean = phi[words, np.arange(k)[:, None]].astype(np.float64)
     share = np.zeros_like(mean) if signed else mean * even[:, None] / masses(phi, even)[words]
-    spread = _spread(sources, words, there, at)
+    spread = followed(sources, words, there, at)
     low = high = mean
     open_ = np.zeros((k, n), bool)
     if spread.interval is not None:
         low, high = np.minimum(spread.interval.low, mean), np.maximum(spread.interval.high, mean)
         open_ = spread.interval.low_open & (low < mean)
-    return Terms(words, there, mean, low, high, open_, spread.ten, share, spread.draws)
+    return Terms(
+        words, there, mean, low, high, open_, spread.ten, share, spread.draws, spread.pooled
+    )
 
 
 def masses(phi: Floats, weights: Doubles) -> Doubles:
@@ -202,36 +206,50 @@ def masses(phi: Floats, weights: Doubles) -> Doubles:
     return np.maximum(found, 1e-30)
 
 
-class _Spread(NamedTuple):
-    """Intervals of words, the share of the draws that has each among the ten, and their number."""
+class Followed(NamedTuple):
+    """Some words of each topic over the draws.
+
+    Attributes
+    ----------
+    interval : Interval or None
+        None where draws are too few.
+    ten : (K, n) float64
+        Share of the draws in which a word is among the ten most probable.
+    draws : int
+        Those of the first chain; 0 where there are no intervals.
+    pooled : int
+        Those of all chains together, for topics that they share.
+    """
 
     interval: Interval | None
     ten: Doubles
     draws: int
+    pooled: int
 
 
-def _spread(sources: Sequence[ChainOfTopics], words: Int64s, there: Bools, at: int) -> _Spread:
+def followed(sources: Sequence[ChainOfTopics], words: Int64s, there: Bools, at: int) -> Followed:
+    """Follow words of each topic, (K, n), over the samples of some chains; ``there``: not repeated."""
     own: list[tuple[Floats, Bools]] = []
     among = np.zeros(words.shape)
-    for draw in _draws(sources[0], words, there, at):
+    for draw in draws_of_words(sources[0], words, there, at):
         own.append((draw.values, draw.censored))
         among += draw.among
     found = interval(own)
     if found is None:
-        return _Spread(None, np.zeros(words.shape), 0)
-    draws = np.full(len(words), float(len(own)))
+        return Followed(None, np.zeros(words.shape), 0, 0)
+    first, draws = len(own), np.full(len(words), float(len(own)))
     shared = np.flatnonzero(np.all([s.rows >= 0 for s in sources], axis=0))
     if len(sources) > 1 and len(shared):
         own = [(values[shared], censored[shared]) for values, censored in own]
         for source in sources[1:]:
-            for draw in _draws(source, words, there, at):
+            for draw in draws_of_words(source, words, there, at):
                 mine = np.searchsorted(draw.rows, shared)
                 own.append((draw.values[mine], draw.censored[mine]))
                 among[draw.rows] += draw.among
                 draws[draw.rows] += 1
         for part, pooled in zip(found, interval(own) or (), strict=False):
             part[shared] = pooled
-    return _Spread(found, there * among / draws[:, None], len(own))
+    return Followed(found, there * among / draws[:, None], first, len(own))
 
 
 class _DrawOfWords(NamedTuple):
@@ -243,7 +261,9 @@ class _DrawOfWords(NamedTuple):
     among: Bools
 
 
-def _draws(source: ChainOfTopics, words: Int64s, there: Bools, at: int) -> Iterator[_DrawOfWords]:
+def draws_of_words(
+    source: ChainOfTopics, words: Int64s, there: Bools, at: int
+) -> Iterator[_DrawOfWords]:
     """Yield the words of each topic in every kept sample, full or slim."""
     results, rows = source.results, np.flatnonzero(source.rows >= 0)
     if results.fitted.no_mean:

@@ -15,6 +15,8 @@ from pysgrld.types import Doubles, Floats, Int64s
 
 #: Letters of a text that are shown, around its best stretch; letters of that; words of one without text.
 LONGEST, STRETCH, WORDS = 20_000, 300, 60
+#: Between words; and where none is within so many letters, as in Chinese, a text is cut anywhere.
+_GAP, _NEAR = re.compile(r"\s+"), 40
 _WORD = re.compile(r"\w+")
 
 
@@ -143,10 +145,7 @@ def show(
     main = int(np.argmax(theta))
     gain = np.where(topics == main, sure, 0.0)[: len(known)]
     first, last = _stretch(known, gain)
-    begin, end = 0, len(text)
-    if len(text) > LONGEST:
-        begin = max(0, min((first + last - LONGEST) // 2, len(text) - LONGEST))
-        end = begin + LONGEST
+    begin, end = _cut(text, first, last)
     units = _Units(text[begin:end], begin)
     spans, done = [], 0
     for token, topic, p in _apart(known, topics.tolist(), sure.tolist()):
@@ -181,6 +180,17 @@ def _apart(
         waiting = (token, topic, p) if token.begin < token.end else None
     if waiting is not None:
         yield waiting
+
+
+def _cut(text: str, first: int, last: int) -> tuple[int, int]:
+    """Give begin and end of what is shown: 20,000 letters around a stretch, less pieces of words."""
+    begin = max(0, min((first + last - LONGEST) // 2, len(text) - LONGEST))
+    end = min(len(text), begin + LONGEST)
+    if begin and (gap := _GAP.search(text, begin - 1, begin + _NEAR)):
+        begin = min(gap.end(), first)
+    if end < len(text) and (gaps := list(_GAP.finditer(text, end - _NEAR, end + 1))):
+        end = max(gaps[-1].start(), last)
+    return begin, end
 
 
 def _stretch(known: list[Token], gain: Doubles) -> tuple[int, int]:

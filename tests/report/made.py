@@ -185,7 +185,7 @@ def made(
         "title": title, "run": "letters-scir",
         "sentence": f"{topics} topics in {documents * 7:,} letters, found by SCIR. What you see is the mean of 40 draws from the posterior; bands are 90 % of the draws.",
         "noun": ["letter", "letters"], "topic": ["topic", "topics"], "layer": None,
-        "interval": {"title": "90 % interval", "remark": "about 1.9 times as wide as the posterior's", "draws": 40},
+        "interval": {"title": "90 % interval", "remark": "about 1.9 times as wide as the posterior's", "draws": 40, "pooled": 40},
         "facts": [
             {"label": "letters", "value": f"{documents * 7:,}", "beside": "118 more held out"},
             {"label": "words", "value": "218,360", "beside": f"{words:,} different"},
@@ -205,7 +205,7 @@ def made(
             "point": [[0.4 + 0.4 * i, 812 + 90 * float(np.exp(-i / 3)) + 3 * (-1) ** i] for i in range(20)],
             "unigram": 1368.0, "last": {"average": 765.2, "point": 812.4, "unigram": 1368.0},
         },
-        "size": topics, "scale": "linear" if linear else "log", "topics": shown, "docs_of": documents * 7,
+        "limits": {"same": 0.7}, "size": topics, "scale": "linear" if linear else "log", "topics": shown, "docs_of": documents * 7,
         "order": order, "merges": merges, "leaf_ids": list(range(topics)),
         "map": {"kept": 0.62, "neighbours": 5, "how": "t-SNE begun at the principal axes"},
         "along": {"title": "along the corpus", "bins": bins, "starts": bins, "documents": [documents * 7 // 48] * 48},
@@ -237,6 +237,7 @@ METHOD = [
     {"name": "Coherence", "text": "NPMI of the ten most probable words over the training documents. 0 is chance.", "source": "Bouma 2009; Lau, Newman and Baldwin 2014"},
     {"name": "Steady words", "text": "How many of the ten most probable words are among the ten of a single draw, on average.", "source": None},
     {"name": "Distance", "text": "Hellinger: the root of 1 − Σ √(p q). 0 is the same topic, 1 no word in common.", "source": None},
+    {"name": "R-hat, effective draws", "text": "How much figures differ between chains.", "source": None},
     {"name": "Perplexity", "text": "Document completion: each held-out document's topics from 80 % of its words, the rest predicted.", "source": "Wallach et al. 2009"},
 ]  # fmt: skip
 
@@ -318,14 +319,28 @@ def _topic(rng, k, weight, listed, place, hue, xy, theta, texts, chains) -> dict
     ]  # fmt: skip
     found = [1 + sum(o["overlap"] >= 0.7 for o in others), chains] if chains else None
     best = np.argsort(-theta[:, k])[:5]
+    rhat = round(float(1 + rng.gamma(1, 0.3)), 2) if chains else None
     return {
         "id": k, "label": " · ".join(word[:60] for word in top[:3]), "auto": " · ".join(word[:60] for word in top[:3]),
         "named": False, "hue": hue, "top": top, "weight": [float(weight), float(weight * 0.94), float(weight * 1.07)],
         "npmi": round(float(rng.normal(0.16, 0.09)), 3), "steady": round(float(ten.sum()), 1), "ten": ten.tolist(),
         "docs": int((theta[:, k] > 0.1).sum() * 7), "overlap": round(float(rng.beta(8, 2)), 2), "found": found,
-        "rhat": round(float(1 + rng.gamma(1, 0.3)), 2) if chains else None, "ess": round(float(rng.gamma(4, 8)), 1) if chains else None,
+        "trust": _trust(found, rhat) if chains else None, "rhat": rhat, "ess": round(float(rng.gamma(4, 8)), 1) if chains else None,
         "others": others, "rep": best.tolist() if texts != "none" else [], "xy": xy, "documents": None, "against": [], "seeds": [[top[0], 1, 0.97], [top[8], 9, 0.6], ["unknown", None, None]] if k == 1 else None,
     }  # fmt: skip
+
+
+def _trust(found, rhat) -> dict[str, Any]:
+    n, of = found
+    drift = f"{rhat:.2f}" if n == of and rhat >= 1.1 else None
+    head = f"All {of} chains" if n == of else f"{n} of {of} chains" if n > 1 else "No other chain"
+    text = "do not rely on it." if n < of else "trust what it is about." if drift else "trust it."
+    return {
+        "good": n == of and not drift,
+        "head": f"{head} found it:",
+        "text": text,
+        "drift": drift,
+    }
 
 
 def _layout(rng, blocks, name, weights, levels) -> None:
@@ -483,7 +498,7 @@ def mixture() -> Made:
     ]  # fmt: skip
     numbers = np.clip(30 - np.arange(80) // 5 + rng.integers(-1, 2, 80), 14, 40).tolist()
     changed = {
-        "topic": ["component", "components"], "topics": topics, "docs_of": None, "interval": {"title": "90 % of draws", "remark": None, "draws": 0},
+        "topic": ["component", "components"], "topics": topics, "docs_of": None, "interval": {"title": "90 % of draws", "remark": None, "draws": 0, "pooled": 0},
         "components": {"iterations": list(range(10, 810, 10)), "numbers": numbers}, "corpus_share": None, "columns": [], "along": None,
         "curve": {**made_up.report["curve"], "name": "minus log predictive", "unigram": None, "last": {"average": 6.512, "point": 6.73, "unigram": None},
                   "average": [[i, 6.512 + 1 / (i + 1)] for i in range(9000)][::200], "point": [[i, 6.73 + 1 / (i + 2)] for i in range(9000)][::300]},
@@ -511,11 +526,18 @@ def bare() -> Made:
         {**t, "weight": None, "npmi": None, "steady": None, "docs": None, "overlap": None, "rep": [], "xy": None, "ten": []}
         for t in made_up.report["topics"]
     ]  # fmt: skip
-    report = {**made_up.report, **nothing, "topics": topics, "interval": {"title": "90 % of draws", "remark": None, "draws": 0}, "key": "b" * 64,
+    report = {**made_up.report, **nothing, "topics": topics, "interval": {"title": "90 % of draws", "remark": None, "draws": 0, "pooled": 0}, "key": "b" * 64,
               "missing": ["no held-out documents: no perplexity", "no corpus: nothing on documents"]}  # fmt: skip
     keep = ("terms", "words")
     report["blocks"] = {name: made_up.report["blocks"][name] for name in keep}
     return made_up._replace(report=report, blocks={name: made_up.blocks[name] for name in keep})
+
+
+def slim() -> Made:
+    """A run whose samples tell of words alone: shares have no intervals."""
+    made_up = made(8, 400, 40, seed=13, texts="words")
+    topics = [{**t, "weight": [t["weight"][0], None, None]} for t in made_up.report["topics"]]
+    return made_up._replace(report={**made_up.report, "topics": topics})
 
 
 KINDS = {
@@ -526,6 +548,7 @@ KINDS = {
     "thousand": lambda: made(1000, 100_000, 4000, seed=10, texts="none", title="Larger"),
     "deep": deep,
     "mixture": mixture,
+    "slim": slim,
     "directions": lambda: made(12, 600, 40, seed=11, linear=True, texts="words"),
     "bare": bare,
     "hostile": lambda: made(20, 300, 42, seed=12, hostile=True, chains=2, title="</title><script>alert(1)</script> & <b>‮big"),

@@ -283,6 +283,117 @@ def test_search_and_steps_by_keys_alone(opened):
     assert "distance" in it.page.locator(".readout").last.inner_text()
 
 
+def test_the_map_is_walked_by_keys_and_read_aloud(opened):
+    """One stop of the Tab key; arrows go to a circle that lies in their direction; Enter opens it."""
+    it = opened("plain")
+    it.go("map")
+    links = it.page.locator("svg[aria-label^='map of topics'] a")
+    assert [links.nth(i).get_attribute("tabindex") for i in range(20)].count("0") == 1
+    told = it.page.locator("main").aria_snapshot()
+    for topic in it.made.report["topics"]:
+        share = f"{topic['label']} (topic {topic['id']}, "
+        assert f'link "{share}' in told
+    it.page.locator("svg[aria-label^='map of topics'] a[tabindex='0']").focus()
+    here = it.page.evaluate("Number(document.activeElement.dataset.topic)")
+    place = {t["id"]: t["xy"] for t in it.made.report["topics"]}
+    for key, axis, sign in (("ArrowRight", 0, 1), ("ArrowLeft", 0, -1), ("ArrowUp", 1, -1)):
+        it.page.keyboard.press(key)
+        there = it.page.evaluate("Number(document.activeElement.dataset.topic)")
+        further = [k for k in place if sign * (place[k][axis] - place[here][axis]) > 0]
+        assert there in further or (there == here and not further), key
+        here = there
+    it.page.keyboard.press("Enter")
+    it.page.wait_for_selector(f'body[data-ready="#topic/{here}"]')
+    it.go("map")
+    leaves = it.page.locator("svg[aria-label^='tree of topics'] a")
+    order = it.made.report["order"]
+    leaves.nth(3).focus()
+    it.page.keyboard.press("ArrowDown")
+    assert it.page.evaluate("Number(document.activeElement.dataset.topic)") == order[4]
+
+
+@pytest.mark.parametrize("kind", ["plain", "hundred"])
+def test_names_on_the_map_cover_no_circle(opened, kind):
+    it = opened(kind)
+    it.go("map")
+    drawing = it.page.locator("svg[aria-label^='map of topics']")
+    names = drawing.locator("text").evaluate_all(
+        """(all) => all.map((n) => n.getBBox())
+            .map((b) => [b.x, b.y, b.x + b.width, b.y + b.height])"""
+    )
+    circles = drawing.locator("circle").evaluate_all(
+        "(all) => all.map((c) => ['cx', 'cy', 'r'].map((a) => Number(c.getAttribute(a))))"
+    )
+    assert len(circles) == len(it.made.report["topics"]) >= len(names) > 10
+    for left, top, right, bottom in names:
+        for x, y, r in circles:
+            inside = min(max(y, top + 3), bottom - 3)  # of the letters, not of their line
+            assert np.hypot(x - min(max(x, left), right), y - inside) > r - 0.5
+
+
+def test_a_topic_says_whether_to_trust_it(opened):
+    """Found again and at rest, as the report has it; what drifting means is a click away."""
+    it = opened("chains")
+    topics = it.made.report["topics"]
+    drifting = next(t for t in topics if t["trust"]["drift"])
+    for topic in (drifting, *topics):
+        it.go(f"topic/{topic['id']}")
+        told = it.page.locator(".trust").inner_text()
+        trust = topic["trust"]
+        assert trust["head"] in told
+        assert trust["text"] in told
+        assert ("drift" in told) == bool(trust["drift"])
+        assert (it.page.locator(".trust .sign.good").count() == 1) == trust["good"]
+    it.go(f"topic/{drifting['id']}")
+    it.page.click(".trust a")
+    it.page.wait_for_selector(".sought")
+    assert it.page.locator(".sought").inner_text() == "R-hat, effective draws"
+
+
+def test_directions_divide_no_uses(opened):
+    """A word's page lists the topics that point along it, by their entries; no share is told."""
+    it = opened("directions")
+    topic = it.made.report["topics"][2]
+    it.go(f"topic/{topic['id']}")
+    assert "uses" not in it.page.locator("table.words").first.inner_text()
+    word = it.page.locator("table.words tbody th").first.inner_text()
+    entry = it.page.locator("table.words tbody td.figure").first.inner_text()
+    it.go("words")
+    assert "divided" not in it.text()
+    it.go("word/" + quote(word, safe=""))
+    row = it.page.locator("table.its-topics tr", has_text=topic["label"]).first.inner_text()
+    assert entry in row
+    assert "%" not in row
+
+
+def test_what_has_no_intervals_is_not_called_sure(opened):
+    it = opened("slim")
+    it.go("topic/1")
+    assert "no intervals" in it.text() or "means only" in it.text().lower()
+    it.go("groups/0")
+    legend = it.page.locator(".groups .legend").inner_text()
+    assert "surely more" not in legend
+    assert "not known" in legend
+    it.page.focus(".field")
+    it.page.keyboard.press("ArrowDown")
+    it.page.keyboard.press("ArrowRight")
+    assert "(" not in it.page.locator(".groups .readout").inner_text()
+
+
+def test_names_are_whole_and_signs_are_told(opened):
+    """Names of topics beside words are not cut; italics of held-out documents are explained."""
+    it = opened("plain")
+    it.go("words")
+    cut = it.page.locator(".lead-topic .cut").evaluate_all(
+        "(all) => all.filter((n) => n.scrollWidth > n.clientWidth).map((n) => n.textContent)"
+    )
+    assert it.page.locator(".lead-topic .cut").count() > 20
+    assert cut == []
+    it.go("documents")
+    assert any(it.made.report["docs"]["held"])
+    assert "In italics: held out, not trained on." in it.page.locator(".side").inner_text()
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_accessible_by_the_rules_of_axe(opened, theme):
     from axe_playwright_python.sync_playwright import Axe
@@ -306,6 +417,24 @@ def test_accessible_by_the_rules_of_axe(opened, theme):
         it.page.wait_for_timeout(60)
         found = Axe().run(it.page, options=rules).response["violations"]
         assert [(v["id"], v["nodes"][0]["html"]) for v in found] == [], address
+
+
+def test_long_lists_and_narrow_columns_are_accessible_too(opened):
+    """Lists of which a window is shown, and groups with less room than a finger needs."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    it = opened("hundred")
+    for address, width in (("doc/3", 1440), ("groups/1", 760), ("map", 760)):
+        it.page.set_viewport_size({"width": width, "height": 900})
+        it.go(address)
+        it.page.wait_for_timeout(60)
+        rules = {"runOnly": ["aria-required-children", "target-size"]}
+        found = Axe().run(it.page, options=rules).response["violations"]
+        assert [(v["id"], v["nodes"][0]["html"]) for v in found] == [], address
+    it.go("groups/1")
+    assert it.page.locator("button.level").count() == 0
+    it.page.locator(".groups select").select_option(label="rows by 1860")
+    it.page.wait_for_selector(".level.on[title^='1860']")
 
 
 def test_names_stay_and_can_be_taken_away(opened):

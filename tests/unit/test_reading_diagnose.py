@@ -12,7 +12,7 @@ from pysgrld.models.slim import slim_sample
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
 from pysgrld.reading.diagnose.compare import diagnose
-from pysgrld.reading.diagnose.verdict import FEW, found_in, verdict
+from pysgrld.reading.diagnose.verdict import FEW, verdict
 from pysgrld.reading.values import Diagnosis, MatchedTopic, Measure, Prediction, TopWord
 from pysgrld.run import RunDirectory
 from pysgrld.settings.resolve import resolve
@@ -86,6 +86,22 @@ def test_planted_permutations_are_found_and_the_chains_have_mixed(places):
     assert any("Nothing speaks against" in line for line in said)
 
 
+def test_a_diagnosis_shows_itself_in_lines(places):
+    """A line for each topic, the steadiest first. Red with: the repr of a tuple, 20,000 signs long."""
+    for i, place in enumerate(places):
+        plant(place, draws(base(), i, 20), i + 1)
+    found = diagnose(*places)
+    first, head, *rows = repr(found).splitlines()
+    assert first.startswith(f"Diagnosis of 3 chains ({places[0]}, ")
+    assert "20 samples each; verdict(...) says it in words" in first
+    assert head.split() == ["topic", "overlap", "R-hat", "ESS", "top", "words"]
+    steadiest = max(found.topics, key=lambda topic: topic.overlap)
+    assert rows[0].split()[:2] == [str(steadiest.id), f"{steadiest.overlap:.2f}"]
+    assert [len(row.split()) for row in rows] == [14] * K
+    many = found._replace(topics=found.topics * 20)
+    assert repr(many).splitlines()[-1].strip() == f"...  and {20 * K - 10} more in .topics"
+
+
 def test_a_topic_of_one_chain_only_is_told(places):
     topics = base()
     strange = topics.copy()
@@ -94,7 +110,7 @@ def test_a_topic_of_one_chain_only_is_told(places):
         plant(place, draws(own, i), i + 1)
     found = diagnose(*places)
     assert [t.id for t in found.topics if t.overlap < 0.7] == [2]
-    assert found_in(found.topics[2]) == 2  # the chain that it begins with, and one other
+    assert found.topics[2].found == 2  # the chain that it begins with, and one other
     assert found.topics[2].overlaps[0] == 1.0
     assert found.topics[2].overlaps[1] > 0.9 > 0.7 > found.topics[2].overlaps[2]
     assert found.topics[2].overlap == pytest.approx(min(found.topics[2].overlaps), abs=0.05)
@@ -395,7 +411,7 @@ def test_a_verdict_counts_topics_that_have_mixed():
     said = verdict(made([(0.9, 1.02), (0.8, 1.5), (0.3, 3.0), (0.7, 1.05)]))
     assert said[0].startswith("3 of 4 topics are the same in both chains")
     assert said[0].endswith("; 1 is not: 2.")
-    assert said[1].startswith("Of those, 2 have mixed")
+    assert said[1].startswith("Of the topics that are the same 2 have mixed")
     assert "worth 400 independent ones or more)" in said[1]
     assert "of the other 1 the numbers differ between chains" in said[1]
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy import stats
 
 from pysgrld.cli import main
 from pysgrld.errors import UsageError
@@ -81,9 +82,11 @@ def test_a_document_of_a_mixture_has_one_component_drawn_from_its_probabilities(
     steps = results.draw_steps(40)
     found = results.document_draws(documents, ids, steps).theta
     assert set(np.unique(found)) == {0.0, 1.0}
-    p = results.fitted.proportions(results.current, documents, ids, 0)
-    error = np.sqrt(p * (1 - p) / len(steps))
-    assert (np.abs(found.mean(axis=0) - p) < 5 * error + 1e-6).all()
+    p = results.fitted.proportions(results.current, documents, ids, 0).astype(float)
+    p = np.clip(p, 1e-7, 1 - 1e-7)  # of single precision
+    times, n = found.sum(axis=0), len(steps)
+    tail = np.minimum(stats.binom.cdf(times, n, p), stats.binom.sf(times - 1, n, p))
+    assert tail.min() * tail.size > 1e-3
 
 
 def test_a_fit_has_no_draws_and_a_mixture_no_intervals(opened):
@@ -103,3 +106,37 @@ def test_samples_that_documents_are_drawn_on_are_evenly_spaced_and_end_with_the_
     assert results.draw_steps(4) == [15, 25, 35, 45]
     assert results.draw_steps(1) == [45]
     assert results.draw_steps(99) == results.kept()
+
+
+def tokens_by_topic(z, documents, k):
+    of = np.repeat(np.arange(len(documents)), documents.lengths)
+    return np.stack([np.bincount(z[of == d], minlength=k) for d in range(len(documents))])
+
+
+@pytest.mark.parametrize(("name", "at"), [("lda", 0), ("dlda", 0), ("dlda", 1), ("dpmm", 0)])
+def test_topics_of_tokens_have_the_law_of_the_documents_draws(opened, name, at):
+    """Red with: topics of layer 2 given theta of layer 1; a word's topic whatever the document."""
+    results = opened(name)
+    documents, copies = some(results), np.repeat(np.arange(12), 300)
+    ids, step = np.arange(len(copies)), results.checkpoint.step
+    copied, k = documents.take(copies), results.layers[at]
+    z = results.fitted.token_topics(copied, ids, at)
+    assert z.dtype == np.int32
+    assert z.shape == (copied.lengths.sum(),)
+    found = tokens_by_topic(z, copied, k)
+    drawn = results.document_draws(copied, ids, [step], at).tokens[0]
+    if name in ("lda", "dpmm"):  # the very same draw
+        np.testing.assert_array_equal(found, drawn)
+    mean, expected = (x.reshape(12, 300, k).mean(axis=1) for x in (found, drawn))
+    error = found.reshape(12, 300, k).std(axis=1) / np.sqrt(300)
+    assert (np.abs(mean - expected) < 6 * error + 0.02).all()
+    rows = np.array([3000, 7, 2])
+    again = results.fitted.token_topics(copied.take(rows), ids[rows], at)
+    np.testing.assert_array_equal(tokens_by_topic(again, copied.take(rows), k), found[rows])
+
+
+def test_tokens_of_some_models_have_no_topics(opened):
+    """Red with: proportions rounded to tokens."""
+    for name, said in (("sam", "a spherical admixture model have no topics"), ("ovb", "no topics")):
+        with pytest.raises(UsageError, match=said):
+            opened(name).fitted.token_topics(some(opened(name)), np.arange(12), 0)

@@ -11,6 +11,7 @@ import pytest
 from pysgrld import LDA
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
 from pysgrld.reading import infer as module
+from pysgrld.reading import inferred
 from pysgrld.reading.infer import infer, steps_of, write_proportions
 from pysgrld.reading.inferred import check_suffix
 from pysgrld.reading.results import Results
@@ -243,6 +244,16 @@ class Full(io.BytesIO):
     """A file on a disk that is soon full."""
 
     def write(self, data):
-        if self.tell() > 40:
+        if self.tell() > 20:
             raise OSError("no space")
         return super().write(data)
+
+
+def test_a_share_of_one_is_a_number_with_a_point():
+    """Red with: 1 for 1.0, which is another type in JSON."""
+    file, theta = io.BytesIO(), np.array([[1.0, 1e-9], [0.25, 0.75]])
+    inferred.WRITERS[".jsonl"](file, inferred.Layout(2)).write(
+        inferred.InferredBlock(0, np.array([3, 4]), theta)
+    )
+    assert b'"topics": [1.0, 1e-09]}\n' in file.getvalue()
+    assert file.getvalue().endswith(b'"topics": [0.25, 0.75]}\n')

@@ -108,3 +108,5 @@ def test_kept_neighbours_are_counted_as_by_hand():
 def test_like_topics_have_like_hues():
     found = geometry.hues(np.array([2, 0, 3, 1]))
     assert found[2] < found[0] < found[3] < found[1]
+    assert (found[[2, 0, 3, 1]] % 2).tolist() == [0, 1, 0, 1]  # drawn light and dark in turn
+    assert len(set(geometry.hues(np.arange(160)).tolist())) == 160

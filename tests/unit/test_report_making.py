@@ -226,6 +226,29 @@ def test_what_is_gone_is_left_out_and_said(runs, tmp_path):
         gather(tmp_path / "nothing", PageRequest(), 1)
 
 
+def test_draws_of_one_chain_and_of_all_are_told_apart(runs):
+    """The sentence has the first chain's; Method has both where topics are told from all chains."""
+    content = Content(gather(runs("chains"), PageRequest(), 1))
+    found, terms = content.main, content.found.terms
+    samples = content.found.results.samples
+    assert f"mean of {samples} draws of the first chain" in found["sentence"]
+    assert (found["interval"]["draws"], found["interval"]["pooled"]) == (terms.draws, terms.pooled)
+    assert terms.draws == len(content.found.results.kept())
+    told = {entry["name"]: entry["text"] for entry in found["method"]}
+    assert f"all {samples} posterior draws of the first chain" in told["Probability"]
+    assert f"on disk: {terms.draws}" in told["Interval"]
+    pooled = content.found._replace(terms=terms._replace(pooled=3 * terms.draws))
+    told = {entry["name"]: entry["text"] for entry in Content(pooled).main["method"]}
+    both = f"{terms.draws} of the first chain, {3 * terms.draws} of all for topics that they share"
+    assert both in told["Interval"]
+    drifting = [topic for topic in found["topics"] if topic["trust"]["drift"]]
+    assert all(topic["rhat"] >= 1.1 and topic["found"] == [2, 2] for topic in drifting)
+    shared = [topic for topic in found["topics"] if topic["overlap"] >= 0.7]
+    assert [topic for topic in found["topics"] if topic["found"] == [2, 2]] == shared
+    heads = [verdict["head"] for verdict in found["verdicts"]]
+    assert f"{len(shared)} of {len(found['topics'])} topics found by all 2 chains." in heads
+
+
 def test_a_chain_without_a_checkpoint_is_left_out(runs, tmp_path):
     path = tmp_path / "chains"
     shutil.copytree(runs("chains"), path)
@@ -288,7 +311,7 @@ def test_what_is_lent_must_be_there_and_of_these_documents(runs, tmp_path):
         report(runs("lda"), texts=other, threads=1)
     table = tmp_path / "table.csv"
     table.write_text("part\na\nb\n")
-    with pytest.raises(CorpusError, match="78 documents without a row"):
+    with pytest.raises(CorpusError, match="2 rows, and 80 documents in what was read"):
         report(runs("lda"), metadata=table, threads=1)
 
 

@@ -82,8 +82,9 @@ def test_a_long_text_is_cut_around_its_best_stretch(monkeypatch):
     monkeypatch.setattr(tint, "STRETCH", 40)
     text = "people " * 50 + "lord " * 8 + "people " * 50
     shown = tint.show(text, None, IDS, PHI, np.array([0.4, 0.6]))
-    assert len(shown.text) == 200
-    assert sum(shown.cut) == len(text) - 200
+    assert 200 - 2 * len("people ") < len(shown.text) <= 200
+    assert sum(shown.cut) == len(text) - len(shown.text)
+    assert set(shown.text.split(" ")) == {"people", "lord"}  # and no piece of a word
     assert shown.text[slice(*shown.best)] == ("lord " * 8).strip()
     spans = np.array(shown.spans).reshape(-1, 4)
     assert spans[:, :2].sum() <= units(shown.text)

@@ -12,7 +12,7 @@ from pysgrld.evaluate import HeldOut, Scorer
 from pysgrld.evaluate.convergence import convergence
 from pysgrld.evaluate.matching import Likeness, assign
 from pysgrld.reading.results import Results
-from pysgrld.reading.values import MatchedTopic, Measure, Quantity, TopWord
+from pysgrld.reading.values import SAME, MatchedTopic, Measure, Quantity, TopWord
 from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
 #: A topic has another's place in the second half of a chain if it is nearer to it by this much.
@@ -120,10 +120,8 @@ def match_topics(draws: KeptDraws, likeness: Likeness, top: int, at: int) -> Com
     order += [assign(likeness.similarity(means[0], mean)) for mean in means[1:]]
     words = np.argsort(-means[0], axis=1, kind="stable")[:, :top]
     aligned = [mean[rows] for mean, rows in zip(means, order, strict=True)]
-    least = _least_overlap(likeness, aligned if len(found) > 1 else halves[0])
-    overlaps = np.stack(
-        [np.ones(len(least))] + [likeness.overlap(means[0], a) for a in aligned[1:]]
-    )
+    pairs = _overlaps(likeness, aligned if len(found) > 1 else halves[0])
+    least, overlaps = pairs.min(axis=(0, 1)), pairs[0, : len(found)]
     series = [
         _follow(r, draws, at, words, rows, tell) for r, rows in zip(found, order, strict=True)
     ]
@@ -147,6 +145,7 @@ def match_topics(draws: KeptDraws, likeness: Likeness, top: int, at: int) -> Com
                 for i, w in enumerate(words[k].tolist())
             ),
             tuple(overlaps[:, k].tolist()),
+            finders(pairs[:, :, k]) if len(found) > 1 else 1,
         )
         for k in range(len(words))
     )
@@ -221,11 +220,36 @@ def _follow(
     return found
 
 
-def _least_overlap(likeness: Likeness, aligned: Sequence[Floats] | Floats) -> Doubles:
-    """Give the probability that each topic has in common in the two least similar chains, (K,)."""
-    pairs = [likeness.overlap(a, b) for a, b in itertools.combinations(aligned, 2)]
-    least: Doubles = np.min(pairs, axis=0)
-    return least
+def _overlaps(likeness: Likeness, aligned: Sequence[Floats] | Floats) -> Doubles:
+    """Give the probability that each topic has in common in any two chains, (C, C, K)."""
+    pairs = np.ones((len(aligned), len(aligned), len(aligned[0])))
+    for a, b in itertools.combinations(range(len(aligned)), 2):
+        pairs[a, b] = pairs[b, a] = likeness.overlap(aligned[a], aligned[b])
+    return pairs
+
+
+def finders(pairs: Doubles) -> int:
+    """Count the chains that found a topic of the first one, as `MatchedTopic.found` has it.
+
+    Parameters
+    ----------
+    pairs : (C, C) float64
+        What the topic has in common in any two chains.
+    """
+    alike = (pairs >= SAME).tolist()
+    order = np.argsort(-pairs[0], kind="stable").tolist()
+    return 1 + _together(alike, [chain for chain in order if chain and alike[0][chain]])
+
+
+def _together(alike: Sequence[Sequence[bool]], chains: Sequence[int]) -> int:
+    """Count the most of some chains of which any two are alike."""
+    most = 0
+    for i, chain in enumerate(chains):
+        if len(chains) - i <= most:
+            break
+        rest = [other for other in chains[i + 1 :] if alike[chain][other]]
+        most = max(most, 1 + _together(alike, rest))
+    return most
 
 
 def _moved(likeness: Likeness, first: Floats, second: Floats) -> int:

@@ -7,12 +7,10 @@ import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pysgrld.reading.values import Diagnosis, MatchedTopic, Measure
+from pysgrld.reading.values import SAME, Diagnosis, MatchedTopic, Measure
 from pysgrld.run import chains_of
 from pysgrld.schedule import FORGOTTEN, QUIET, wider
 
-#: Topics are called the same if at least so much of their probability is common to all chains.
-SAME = 0.7
 #: Split R-hat below which chains are called mixed; demanding work asks for 1.01.
 MIXED = 1.1
 #: Effective draws in all chains together below which figures are rough (Vehtari et al. 2021).
@@ -38,17 +36,6 @@ def is_shared(topic: MatchedTopic) -> bool:
         A topic of the first chain and its counterparts.
     """
     return topic.overlap >= SAME
-
-
-def found_in(topic: MatchedTopic) -> int:
-    """Count the chains that found the topic: the first, and those whose counterpart overlaps by 0.7.
-
-    Parameters
-    ----------
-    topic : MatchedTopic
-        A topic of the first chain and its counterparts.
-    """
-    return sum(overlap >= SAME for overlap in topic.overlaps)
 
 
 def is_mixed(topic: MatchedTopic) -> bool:
@@ -216,18 +203,18 @@ def _mixing(sure: Sequence[MatchedTopic], several: bool) -> str:
     who = "the chains agree" if several else "the two halves agree"
     if not mixed:
         return (
-            f"Of those, none has mixed ({what}): {who} on what these topics are about, not on their "
-            "numbers. Intervals of one chain leave that out."
+            f"Of the topics that are the same none has mixed ({what}): {who} on what they are about, "
+            "not on their numbers. Intervals of one chain leave that out."
         )
     least = min((t.ess for t in mixed if not math.isnan(t.ess)), default=math.nan)
     worth = f"the draws of each are worth {least:,.0f} independent ones or more"
     if least < ENOUGH:
         worth += f", where {ENOUGH} make intervals reliable"
     if len(mixed) == len(sure):
-        return f"Of those, all have mixed ({what}); {worth}."
+        return f"Of the topics that are the same all have mixed ({what}); {worth}."
     return (
-        f"Of those, {len(mixed)} {'has' if len(mixed) == 1 else 'have'} mixed ({what}; {worth}); of "
-        f"the other {len(sure) - len(mixed)} the numbers differ between "
+        f"Of the topics that are the same {len(mixed)} {'has' if len(mixed) == 1 else 'have'} mixed "
+        f"({what}; {worth}); of the other {len(sure) - len(mixed)} the numbers differ between "
         f"{'chains' if several else 'halves'} by more than within them: intervals of one chain "
         "leave that out."
     )

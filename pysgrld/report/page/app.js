@@ -1,4 +1,3 @@
-"use strict";
 // The head that stays, the way from an address to a page, search, keys, theme and paper.
 
 /** Names in the head, and the pages behind them; a page whose data is not there has no name. */
@@ -42,6 +41,7 @@ async function render() {
   nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   if (document.activeElement === document.body && current) main.focus({ preventScroll: true });
   scrollTo(0, back ? scrolls.get(location.hash) ?? 0 : 0);
+  if (!back) main.querySelector(".sought")?.scrollIntoView();
   history.replaceState({ seen: true }, "");
   current = view;
   back = false;
@@ -163,22 +163,7 @@ addEventListener("keydown", (event) => {
   if (link) location.hash = link.getAttribute("href");
 });
 
-// ---- theme
-
-const THEMES = { auto: "◐", light: "○", dark: "●" };
-const themeButton = h("button", { class: "theme", click: () => theme({ auto: "light", light: "dark", dark: "auto" }[document.documentElement.dataset.theme], true) });
-
-function theme(name, chosen) {
-  document.documentElement.dataset.theme = name;
-  themeButton.replaceChildren(THEMES[name]);
-  themeButton.setAttribute("aria-label", `colours: ${name}; change`);
-  themeButton.setAttribute("title", `colours: ${name === "auto" ? "as the system has them" : name}`);
-  if (!chosen) return;
-  kept("sgmc-theme", name);
-  render();
-}
-
-systemDark.addEventListener("change", () => render());
+addEventListener("themed", () => render());
 
 // ---- paper
 
@@ -215,5 +200,4 @@ document.body.append(
     nav, h("div.search", { role: "search" }, asked, h("kbd", { "aria-hidden": "true" }, "/"), hits), themeButton),
   main, paper, h("footer", `made by sgmc ${report.sgmc}; one file, nothing is loaded from anywhere`),
 );
-theme(Object.hasOwn(THEMES, kept("sgmc-theme") ?? "") ? kept("sgmc-theme") : "auto", false);
 render();

@@ -1,5 +1,5 @@
 "use strict";
-// What every other file stands on: the data, elements, numbers as people write them, names, addresses.
+// What every page stands on: its data, elements, numbers as people write them, colours.
 
 const report = JSON.parse(document.getElementById("report").textContent);
 
@@ -122,134 +122,7 @@ function plural(n, [one, many]) {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-// ---- blocks: inflated when they are first needed
-
-const KINDS = { u8: Uint8Array, i8: Int8Array, u16: Uint16Array, u32: Uint32Array };
-const inflated = new Map();
-
-/** The parts of a block by name, or null where the page has none of that name. */
-function block(name) {
-  if (!Object.hasOwn(report.blocks, name)) return Promise.resolve(null);
-  if (!inflated.has(name)) inflated.set(name, inflate(name));
-  return inflated.get(name);
-}
-
-async function inflate(name) {
-  const packed = atob(document.getElementById(`b-${name}`).textContent.trim());
-  const bytes = new Uint8Array(packed.length);
-  for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return apart(await new Response(stream).arrayBuffer(), report.blocks[name]);
-}
-
-function apart(buffer, list) {
-  const parts = new Map();
-  let at = 0;
-  for (const [part, kind, length] of list) {
-    const Kind = KINDS[kind] ?? Uint8Array;
-    const values = new Kind(buffer, at, length);
-    parts.set(part, kind === "utf8" ? new TextDecoder("utf-8", { ignoreBOM: true }).decode(values) : values);
-    at += 4 * Math.ceil(values.byteLength / 4);
-  }
-  return parts;
-}
-
-const known = new Map();
-
-/** What `make` gives, made once. */
-function once(name, make) {
-  if (!known.has(name)) known.set(name, make());
-  return known.get(name);
-}
-
-/** Sums of counts, from 0: where the entries of each begin. */
-function starts(lengths) {
-  const start = new Uint32Array(lengths.length + 1);
-  for (let i = 0; i < lengths.length; i++) start[i + 1] = start[i] + lengths[i];
-  return start;
-}
-
-const LN = 20.8 / 65535;
-const ofShare16 = (u) => u / 65535;
-const ofShare8 = (u) => u / 255;
-const ofWord = report.scale === "linear" ? (u) => (u - 32768) / 32767 : (u) => (u === 65535 ? 0 : Math.exp(-u * LN));
-
-/** The vocabulary: words, their counts, the topics of each, and the place of each. */
-function vocabulary() {
-  return once("vocabulary", async () => {
-    const parts = await block("words");
-    if (!parts) return null;
-    const text = parts.get("text");
-    const list = text === "" ? [] : text.split("\n");
-    return {
-      list, count: parts.get("count"), start: starts(parts.get("n")), topic: parts.get("topic"), share: parts.get("share"),
-      place: new Map(list.map((word, i) => [word, i])),
-    };
-  });
-}
-
-/** What is typed into the search is compared with these. */
-async function searchable() {
-  const words = await vocabulary();
-  return once("searchable", () => words?.list.map((word) => visible(word).toLowerCase()) ?? []);
-}
-
-function termParts() {
-  return once("terms", async () => {
-    const parts = await block("terms");
-    return { parts, start: starts(parts.get("n")) };
-  });
-}
-
-/** The words of a topic that the page has, the most probable first. */
-async function termsOf(id) {
-  const [{ parts, start }, words] = await Promise.all([termParts(), vocabulary()]);
-  const of = (name) => parts.get(name);
-  const terms = [];
-  for (let i = start[id]; i < start[id + 1]; i++) {
-    const place = of("word")[i];
-    terms.push({
-      place, word: words.list[place], uses: words.count[place], code: of("mean")[i],
-      mean: ofWord(of("mean")[i]), low: ofWord(of("low")[i]), high: ofWord(of("high")[i]),
-      open: of("open")[i] === 1, ten: ofShare8(of("ten")[i]), share: ofShare8(of("share")[i]),
-    });
-  }
-  terms.sort((a, b) => b.mean - a.mean || a.place - b.place);
-  terms.forEach((term, rank) => (term.rank = rank + 1));
-  return terms;
-}
-
-/** Sievert and Shirley's relevance: all on the word's probability (1), or all on what sets the topic apart (0). */
-function byRelevance(terms, lambda) {
-  const value = (term) => -term.code * LN - (1 - lambda) * Math.log(Math.max(1, term.uses) / (report.words_tokens || 1));
-  const valued = terms.map((term) => [value(term), term]);
-  return valued.sort((a, b) => b[0] - a[0] || a[1].place - b[1].place).map(([, term]) => term);
-}
-
-/** Contents of the documents that lie in this page whole, in the order of `report.docs`. */
-function contents() {
-  return once("contents", async () => {
-    const parts = await block("docs");
-    return parts ? JSON.parse(parts.get("json")) : [];
-  });
-}
-
-/** A word's place among a list of offsets: [[topic, share]...], greatest first. */
-function topicsOfWord(words, place) {
-  const found = [];
-  for (let i = words.start[place]; i < words.start[place + 1]; i++) {
-    if (byId.has(words.topic[i])) found.push([words.topic[i], ofShare8(words.share[i])]);
-  }
-  return found.sort((a, b) => b[1] - a[1]);
-}
-
-// ---- topics and their names
-
-const byId = new Map(report.topics.map((topic, place) => [topic.id, Object.assign(topic, { place })]));
-const [TOPIC, TOPICS] = report.topic;
-const [NOUN, NOUNS] = report.noun;
-const mixture = TOPIC === "component";
-const NAMES = `sgmc-labels-${report.key}`;
+// ---- what the browser keeps, and what a person takes away
 
 /** A value that this browser keeps; where it keeps none (private windows), for this visit only. */
 function kept(key, value) {
@@ -262,82 +135,12 @@ function kept(key, value) {
   return null;
 }
 
-/** Names that were given here: by topic, "" where a name was taken back. */
-const given = readNames(kept(NAMES));
-
-function readNames(text) {
-  try {
-    const entries = Object.entries(JSON.parse(text ?? "{}"));
-    return new Map(entries.filter(([id, name]) => byId.has(Number(id)) && typeof name === "string").map(([id, name]) => [Number(id), name]));
-  } catch {
-    return new Map();
-  }
-}
-
-/** The name of a topic: as it was given here, else as the report has it. */
-function nameOf(topic) {
-  const name = given.get(topic.id);
-  return name === undefined ? topic.label : name || topic.auto;
-}
-
-function rename(topic, name) {
-  const plain = name.trim().slice(0, 200);
-  if (plain === nameOf(topic)) return;
-  given.set(topic.id, plain === topic.auto ? "" : plain);
-  kept(NAMES, JSON.stringify(Object.fromEntries(given)));
-}
-
-/** labels.json as `sgmc report --labels` reads it: names that people gave, none of the automatic ones. */
-function labelsFile() {
-  const named = report.topics.map((topic) => [topic.id, given.get(topic.id) ?? (topic.named ? topic.label : "")]);
-  return JSON.stringify(Object.fromEntries(named.filter(([, name]) => name !== "")), null, 1) + "\n";
-}
-
-function csvCell(value) {
-  if (value === null || value === undefined) return "";
-  const text = typeof value === "number" ? String(value) : /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-function topicsFile() {
-  const head = [TOPIC, "label", "share", "low", "high", "documents", "npmi", "steady", "words"];
-  const rows = report.topics.map((t) => [
-    t.id, nameOf(t), ...(t.weight ?? [null, null, null]), t.documents ?? t.docs, t.npmi, t.steady, t.top.map(visible).join(" "),
-  ]);
-  return [head, ...rows].map((row) => row.map(csvCell).join(",") + "\r\n").join("");
-}
-
 /** Hands a file to the person. */
 function save(name, text, type) {
   const address = URL.createObjectURL(new Blob([text], { type }));
   h("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
-
-/** The title of a document; one that is a number alone says of what. */
-function docTitle(i) {
-  const title = report.docs.title[i];
-  return /^\d+$/.test(title) ? `${capital(NOUN)} ${title}` : title;
-}
-
-// ---- addresses
-
-/** "#word/king" is { page: "word", rest: "king" }; what cannot be decoded stays as it is. */
-function address() {
-  const [, page, rest] = /^#?([^/]*)\/?(.*)$/s.exec(location.hash);
-  try {
-    return { page: page || "overview", rest: decodeURIComponent(rest) };
-  } catch {
-    return { page, rest };
-  }
-}
-
-function wordAddress(word) {
-  return `#word/${encodeURIComponent(word.isWellFormed?.() === false ? word.toWellFormed() : word)}`;
-}
-
-const topicAddress = (id) => `#topic/${id}`;
-const docAddress = (i) => `#doc/${i}`;
 
 // ---- the theme
 
@@ -347,3 +150,20 @@ function isDark() {
   const theme = document.documentElement.dataset.theme;
   return theme === "dark" || (theme === "auto" && systemDark.matches);
 }
+
+const THEMES = { auto: "◐", light: "○", dark: "●" };
+const themeButton = h("button", { class: "theme", click: () => theme({ auto: "light", light: "dark", dark: "auto" }[document.documentElement.dataset.theme], true) });
+
+/** Colours of the page; who draws by them hears of a change. */
+function theme(name, chosen) {
+  document.documentElement.dataset.theme = name;
+  themeButton.replaceChildren(THEMES[name]);
+  themeButton.setAttribute("aria-label", `colours: ${name}; change`);
+  themeButton.setAttribute("title", `colours: ${name === "auto" ? "as the system has them" : name}`);
+  if (!chosen) return;
+  kept("sgmc-theme", name);
+  dispatchEvent(new Event("themed"));
+}
+
+systemDark.addEventListener("change", () => dispatchEvent(new Event("themed")));
+theme(Object.hasOwn(THEMES, kept("sgmc-theme") ?? "") ? kept("sgmc-theme") : "auto", false);

@@ -1,0 +1,220 @@
+"""``sgmc compare``."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pysgrld.errors import UsageError
+from pysgrld.options.parse import integer, text
+
+from .options import Described, as_json, flag, plain, quiet, show_json, threads
+from .topics import wrap
+from .values import runs
+
+if TYPE_CHECKING:
+    from pysgrld.report.compare.carried import Carried
+    from pysgrld.report.compare.values import ComparedTopics, Comparison, OwnWord, Side
+
+#: Share of a topic's probability on words that the other run lacks, from which on it is told.
+TOLD = 0.01
+
+
+def _layers(value: str) -> tuple[int, int]:
+    """Parse the layer of both runs, or of the left and the right one."""
+    parts = [integer(1, 100)(part) for part in value.split(",")]
+    if len(parts) > 2:
+        raise UsageError(f"'{value}': name one layer, or one for each run, as in 1,2")
+    return parts[0], parts[-1]
+
+
+@click.command(
+    "compare",
+    cls=Described,
+    epilog="""\b
+Examples:
+  sgmc compare news-k50 news-k100         other numbers of topics
+  sgmc compare news-2023 news-2024 --html years.html --open
+  sgmc compare news-2023 news-2024 --carry-labels
+  sgmc compare a b --json | jq '.topics[] | select(.kind == "split")'""",
+)
+@click.argument("named", nargs=-1, required=True, metavar="RUN RUN", shell_complete=runs)
+@plain("--top", "10", "words of each topic", parse=integer(1, 10_000), metavar="N")
+@plain("--layer", "1", "of deep models; L,L: left and right", parse=_layers, metavar="L")
+@plain("--html", "none", "also write a page, one file", parse=text, metavar="FILE.html")
+@flag("--open", "show that page in the browser")
+@flag("--force", "replace that page if it is there")
+@flag("--carry-labels", "give topics on the right the names of their partners")
+@flag("--replace-labels", "the same, over names that they have")
+@as_json
+@quiet
+@threads
+def command(
+    named: tuple[str, ...],
+    top: int | None,
+    layer: tuple[int, int] | None,
+    html: str | None,
+    open: bool,
+    force: bool,
+    carry_labels: bool,
+    replace_labels: bool,
+    **values: Any,
+) -> None:
+    """Set the topics of two runs side by side: which are the same, split, merged, gone or new.
+
+    The runs may differ in anything: topics, corpus, vocabulary, sampler, model. Overlap is the
+    probability that topics have in common, over the words that both runs have (1: the same). Words
+    in brackets are not in the other run's vocabulary. See docs/compare.md.
+    """
+    from pysgrld.report.compare.side_by_side import STEPS, TOP, compare
+    from pysgrld.run.whole import refuse_existing
+
+    from .progress import Screen
+
+    if len(named) != 2:
+        raise UsageError(
+            f"two runs are compared, and {len(named)} is named; 'sgmc runs' lists them"
+            if len(named) == 1
+            else f"two runs are compared at a time, and {len(named)} are named"
+        )
+    if (open or force) and html is None:
+        raise UsageError("--open and --force are for a page: name it with --html FILE.html")
+    with Screen(quiet=values["quiet"]) as screen:
+        if html is not None:
+            refuse_existing([Path(html)], force=force)
+        with screen.counting("comparing", STEPS) as moved:
+            found = compare(
+                *named,
+                top=top or TOP,
+                layers=layer or (1, 1),
+                threads=values["threads"],
+                tell=lambda done, total: moved(done),
+            )
+        if html is not None:
+            _write_page(found, Path(html), screen, open=open)
+        carried = None
+        if carry_labels or replace_labels:
+            from pysgrld.report.compare.carried import carry_labels as carry
+
+            carried = carry(found, replace=replace_labels)
+            for line in _carried_lines(carried):
+                screen.note(line)
+    if values["json"]:
+        labels = {} if carried is None else {"labels": carried._asdict()}
+        show_json(found.record() | labels)
+        return
+    _show(found)
+
+
+def _write_page(found: Comparison, path: Path, screen: Any, *, open: bool) -> None:
+    from pysgrld.report.compare.page import page_of
+    from pysgrld.run.whole import whole_file
+
+    page = page_of(found)
+    with whole_file(path) as file:
+        file.write(page)
+    screen.note(f"{path}: {len(page) / 1000:.0f} kB")
+    if open:
+        import webbrowser
+
+        webbrowser.open(path.absolute().as_uri())
+
+
+def _carried_lines(carried: Carried) -> list[str]:
+    from pysgrld.grammar import plural
+
+    lines = [f"{carried.path}: {plural(len(carried.new), 'name')} carried"]
+    if carried.kept:
+        had = ", ".join(f"{k} {name!r}" for k, name in carried.kept.items())
+        lines.append(f"names that were there stay: {had}; --replace-labels replaces them")
+    if carried.lost:
+        left = ", ".join(f"{k} {name!r}" for k, name in carried.lost.items())
+        lines.append(f"without one partner of 0.7 or more on the right: {left}")
+    return lines
+
+
+def _show(found: Comparison) -> None:
+    room = max(60, shutil.get_terminal_size().columns)
+    for name, side in (("left", found.left), ("right", found.right)):
+        click.echo(f"{name:<5}  {_described(side)}")
+    lacking = [
+        f"the {name} one has {side.words:,}"
+        for name, side in (("left", found.left), ("right", found.right))
+        if side.words > found.words
+    ]
+    lines = [f"{found.words:,} words in both" + (f": {', '.join(lacking)}" if lacking else "")]
+    click.echo("\n".join(_filled(lines[0], room)) + "\n")
+    wide = max(6, *(len(topic.numbers) for topic in found.topics))
+    wide = min(wide, 24)
+    click.echo(f"overlap  {'topics':<{wide}}   left   right  names, words of both and of one alone")
+    for topic in found.topics:
+        _show_topic(found, topic, wide, room)
+    click.echo()
+    told = [found.summary, *([found.score.sentence] if found.score else []), *found.notes]
+    for sentence in told:
+        click.echo("\n".join(_filled(sentence, min(room, 100))))
+
+
+def _described(side: Side) -> str:
+    layer = f", layer {side.layer}" if side.layer > 1 else ""
+    return (
+        f"{side.path}: {side.model}, {side.algo}{layer}, {side.topics} {side.noun}s, "
+        f"{side.documents:,} documents"
+    )
+
+
+def _show_topic(found: Comparison, topic: ComparedTopics, wide: int, room: int) -> None:
+    shares = "  ".join(_share(share) for share in (topic.share_left, topic.share_right))
+    head = f"{topic.overlap:>7.2f}  {topic.numbers:<{wide}}  {shares}  "
+    pad = " " * 9
+    names = [
+        " + ".join(side.names[k] for k in ids)
+        for side, ids in ((found.left, topic.left), (found.right, topic.right))
+    ]
+    if topic.nearest is not None:
+        other = found.right if topic.left else found.left
+        text = f"{topic.kind}: {names[0] or names[1]}"
+        tail = f"nearest is {topic.nearest}, {other.names[topic.nearest]}"
+        lines = [text, f"({tail})"]
+    else:
+        whole = f"{names[0]} -> {names[1]}"
+        lines = [whole] if len(head) + len(whole) <= room else [names[0], f"-> {names[1]}"]
+    first, *rest = [
+        line for text in lines for line in textwrap.wrap(text, max(24, room - len(head)))
+    ]
+    click.echo(head + first)
+    for line in rest:
+        click.echo(" " * len(head) + line)
+    lacks = [
+        f"{100 * share:.0f} % on the {name}"
+        for name, share in (("left", topic.outside_left), ("right", topic.outside_right))
+        if share is not None and share >= TOLD
+    ]
+    if lacks:
+        click.echo(f"{pad}on words that the other run lacks: {', '.join(lacks)}")
+    own = (
+        ("both", [*topic.both]),
+        ("left", _own(topic.only_left)),
+        ("right", _own(topic.only_right)),
+    )
+    for name, words in own:
+        for number, line in enumerate(wrap(words, max(24, room - len(pad) - 7))):
+            click.echo(f"{pad}{name if number == 0 else '':<5}  {line}")
+
+
+def _own(words: tuple[OwnWord, ...]) -> list[str]:
+    return [each.word if each.known else f"({each.word})" for each in words]
+
+
+def _share(share: float | None) -> str:
+    return "     -" if share is None else f"{100 * share:>4.1f} %"
+
+
+def _filled(line: str, room: int) -> list[str]:
+    return textwrap.wrap(
+        line, room, break_on_hyphens=False, break_long_words=False, subsequent_indent="  "
+    )

@@ -1,0 +1,180 @@
+"""Partners of topics in two models: one to one, split, merged, gone and new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from pysgrld.evaluate.matching import Likeness, assign
+from pysgrld.types import Doubles, Floats, Int64s
+
+#: Overlap from which on a topic is told as another's partner: below, it is gone, or new.
+PARTNERS = 0.3
+#: Overlap that a part has to add to be told as one of a split or a merged topic.
+ADDS = 0.05
+
+#: Kinds that are told of after all others.
+_LAST = {"gone": 1, "new": 2}
+
+Kind = Literal["one to one", "split", "merged", "gone", "new"]
+
+
+class Group(NamedTuple):
+    """Topics of two models that belong together, as rows of their matrices.
+
+    Attributes
+    ----------
+    kind : {"one to one", "split", "merged", "gone", "new"}
+    left, right : tuple of int
+        Of a topic that is gone or new one of them is empty.
+    overlap : float
+        What both sides have in common, several topics put together by their weights. Of a topic that is
+        gone or new: what it has in common with the `nearest`.
+    overlaps : tuple of float
+        What each part of a split or merged topic has in common with it alone.
+    nearest : int or None
+        The most similar topic of the other model, of a topic that is gone or new.
+    """
+
+    kind: Kind
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    overlap: float
+    overlaps: tuple[float, ...] = ()
+    nearest: int | None = None
+
+
+class Topics(NamedTuple):
+    """Topics of a model over the words that both have: (K, V), and the weight of each, (K,)."""
+
+    phi: Floats
+    weights: Doubles
+
+
+class Likening(NamedTuple):
+    """How topics are likened, and whether they are directions, which have length 1, or sum to 1."""
+
+    likeness: Likeness
+    signed: bool
+
+    def scaled(self, rows: Floats) -> Floats:
+        """Scale topics to length 1, or to a sum of 1, in place; those of nothing stay."""
+        totals = np.linalg.norm(rows, axis=1) if self.signed else rows.sum(axis=1)
+        np.divide(rows, np.where(totals > 0.0, totals, 1.0)[:, None], out=rows)
+        return rows
+
+    def overlap(self, one: Floats, others: Floats) -> Doubles:
+        """Give what one topic, (V,), has in common with each of others, (n, V)."""
+        return self.likeness.overlap(np.broadcast_to(one, others.shape), others)
+
+    def put_together(self, topics: Topics, rows: list[int]) -> Floats:
+        """Give the topic that some are parts of, by their weights, (V,); alike where none has any."""
+        weights = topics.weights[rows]
+        if not weights.sum() > 0.0:
+            weights = np.ones(len(rows))
+        mixed: Floats = np.average(topics.phi[rows], axis=0, weights=weights).astype(np.float32)
+        scaled: Floats = self.scaled(mixed[None])[0]
+        return scaled
+
+
+def best_partners(similarity: Doubles) -> tuple[Int64s, Int64s]:
+    """Give every topic's best partner on the other side, (K,) and (L,).
+
+    As many topics on both sides are matched one to one, such that the sum of similarities is the greatest
+    there is; otherwise the most similar is the best, which several topics may have in common.
+    """
+    if len(similarity) == similarity.shape[1]:
+        right = assign(similarity)
+        left = np.empty_like(right)
+        left[right] = np.arange(len(right))
+        return right, left
+    return similarity.argmax(axis=1), similarity.argmax(axis=0)
+
+
+def group(left: Topics, right: Topics, how: Likening) -> list[Group]:
+    """Group the topics of two models by their best partners, the greatest overlap first.
+
+    A topic is split if two or more on the other side have it for a partner, and each, put together with
+    those that have more in common with it, adds 0.05 or more to the overlap. Every topic is in a group.
+
+    Parameters
+    ----------
+    left, right : Topics
+    how : Likening
+        Topics are matched by its similarity, and told by its overlap.
+    """
+    similarity = how.likeness.similarity(left.phi, right.phi)
+    to_right, to_left = best_partners(similarity)
+    groups = [
+        *(
+            Group("split", (one,), found.rows, found.overlap, found.overlaps)
+            for one, found in _divided(left, right, to_right, to_left, how)
+        ),
+        *(
+            Group("merged", found.rows, (one,), found.overlap, found.overlaps)
+            for one, found in _divided(right, left, to_left, to_right, how)
+        ),
+    ]
+    told = {(i, j) for found in groups for i in found.left for j in found.right}
+    mutual = np.flatnonzero(to_left[to_right] == np.arange(len(to_right)))
+    overlaps = how.likeness.overlap(left.phi[mutual], right.phi[to_right[mutual]])
+    for i, overlap in zip(mutual.tolist(), overlaps.tolist(), strict=True):
+        j = int(to_right[i])
+        if overlap >= PARTNERS and (i, j) not in told:
+            groups.append(Group("one to one", (i,), (j,), overlap))
+    in_left = {i for found in groups for i in found.left}
+    in_right = {j for found in groups for j in found.right}
+    groups += [
+        Group("gone", (i,), (), overlap, nearest=near)
+        for i, near, overlap in _alone(left, right, similarity, in_left, how)
+    ]
+    groups += [
+        Group("new", (), (j,), overlap, nearest=near)
+        for j, near, overlap in _alone(right, left, similarity.T, in_right, how)
+    ]
+    return sorted(groups, key=lambda g: (_LAST.get(g.kind, 0), -g.overlap, g.left, g.right))
+
+
+class _Parts(NamedTuple):
+    """Parts that a topic is made of: rows, their overlap together, and each one's alone."""
+
+    rows: tuple[int, ...]
+    overlap: float
+    overlaps: tuple[float, ...]
+
+
+def _divided(
+    ones: Topics, others: Topics, best: Int64s, back: Int64s, how: Likening
+) -> Iterator[tuple[int, _Parts]]:
+    """Find the topics that are two or more on the other side."""
+    for one in range(len(ones.phi)):
+        candidates = sorted({int(best[one]), *np.flatnonzero(back == one).tolist()})
+        if len(candidates) > 1:
+            found = _parts(ones.phi[one], others, candidates, how)
+            if len(found.rows) > 1 and found.overlap >= PARTNERS:
+                yield one, found
+
+
+def _parts(one: Floats, others: Topics, candidates: list[int], how: Likening) -> _Parts:
+    """Put candidates together, the most alike first, as long as each adds to the overlap."""
+    alone = dict(zip(candidates, how.overlap(one, others.phi[candidates]).tolist(), strict=True))
+    first, *further = sorted(candidates, key=lambda row: (-alone[row], row))
+    taken, overlap = [first], alone[first]
+    for row in further:
+        together = float(how.overlap(one, how.put_together(others, [*taken, row])[None])[0])
+        if together >= overlap + ADDS:
+            taken.append(row)
+            overlap = together
+    return _Parts(tuple(taken), overlap, tuple(alone[row] for row in taken))
+
+
+def _alone(
+    ones: Topics, others: Topics, similarity: Doubles, told: set[int], how: Likening
+) -> list[tuple[int, int, float]]:
+    """Give the topics that are in no group yet, each with the most similar one on the other side."""
+    rows = [n for n in range(len(ones.phi)) if n not in told]
+    nearest = similarity[rows].argmax(axis=1)
+    overlaps = how.likeness.overlap(ones.phi[rows], others.phi[nearest])
+    return list(zip(rows, nearest.tolist(), overlaps.tolist(), strict=True))

@@ -1,0 +1,219 @@
+"""Plain values of a comparison of two runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pysgrld.grammar import plural
+from pysgrld.reading.values import SAME
+from pysgrld.report.compare.partners import Kind
+
+#: Standard errors on each side of a 95 % interval.
+_WIDTH = 1.96
+
+
+class Side(NamedTuple):
+    """A run that is compared, as it stood.
+
+    Attributes
+    ----------
+    path : Path
+    model, algo, noun : str
+        The noun is "topic" or "component".
+    layer : int
+        Counted from 1.
+    topics, words, documents, iteration, samples : int
+        Topics that are compared; words of the vocabulary; documents of training; iterations done;
+        posterior samples in the mean topics, 0 where the current ones are compared.
+    running : bool
+        Whether it is being trained.
+    names : dict of int to str
+        Of every topic: what a person called it, else three of its words.
+    labels : dict of int to str
+        Those that a person gave.
+    outside : float or None
+        Share of the training tokens whose words the other vocabulary lacks; None where not known.
+    """
+
+    path: Path
+    model: str
+    algo: str
+    noun: str
+    layer: int
+    topics: int
+    words: int
+    documents: int
+    iteration: int
+    samples: int
+    running: bool
+    names: dict[int, str]
+    labels: dict[int, str]
+    outside: float | None
+
+
+class OwnWord(NamedTuple):
+    """A top word of one side alone, and whether the other side's vocabulary has it at all."""
+
+    word: str
+    known: bool
+
+
+class ComparedTopics(NamedTuple):
+    """Topics of both runs that belong together.
+
+    Attributes
+    ----------
+    kind : {"one to one", "split", "merged", "gone", "new"}
+    left, right : tuple of int
+        Numbers of the topics; empty on the right for one that is gone, on the left for one that is new.
+    overlap : float
+        Probability that both sides have in common over the words that both vocabularies have (1: the
+        same); of directions the cosine. Of several topics: put together by their weights. Of a topic
+        without a partner: what it has in common with the `nearest`.
+    overlaps : tuple of float
+        Of a split or merged topic: what each part has in common with it alone, in their order.
+    nearest : int or None
+        The most similar topic of the other run, of one that is gone or new.
+    share_left, share_right : float or None
+        Share of the corpus of each run.
+    outside_left, outside_right : float or None
+        Share of the topics' probability on words that the other vocabulary lacks.
+    both : tuple of str
+        Top words of both sides.
+    only_left, only_right : tuple of OwnWord
+        Top words of one side that are not among those of the other.
+    """
+
+    kind: Kind
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    overlap: float
+    overlaps: tuple[float, ...]
+    nearest: int | None
+    share_left: float | None
+    share_right: float | None
+    outside_left: float | None
+    outside_right: float | None
+    both: tuple[str, ...]
+    only_left: tuple[OwnWord, ...]
+    only_right: tuple[OwnWord, ...]
+
+    @property
+    def numbers(self) -> str:
+        """Topics of the left, and what became of them: ``4 -> 3, 17``."""
+        sides = (", ".join(map(str, ids)) or "-" for ids in (self.left, self.right))
+        return " -> ".join(sides)
+
+
+class PairedScore(NamedTuple):
+    """How well both runs predict the same held-out documents.
+
+    Attributes
+    ----------
+    name, title : str
+        What the score is: its key, and what a person reads. Lower is better.
+    decimals : int
+        Those that are shown.
+    left, right, difference : float
+        Of the posterior averages; the difference is the right minus the left.
+    error : float
+        Standard error of the difference, over documents, in pairs.
+    documents : int
+    """
+
+    name: str
+    title: str
+    decimals: int
+    left: float
+    right: float
+    difference: float
+    error: float
+    documents: int
+
+    @property
+    def low(self) -> float:
+        """Lower end of the 95 % interval of the difference."""
+        return self.difference - _WIDTH * self.error
+
+    @property
+    def high(self) -> float:
+        """Upper end of the 95 % interval of the difference."""
+        return self.difference + _WIDTH * self.error
+
+    @property
+    def sentence(self) -> str:
+        """The finding in words."""
+        shown = [f"{x:,.{self.decimals}f}" for x in (self.left, self.right)]
+        between = f"95 % interval {self.low:+,.{self.decimals}f} to {self.high:+,.{self.decimals}f}"
+        if self.low > 0.0 or self.high < 0.0:
+            better = f"the {'left' if self.low > 0.0 else 'right'} one predicts better"
+        else:
+            better = "which one predicts better is not sure"
+        return (
+            f"{self.title[0].upper()}{self.title[1:]} on the same "
+            f"{plural(self.documents, 'held-out document')}: {shown[0]} and {shown[1]}, "
+            f"right minus left {self.difference:+,.{self.decimals}f} ({between}): {better}."
+        )
+
+
+class Comparison(NamedTuple):
+    """Two runs side by side, as `compare` gives it.
+
+    Attributes
+    ----------
+    left, right : Side
+    words : int
+        Words that both vocabularies have: topics are compared over these.
+    topics : tuple of ComparedTopics
+        The greatest overlap first; then those that are gone, and those that are new.
+    score : PairedScore or None
+        None where the runs do not score the same held-out documents.
+    notes : tuple of str
+        Remarks on what could not be compared, or needs care.
+    signed : bool
+        Whether an overlap is a cosine of directions.
+    """
+
+    left: Side
+    right: Side
+    words: int
+    topics: tuple[ComparedTopics, ...]
+    score: PairedScore | None
+    notes: tuple[str, ...]
+    signed: bool = False
+
+    @property
+    def summary(self) -> str:
+        """A sentence on what became of the topics."""
+        pairs = [t for t in self.topics if t.kind == "one to one"]
+        same = sum(t.overlap >= SAME for t in pairs)
+        counted = {
+            k: sum(t.kind == k for t in self.topics) for k in ("split", "merged", "gone", "new")
+        }
+        told = [f"{same} the same (an overlap of {SAME:g} or more)"]
+        told += [f"{n} {kind}" for kind, n in {"alike": len(pairs) - same, **counted}.items() if n]
+        sizes = [plural(side.topics, side.noun) for side in (self.left, self.right)]
+        return f"Of {' and '.join(sizes)}: {', '.join(told)}."
+
+    def record(self) -> dict[str, Any]:
+        """Give everything by name, for JSON."""
+        found = self._asdict() | {"left": self.left._asdict(), "right": self.right._asdict()}
+        found["topics"] = [
+            topic._asdict()
+            | {
+                "only_left": [word._asdict() for word in topic.only_left],
+                "only_right": [word._asdict() for word in topic.only_right],
+            }
+            for topic in self.topics
+        ]
+        if self.score is not None:
+            interval = {"low": self.score.low, "high": self.score.high}
+            found["score"] = self.score._asdict() | interval
+        return found | {"summary": self.summary}
+
+    def __repr__(self) -> str:
+        """Show what became of the topics: a line each."""
+        lines = [f"{self.left.path} -> {self.right.path}. {self.summary}"]
+        lines += [f"{t.overlap:5.2f}  {t.numbers:<16} {' '.join(t.both)}" for t in self.topics]
+        return "\n".join(lines)

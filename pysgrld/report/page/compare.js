@@ -1,0 +1,113 @@
+"use strict";
+// The page of two runs side by side: what became of the topics, in rows that can be searched.
+
+const [left, right] = report.sides;
+/** Rows that are shown at first, and with each "more". */
+const ROWS = 100;
+/** Share outside the other vocabulary from which on it is told. */
+const TOLD = 0.01;
+/** Kinds of rows: their sign, and what they are. */
+const KINDS = new Map(Object.entries({
+  "one to one": ["=", "one to one"], split: ["⑂", "split"], merged: ["⑃", "merged"], gone: ["−", "gone"], new: ["+", "new"],
+}));
+
+const named = (side, id) => side.names[id];
+const nouns = (side) => [side.noun, `${side.noun}s`];
+
+// ---- the head of the page
+
+function about(side, where) {
+  const deep = side.layer > 1 ? `, layer ${side.layer}` : "";
+  return h("section.card.run",
+    h("p.remark", where), h("h2", bdi(side.run)),
+    h("p.remark", `${side.model}, ${side.algo}${deep}`),
+    h("dl.figures", [
+      [nouns(side)[1], count(side.topics)], ["documents", count(side.documents)], ["words", count(side.words)],
+      ["words that the other lacks", side.words > report.words && side.outside !== null && `${percent(side.outside, 1)} of tokens`],
+    ].map(([name, value]) => value && h("div", h("dt", name), h("dd", bold(value))))));
+}
+
+const intro = h("section.intro",
+  h("h1", bdi(left.run), h("span.to", " → "), bdi(right.run)),
+  h("p.lead", report.summary),
+  report.score && h("p.lead", report.score),
+  report.notes.map((note) => h("p.remark", h("span.doubt", "! "), visible(note))));
+
+// ---- rows
+
+function topicLine(side, id, row, alone) {
+  return h("li", h("span.dot"), h("span", h("small.number", String(id)), bold(bdi(named(side, id))), alone !== undefined && h("small", `${fixed(alone, 2)} alone`)));
+}
+
+function half(row, side, which) {
+  const ids = row[which], share = row[`share_${which}`], outside = row[`outside_${which}`], own = row[`only_${which}`];
+  const many = row.kind === (which === "left" ? "merged" : "split");
+  if (!ids.length) return h(`div.part.${which}`, nearestOf(row, side));
+  return h(`div.part.${which}`,
+    h("ul.topics-of", ids.map((id, n) => topicLine(side, id, row, many ? row.overlaps[n] : undefined))),
+    h("p.remark", share !== null && `${percent(share, 1)} of the corpus`, outside !== null && outside >= TOLD && h("span.doubt", ` ${percent(outside)} on words that the other run lacks`)),
+    own.length > 0 && h("p.own", own.map((each) => [" ", each.known ? bdi(each.word) : h("i", { title: "not in the other vocabulary" }, "(", bdi(each.word), ")")])));
+}
+
+function nearestOf(row, side) {
+  return h("p.remark", row.kind === "new" ? "was not there. " : "is not there. ", "Nearest: ", String(row.nearest), " ", bdi(named(side, row.nearest)), `, overlap ${fixed(row.overlap, 2)}`);
+}
+
+function middle(row) {
+  const [sign, kind] = KINDS.get(row.kind);
+  const good = row.nearest === null && row.overlap >= report.same;
+  return h("div.part.mid",
+    h("p.kind", h(`span.pill.${good ? "good" : row.nearest === null ? "plain" : "doubt"}`, h("span", { "aria-hidden": "true" }, `${sign} `), kind), bold(fixed(row.overlap, 2))),
+    h("span.bar", { role: "img", "aria-label": `overlap ${fixed(row.overlap, 2)}` }, h(row.nearest === null ? "span.fill" : "span.fill.hollow", { "--to": `${Math.max(0, Math.min(1, row.overlap)) * 100}%` })),
+    row.both.length > 0 && h("p.shared-words", row.both.map((word) => [" ", bdi(word)])));
+}
+
+function article(row) {
+  return h("article", { class: "card pairing hue", "--h": row.hue, "aria-label": row.numbers }, half(row, left, "left"), middle(row), half(row, right, "right"));
+}
+
+/** All that a row can be found by. */
+function haystack(row) {
+  const names = [...row.left.map((id) => named(left, id)), ...row.right.map((id) => named(right, id))];
+  const words = [...row.both, ...row.only_left.map((w) => w.word), ...row.only_right.map((w) => w.word)];
+  return [...names, ...words, ...row.left, ...row.right].join("\n").toLowerCase();
+}
+
+const rows = report.topics.map((row) => ({ row, text: haystack(row) }));
+
+// ---- choosing among them
+
+const asked = h("input", { type: "search", placeholder: `Find a word or ${left.noun}`, "aria-label": `find a word or a ${left.noun}`, autocomplete: "off", spellcheck: "false", input: () => show(ROWS) });
+const kinds = h("select", { "aria-label": "what to show", change: () => show(ROWS) }, h("option", { value: "" }, `all (${count(rows.length)})`),
+  [...KINDS].map(([kind, [, name]]) => [kind, name, rows.filter((each) => each.row.kind === kind).length]).filter(([, , n]) => n)
+    .map(([kind, name, n]) => h("option", { value: kind }, `${name} (${count(n)})`)));
+const list = h("div.pairings", { "aria-live": "polite" });
+
+function show(most) {
+  const text = asked.value.trim().toLowerCase();
+  const found = rows.filter((each) => (!kinds.value || each.row.kind === kinds.value) && each.text.includes(text));
+  const nodes = found.slice(0, most).map((each) => article(each.row));
+  if (!found.length) nodes.push(h("p.remark", "nothing found"));
+  if (found.length > most) nodes.push(h("p", h("button", { class: "small", click: () => show(most + ROWS) }, `show more of ${count(found.length)}`)));
+  list.replaceChildren(...nodes);
+}
+
+// ---- what the figures are
+
+const legend = h("section.card.prose",
+  h("h2", "How to read it"),
+  h("dl",
+    h("dt", "Overlap"), h("dd", report.signed ? "The cosine of the two directions, over the words that both runs have; 1: the same." : "The probability that both sides have in common, over the words that both runs have: the sum of the smaller of the two. 1: the same; 0: no word in common."),
+    h("dt", "One to one, split, merged"), h("dd", `Each ${left.noun} has a best partner on the other side. Where several have the same one, they are put together by their shares, and each counts that adds 0.05 or more to the overlap.`),
+    h("dt", "Gone, new"), h("dd", "Nobody's partner; the nearest is named."),
+    h("dt", "Words"), h("dd", "Top words of both sides in the middle, of one side alone beside its name; in brackets those that the other run's vocabulary lacks.")));
+
+const main = h("main", { id: "main", tabindex: "-1" }, intro, h("div.cols.even.runs", about(left, "left"), about(right, "right")),
+  h("div.choosing", { role: "search" }, asked, kinds), list, legend);
+document.body.append(
+  h("a", { class: "skip", href: "#main", click: (event) => { event.preventDefault(); main.focus(); } }, "to the page"),
+  h("header.top", h("b.brand", bdi(report.title)), h("span.spring"), themeButton),
+  main, h("footer", `made by sgmc ${report.sgmc}; one file, nothing is loaded from anywhere`));
+show(ROWS);
+document.body.dataset.ready = "#";
+addEventListener("beforeprint", () => show(rows.length));

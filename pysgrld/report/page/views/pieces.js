@@ -1,0 +1,85 @@
+// Pieces that several pages are made of, and what a person has chosen on them.
+
+const chosen = { sort: "weight", up: false, rows: 100, lambda: 0.6, where: 0, column: 0, pairs: "distance", terms: 20, byLevel: null };
+
+function card(title, remark, ...children) {
+  return h("section.card", title && h("h2", title), remark && h("p.remark", remark), ...children);
+}
+
+/** A card whose head has a control at its right. */
+function ruledCard(title, control, remark, ...children) {
+  return h("section.card", h("div.card-head", h("h2", title), control), remark && h("p.remark", remark), ...children);
+}
+
+function topicLink(topic, kind = "") {
+  return h("a", { href: topicAddress(topic.id), class: `topic-link ${kind}` }, dot(topic), cutBdi(nameOf(topic)));
+}
+
+function wordLink(word) {
+  return h("a.word-link", { href: wordAddress(word) }, bdi(word));
+}
+
+/** Words one after the other, each with its page. */
+function wordLinks(words) {
+  return words.map((word, i) => [i ? " " : "", wordLink(word)]);
+}
+
+/** A table of rows under the names of its columns. */
+function table(kind, head, rows) {
+  return h(kind ? `table.${kind}` : "table", head && h("thead", h("tr", head)), h("tbody", rows));
+}
+
+const rowHead = (...content) => h("th", { scope: "row" }, ...content);
+const colHead = (text, kind = null, columns = null) => h("th", { scope: "col", class: kind, colspan: columns }, text);
+const numeral = (...content) => h("td.figure", ...content);
+const faint = (...content) => h("td.figure.aside", ...content);
+const wideCell = (...content) => h("td.wide", ...content);
+const cutBdi = (text) => h("bdi.cut", shown(text));
+
+function choice(name, options, value, changed) {
+  const select = h("select", { "aria-label": name, change: () => changed(select.value) },
+    options.map(([key, text]) => h("option", { value: key, selected: String(key) === String(value) }, text)));
+  return select;
+}
+
+function more(text, click) {
+  return h("button.small", { click }, text);
+}
+
+function readout(text) {
+  return h("p.readout", { "aria-live": "polite" }, text);
+}
+
+function sign(good) {
+  const [mark, kind, said] = { true: ["✓", "good", "good: "], false: ["!", "doubt", "doubtful: "] }[good] ?? ["·", "plain", ""];
+  return [h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, mark), said && h("span.unseen", said)];
+}
+
+/** How far topics are shared: green where nearly all of it is, else amber; the figure always stands there. */
+function pill(overlap, text = fixed(Math.floor(overlap * 100 + 1e-9) / 100, 2)) {
+  return h("span", { class: overlap >= report.limits.same ? "pill good" : "pill doubt" }, text);
+}
+
+function missingLines() {
+  if (!report.missing.length) return null;
+  return h("div.missing", h("h2", "Not on this page"), h("ul", report.missing.map((text) => h("li", text))));
+}
+
+function nothing(text) {
+  return { title: "Not here", node: h("div.empty", h("h1", "Not here"), h("p", text), h("p", h("a", { href: "#overview" }, "Overview"))) };
+}
+
+const interval = () => (report.interval.draws ? report.interval.title : null);
+/** What intervals of shares are; documents are drawn by full samples alone, of which there may be too few. */
+const shareInterval = () => (report.topics.some((t) => typeof t.weight?.[1] === "number") ? interval() : null);
+const within = (low, high) => (shareInterval() ? ` (${between(low, high, 1)})` : "");
+const weightName = mixture ? "Weight" : "Share of words";
+const shareDigits = digitsFor((report.topics[0]?.weight?.[0] ?? 0) * 2);
+
+/** By a value, unknown ones last whatever the direction; equal ones as they were. */
+function sorted(items, value, up) {
+  const unknown = (x) => x === null || x === undefined || Number.isNaN(x);
+  const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b) * (up ? 1 : -1);
+  return items.map((item) => [value(item), item])
+    .sort(([a], [b]) => unknown(a) - unknown(b) || (unknown(a) ? 0 : compare(a, b))).map(([, item]) => item);
+}

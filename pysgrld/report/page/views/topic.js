@@ -1,0 +1,214 @@
+// The page of a topic.
+
+async function topicPage(rest) {
+  const topic = rest === "" ? report.topics[0] : byId.get(Number(rest));
+  if (!topic) return nothing(`There is no ${TOPIC} ${shown(rest)} on this page; it has ${plural(report.topics.length, report.topic)}.`);
+  const list = side("topics");
+  list.mark(topic.id);
+  const [words, where, near, docs] = await Promise.all([wordsCard(topic), whereCard(topic), nearCard(topic), surelyCard(topic)]);
+  const node = h("article", hued(topic, "detail"),
+    h("header.detail-head", titleOf(topic), beside(list, topicAddress)), figuresOf(topic), trust(topic),
+    h("div.cols.topic", h("div.stack", words, seedsCard(topic)), h("div.stack", where, chainsCard(topic), near)), docs);
+  return { title: nameOf(topic), node, side: list };
+}
+
+/** The name, which a person may change. */
+function titleOf(topic) {
+  const place = h("div.title");
+  const show = () => place.replaceChildren(dot(topic), h("h1", h("bdi", shown(nameOf(topic)))),
+    h("button.small.quiet.edit", { click: edit, "aria-label": `change the name of this ${TOPIC}`, title: "change the name" }, "rename"));
+  const edit = () => {
+    const input = h("input.rename", { value: nameOf(topic), "aria-label": "name", maxlength: 200, spellcheck: "false" });
+    const end = (keep) => { if (keep) renamed(topic, input.value); else show(); };
+    const form = h("form", { submit: (event) => { event.preventDefault(); end(true); }, keydown: (event) => { if (event.key === "Escape") { event.stopPropagation(); end(false); } } },
+      input, h("button.small", { type: "submit" }, "save"), h("button.small.quiet", { type: "button", click: () => end(false) }, "cancel"),
+      h("p.remark", "Kept in this browser; empty brings the automatic name back."));
+    place.replaceChildren(dot(topic), form);
+    input.select();
+  };
+  show();
+  return place;
+}
+
+function renamed(topic, name) {
+  rename(topic, name);
+  known.delete("side topics");
+  dispatchEvent(new Event("named"));
+}
+
+function figuresOf(t) {
+  const one = (value, aside, label) => h("div", h("dt", label), h("dd", bold(value), aside && h("span", " ", aside)));
+  const digits = digitsFor((t.weight?.[0] ?? 0) * 2);
+  const sure = t.weight && t.weight[1] !== null;
+  return h("dl.figures",
+    t.weight && one(percent(t.weight[0], digits), sure && between(t.weight[1], t.weight[2], digits), mixture ? "weight" : "of all words"),
+    t.documents !== null && t.documents !== undefined && one(count(t.documents), null, NOUNS),
+    t.docs !== null && one(count(t.docs), `of ${count(report.docs_of)}`, `${NOUNS} have a tenth of it`),
+    t.npmi !== null && one(fixed(t.npmi, 2), null, "coherence"),
+    t.steady !== null && one(fixed(t.steady, 1), "of 10", "steady words"),
+    t.found && one(String(t.found[0]), `of ${t.found[1]}`, "chains found it"),
+    t.overlap !== null && one(h("span", { class: t.overlap >= report.limits.same ? "good" : "doubt" }, fixed(t.overlap, 2)), null, t.found ? "in common in the least alike two chains" : "first and second half"),
+    one(String(t.id), null, "its number"));
+}
+
+/** Whether to trust it: was it found again, and have its numbers come to rest. */
+function trust({ trust: t }) {
+  if (!t) return null;
+  const drift = t.drift && [" Its numbers still drift (", h("a.word-link", { href: `#method/${encodeURIComponent("R-hat, effective draws")}` }, `R-hat ${t.drift}`), "): take shares and intervals as rough."];
+  return h("p.trust", sign(t.good), h("span", bold(t.head), " ", t.text, drift));
+}
+
+async function wordsCard(topic) {
+  const terms = await termsOf(topic.id);
+  const linear = report.scale === "linear";
+  const top = Math.max(...terms.map((term) => Math.max(Math.abs(term.high), Math.abs(term.mean), Math.abs(term.low)))) || 1;
+  const place = h("div");
+  const say = h("output", fixed(chosen.lambda, 1));
+  const order = () => (linear ? terms.filter((term) => term.mean > 0) : byRelevance(terms, report.words_tokens ? chosen.lambda : 1));
+  const draw = () => place.replaceChildren(wordTable(order().slice(0, chosen.terms), top, linear),
+    chosen.terms < terms.length && !linear ? more("more words", () => { chosen.terms += 30; draw(); }) : "");
+  const slider = h("input", { type: "range", min: 0, max: 1, step: 0.1, "aria-label": "order: from words that are its own to frequent ones",
+    input: () => { chosen.lambda = Number(slider.value); say.replaceChildren(fixed(chosen.lambda, 1)); draw(); } });
+  slider.value = chosen.lambda;
+  const control = !linear && report.words_tokens && h("div.slider", h("span", "its own"), slider, h("span", "frequent"), say);
+  draw();
+  const against = linear && (topic.against?.length || terms.some((term) => term.mean < 0)) && [h("h3", "Points away from"),
+    wordTable(terms.filter((term) => term.mean < 0).reverse().slice(0, 10), top, true), topic.against && h("p.top-words", wordLinks(topic.against))];
+  return ruledCard("Words", control, null, place, against);
+}
+
+function wordTable(terms, top, linear) {
+  const figure = (x) => (linear ? fixed(x, 3) : percent(x, digitsFor(top / 10)));
+  const longest = Math.min(20, Math.max(7, ...terms.map((term) => shown(term.word).length)));
+  const band = interval() ? ` · ${interval()}` : "";
+  const head = [colHead("word"), colHead([linear ? "entry of the direction" : `probability in the ${TOPIC}`, h("small", band)], null, 2), !linear && colHead("share of its uses", "of-uses", 2)];
+  const row = (term) => h("tr", { title: tellTerm(term, figure, linear) }, rowHead(h("span.cut", wordLink(term.word))),
+    wideCell(bar(term, top)), numeral(figure(term.mean)),
+    !linear && [h("td.of-uses", bar({ mean: term.share }, 1, "thin grey")), h("td.figure.of-uses.aside", percent(term.share))]);
+  const widths = ["c-word", "c-bar", "c-figure", "of-uses c-uses", "of-uses c-share"].slice(0, linear ? 3 : 5).map((kind) => h("col", { class: kind, "--word": longest }));
+  const made = table("words", head, terms.map(row));
+  made.prepend(h("colgroup", widths));
+  return made;
+}
+
+function tellTerm(term, figure, linear) {
+  const sure = term.low === term.high ? "" : ` (${term.open ? "below " : ""}${figure(term.low)} to ${figure(term.high)})`;
+  const ten = interval() ? `; among the ten top words in ${percent(term.ten)} of the draws` : "";
+  const gone = !linear && term.low < term.mean / 20 ? "; in some draws it is not in the topic at all" : "";
+  return `${shown(term.word)}: ${figure(term.mean)}${sure}${gone}${term.uses ? `; used ${count(term.uses)} times` : ""}${ten}`;
+}
+
+// ---- where a topic is
+
+/** Ways of laying out a topic: along the corpus, and by each kept column. */
+function layouts() {
+  const along = report.along && { title: report.along.title, labels: report.along.bins, starts: report.along.starts, documents: report.along.documents, block: "along", ordered: true, along: true };
+  const columns = report.columns.map((c, i) => ({ title: `by ${shown(c.name)}`, labels: c.levels, documents: c.documents, block: `group-${i}`, ordered: c.ordered }));
+  return [along, ...columns].filter(Boolean);
+}
+
+function shares(parts, name, id, n) {
+  return Array.from(parts.get(name).subarray(id * n, (id + 1) * n), ofShare16);
+}
+
+async function whereCard(topic) {
+  const all = layouts();
+  if (!all.length) return null;
+  const place = h("div");
+  const show = async () => {
+    const layout = all[Math.min(chosen.where, all.length - 1)];
+    const parts = await block(layout.block);
+    const n = layout.labels.length;
+    const values = Object.fromEntries(["mean", "low", "high"].map((name) => [name, shares(parts, name, topic.id, n)]));
+    place.replaceChildren(n === 0 ? h("p.remark", "no values") : whereFigure(topic, layout, values));
+  };
+  const control = choice("where", all.map((layout, i) => [i, layout.title]), Math.min(chosen.where, all.length - 1), (value) => { chosen.where = Number(value); show(); });
+  await show();
+  return ruledCard("Where it is", control, null, place);
+}
+
+function whereFigure(topic, layout, values) {
+  const usual = report.corpus_share?.[topic.id] ?? null;
+  const { labels } = layout;
+  const line = usual === null ? "" : ` The ${layout.ordered || labels.length > 14 ? "dashed line" : "tick on each bar"} is its share of the corpus, ${percent(usual, digitsFor(usual * 2))}.`;
+  const say = readout(`${capital(shareInterval() ?? (interval() ? "means only: too few full samples are kept for intervals of shares" : "means only"))}.${line}`);
+  const told = (i) => say.replaceChildren(bold(bdi(labels[i])), `: ${percent(values.mean[i], 1)}${within(values.low[i], values.high[i])}, ${plural(layout.documents[i], report.noun)}`);
+  if (!layout.ordered && labels.length <= 14) return h("div", levelBars(layout, values, usual), say);
+  const title = `${nameOf(topic)} ${layout.title}`;
+  return profile({ title, name: `topic-${topic.id}-${layout.block}`, labels, ticksBelow: layout.starts ?? labels, ...values, usual, hue: topic.hue, area: layout.along || labels.length > 80, told, say });
+}
+
+function levelBars({ labels, documents }, { mean, low, high }, usual) {
+  const top = Math.max(...high, usual ?? 0) || 1;
+  return table("levels", null, labels.map((text, i) => h("tr", { title: plural(documents[i], report.noun) }, rowHead(h("span.cut", bdi(text))),
+    wideCell(h("div.under", { "--at": usual === null ? null : part(usual / top) }, bar({ mean: mean[i], low: low[i], high: high[i] }, top))),
+    numeral(percent(mean[i], 1)))));
+}
+
+// ---- the same topic in the other chains, and the seeds that it was given
+
+function chainsCard(topic) {
+  if (!topic.others?.length) return null;
+  const row = ({ chain, id, overlap, words }) => h("tr", rowHead(`chain ${chain}`, h("small", `${TOPIC} ${id}`)), h("td", pill(overlap)),
+    wideCell(words.map(([word, common], i) => [i ? " " : "", h(common ? "b" : "span", bdi(word))])));
+  return card("In the other chains", "Their most probable words; those in common are bold.", table("others", null, topic.others.map(row)));
+}
+
+function seedsCard(topic) {
+  if (!topic.seeds?.length) return null;
+  const row = ([word, rank, ten]) => h("tr", rowHead(wordLink(word)), numeral(rank === null ? "–" : `no. ${count(rank)}`), wideCell(bar({ mean: ten ?? 0 }, 1, "thin")), numeral(ten === null ? "–" : percent(ten)));
+  return card("Its seeds", "How far the data followed: the place of each seed, and how surely it is among the ten.", table("levels", null, topic.seeds.map(row)));
+}
+
+// ---- who is near
+
+/** The nearest of a topic, and those that are met in the same documents: [[topic, number]...]. */
+async function nearOf(id) {
+  const parts = await block("near");
+  if (!parts) return null;
+  const list = (name, figure, number) => Array.from({ length: 12 }, (_, i) => [parts.get(name)[id * 12 + i], number(parts.get(figure)[id * 12 + i])]).filter(([k]) => byId.has(k));
+  return { nearest: list("topic", "distance", ofShare8), friends: list("friend", "correlation", (i) => i / 127) };
+}
+
+async function nearCard(topic) {
+  const near = await nearOf(topic.id);
+  if (!near || !near.nearest.length) return null;
+  const rows = (list, signed) => h("ul.near", list.slice(0, 6).map(([id, number]) => h("li", topicLink(byId.get(id)),
+    h("a.figure", { href: `#pair/${topic.id}-${id}`, "aria-label": `side by side with ${nameOf(byId.get(id))}`, title: "side by side" }, (signed && number > 0 ? "+" : "") + fixed(number, 2)))));
+  const drawn = report.map && topic.xy && [map({ title: `${nameOf(topic)} and its nearest`, height: 250, chosen: topic.id, near: near.nearest.slice(0, 4).map(([id]) => id) }),
+    h("p.remark", `The map keeps ${percent(report.map.kept)} of who is next to whom; lines lead to the four that are really nearest.`)];
+  return card("Near it", null, drawn, h("div.cols.even",
+    h("div", h("h3", "shares words with ", h("small", "distance")), rows(near.nearest, false)),
+    near.friends.length > 0 && h("div", h("h3", `in the same ${NOUNS} `, h("small", "correlation")), rows(near.friends, true))),
+    h("p.remark", "A number opens the two side by side."));
+}
+
+// ---- documents that surely have it
+
+async function surelyCard(topic) {
+  if (!report.docs || !topic.rep.length) return null;
+  const all = await contents();
+  const some = topic.rep.map((i) => surely(topic, i, all[i])).filter(Boolean);
+  const remark = mixture ? `The ${NOUNS} that are most surely in it.` : `Sorted by the low ends of their intervals${report.texts === "kept" ? `, and the stretch of each that has most of the ${TOPIC}; its words are tinted` : ""}.`;
+  return some.length > 0 && card(`${capital(NOUNS)} with most of it`, remark, h("div.surely", some));
+}
+
+function surely(topic, i, content) {
+  const share = content?.theta.find(([k]) => k === topic.id);
+  const mean = share ?? [topic.id, pairs2(report.docs.main[i]).find(([k]) => k === topic.id)?.[1] ?? null, null, null];
+  return h("div.excerpt", h("div.excerpt-head",
+    h("a", { href: docAddress(i) }, bdi(docTitle(i))),
+    mean[1] !== null && h("span.figure", bold(percent(mean[1])), mean[2] !== null && ` (${between(mean[2], mean[3], 0)})`)),
+    mean[1] !== null && bar({ mean: mean[1], low: mean[2], high: mean[3] }, 1, "thin"), excerpt(topic, content));
+}
+
+function excerpt(topic, content) {
+  if (content?.words) {
+    const own = content.words.filter(([, , k]) => k === topic.id).slice(0, 14);
+    return h("p.quote", own.map(([word, n]) => [wordLink(word), n > 1 && h("small", ` × ${n}`), "  "]));
+  }
+  if (!content?.text) return null;
+  const [from, to] = content.best ?? [0, 300];
+  const end = Math.min(to, from + 420);
+  return h("p.quote", { dir: "auto", click: openWord }, from > 0 && "… ", tinted(content, from, end, topic.id), end < content.text.length && " …");
+}

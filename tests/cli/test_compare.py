@@ -1,0 +1,129 @@
+"""``sgmc compare`` as a person types it."""
+
+import json
+import shutil
+
+import pytest
+
+from pysgrld.cli import main
+
+from .conftest import BIBLE, SMALL
+
+pytestmark = pytest.mark.cli
+
+LEFT, RIGHT = "sgmc-runs/bible-scir", "twelve"
+
+
+@pytest.fixture(scope="module")
+def two(sgmc_module, trained):
+    """The command in a folder with a run of 8 topics, and one of 12 on the same. Not to be changed."""
+    shutil.copytree(trained.folder / "sgmc-runs", sgmc_module.folder / "sgmc-runs", symlinks=True)
+    sgmc_module.train("-k", "12", "-q", out=RIGHT, base=SMALL[2:])
+    return sgmc_module
+
+
+def test_two_runs_stand_side_by_side(two):
+    done = two("compare", "bible-scir", RIGHT)
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"left   {LEFT}: lda, scir, 8 topics, 1,071 documents"
+    assert lines[1] == f"right  {RIGHT}: lda, scir, 12 topics, 1,071 documents"
+    assert lines[2] == "4,347 words in both"
+    assert max(map(len, lines)) <= 80
+    said = done.stdout.replace("\n  ", " ")
+    assert "Of 8 topics and 12 topics: " in said
+    assert "Perplexity on the same 118 held-out documents: " in said
+    assert done.stderr == ""
+    assert done.stdout == two("compare", "bible-scir", RIGHT, "--threads", "1").stdout
+
+
+def test_json_tells_of_every_topic(two):
+    found = json.loads(two("compare", "bible-scir", RIGHT, "--json", "--top", "6").stdout)
+    assert {k for t in found["topics"] for k in t["left"]} == set(range(8))
+    assert {k for t in found["topics"] for k in t["right"]} == set(range(12))
+    for topic in found["topics"]:
+        assert 0 <= topic["overlap"] <= 1
+        sides = [("left", topic["only_left"]), ("right", topic["only_right"])]
+        for side, own in sides:
+            assert len(topic["both"]) + len(own) == 6 * bool(topic[side])
+    own = [json.loads(two("eval", run, "--json").stdout)["perplexity"] for run in (LEFT, RIGHT)]
+    assert [found["score"]["left"], found["score"]["right"]] == own
+    assert found["score"]["low"] < found["score"]["difference"] < found["score"]["high"]
+
+
+def test_a_page_is_written_once(two, tmp_path):
+    page = tmp_path / "page.html"
+    done = two("compare", LEFT, RIGHT, "--html", page)
+    assert done.stderr.splitlines()[-1] == f"{page}: {page.stat().st_size / 1000:.0f} kB"
+    refused = two("compare", LEFT, RIGHT, "--html", page, code=73)
+    assert "is there already; --force replaces it" in refused.stderr
+    before = page.read_bytes()
+    two("compare", LEFT, RIGHT, "--html", page, "--force", "-q")
+    assert page.read_bytes() == before
+
+
+def test_names_are_carried_to_the_same_topics(two, tmp_path):
+    """A copy of a run has the same topics: every name goes on to its own number."""
+    copy = tmp_path / "copy"
+    shutil.copytree(two.folder / LEFT, copy)
+    named = tmp_path / "named"
+    shutil.copytree(two.folder / LEFT, named)
+    (named / "labels.json").write_text('{"1": "kings", "5": "gospel"}')
+    (copy / "labels.json").write_text('{"5": "mine"}')
+    done = two("compare", named, copy, "--carry-labels")
+    assert f"{copy}/labels.json: 1 name carried" in done.stderr
+    assert "names that were there stay: 5 'mine'; --replace-labels" in done.stderr
+    assert json.loads((copy / "labels.json").read_text()) == {"1": "kings", "5": "mine"}
+    assert "kings" in two("topics", copy).stdout
+    two("compare", named, copy, "--replace-labels", "-q")
+    assert json.loads((copy / "labels.json").read_text()) == {"1": "kings", "5": "gospel"}
+
+
+def test_runs_without_samples_and_of_other_families_are_compared(two):
+    """What was compared instead is said. Red with: current topics taken without a word."""
+    two.train("--algo", "ovb", "-k", "5", "--iterations", "3", out="ovb", base=())
+    two("train", BIBLE, "--model", "sam", "-k", "4", "--iterations", "20", "-q", "--out", "sam")
+    two("train", BIBLE, "--layers", "6,3", "--iterations", "20", "-q", "--out", "deep")
+    done = two("compare", "ovb", LEFT)
+    assert "Of the left run the current topics are compared: ovb has no samples." in done.stdout
+    directions = json.loads(two("compare", "sam", LEFT, "--json").stdout)
+    assert directions["signed"] is True
+    assert directions["score"] is None
+    deep = json.loads(two("compare", LEFT, "deep", "--layer", "1,2", "--json").stdout)
+    assert (deep["left"]["layer"], deep["right"]["layer"]) == (1, 2)
+    assert deep["right"]["topics"] == 3
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        ((LEFT,), 2, "two runs are compared, and 1 is named; 'sgmc runs' lists them"),
+        ((LEFT, LEFT, LEFT), 2, "two runs are compared at a time, and 3 are named"),
+        ((LEFT, "bible-scir"), 2, "is compared with itself; name two runs"),
+        ((LEFT, "nothing"), 66, "nothing: is not a run"),
+        ((LEFT, RIGHT, "--layer", "1,2"), 2, "has 1 layer"),
+        ((LEFT, RIGHT, "--layer", "1,2,3"), 2, "--layer: '1,2,3': name one layer"),
+        ((LEFT, RIGHT, "--open"), 2, "name it with --html FILE.html"),
+        ((LEFT, RIGHT, "--html", "."), 73, ".: is a folder"),
+        ((LEFT, RIGHT, "--carry-labels"), 66, "no topic has a name to carry"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_line(two, monkeypatch, capsys, args, code, said):
+    monkeypatch.chdir(two.folder)
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", *args, "-q"])
+    assert ended.value.code == code
+    line = capsys.readouterr().err
+    assert said in line
+    assert len(line.splitlines()) == 1
+
+
+def test_a_run_that_trains_is_compared_and_one_without_checkpoint_refused(two, tmp_path):
+    for name in ("running", "bare"):
+        shutil.copytree(two.folder / LEFT, tmp_path / name)
+    status = json.loads((tmp_path / "running" / "status.json").read_text())
+    (tmp_path / "running" / "status.json").write_text(json.dumps(status | {"state": "running"}))
+    said = two("compare", tmp_path / "running", RIGHT).stdout.replace("\n  ", " ")
+    assert "The left run is still training: it is told as of its newest checkpoint." in said
+    shutil.rmtree(tmp_path / "bare" / "checkpoints")
+    refused = two("compare", LEFT, tmp_path / "bare", code=76)
+    assert "has no checkpoint yet" in refused.stderr

@@ -1,0 +1,72 @@
+"""The page of two runs in a real browser: silent, found by words, narrow, and readable for everybody."""
+
+from pathlib import Path
+
+import pytest
+
+from pysgrld.report.compare.page import page_of
+from pysgrld.report.compare.values import ComparedTopics, Comparison, OwnWord, Side
+
+from .made import HOSTILE
+from .test_page import browser, pytestmark  # noqa: F401
+
+
+def hostile(rows=104):
+    """Two runs whose names and words are hostile, with more rows than are shown at first."""
+
+    def side(run):
+        names = {k: HOSTILE[k % len(HOSTILE)] + f" {k}" for k in range(rows)}
+        path = Path(run)
+        return Side(path, "lda", "scir", "topic", 1, rows, 50, 9, 5, 3, False, names, {}, 0.25)
+
+    def row(k):
+        own = tuple(OwnWord(word, k % 2 == 0) for word in HOSTILE[::2])
+        both, shares = tuple(HOSTILE[1::2]), (0.1, None, 0.5, 0.0)
+        if k == 0:
+            return ComparedTopics(
+                "split", (0,), (0, 1), 0.9, (0.6, 0.3), None, *shares, both, own, own
+            )
+        if k % 10 == 9:
+            return ComparedTopics("gone", (k,), (), 0.2, (), 3, *shares, (), own, ())
+        return ComparedTopics("one to one", (k,), (k,), 0.5, (), None, *shares, both, own, own)
+
+    topics = tuple(row(k) for k in range(rows))
+    return Comparison(side("<b>left"), side("right\u202e"), 40, topics, None, ("a note <i>",))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_page_is_silent_narrow_and_can_be_searched(browser, tmp_path, theme):  # noqa: F811
+    """Red with: a word as markup; a table that is wider than 400 px; pale ink on a pill of any kind."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    path, said = tmp_path / "page.html", []
+    path.write_bytes(page_of(hostile()))
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme=theme)
+    page = context.new_page()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: said.append("a dialog"))
+    page.on("request", lambda request: said.append(request.url))
+    page.goto(path.as_uri())
+    rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+    articles = page.locator("article")
+    assert articles.count() == 100
+    page.get_by_role("button", name="show more of 104").click()
+    assert articles.count() == 104
+    page.get_by_role("searchbox").fill("&lt;b&gt; 17")
+    assert articles.count() == 1
+    assert "&lt;b&gt; 17" in articles.inner_text()
+    assert Axe().run(page, options=rules).response["violations"] == []
+    page.get_by_role("searchbox").fill("no such word")
+    assert "nothing found" in page.inner_text("main")
+    page.get_by_role("searchbox").fill("")
+    page.locator("select").select_option("split")
+    assert articles.count() == 1
+    assert "0.60 alone" in articles.inner_text()
+    assert Axe().run(page, options=rules).response["violations"] == []
+    page.locator("select").select_option("gone")
+    assert Axe().run(page, options=rules).response["violations"] == []
+    page.set_viewport_size({"width": 400, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert said == [path.as_uri()]
+    context.close()

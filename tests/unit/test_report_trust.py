@@ -1,0 +1,63 @@
+"""What may be relied on: one rule for a topic, the head of the page, and the chains."""
+
+import numpy as np
+import pytest
+
+from pysgrld.reading.diagnose.follow import finders
+from pysgrld.reading.values import MatchedTopic, Measure, TopWord
+from pysgrld.report.trust import trust
+
+
+def pairs(*rows):
+    """Fill in the lower half and the diagonal."""
+    upper = np.zeros((4, 4))
+    upper[np.triu_indices(4, 1)] = rows
+    return upper + upper.T + np.eye(4)
+
+
+@pytest.mark.parametrize(
+    ("overlaps", "expected"),
+    [
+        ((0.9, 0.9, 0.9, 0.9, 0.9, 0.9), 4),
+        (
+            (0.9, 0.9, 0.9, 0.9, 0.9, 0.6),
+            3,
+        ),  # 2 and 3 are each like the first, and not like each other
+        ((0.9, 0.8, 0.75, 0.6, 0.8, 0.8), 3),  # 1 and 3, or 2 and 3
+        ((0.9, 0.8, 0.75, 0.6, 0.6, 0.8), 3),  # 2 and 3, though 1 is the most alike to the first
+        ((0.6, 0.6, 0.6, 0.9, 0.9, 0.9), 1),
+        ((0.7, 0.1, 0.1, 0.1, 0.1, 0.9), 2),
+    ],
+)
+def test_chains_are_counted_that_are_alike_among_each_other(overlaps, expected):
+    """All of them are counted exactly where any two are alike. Red with: likeness to the first alone."""
+    found = finders(pairs(*overlaps))
+    assert found == expected
+    assert (found == 4) == (min(overlaps) >= 0.7)
+
+
+def topic(overlap, rhat, found):
+    word = TopWord("king", (0.1,), Measure(rhat, 100.0, 100.0))
+    return MatchedTopic(3, (3, 4), overlap, (), None, (word,), (1.0, overlap), found)
+
+
+@pytest.mark.parametrize(
+    ("overlap", "rhat", "found", "chains", "expected"),
+    [
+        (0.9, 1.0, 4, 4, (True, "All 4 chains found it:", "trust it.", None)),
+        (0.9, 1.76, 4, 4, (False, "All 4 chains found it:", "trust what it is about.", "1.76")),
+        (0.6, 1.76, 3, 4, (False, "3 of 4 chains found it:", "do not rely on it.", None)),
+        (0.1, 1.0, 1, 4, (False, "No other chain found it:", "do not rely on it.", None)),
+    ],
+)
+def test_a_topic_is_told_by_its_finders_and_whether_it_is_at_rest(
+    overlap, rhat, found, chains, expected
+):
+    assert tuple(trust(topic(overlap, rhat, found), chains)) == expected
+
+
+def test_one_chain_tells_of_its_halves():
+    assert trust(topic(0.9, 1.0, 1), 1).good is None
+    changed = trust(topic(0.42, 1.0, 1), 1)
+    assert changed.good is False
+    assert "have 0.42 of it in common: do not rely on it" in changed.head
