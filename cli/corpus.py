@@ -1,4 +1,4 @@
-"""``sgmc corpus build``, ``info``, ``sample`` and ``drop-text``."""
+"""``sgmc corpus build``, ``merge``, ``info``, ``sample`` and ``drop-text``."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ import click
 
 from pysgrld.errors import UsageError
 from pysgrld.grammar import plural
-from pysgrld.options.parse import integer, share_or_count, text
+from pysgrld.options.parse import integer, part, real, share_or_count, text
 
 from .options import (
     Described,
     as_json,
     flag,
     given,
+    options_of,
     options_of_training,
     plain,
     quiet,
@@ -50,10 +51,13 @@ Examples:
 )
 @click.argument("corpus", nargs=-1, shell_complete=files, required=True)
 @plain("-o/--out", "", "folder to write", parse=text, metavar="DIR", required=True)
+@plain("--shard", "whole", "build one of N shards, for 'corpus merge'", parse=part, metavar="I/N")
 @options_of_training("Corpus")
 @threads
 @quiet
-def build(corpus: tuple[str, ...], out: str, quiet: bool, **values: Any) -> None:
+def build(
+    corpus: tuple[str, ...], out: str, shard: tuple[int, int] | None, quiet: bool, **values: Any
+) -> None:
     """Turn CORPUS, of any kind, into a folder that trains at once and is shared by processes.
 
     Stopped by Ctrl-C or SIGTERM (exit code 85), or killed? Run the same command again: it goes on.
@@ -61,13 +65,43 @@ def build(corpus: tuple[str, ...], out: str, quiet: bool, **values: Any) -> None
     options = _reading(values)
 
     from pysgrld.corpus.build import build as make
+    from pysgrld.corpus.shards import build_shard
     from pysgrld.machine import threads as count
 
     from .progress import Screen
 
+    number = count(values["threads"]).number
     with Screen(quiet=quiet) as screen:
-        made = make(corpus, options, Path(out), count(values["threads"]).number, screen)
-        _said(screen, out, made)
+        if shard is None:
+            made = make(corpus, options, Path(out), number, screen)
+        else:
+            made = build_shard(corpus, options, Path(out), shard, number, screen)
+        _said(screen, str(made.path), made)
+
+
+@command.command(
+    "merge",
+    cls=Described,
+    short_help="make one corpus of its shards",
+    epilog="""\b
+Example:
+  sgmc slurm --time 2h --array 64 -o build.sh -- \\
+    corpus build crawl/*.jsonl.gz --vocab words.txt -o all --shard {i}/{n}
+  sgmc corpus merge all                           when all of them are done""",
+)
+@click.argument("folder", metavar="DIR")
+@quiet
+def merge(folder: str, quiet: bool) -> None:
+    """Make the corpus DIR of the shards that 'sgmc corpus build -o DIR --shard I/N' has written.
+
+    It is what one process would have written. The shards, in DIR.shards, stay; remove them when you like.
+    """
+    from pysgrld.corpus.shards import merge as join
+
+    from .progress import Screen
+
+    with Screen(quiet=quiet) as screen:
+        _said(screen, folder, join(Path(folder), screen))
 
 
 @command.command(
@@ -113,6 +147,65 @@ def sample(
     refuse_full_folder(Path(out), OTHER_FOLDER)
     with _opened(corpus, options, quiet, values["threads"]) as (screen, opened):
         _said(screen, out, cut(opened, size, seed or 0, Path(out)))
+
+
+@command.command(
+    "phrases",
+    cls=Described,
+    short_help="find words that stand beside each other more often than by chance",
+    epilog="""\b
+Examples:
+  sgmc corpus phrases news.txt -o phrases.txt   look at it, delete some lines
+  sgmc train news.txt --phrases phrases.txt     new_york is then a word""",
+)
+@click.argument("corpus", nargs=-1, shell_complete=files, required=True)
+@plain("-o/--out", "", "file to write", parse=text, metavar="FILE", required=True)
+@plain("--npmi", "0.5", "least association, 0 to 1", parse=real(0.0, 1.0), metavar="SHARE")
+@plain("--min-count", "20", "least occurrences", parse=integer(1), metavar="N")
+@flag("--force", "replace a file that is there")
+@options_of("stop-words", "text-field", "encoding", "on-bad-document", "max-line", "max-input")
+@threads
+@quiet
+def phrases(
+    corpus: tuple[str, ...],
+    out: str,
+    npmi: float | None,
+    min_count: int | None,
+    force: bool,
+    quiet: bool,
+    **values: Any,
+) -> None:
+    """Find phrases of two and three words in CORPUS, which is text, and write one a line.
+
+    A phrase stands in a sentence, has no stop words, and comes often: its words stand beside each
+    other far more often than by chance. What is in FILE counts as one word with --phrases FILE.
+    """
+    options = _reading(values)
+
+    from pysgrld.corpus.phrases import LEAST_COUNT, LEAST_NPMI, find_phrases, lines
+    from pysgrld.errors import OutputError
+    from pysgrld.machine import threads as count
+    from pysgrld.run.whole import whole_file
+
+    from .progress import Screen
+
+    path = Path(out)
+    if path.exists() and not force:
+        raise OutputError(f"{path}: is there already; give --force, or another name")
+    with Screen(quiet=quiet) as screen:
+        found = find_phrases(
+            corpus,
+            options,
+            npmi=LEAST_NPMI if npmi is None else npmi,
+            count=LEAST_COUNT if min_count is None else min_count,
+            threads=count(values["threads"]).number,
+            notify=screen.reading,
+            log=screen.note,
+        )
+        with whole_file(path) as file:
+            file.write(lines(found, ", ".join(Path(name).name for name in corpus)).encode())
+        first = "; ".join(phrase.words for phrase in found[:5])
+        screen.note(f"{out}: {plural(len(found), 'phrase')}{': ' + first if first else ''}")
 
 
 @command.command(

@@ -26,6 +26,17 @@ constexpr auto kFold = [] {
   return fold;
 }();
 
+/// What stands between two words: nothing that matters, the end of a line, or of what belongs
+/// together.
+constexpr std::uint8_t kJoins = 0, kLineEnd = 1, kParts = 2;
+constexpr auto kGap = [] {
+  std::array<std::uint8_t, 256> gap{};
+  gap.fill(kParts);
+  for (char const c : {' ', '\t', '\r', '-', '\''}) gap[static_cast<std::uint8_t>(c)] = kJoins;
+  gap['\n'] = kLineEnd;
+  return gap;
+}();
+
 /// Fold the word characters that 16 bytes begin with, all at once where that is possible; returns
 /// how many. Words are short, and a loop over their bytes would guess wrong at the end of each.
 constexpr int kLanes = 16;
@@ -85,22 +96,20 @@ Character const* describe(std::uint32_t character, Unicode const& unicode) {
 
 }  // namespace
 
-Verdict WordCounter::add(std::string_view document, Unicode const& unicode) {
-  std::int32_t const known = words_.size();
-  Verdict const verdict = scan(document, unicode);
-  if (verdict == Verdict::good)
-    commit();
-  else
-    roll_back(known);
-  return verdict;
-}
-
+template <bool Ordered>
 Verdict WordCounter::scan(std::string_view document, Unicode const& unicode) {
   auto const* p = reinterpret_cast<std::uint8_t const*>(document.data());
   auto const* const end = p + document.size();
   if (folded_.size() < document.size() + kLanes) folded_.resize(document.size() + kLanes);
   for (;;) {
-    while (kFold[*p] == kSeparator) ++p;
+    if constexpr (Ordered) {
+      int lines = 0;
+      for (; kFold[*p] == kSeparator; ++p)
+        lines += kGap[*p] == kLineEnd ? 1 : kGap[*p] == kParts ? 2 : 0;
+      if (lines > 1) no_neighbour();
+    } else {
+      while (kFold[*p] == kSeparator) ++p;
+    }
     auto const* const start = p;
     char* low = folded_.data();
     if (end - p >= kLanes) {
@@ -118,10 +127,29 @@ Verdict WordCounter::scan(std::string_view document, Unicode const& unicode) {
       if (verdict != Verdict::good) return verdict;
     } else if (size > 1) {
       std::string_view const word(folded_.data(), size);
-      count(words_.insert(word, Key(word)));
+      if constexpr (Ordered)
+        token(word);
+      else
+        count(words_.insert(word, Key(word)));
+    } else if (Ordered && size == 1) {
+      no_neighbour();
     }
     if (*p == 0) return p == end ? Verdict::good : Verdict::has_nul;
   }
+}
+
+Verdict WordCounter::add(std::string_view document, Unicode const& unicode) {
+  std::int32_t const known = words_.size();
+  Verdict const verdict =
+      in_order_ ? scan<true>(document, unicode) : scan<false>(document, unicode);
+  if (verdict == Verdict::good) {
+    if (in_order_) count_in_order();
+    commit();
+  } else {
+    roll_back(known);
+  }
+  sequence_.clear();
+  return verdict;
 }
 
 /// A stretch is what lies between two ASCII characters that are no word characters. Nothing in it
@@ -134,8 +162,12 @@ Verdict WordCounter::add_stretch(std::string_view stretch, Unicode const& unicod
   }
   if (split == Split::failed) return Verdict::failed;
   if (split == Split::not_utf8) return Verdict::not_utf8;
-  for (Token const token : tokens_)
-    count(std::string_view(token.begin, static_cast<std::size_t>(token.end - token.begin)));
+  bool const alone = tokens_.size() == 1;  // else by what they are apart nobody has looked
+  if (in_order_ && !alone) no_neighbour();
+  for (Token const it : tokens_) {
+    token({it.begin, static_cast<std::size_t>(it.end - it.begin)});
+    if (in_order_ && !alone) no_neighbour();
+  }
   return Verdict::good;
 }
 
@@ -203,6 +235,61 @@ WordCounter::Split WordCounter::split(std::string_view stretch, bool normal,
   return Split::done;
 }
 
+void WordCounter::token(std::string_view word) {
+  if (!in_order_) return count(word);
+  std::int32_t const id = seen_.insert(word, Key(word));
+  if (static_cast<std::size_t>(id) == part_.size()) {
+    part_.push_back(phrases_ == nullptr ? -1 : phrases_->part(word));
+    counted_.push_back(-1);
+  }
+  sequence_.push_back(id);
+}
+
+/// Count the document under way, greedily: the longest phrase that begins at a word, or the word.
+void WordCounter::count_in_order() {
+  auto const at = [](auto& values, std::int32_t i) -> auto& {
+    return values[static_cast<std::size_t>(i)];
+  };
+  auto const kept = [&](std::int32_t id) {
+    if (keeps_) order_.push_back(id);
+  };
+  for (std::size_t i = 0; i < sequence_.size();) {
+    std::int32_t const seen = sequence_[i];
+    if (seen < 0) {
+      kept(-1);
+      ++i;
+      continue;
+    }
+    std::size_t end = 0;
+    std::int32_t longest = 0, node = 0;
+    for (std::size_t j = i; j < sequence_.size() && sequence_[j] >= 0; ++j) {
+      std::int32_t const part = at(part_, sequence_[j]);
+      if (part < 0 || (node = phrases_->next(node, part)) < 0) break;
+      if (!phrases_->name(node).empty()) {
+        end = j + 1;
+        longest = node;
+      }
+    }
+    if (end > 0) {
+      std::string_view const name = phrases_->name(longest);
+      std::int32_t const id = words_.insert(name, Key(name));
+      count(id);
+      kept(id);
+      i = end;
+      continue;
+    }
+    std::int32_t& id = at(counted_, seen);
+    if (id < 0) {
+      std::string_view const word = seen_.word(seen);
+      id = words_.insert(word, Key(word));
+    }
+    count(id);
+    kept(id);
+    ++i;
+  }
+  kept(-1);
+}
+
 void WordCounter::count(std::int32_t id) {
   auto const word = static_cast<std::size_t>(id);
   if (word == last_.size()) last_.push_back(-1);
@@ -227,7 +314,9 @@ void WordCounter::roll_back(std::int32_t known) {
 
 void WordCounter::clear() {
   constexpr std::size_t kKeep = std::size_t{1} << 22;
-  if (words_.capacity() > kKeep / 16 || ids_.capacity() > kKeep || folded_.capacity() > kKeep) {
+  if (words_.capacity() > kKeep / 16 || seen_.capacity() > kKeep / 16 ||
+      sequence_.capacity() > kKeep || order_.capacity() > kKeep || ids_.capacity() > kKeep ||
+      folded_.capacity() > kKeep) {
     *this = WordCounter();
     return;
   }
@@ -236,6 +325,12 @@ void WordCounter::clear() {
   indptr_.assign(1, 0);
   ids_.clear();
   counts_.clear();
+  in_order(nullptr, false);
+  seen_.forget_from(0);
+  part_.clear();
+  counted_.clear();
+  sequence_.clear();
+  order_.clear();
 }
 
 }  // namespace sgmc::text

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "characters.hpp"
+#include "phrases.hpp"
 #include "word_table.hpp"
 
 namespace sgmc::text {
@@ -26,6 +27,14 @@ struct Unicode {
 /// Counts the words of some documents over a dictionary of their own.
 class WordCounter {
  public:
+  /// Count documents in the order of their words from here on, until all is forgotten: phrases as
+  /// words, if there are any, and keep the sequence of all words, if it is wanted.
+  void in_order(Phrases const* phrases, bool keep) {
+    phrases_ = phrases;
+    keeps_ = keep;
+    in_order_ = keep || phrases != nullptr;
+  }
+
   /// Count a document, which must have a NUL behind its end; a bad one leaves no trace.
   Verdict add(std::string_view document, Unicode const& unicode);
 
@@ -40,6 +49,8 @@ class WordCounter {
   [[nodiscard]] std::vector<std::int64_t> const& indptr() const { return indptr_; }
   [[nodiscard]] std::vector<std::int32_t> const& ids() const { return ids_; }
   [[nodiscard]] std::vector<std::int32_t> const& counts() const { return counts_; }
+  /// The words of all documents as they stand, -1 where neighbours are none: between sentences.
+  [[nodiscard]] std::vector<std::int32_t> const& order() const { return order_; }
 
  private:
   enum class Split { done, not_normal, not_utf8, failed };
@@ -48,10 +59,14 @@ class WordCounter {
     char const* end;
   };
 
+  template <bool Ordered>
   Verdict scan(std::string_view document, Unicode const& unicode);
   Verdict add_stretch(std::string_view stretch, Unicode const& unicode);
   Split split(std::string_view stretch, bool normal, Unicode const& unicode);
   void count(std::int32_t id);
+  void token(std::string_view word);
+  void no_neighbour() { sequence_.push_back(-1); }
+  void count_in_order();
   void roll_back(std::int32_t known);
 
   WordTable words_;
@@ -61,6 +76,13 @@ class WordCounter {
   std::vector<char> folded_;        // of a word or stretch
   std::vector<Token> tokens_;       // of a stretch, in folded_
   std::string normal_;
+
+  // words in their order: numbered among themselves, as most of them are counted later or never
+  Phrases const* phrases_ = nullptr;
+  bool in_order_ = false, keeps_ = false;
+  WordTable seen_;
+  std::vector<std::int32_t> part_, counted_;  // of seen words: number in phrases, number in words_
+  std::vector<std::int32_t> sequence_, order_;
 };
 
 }  // namespace sgmc::text

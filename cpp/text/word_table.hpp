@@ -88,6 +88,12 @@ class WordTable {
     bytes_.resize(static_cast<std::size_t>(start(n)));
   }
 
+  [[nodiscard]] std::string_view word(std::int32_t id) const {
+    auto const from = static_cast<std::size_t>(start(id));
+    return {bytes_.data() + from,
+            static_cast<std::size_t>(ends_[static_cast<std::size_t>(id)]) - from};
+  }
+
   /// Ask for the place of a word that is going to be looked up soon.
   void prefetch(Key key) const { __builtin_prefetch(&table_[first(key)]); }
 
@@ -101,11 +107,6 @@ class WordTable {
 
   [[nodiscard]] std::int64_t start(std::int32_t id) const {
     return id > 0 ? ends_[static_cast<std::size_t>(id) - 1] : 0;
-  }
-  [[nodiscard]] std::string_view word(std::int32_t id) const {
-    auto const from = static_cast<std::size_t>(start(id));
-    return {bytes_.data() + from,
-            static_cast<std::size_t>(ends_[static_cast<std::size_t>(id)]) - from};
   }
 
   [[nodiscard]] std::size_t first(Key key) const {

@@ -54,6 +54,17 @@ cdef extern from "word_table.hpp" namespace "sgmc::text" nogil:
         void prefetch(Key)
 
 
+cdef extern from "phrases.hpp" namespace "sgmc::text" nogil:
+    cppclass _Phrases "sgmc::text::Phrases":
+        _Phrases() except +
+        void add(string_view) except +
+    cppclass PairCounts:
+        PairCounts(size_t) except +
+        void add(const int32_t*, size_t, const int32_t*, const uint8_t*, bool) except +
+        size_t size()
+        uint32_t lacking()
+        void frequent(uint32_t, vector[int32_t]&, vector[int32_t]&, vector[int64_t]&) except +
+
 cdef extern from "word_counter.hpp" namespace "sgmc::text" nogil:
     cdef enum class Verdict:
         good
@@ -66,6 +77,8 @@ cdef extern from "word_counter.hpp" namespace "sgmc::text" nogil:
         bool (*normalise)(void*, string_view, string&) noexcept
     cppclass WordCounter:
         WordCounter() except +
+        void in_order(const _Phrases*, bool)
+        const vector[int32_t]& order()
         Verdict add(string_view, const Unicode&) except +
         void count(string_view) except +
         void commit() except +
@@ -98,6 +111,9 @@ class WordCounts(NamedTuple):
         Where each of them ends.
     bad : list of (int, str)
         Position and reason ("NUL", "not UTF-8") of each bad document.
+    order : (n,) int32 or None
+        The words of good documents as they stand; -1 between two that are no neighbours: where a
+        sentence or a document ends, or a word of one letter stands.
     """
 
     indptr: np.ndarray
@@ -106,6 +122,7 @@ class WordCounts(NamedTuple):
     words: bytes
     ends: np.ndarray
     bad: list
+    order: np.ndarray = None
 
 
 cdef class _Counter:
@@ -120,7 +137,30 @@ cdef class _Counter:
         del self.it
 
 
-def count_words(documents, pattern=None):
+cdef class Phrases:
+    """Phrases that count as one word each, by greedy match of the longest. Threads may share it.
+
+    Parameters
+    ----------
+    phrases : iterable of str
+        Words as the tokeniser writes them, separated by single blanks.
+    """
+
+    cdef _Phrases* it  # as in `_Counter`
+
+    def __cinit__(self, *args):
+        self.it = new _Phrases()
+
+    def __dealloc__(self):
+        del self.it
+
+    def __init__(self, phrases):
+        for phrase in phrases:
+            spelled = phrase.encode("utf-8")
+            self.it.add(_view(spelled))
+
+
+def count_words(documents, pattern=None, Phrases phrases=None, bint order=False):
     """Count the words of some documents.
 
     Stateless, and most of the work is done without the interpreter's lock: threads may count
@@ -132,7 +172,12 @@ def count_words(documents, pattern=None):
         UTF-8.
     pattern : compiled regular expression, optional
         What a token is, on the normalised, casefolded text (line breaks read as blanks); by
-        default two word characters or more. Needs the interpreter's lock throughout.
+        default two word characters or more. Needs the interpreter's lock throughout, and knows no
+        order of words.
+    phrases : Phrases, optional
+        What counts as one word.
+    order : bool
+        Whether to keep the sequence of words.
 
     Returns
     -------
@@ -149,7 +194,12 @@ def count_words(documents, pattern=None):
     cdef Unicode unicode
     cdef Py_ssize_t i
     cdef bytes document
+    cdef const _Phrases* merged = NULL
     verdicts.resize(len(held))
+    if phrases is not None or order:
+        if phrases is not None:
+            merged = phrases.it
+        counter.it.in_order(merged, order)
     if pattern is None:
         for document in held:
             views.push_back(_view(document))
@@ -178,6 +228,7 @@ def count_words(documents, pattern=None):
         words.bytes().data()[:words.bytes().size()],
         _int64s(words.ends()),
         bad,
+        _int32s(counter.it.order()) if order else None,
     )
     counter.it.clear()
     _SPARE.append(counter)
@@ -259,6 +310,53 @@ cdef class Dictionary:
             else:
                 out[i] = self.table.insert(views[i], Key(views[i]))
         return ids
+
+
+cdef class Pairs:
+    """How often words stand beside each other, in bounded memory.
+
+    Parameters
+    ----------
+    most : int
+        Pairs that are held; where there are more the rarest are dropped.
+    """
+
+    cdef PairCounts* it  # as in `_Counter`
+
+    def __cinit__(self, size_t most):
+        self.it = new PairCounts(most)
+
+    def __dealloc__(self):
+        del self.it
+
+    @property
+    def lacking(self):
+        """The most that a count may be too small by."""
+        return self.it.lacking()
+
+    def add(self, const int32_t[::1] order, const int32_t[::1] ids, const uint8_t[::1] marked,
+            bint mixed):
+        """Count the neighbours in a sequence of words.
+
+        Parameters
+        ----------
+        order : (n,) int32
+            Words, -1 between those that are no neighbours.
+        ids : (w,) int32
+            Number of each word that pairs are counted by; -1: it is nobody's neighbour.
+        marked : (w,) uint8
+        mixed : bool
+            Count pairs of which one word is marked; else those of which none is.
+        """
+        if order.shape[0] > 1:
+            self.it.add(&order[0], order.shape[0], &ids[0], &marked[0], mixed)
+
+    def frequent(self, uint32_t least):
+        """Give first words, second words, and counts of pairs that were counted so often."""
+        cdef vector[int32_t] first, second
+        cdef vector[int64_t] counts
+        self.it.frequent(least, first, second, counts)
+        return _int32s(first), _int32s(second), _int64s(counts)
 
 
 cdef inline string_view _view(bytes text) noexcept:

@@ -14,7 +14,8 @@ from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.listener import Listener, ReadingProgress
 from pysgrld.corpus.open import open_corpus
 from pysgrld.corpus.reading import CorpusOptions
-from pysgrld.corpus.store import PARTS, Corpus, parts_of
+from pysgrld.corpus.store import Corpus
+from pysgrld.corpus.stored_files import parts_of
 from pysgrld.corpus.write import ABOUT, Workshop
 from pysgrld.errors import Interrupted, UsageError
 from pysgrld.grammar import plural
@@ -31,9 +32,25 @@ TOGETHER = 4096
 
 
 def build(
-    inputs: Sequence[str], options: CorpusOptions, place: Path, threads: int, listener: Listener
+    inputs: Sequence[str],
+    options: CorpusOptions,
+    place: Path,
+    threads: int,
+    listener: Listener,
+    *,
+    shard: bool = False,
 ) -> Corpus:
     """Build a stored corpus; a signal ends it so that the same call goes on from there.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+    options : CorpusOptions
+    place : Path
+    threads : int
+    listener : Listener
+    shard : bool
+        As for `open_corpus`.
 
     Raises
     ------
@@ -53,6 +70,7 @@ def build(
                 store=place,
                 threads=threads,
                 resumable=True,
+                shard=shard,
                 notify=_until(stop, listener.reading),
                 log=listener.note,
             )
@@ -110,7 +128,7 @@ def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
             writer.append(corpus.take(some))
             spool.add(corpus.about.particulars(some, texts=True))
         origin = {"sample_of": corpus.fingerprint, "seed": seed, "of": corpus.provenance}
-        parts = write_about(spool, writer.folder, None, lambda _: None)
+        parts = write_about(spool, writer.folder, None, lambda _: None, read=wanted)
         writer.finish_corpus(corpus.vocabulary, origin, parts)
         workshop.commit(writer.folder)
     return Corpus.open(place)
@@ -138,7 +156,8 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
     """
     folder.mkdir()
     names = parts_of(source)
-    if len(names) > len(PARTS):
+    nested = any("/" in name for name in names)
+    if nested:
         (folder / FOLDER).mkdir()
     for name in names:
         if link:
@@ -149,6 +168,6 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
             write_new(folder / name, iter(partial(os.read, fd, PIECE), b""), "corpus-copy")
             status = os.fstat(fd)
         os.utime(folder / name, ns=(status.st_atime_ns, status.st_mtime_ns))
-    if len(names) > len(PARTS):
+    if nested:
         fsync_folder(folder / FOLDER, "corpus-copy")
     fsync_folder(folder, "corpus-copy")

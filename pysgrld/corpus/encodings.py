@@ -52,7 +52,10 @@ def as_utf8(
 
 
 def not_in(encoding: str) -> str:
-    """Say that text is not in an encoding, and which it may be in."""
+    """Say that text is not in an encoding, and how another one is said: which it is cannot be known."""
     if encoding != UTF8:
         return f"not {encoding} (choose another --encoding)"
-    return "not UTF-8 (older Western text, and Excel's CSV, is read with --encoding windows-1252)"
+    return (
+        "not UTF-8 (if all of it is in another encoding, say which: --encoding windows-1252 for Western "
+        "text and Excel's CSV, windows-1251 for Cyrillic, gb18030 for Chinese, shift_jis for Japanese)"
+    )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pysgrld.corpus.beside import stem
+from pysgrld.corpus.formats import IN_FOLDERS, of_folder
 from pysgrld.corpus.names import plain_name
 from pysgrld.errors import CorpusError, MissingInputError
+from pysgrld.grammar import plural
 from pysgrld.run.create import CHECKPOINTS, CONFIG
 
 #: Suffixes that are named in a message.
@@ -38,8 +41,31 @@ def corpus_name(inputs: Sequence[str]) -> str:
     return "".join(c if c.isalnum() or c in "._-" else "-" for c in name).strip(".-") or "corpus"
 
 
+class Folder(NamedTuple):
+    """The files below a folder, told by their names.
+
+    Attributes
+    ----------
+    files : list of Path
+        Those that are documents, sorted by path.
+    others : Counter
+        How many are of other kinds, by suffix.
+    folders : int
+        Folders below it that hold documents.
+    hidden, ours, empty : int
+        Hidden files and folders; folders that sgmc has written; documents of no byte.
+    """
+
+    files: list[Path]
+    others: Counter[str]
+    folders: int
+    hidden: int
+    ours: int
+    empty: int
+
+
 def texts_of_folder(folder: Path) -> list[Path]:
-    """List all ``.txt`` files below a folder, compressed ones too, sorted by path.
+    """List the documents below a folder, compressed ones too, sorted by path.
 
     Raises
     ------
@@ -48,31 +74,31 @@ def texts_of_folder(folder: Path) -> list[Path]:
     CorpusError
         If it is a run.
     """
-    if all((folder / name).exists() for name in _RUN):
-        raise CorpusError(
-            "a run, and no folder of texts: 'sgmc train' goes on with it where it is to be resumed, and "
-            f"what it has read is {folder / 'corpus'}",
-            folder,
-        )
-    texts, others = _files_below(folder)
-    if not texts:
-        raise MissingInputError(
-            f"{folder}: a folder without .txt files{_listed(others, ' (it has {})')}, and not one "
-            "written by `sgmc corpus build`; name the files that are to be read"
-        )
-    return texts
+    return _looked_through(folder).files
 
 
-def left_out_of_folder(folder: Path) -> str:
-    """Say which files below a folder are not read, by their suffixes; nothing if all are.
+def said_of_folder(folder: Path) -> Iterator[str]:
+    """Say which files below a folder are read, and which are left out and why: a line for each reason.
 
     Raises
     ------
     MissingInputError
         If the folder cannot be read.
     """
-    others = _files_below(folder)[1]
-    return _listed(others, f"{folder}: left out, as only .txt files of a folder are read: {{}}")
+    found = _looked_through(folder)
+    below = f" in it and {plural(found.folders, 'folder')} below" if found.folders else ""
+    yield f"{folder}: {plural(len(found.files), 'file')}{below}, each a document"
+    *some, last = IN_FOLDERS
+    read = f"{', '.join(some)} and {last}"
+    if others := _listed(found.others, "{}"):
+        yield f"{folder}: left out, as only {read} files of a folder are read: {others}"
+    if found.hidden:
+        hidden = plural(found.hidden, "file or folder", "files or folders")
+        yield f"{folder}: left out, as hidden: {hidden}"
+    if found.ours:
+        yield f"{folder}: left out, as written by sgmc: {plural(found.ours, 'folder')}"
+    if found.empty:
+        yield f"{folder}: {plural(found.empty, 'empty file')}"
 
 
 def _listed(others: Counter[str], form: str) -> str:
@@ -90,27 +116,41 @@ def _is_ours(folder: Path) -> bool:
     return any(all((folder / name).exists() for name in names) for names in _OURS)
 
 
-def _files_below(folder: Path) -> tuple[list[Path], Counter[str]]:
-    """Give the ``.txt`` files below a folder, by path, and the number of others by their suffix.
-
-    What is hidden is left out in silence, and so is what sgmc itself has written there before.
-    """
+def _looked_through(folder: Path) -> Folder:
+    """Look through a folder by names; what is hidden and what sgmc has written there is passed over."""
 
     def refuse(error: OSError) -> None:
         raise MissingInputError(f"{error.filename}: cannot be read: {error.strerror}") from None
 
-    texts: list[Path] = []
+    if all((folder / name).exists() for name in _RUN):
+        raise CorpusError(
+            "a run, and no folder of texts: 'sgmc train' goes on with it where it is to be resumed, and "
+            f"what it has read is {folder / 'corpus'}",
+            folder,
+        )
+    files: list[Path] = []
     others: Counter[str] = Counter()
+    hidden = ours = 0
     for parent, folders, names in os.walk(folder, onerror=refuse):
-        folders[:] = [
-            name
-            for name in folders
-            if not name.startswith(".") and not _is_ours(Path(parent) / name)
-        ]
+        seen = [name for name in folders if not name.startswith(".")]
+        kept = [name for name in seen if not _is_ours(Path(parent) / name)]
+        hidden += len(folders) - len(seen)
+        ours += len(seen) - len(kept)
+        folders[:] = kept
         for name in names:
-            suffix = Path(plain_name(name)).suffix.lower()
-            if suffix == ".txt" and not name.startswith("."):
-                texts.append(Path(parent) / name)
-            elif not name.startswith("."):
-                others[suffix] += 1
-    return sorted(texts, key=lambda path: path.relative_to(folder).parts), others
+            if name.startswith("."):
+                hidden += 1
+            elif of_folder(plain_name(name)):
+                files.append(Path(parent) / name)
+            else:
+                others[Path(plain_name(name)).suffix.lower()] += 1
+    if not files:
+        raise MissingInputError(
+            f"{folder}: a folder without .txt files{_listed(others, ' (it has {})')}, pages (.html) or "
+            "documents (.docx, .pdf), and not one written by `sgmc corpus build`; name the files that "
+            "are to be read"
+        )
+    files.sort(key=lambda path: path.relative_to(folder).parts)
+    below = len({path.parent for path in files} - {folder})
+    empty = sum(path.stat().st_size == 0 for path in files if path.is_file())
+    return Folder(files, others, below, hidden, ours, empty)

@@ -12,8 +12,9 @@ from pysgrld.corpus.about.metadata import Metadata
 from pysgrld.corpus.about.spool import COLUMN, ID, TITLE, Spool
 from pysgrld.corpus.about.wanted import Wanted
 from pysgrld.corpus.lexicon import Lexicon
-from pysgrld.corpus.steps import Heading, Step
-from pysgrld.corpus.stopwords import NAMED, likeliest
+from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.step_of_reading import Step
+from pysgrld.corpus.stopwords import NAMED, warned_of_language
 from pysgrld.corpus.vocabulary import Choice, Rules, choose, resolved, stop_words
 from pysgrld.corpus.write import ABOUT, Workshop, Writer, renumber, without_empty
 from pysgrld.errors import CorpusError
@@ -42,7 +43,8 @@ class Intake:
         self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)  # documents, tokens by word
         self.words_noted = 0
         self.sources: list[dict[str, Any]] = []  # records of the inputs that were read to their end
-        self.base = 0  # documents of the inputs before the one under way
+        self.base = 0  # documents of the inputs before the one under way, left out or not
+        self.placed = True  # whether it is known which were left out
         self.spool = Spool(
             workshop.folder / ABOUT,
             texts=self.options.keep_text != "none",
@@ -62,8 +64,8 @@ class Intake:
     def add(self, step: Step) -> None:
         """Write the documents of a step."""
         new = (step.input, step.number) >= self.done  # a heading comes again when a reading goes on
-        if new and isinstance(step.content, Heading):
-            self.base = self.lexicon.documents
+        if step.skipped:
+            self.placed = False
         if step.skipped and self.metadata is not None and not self.metadata.joined:
             raise CorpusError(
                 f"a bad document was left out, so that the rows of {self.options.metadata} cannot be "
@@ -75,6 +77,7 @@ class Intake:
             self.done = step.input, step.number + 1
         if step.source is not None:
             self.sources.append(step.source)
+            self.base += step.read
         if block is None:
             return
         words = len(self.lexicon.dictionary)
@@ -98,6 +101,7 @@ class Intake:
             "words": self.words_noted,
             "writer": self.writer.flush(),
             "base": self.base,
+            "placed": self.placed,
             "about": self.spool.flush(),
         }
         self.workshop.note(words if self.lexicon.fixed is None else [], record)
@@ -107,6 +111,7 @@ class Intake:
         self.done = record["done"][0], record["done"][1]
         self.sources = record["sources"]
         self.words_noted, self.base = record["words"], record["base"]
+        self.placed = record["placed"]
         self.writer = self.workshop.writer("read", record["writer"])
         grows = self.lexicon.fixed is None
         self.lexicon.restore(
@@ -117,18 +122,28 @@ class Intake:
         for block in self.writer.blocks():
             tally(block.indices, block.counts, *self.known)
 
-    def finish(self, provenance: dict[str, Any]) -> None:
+    def finish(self, provenance: dict[str, Any], *, whole: bool, shard: bool = False) -> None:
         """Choose the vocabulary, renumber, and make the corpus real.
+
+        Parameters
+        ----------
+        provenance : dict
+        whole : bool
+            Whether all inputs were read to their end.
+        shard : bool
+            Whether other shards may have the words and the fields that this one lacks.
 
         Raises
         ------
         CorpusError
-            If no document or no word is left.
+            If no document or no word is left, or metadata have not a row for each document.
         """
         lexicon = self.lexicon
         words = lexicon.dictionary.words()
-        if self.writer.tokens == 0:
+        if self.writer.tokens == 0 and not shard:
             raise CorpusError(self._nothing(), lexicon.label)
+        if self.metadata is not None and whole:
+            self.metadata.check_rows(self.base)
         writer, removed = self.writer, dict[str, int]()
         stays: Stays | None = None
         if not lexicon.final:
@@ -154,23 +169,12 @@ class Intake:
             stays,
             self.log,
             None if self.metadata is None else self.metadata.sources,
-            self._asked(),
+            # those of a run are named for the documents that were trained on
+            asked_fields(self.options) if lexicon.match is None and not shard else {},
+            read=self.base if whole and self.placed else None,
         )
         writer.finish_corpus(words, provenance, parts)
         self.workshop.commit(writer.folder)
-
-    def _asked(self) -> dict[str, tuple[tuple[str, str], str]]:
-        """Give the fields that a person has named: the role and name of the column, and the option."""
-        if self.lexicon.match is not None:  # named for the documents that were trained on
-            return {}
-        options = self.options
-        wanted = (Wanted.of if self.metadata is None else Wanted.of_metadata)(options)
-        found = {name: ((COLUMN, name), "--meta-field") for name in wanted.columns}
-        if options.id_field is not None:
-            found[options.id_field] = (ID, ""), "--id-field"
-        if options.title_field is not None:
-            found[options.title_field] = (TITLE, ""), "--title-field"
-        return found
 
     @property
     def _built(self) -> bool:
@@ -220,19 +224,11 @@ class Intake:
             first += len(block)
             lexicon.empty += len(block) - len(new)
             writer.append(new)
-        self.workshop.discard(self.writer)
         return writer, [words[i] for i in kept.tolist()], choice.removed, stays
 
     def _said_of_stop_words(self, words: list[str], tokens: Int64s) -> str:
         """Say that English stop words are left out, or which list fits the text where they do not."""
-        if found := likeliest(words, tokens):
-            language, share, english = found
-            return (
-                f"warning: this looks like {language.title()}: {100 * share:.0f} % of its tokens are "
-                f"{language.title()} stop words, {100 * english:.0f} % English ones, which are left "
-                f"out; give --stop-words {language}"
-            )
-        return (
+        return warned_of_language(words, tokens) or (
             "english stop words left out (--stop-words none keeps them; english,FILE adds others; "
             f"there are {', '.join(NAMED[1:])} too)"
         )
@@ -250,8 +246,26 @@ class Intake:
         return why
 
 
+def wanted_columns(options: CorpusOptions) -> Wanted:
+    """Give the fields that are wanted where the columns are: in metadata, else in documents."""
+    return (Wanted.of if options.metadata is None else Wanted.of_metadata)(options)
+
+
+def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str]]:
+    """Give the fields that a person has named: the role and name of the column, and the option."""
+    found = {name: ((COLUMN, name), "--meta-field") for name in wanted_columns(options).columns}
+    if options.id_field is not None:
+        found[options.id_field] = (ID, ""), "--id-field"
+    if options.title_field is not None:
+        found[options.title_field] = (TITLE, ""), "--title-field"
+    return found
+
+
 def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     """Say which documents and tokens were left out of a corpus of so many tokens."""
+    if lexicon.options.chunk:
+        whole = plural(lexicon.cut, "long document")
+        lexicon.log(f"{whole} cut into {plural(lexicon.pieces, 'piece')} (--chunk)")
     if lexicon.options.on_bad_document == "skip" and lexicon.skipped:
         what = ", ".join(f"{n} {reason}" for reason, n in sorted(lexicon.skipped.items()))
         lexicon.log(f"{plural(lexicon.skipped.total(), 'bad document')} skipped ({what})")

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from pysgrld.corpus.about.particulars import Particulars
 from pysgrld.corpus.about.stream import NamedDocuments
+from pysgrld.corpus.document_is import settled
 from pysgrld.corpus.intake import say_left_out
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.listener import ReadingProgress
 from pysgrld.corpus.open import Meter, check_inputs, open_corpus
 from pysgrld.corpus.reading import CorpusOptions
-from pysgrld.corpus.steps import read
+from pysgrld.corpus.steps import Wish, read
 from pysgrld.types import Documents
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def matched_documents(
         As `open_corpus` does.
     """
     check_inputs(inputs)
-    for block, _ in _matched(inputs, options, words, threads, notify, log):
+    for _, block, _ in _matched(inputs, options, words, threads, notify, log):
         yield block
 
 
@@ -109,6 +110,7 @@ def named_documents(
     notify: Callable[[ReadingProgress], None],
     log: Callable[[str], None],
     fields: Sequence[str] = (),
+    wanted: Wish | None = None,
 ) -> NamedDocuments:
     """Read inputs over given words as `matched_documents` does, with the names of documents.
 
@@ -118,6 +120,8 @@ def named_documents(
         As for `matched_documents`.
     fields : sequence of str
         Fields of the documents that are wanted with their ids.
+    wanted : callable (first, end) -> bool, optional
+        Whether some of the documents [first, end) are wanted; others may be left out.
 
     Returns
     -------
@@ -131,7 +135,7 @@ def named_documents(
     check_inputs(inputs)
     if fields:
         options = replace(options, meta_field=",".join(fields))
-    return NamedDocuments(_matched(inputs, options, words, threads, notify, log), fields)
+    return NamedDocuments(_matched(inputs, options, words, threads, notify, log, wanted), fields)
 
 
 def _matched(
@@ -141,12 +145,19 @@ def _matched(
     threads: int,
     notify: Callable[[ReadingProgress], None],
     log: Callable[[str], None],
-) -> Iterator[tuple[Documents, Particulars | None]]:
+    wanted: Wish | None = None,
+) -> Iterator[tuple[int, Documents, Particulars | None]]:
+    options = settled(inputs, options)
     lexicon = Lexicon(options, words, True, log)
     meter = Meter(inputs, notify)
-    tokens = 0
+    first = tokens = 0
     steps = read(
-        inputs, options, keep_empty=True, threads=threads, waiting=lambda: meter.show(lexicon)
+        inputs,
+        options,
+        keep_empty=True,
+        threads=threads,
+        waiting=lambda: meter.show(lexicon),
+        wanted=wanted,
     )
     with closing(steps):
         for step in steps:
@@ -154,6 +165,7 @@ def _matched(
             block = lexicon.take(step)
             if block is not None:
                 tokens += block.tokens
-                yield block, step.about
+                yield first, block, step.about
+            first += step.unwanted if block is None else len(block)
             meter.show(lexicon)
     say_left_out(lexicon, tokens)

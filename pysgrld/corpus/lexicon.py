@@ -13,7 +13,7 @@ from pysgrld.corpus.encodings import not_in
 from pysgrld.corpus.formats import Texts
 from pysgrld.corpus.policy import BadDocuments
 from pysgrld.corpus.reading import CorpusOptions
-from pysgrld.corpus.steps import Heading, Step
+from pysgrld.corpus.step_of_reading import Heading, Step
 from pysgrld.corpus.stopwords import fold
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.corpus.write import renumber, without_empty
@@ -22,7 +22,7 @@ from pysgrld.grammar import plural
 from pysgrld.types import Documents, Int32s, Int64s
 
 #: What of a lexicon is a plain number or name, for the record of an unfinished reading.
-_PLAIN = ("kind", "numbers", "origin", "label", "documents", "empty", "unknown")
+_PLAIN = ("kind", "numbers", "origin", "label", "documents", "empty", "unknown", "cut", "pieces")
 
 
 class Lexicon:
@@ -45,6 +45,8 @@ class Lexicon:
     ----------
     documents, empty : int
         Good documents so far, and those of them without a known word.
+    cut, pieces : int
+        Long documents that were cut, and the pieces that they gave.
     unknown : int
         Tokens that are not among the given words.
     skipped : Counter
@@ -67,7 +69,7 @@ class Lexicon:
         self.kind: str | None = None
         self.numbers: bool | None = None
         self.label = ""
-        self.documents = self.empty = self.unknown = 0
+        self.documents = self.empty = self.unknown = self.cut = self.pieces = 0
         self.chosen = (
             None if options.vocab is None or match is not None else read_vocabulary(options.vocab)
         )
@@ -106,6 +108,8 @@ class Lexicon:
         for note in step.notes:
             self.log(note)
         self.bad.skipped.update(step.skipped)
+        self.cut += step.cut
+        self.pieces += step.pieces
         self.documents += step.absent
         self.empty += step.absent
         if step.content is None:
@@ -145,6 +149,8 @@ class Lexicon:
                 "either text or counts",
                 label,
             )
+        if heading.kind == "counts" and self.match is None:
+            self.options.check_counts(label)
         if heading.kind == "text":
             if self.kind is None:
                 self._check_words()
@@ -185,7 +191,7 @@ class Lexicon:
 
     def _text(self, texts: Texts, step: Step) -> tuple[Documents, Int64s | None]:
         assert step.words is not None
-        indptr, indices, counts, words, ends, bad = step.words
+        indptr, indices, counts, words, ends, bad, _ = step.words
         for position, reason in bad:
             label, line = texts.where(position)
             message = "a NUL" if reason == "NUL" else not_in(self.options.encoding)

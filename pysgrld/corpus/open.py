@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from pysgrld.corpus.document_is import settled
 from pysgrld.corpus.inputs import texts_of_folder
 from pysgrld.corpus.intake import Intake
 from pysgrld.corpus.lexicon import Lexicon
@@ -16,8 +17,10 @@ from pysgrld.corpus.listener import ReadingProgress
 from pysgrld.corpus.names import missing
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.sources import look, recipe
-from pysgrld.corpus.steps import Step, read
-from pysgrld.corpus.store import Corpus, is_stored
+from pysgrld.corpus.step_of_reading import Step
+from pysgrld.corpus.steps import read
+from pysgrld.corpus.store import Corpus
+from pysgrld.corpus.stored_files import is_stored
 from pysgrld.corpus.write import Workshop
 from pysgrld.errors import Interrupted, UsageError
 from pysgrld.grammar import plural
@@ -34,6 +37,7 @@ def open_corpus(
     match: Sequence[str] | None = None,
     threads: int = 1,
     resumable: bool = False,
+    shard: bool = False,
     notify: Callable[[ReadingProgress], None] | None = None,
     log: Callable[[str], None] | None = None,
 ) -> Corpus:
@@ -58,6 +62,8 @@ def open_corpus(
     resumable : bool
         When `notify` raises `Interrupted`, or the process is killed, keep what was read beside
         ``store``: the same call goes on from there. Not where an input is a pipe.
+    shard : bool
+        Whether it is a part of a corpus, which alone may lack words, and fields that were asked for.
     notify : callable, optional
         Told now and then how far the reading is; may raise, to stop.
     log : callable, optional
@@ -79,7 +85,8 @@ def open_corpus(
         If the store cannot be made, or the disk is full.
     """
     say = log if log is not None else _nobody
-    untouched = match is None and options.vocab is options.metadata is None and not options.prunes
+    asked = options.vocab, options.metadata, options.phrases
+    untouched = match is None and asked == (None, None, None) and not options.prunes
     if untouched and len(inputs) == 1 and is_stored(Path(inputs[0])):
         if options.names or options.keep_text != "auto":
             say(
@@ -91,6 +98,7 @@ def open_corpus(
     read_by = recipe(options)
     identity = read_by | {"inputs": [look(path) for path in inputs]}
     resumable = resumable and all(_is_regular(path) for path in inputs)
+    options = settled(inputs, options)
     with Workshop(Path(store), identity if resumable else None) as workshop:
         lexicon = Lexicon(options, match, match is not None, say)
         lexicon.label = inputs[0] if len(inputs) == 1 else f"{inputs[0]} and {len(inputs) - 1} more"
@@ -109,7 +117,7 @@ def open_corpus(
         )
         with closing(steps):
             _fill(intake, steps, meter)
-        intake.finish({"inputs": intake.sources} | read_by)
+        intake.finish({"inputs": intake.sources} | read_by, whole=True, shard=shard)
     return Corpus.open(store)
 
 

@@ -113,7 +113,7 @@ def map_in_order(
         def under_way() -> Generator[Future[Result], None, None]:
             try:
                 for item in items:
-                    yield _submitted(pool, function, item)
+                    yield submitted(pool, function, item)
             finally:
                 if close := getattr(items, "close", None):
                     close()
@@ -126,7 +126,7 @@ def map_in_order(
                 yield future.result()
 
 
-def _submitted(
+def submitted(
     pool: ThreadPoolExecutor, function: Callable[[Item], Result], item: Item
 ) -> Future[Result]:
     """Submit a call, or make it here where this process may have no more threads."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
-from pysgrld.errors import UsageError
+from pysgrld.errors import CorpusError, UsageError
 from pysgrld.options import parse
 
 #: What is done to words of a vocabulary that is built, where nothing else is asked for.
@@ -16,6 +16,12 @@ BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000,
 AUTO_TEXT = 256 * 2**20
 #: What the built-in pattern of tokens takes, for the record.
 BUILT_PATTERN = r"built in: \w\w+ of casefolded NFC text, Han by pairs, kana by syllabary"
+
+
+#: How text became documents, beside the pattern of tokens, for the record.
+OF_TEXT = ("document-is", "chunk", "encoding")
+#: What other documents of text are read by as those of a corpus were, by its record.
+_AS_READ = (*OF_TEXT, "token-pattern", "phrases", "text-field", "id-field")
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,8 @@ class CorpusOptions:
         where a vocabulary is built).
     token_pattern : str, optional
         Regular expression of a token (``\w\w+``).
+    phrases : tuple of str, optional
+        Words in a row that count as one, as the tokeniser writes them.
     text_field : str
         Field of a JSON line, CSV record or Parquet row that holds the text.
     id_field, title_field : str, optional
@@ -46,6 +54,10 @@ class CorpusOptions:
         File of ids, titles and columns: a row a document, or joined by `id_field`.
     keep_text : int or str
         Most bytes of texts that are kept, compressed; or "auto", "all", "none".
+    document_is : {"auto", "line", "file"}
+        What a document of plain text is; "auto": by what the inputs look like.
+    chunk : int, optional
+        Cut documents of text into pieces of about so many words; 0 and None: leave them whole.
     encoding : str
         What text, CSV and JSON lines are in, as Python calls it.
     on_bad_document : {"stop", "skip"}
@@ -67,12 +79,15 @@ class CorpusOptions:
     max_df: int | float | None = None
     stop_words: str | None = None
     token_pattern: str | None = None
+    phrases: tuple[str, ...] | None = None
     text_field: str = "text"
     id_field: str | None = None
     title_field: str | None = None
     meta_field: str | None = None
     metadata: str | None = None
     keep_text: int | str = "auto"
+    document_is: str = "auto"
+    chunk: int | None = None
     encoding: str = "utf-8"
     on_bad_document: str = "stop"
     max_line: int = 64 * 2**20
@@ -94,6 +109,10 @@ class CorpusOptions:
                 )
         if self.on_bad_document not in ("stop", "skip"):
             raise UsageError(f"--on-bad-document {self.on_bad_document}: give stop or skip")
+        if self.document_is not in ("auto", "line", "file"):
+            raise UsageError(f"--document-is {self.document_is}: give line or file, or auto")
+        if self.chunk is not None and self.chunk < 0:
+            raise UsageError(f"--chunk {self.chunk}: give a number of words, or 0 for none")
         if not 16 <= self.max_line < 2**31:
             raise UsageError(f"--max-line {self.max_line}: give 16 bytes to 2 GiB")
         parse.encoding(self.encoding)
@@ -101,6 +120,11 @@ class CorpusOptions:
             parse.lists(self.stop_words)
         if self.token_pattern is not None:
             compiled_pattern(self.token_pattern)
+            if self.phrases:
+                raise UsageError(
+                    "--phrases are made of the words of the tokeniser, not of --token-pattern: leave "
+                    "one of them out"
+                )
         if self.meta_field is not None:
             parse.columns(self.meta_field)
         if isinstance(self.keep_text, str):
@@ -110,12 +134,58 @@ class CorpusOptions:
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Take the options of reading out of values by the names that are typed; None is none."""
         named = {f.name: values.get(f.name.replace("_", "-")) for f in fields(cls)}
+        if named["phrases"] is not None:
+            named["phrases"] = tuple(named["phrases"])
         return cls(**{name: value for name, value in named.items() if value is not None})
+
+    @classmethod
+    def over(
+        cls,
+        recorded: Mapping[str, Any],
+        given: Mapping[str, Any],
+        usual: Container[str] = frozenset(),
+    ) -> CorpusOptions:
+        """Give how other documents are read over the words of a corpus: as its own were.
+
+        What a person has given comes before the record, which comes before defaults.
+
+        Parameters
+        ----------
+        recorded : mapping
+            What the corpus says it was read by (`Corpus.reading`).
+        given : mapping
+            Options of reading, by the names that are typed.
+        usual : container of str
+            Which of them are defaults that nobody has asked for.
+        """
+        known = {name: recorded[name] for name in _AS_READ if recorded.get(name) is not None}
+        if known.get("token-pattern") == BUILT_PATTERN:
+            del known["token-pattern"]
+        said = {
+            name: value
+            for name, value in given.items()
+            if value not in (None, "auto") and name not in usual
+        }
+        return cls.of({**given, **known, **said}).for_known_words()
 
     @classmethod
     def among(cls, names: Iterable[str]) -> bool:
         """Whether an option of reading is among names as they are typed."""
         return not {f.name.replace("_", "-") for f in fields(cls)}.isdisjoint(names)
+
+    def check_counts(self, label: str) -> None:
+        """Refuse phrases of an input that is counts.
+
+        Raises
+        ------
+        CorpusError
+        """
+        if self.phrases:
+            raise CorpusError(
+                "--phrases is for text, and this is counts, in which words have no order: leave it out, "
+                "or give the texts",
+                label,
+            )
 
     def for_known_words(self) -> CorpusOptions:
         """Give how other documents are read over words that are there: nothing but counts is kept."""

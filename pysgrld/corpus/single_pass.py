@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from pysgrld.corpus.document_is import settled
 from pysgrld.corpus.intake import Intake, say_left_out
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.listener import ReadingProgress
 from pysgrld.corpus.open import Meter, check_inputs
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.sources import look, recipe
-from pysgrld.corpus.steps import Heading, Step, read
+from pysgrld.corpus.step_of_reading import Heading, Step
+from pysgrld.corpus.steps import read
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.write import Workshop
 from pysgrld.errors import Interrupted
@@ -65,6 +67,7 @@ class Once:
     ) -> None:
         check_inputs(inputs)
         looked_at = [look(path) for path in inputs]
+        asked, options = options, settled(inputs, options)
         self.log = log
         self._closed = False
         self._meter: Meter | None = Meter(inputs, notify)
@@ -77,7 +80,7 @@ class Once:
         )
         try:
             heading = self._store_head(
-                head, store, {"inputs": looked_at, "head": head} | recipe(options)
+                head, store, {"inputs": looked_at, "head": head} | recipe(asked)
             )
         except BaseException:
             self.close()
@@ -103,7 +106,7 @@ class Once:
                 left -= step.documents
                 if left <= 0:
                     break
-            intake.finish(provenance)
+            intake.finish(provenance, whole=False)
         return heading
 
     def _waiting(self) -> None:

@@ -20,7 +20,7 @@ from pysgrld.corpus.listener import ReadingProgress
 from pysgrld.corpus.names import missing, plain_name
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.stopwords import NAMED
-from pysgrld.corpus.store import PARTS, is_stored
+from pysgrld.corpus.stored_files import PARTS, is_stored
 from pysgrld.corpus.vocabulary import Rules, resolved, stop_words
 
 
@@ -102,9 +102,16 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     files = {name for name in named if name not in NAMED and name != "none"}
     files |= {name for name in (options.vocab, options.metadata) if name is not None}
     return {
-        "options": asdict(options),
+        "options": _recorded(options),
         "lists": {name: _digest_of_list(name) for name in sorted(files)},
     }
+
+
+def _recorded(options: CorpusOptions) -> dict[str, Any]:
+    """Give options as JSON has them; phrases where there are some, which older corpora do not know of."""
+    found = asdict(options)
+    phrases = found.pop("phrases")
+    return found | ({"phrases": list(phrases)} if phrases else {})
 
 
 def _digest_of_list(path: str) -> str | None:
@@ -166,6 +173,8 @@ def _resolves_alike(provenance: Mapping[str, Any], options: CorpusOptions) -> bo
         return False
     rules = Rules.of(options, vocabulary.get("from") == "built")
     text = "token-pattern" in had
+    if options.document_is == "auto" and text:  # the same inputs look the same
+        had = had | {"document-is": "auto"}
     return had == resolved(options, rules, stop_words(rules.stop_words), text=text)
 
 

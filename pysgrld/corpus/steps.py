@@ -10,103 +10,47 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus._tokenize import WordCounts, count_words
+from pysgrld.corpus._tokenize import Phrases, count_words
 from pysgrld.corpus.about.particulars import WHOLE, Particulars
 from pysgrld.corpus.about.wanted import Wanted
 from pysgrld.corpus.beside import vocabulary_beside
+from pysgrld.corpus.chunks import chunked
 from pysgrld.corpus.digests import digest
 from pysgrld.corpus.encodings import UTF8
 from pysgrld.corpus.formats import (
+    PLAIN,
     Context,
     CountedDocuments,
+    Extract,
     Noticed,
     Texts,
     named_as_counts,
+    of_folder,
     recognise,
 )
-from pysgrld.corpus.formats.plain import read_folder
-from pysgrld.corpus.inputs import left_out_of_folder, texts_of_folder
+from pysgrld.corpus.formats.plain import text as plain_text
+from pysgrld.corpus.formats.whole import one_document, read_folder
+from pysgrld.corpus.inputs import said_of_folder, texts_of_folder
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.names import plain_name
 from pysgrld.corpus.policy import BadDocuments
 from pysgrld.corpus.prefetch import map_in_order
 from pysgrld.corpus.reading import CorpusOptions, compiled_pattern
 from pysgrld.corpus.sources import add_vocabulary, files_of, look
-from pysgrld.corpus.store import Corpus, is_stored
+from pysgrld.corpus.step_of_reading import Heading, Step
+from pysgrld.corpus.store import Corpus
+from pysgrld.corpus.stored_files import is_stored
 from pysgrld.errors import CorpusError
 from pysgrld.types import Documents
 
-
-@dataclass(slots=True)
-class Heading:
-    """The beginning of an input: text or counts, and the words of its ids.
-
-    Attributes
-    ----------
-    kind : {"text", "counts"}
-    vocabulary : tuple of str or None
-        Of counts: the word of each id; None: words are called by their number.
-    origin : str
-        Where the vocabulary was found, for the record.
-    """
-
-    kind: str
-    vocabulary: tuple[str, ...] | None = None
-    origin: str = ""
-
-
-@dataclass(slots=True)
-class Step:
-    """A part of an input that was read: documents, messages, and counts of bad documents.
-
-    Attributes
-    ----------
-    label : str
-        What messages call the input.
-    input, number : int
-        Which input, and which step of it, both from 0.
-    content : Heading, Texts, Documents or None
-        None: nothing but what follows.
-    about : Particulars or None
-        Who its documents are; whoever leaves some out leaves them out of it too.
-    words : WordCounts or None
-        Of a `Texts`, when it has been counted.
-    absent : int
-        Documents that the input counts but has no words of.
-    skipped : Counter
-        Bad documents that were left out, by reason.
-    notes : list of str
-        To be said to a person.
-    size : int
-        Bytes taken from files since the step before.
-    source : dict or None
-        Of the last step of an input: the record of all that was read of it.
-    """
-
-    label: str
-    input: int
-    number: int
-    content: Heading | Texts | Documents | None = None
-    about: Particulars | None = None
-    words: WordCounts | None = None
-    absent: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
-    notes: list[str] = field(default_factory=list)
-    size: int = 0
-    source: dict[str, Any] | None = None
-
-    @property
-    def documents(self) -> int:
-        """Number of documents in the step, good or bad."""
-        if isinstance(self.content, Texts):
-            return len(self.content.documents)
-        return len(self.content) if isinstance(self.content, Documents) else 0
+#: Whether some of the documents from the one number to before the other are wanted.
+Wish = Callable[[int, int], bool]
 
 
 def read(
@@ -119,6 +63,8 @@ def read(
     done: tuple[int, int] = (0, 0),
     head: int | None = None,
     scratch: Path | None = None,
+    wanted: Wish | None = None,
+    order: bool = False,
 ) -> Generator[Step, None, None]:
     """Read inputs, one after the other.
 
@@ -140,6 +86,11 @@ def read(
         Cut the steps so that one of them ends with this document.
     scratch : Path, optional
         Folder with room for entries that have to be sorted; by default that of temporary files.
+    wanted : callable (first, end) -> bool, optional
+        Whether some of the documents [first, end) are wanted, empty ones counted (`keep_empty`); words
+        of others are not looked for.
+    order : bool
+        Whether words are kept in their order, too.
 
     Raises
     ------
@@ -153,7 +104,10 @@ def read(
         if number >= done[0]
     )
     steps = _steps(files, done, head)
+    if wanted is not None:
+        steps = _only(wanted, steps)
     pattern = compiled_pattern(options.token_pattern)
+    phrases = Phrases(options.phrases) if options.phrases else None
     keep = options.keep_text != "none"
 
     def count(step: Step) -> Step:
@@ -162,7 +116,7 @@ def read(
             documents = texts.clean(texts.documents) if texts.clean else texts.documents
             if keep and step.about is not None:
                 step.about.texts = list(documents)
-            step.words = count_words(documents, pattern)
+            step.words = count_words(documents, pattern, phrases, order)
         return step
 
     with closing(map_in_order(count, steps, threads, waiting)) as counted:
@@ -186,6 +140,20 @@ def _steps(
                     head -= step.documents
 
 
+def _only(wanted: Wish, steps: Generator[Step, None, None]) -> Generator[Step, None, None]:
+    """Empty the steps without a document that is wanted."""
+    first = 0
+    with closing(steps):
+        for step in steps:
+            end = first + step.documents
+            if first < end and not wanted(first, end):
+                step = replace(
+                    step, content=None, about=None, unwanted=end - first, skipped=Counter()
+                )
+            first = end
+            yield step
+
+
 class _Input:
     """One input that is being read."""
 
@@ -205,7 +173,7 @@ class _Input:
         self.last = last
         self.bad = BadDocuments(options.on_bad_document == "skip")
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
-        self.given = 0  # documents so far
+        self.given = self.read = 0  # documents so far, and those of which nothing is given
         self.notes: list[str] = []
         self.source: dict[str, Any] = {}
         self.context = Context(
@@ -221,14 +189,19 @@ class _Input:
 
     def _absent(self, documents: int) -> None:
         self.absent += documents
+        self.read += documents
 
-    def _read(self, size: int) -> None:
+    def _size(self, size: int) -> None:
         self.size += size
 
     def _texts(self, texts: Texts) -> Step:
-        """Make a step of documents that are lines of a file, or files of a folder."""
+        """Make a step of documents that are lines of a file, or files of a folder, or pieces of them."""
+        whole = len(texts.documents)
+        places, cut = self.given + np.arange(whole), None
+        if self.options.chunk:
+            cut = chunked(texts, self.options.chunk)
+            texts, places = cut.texts, places[cut.of]
         number = len(texts.documents)
-        places = self.given + np.arange(number)
         name, files = Path(self.path).name, None
         names = [name]
         rows = np.full(number, WHOLE)
@@ -241,8 +214,14 @@ class _Input:
             rows = np.arange(texts.lines.start, texts.lines.stop)
         elif texts.lines is not None:
             rows = np.array(texts.lines, np.int64)
-        self.given += number
-        return self._step(texts, Particulars(self.number, names, files, rows, places, texts.fields))
+        self.given += whole
+        about = Particulars(self.number, names, files, rows, places, texts.fields)
+        if cut is None:
+            return self._step(texts, about)
+        about.pieces = cut.pieces
+        step = self._step(texts, about)
+        step.cut, step.pieces = cut.cut, int((cut.pieces > 0).sum())
+        return step
 
     def _step(
         self, content: Heading | Texts | Documents | None, about: Particulars | None = None
@@ -253,11 +232,10 @@ class _Input:
             self.steps_given,
             content,
             about,
-            None,
-            self.absent,
-            Counter(self.bad.skipped),
-            list(self.notes),
-            self.size,
+            absent=self.absent,
+            skipped=Counter(self.bad.skipped),
+            notes=list(self.notes),
+            size=self.size,
         )
         self.steps_given += 1
         self.absent = self.size = 0
@@ -274,11 +252,12 @@ class _Input:
         if self.last:
             self.notes += self.context.noticed.remarks(self.options.encoding)
         last = self._step(None)  # what was noticed after the last document
-        last.source = self.source
+        last.source, last.read = self.source, self.given + self.read
         yield last
 
     def _folder(self, path: Path) -> Iterator[Step]:
         if is_stored(path):
+            self._refuse_chunks()
             stored = Corpus.open(path)
             yield self._step(Heading("counts", stored.vocabulary, "stored corpus"))
             keep = self.options.keep_text != "none"
@@ -286,18 +265,25 @@ class _Input:
                 rows = self.given + np.arange(len(block))
                 self.given += len(block)
                 yield self._step(block, stored.about.particulars(rows, self.number, texts=keep))
+            self.read = stored.about.read - stored.documents
             self._sealed([digest(file) for file in files_of(path)])
             return
         files = texts_of_folder(path)
         if any(named_as_counts(plain_name(file)) for file in files):
             raise CorpusError("a folder with files of counts (docword.*); name the files", path)
-        if line := left_out_of_folder(path):
-            self.notes.append(line)
+        self.notes += said_of_folder(path)
         yield self._step(Heading("text"))
         digests: list[str] = []
-        for texts in read_folder(path, files, self.context, self._read, digests.append):
+        read = [(file, *self._way(file)) for file in files]
+        for texts in read_folder(path, read, self.context, self._size, digests.append):
             yield self._texts(texts)
         self._sealed(digests)
+
+    def _way(self, file: Path) -> tuple[Extract, str]:
+        """Give how a file of a folder is read, and its encoding."""
+        format = of_folder(plain_name(file)) or PLAIN
+        assert format.extract is not None
+        return format.extract, self.options.encoding if format.encoded else UTF8
 
     def _sealed(self, digests: Sequence[str]) -> None:
         """Add what the files of a folder held to their records."""
@@ -309,15 +295,19 @@ class _Input:
         with Lines(
             self.path,
             options.max_line,
-            self._read,
+            self._size,
             self.threads,
             options.max_input,
             options.encoding,
         ) as source:
             self.label = source.label
-            if not source.head:
+            by_file = options.document_is == "file"
+            if not source.head and not by_file:
                 raise CorpusError("an empty file; there is nothing to read", source.label)
             format = recognise(source.head, source.name)
+            if format is PLAIN and by_file:
+                format = format._replace(read=one_document(plain_text))
+                self.context.noticed.by_file.append(source.label)
             if options.encoding != UTF8 and not format.encoded:
                 raise CorpusError(
                     f"--encoding {options.encoding} is for text, CSV and JSON lines, and this is "
@@ -329,6 +319,7 @@ class _Input:
                 context = context._replace(beside=vocabulary_beside(source.path))
             found = format.read(source, context)
             if isinstance(found, CountedDocuments):
+                self._refuse_chunks()
                 yield from self._counts(found)
                 add_vocabulary(self.source, context.beside)
             else:
@@ -340,11 +331,17 @@ class _Input:
             if "size" in self.source:
                 self.source["sha256"] = sha256 = source.digest()
                 contents = context.noticed.contents
-                if twin := contents.get(sha256):
+                if (twin := contents.get(sha256)) and source.head:
                     self.notes.append(
                         f"warning: {source.label}: the same as {twin}, so its documents are there twice"
                     )
                 contents[sha256] = source.label
+
+    def _refuse_chunks(self) -> None:
+        if self.options.chunk:
+            raise CorpusError(
+                "counts, whose documents have no order to be cut in: give --chunk none", self.label
+            )
 
     def _counts(self, counts: CountedDocuments) -> Iterator[Step]:
         yield self._step(Heading("counts", counts.vocabulary, counts.origin))

@@ -118,3 +118,15 @@ def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] 
     best = max(NAMED, key=lambda name: shares[name])
     english = shares["english"]
     return (best, shares[best], english) if shares[best] > max(0.1, 2 * english) else None
+
+
+def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
+    """Warn that English stop words are left out of a text that looks like another language's."""
+    if (found := likeliest(words, tokens)) is None:
+        return None
+    language, share, english = found
+    return (
+        f"warning: this looks like {language.title()}: {100 * share:.0f} % of its tokens are "
+        f"{language.title()} stop words, {100 * english:.0f} % English ones, which are left "
+        f"out; give --stop-words {language}"
+    )

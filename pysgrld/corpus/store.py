@@ -1,15 +1,14 @@
 """The stored corpus: documents in vectors on disk, opened with every number checked.
 
 What is copied out is checked again: a folder that is cut or changed while it is used must end in a
-sentence.
+sentence. One of more than `LOOKED_THROUGH` numbers is not read when it is opened: its files must have the
+sizes that they were written with, and its numbers are checked as they are copied out.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,27 +16,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus.about.stored import About, names_of
+from pysgrld.corpus.about.inputs import with_files
+from pysgrld.corpus.about.stored import About
 from pysgrld.corpus.digests import digest
-from pysgrld.corpus.names import missing
+from pysgrld.corpus.stored_files import (
+    ARRAYS,
+    PARTS,
+    damaged,
+    fingerprint_of,
+    open_vector,
+    open_vocabulary,
+    part_of,
+    read_header,
+)
+from pysgrld.corpus.totals import WORD_COUNTS, Totals, count
 from pysgrld.corpus.vectors import Vector, changed
-from pysgrld.corpus.vocabulary import read_vocabulary
-from pysgrld.errors import CorpusError, SgmcError
-from pysgrld.run.files import open_regular, read_small
 from pysgrld.types import Documents, Int64s
-
-FORMAT, VERSION = "sgmc-corpus", 1
-ARRAYS: dict[str, np.dtype[Any]] = {
-    "indptr": np.dtype("<i8"),
-    "indices": np.dtype("<i4"),
-    "counts": np.dtype("<i4"),
-}
-
-#: The files of a stored corpus, by which it is whole.
-PARTS = (*(f"{name}.npy" for name in ARRAYS), "vocab.txt", "meta.json")
 
 #: Entries that are looked at together: some ten megabytes.
 BLOCK = 2**20
+#: Documents and entries, together, up to which a corpus is looked through whenever it is opened.
+LOOKED_THROUGH = 10**8
 
 
 class Corpus:
@@ -53,8 +52,6 @@ class Corpus:
         Word of each id.
     fingerprint : str
         SHA-256 of arrays and vocabulary, in hexadecimal, computed when they were written.
-    provenance : dict
-        Inputs, options, where the vocabulary came from, what was skipped and dropped.
     nnz : int
         Pairs of a document and a word of it.
     parts : dict
@@ -74,8 +71,10 @@ class Corpus:
         self.nnz = len(vectors["indices"])
         self.tokens: int = meta["tokens"]
         self.fingerprint: str = meta["fingerprint"]
-        self.provenance: dict[str, Any] = meta["provenance"]
+        self._provenance: dict[str, Any] = meta["provenance"]
         self.parts: dict[str, Any] = meta.get("parts", {})
+        self._totals_written = meta.get("totals")
+        self._looked_through = self.nnz + self.documents <= LOOKED_THROUGH
 
     def __repr__(self) -> str:
         return (
@@ -85,10 +84,11 @@ class Corpus:
 
     @classmethod
     def open(cls, path: str | Path) -> Corpus:
-        """Open a stored corpus and check every number in it, in blocks.
+        """Open a stored corpus and check every number in it, in blocks, unless it is very large.
 
         The vocabulary must be what was written, by its SHA-256, and so must arrays that have another
-        size or time of modification than they had then.
+        size or time of modification than they had then. Of a corpus of more than `LOOKED_THROUGH`
+        documents and entries the sizes are compared, and no array is read.
 
         Parameters
         ----------
@@ -103,9 +103,9 @@ class Corpus:
             If a file is missing, damaged, or does not fit the others.
         """
         path = Path(path)
-        meta = _meta(path)
-        vocabulary = _vocabulary(path, meta)
-        vectors = {name: _vector(path, name) for name in ARRAYS}
+        meta = read_header(path)
+        vocabulary = open_vocabulary(path, meta)
+        vectors = {name: open_vector(path, name) for name in ARRAYS}
         corpus = cls(path, meta, vocabulary, vectors)
         shapes = {
             "documents": (meta["documents"], corpus.documents),
@@ -115,19 +115,29 @@ class Corpus:
         }
         for name, (said, is_now) in shapes.items():
             if said != is_now:
-                raise _damaged(path, f"{name}: {said} expected, {is_now} found")
-        tokens = corpus._check()
-        if tokens != corpus.tokens:
-            raise _damaged(path, f"tokens: {corpus.tokens} expected, {tokens} found")
+                raise damaged(path, f"{name}: {said} expected, {is_now} found")
+        if corpus._looked_through:
+            corpus._check()
         corpus.verify(whole=False)
         return corpus
 
     @property
     def reading(self) -> dict[str, Any]:
-        """Options that made the vocabulary, by their names, defaults resolved; empty if unknown."""
-        record: dict[str, Any] = self.provenance.get("of", self.provenance)
+        """Options by which documents became words, by name, defaults resolved; empty if unknown."""
+        record: dict[str, Any] = self._provenance
+        while isinstance(record.get("of"), dict):  # of a sample, which may be of another one
+            record = record["of"]
         found: dict[str, Any] = record.get("reading", {})
-        return found
+        if "token-pattern" not in found:  # counts
+            return found
+        options = record.get("options", {})
+        fields = {name: options.get(name.replace("-", "_")) for name in ("text-field", "id-field")}
+        return found | {name: field for name, field in fields.items() if field is not None}
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """Inputs, options, where the vocabulary came from, what was skipped and dropped."""
+        return with_files(self.path, self._provenance, self.parts)
 
     @cached_property
     def about(self) -> About:
@@ -138,7 +148,10 @@ class Corpus:
         CorpusError
             If a file of these is missing or was changed.
         """
-        return About(self.path, self.parts, self.documents)
+        read = self._provenance.get("documents_read")
+        if not isinstance(read, int):  # of a sample, which is whole
+            read = self.documents
+        return About(self.path, self.parts, self.documents, read)
 
     def verify(self, *, whole: bool = True) -> None:
         """Check that the corpus is what was written: every byte of it, by SHA-256.
@@ -158,16 +171,27 @@ class Corpus:
         for name in PARTS[:-1]:
             path, said = self.path / name, written.get(name) or {}
             vector = self._vectors.get(name.removesuffix(".npy"))
-            if not whole and vector is not None and vector.stamp == said.get("stamp"):
+            if not whole and vector is not None and self._is_as_written(vector, said):
                 digests.append(str(said["sha256"]))
                 continue
             digests.append(digest(path, skip=vector.offset if vector else 0))
             if said.get("sha256", digests[-1]) != digests[-1]:
-                raise _damaged(self.path, f"{name} was changed since it was written")
+                raise damaged(self.path, f"{name} was changed since it was written")
         if fingerprint_of(digests) != self.fingerprint:
-            raise _damaged(self.path, "it was changed since it was written")
+            raise damaged(self.path, "it was changed since it was written")
         if whole:
+            if not self._looked_through:
+                self._check()
+            _ = self.totals
             self.about.verify()
+
+    def _is_as_written(self, vector: Vector, said: Mapping[str, Any]) -> bool:
+        """Whether an array has the size and the time of when it was written; the size, if very large."""
+        stamp = said.get("stamp")
+        if not isinstance(stamp, list) or "sha256" not in said:
+            return False
+        known = 2 if self._looked_through else 1
+        return vector.stamp[:known] == stamp[:known]
 
     def take(self, ids: npt.ArrayLike) -> Documents:
         """Copy documents out of the corpus.
@@ -209,69 +233,79 @@ class Corpus:
 
     def _proper(self, block: Documents) -> Documents:
         """Refuse documents that have words or counts which there cannot be."""
-        if len(block.indices):
-            if block.indices.min() < 0 or block.indices.max() >= self.words:
-                raise changed(self._vectors["indices"].path)
-            if block.counts.min() < 1:
-                raise changed(self._vectors["counts"].path)
+        wrong = self._wrong(block)
+        if wrong:
+            raise changed(self._vectors[wrong[0]].path)
         return block
 
+    def _wrong(self, block: Documents) -> tuple[str, str] | None:
+        """Say which array has numbers that there cannot be, and what is wrong with them."""
+        indices = block.indices
+        if len(indices) == 0:
+            return None
+        if indices.min() < 0 or indices.max() >= self.words:
+            return "indices", "has a word id out of range"
+        if block.counts.min() < 1:
+            return "counts", "has a count below 1"
+        begins = np.zeros(len(indices) + 1, bool)
+        begins[block.indptr] = True
+        if (indices[1:] <= indices[:-1])[~begins[1:-1]].any():
+            return "indices", "does not increase within a document"
+        return None
+
     def lengths(self) -> Int64s:
-        """Return the tokens of every document: (D,) int64."""
-        return self._sums[0]
-
-    def distinct_words(self) -> Int64s:
-        """Return how many different words every document has: (D,) int64."""
-        return self._sums[1]
-
-    def word_counts(self) -> Int64s:
-        """Return the occurrences of every word: (V,) int64."""
-        return self._sums[2]
+        """Count the tokens of every document, by reading all of them: (D,) int64."""
+        found = [np.zeros(0, np.int64), *(block.lengths for block in self.blocks())]
+        return np.concatenate(found)
 
     @cached_property
-    def _sums(self) -> tuple[Int64s, Int64s, Int64s]:
-        lengths, distinct = np.empty((2, self.documents), np.int64)
-        totals = np.zeros(self.words, np.int64)
-        start = 0
-        for block in self.blocks():
-            total = np.zeros(len(block.counts) + 1, np.int64)
-            np.cumsum(block.counts, out=total[1:])
-            stop = start + len(block)
-            lengths[start:stop] = np.diff(total[block.indptr])
-            distinct[start:stop] = np.diff(block.indptr)
-            np.add.at(totals, block.indices, block.counts)
-            start = stop
-        return lengths, distinct, totals
+    def totals(self) -> Totals:
+        """Counts over the whole corpus, as they were stored with it; counted now if they were not.
 
-    def _check(self) -> int:
-        """Check every number, in blocks, and return the sum of the counts."""
+        Raises
+        ------
+        CorpusError
+            If the file of word counts is missing or was changed.
+        """
+        written = self._totals_written
+        if written is None:
+            return count(self.blocks(), self.words)
+        bad = damaged(self.path, f"{WORD_COUNTS} was changed since it was written")
+        with part_of(self.path, WORD_COUNTS) as path:
+            try:
+                counts = Vector.open(path, np.dtype("<i8")).read(0, self.words)
+                longest, row, widest = (int(written[name]) for name in Totals._fields[:-1])
+                digest_written = written["word_counts"]
+            except (ValueError, EOFError, TypeError, KeyError):
+                raise bad from None
+        found = Totals(longest, row, widest, counts)
+        if (
+            hashlib.sha256(counts.tobytes()).hexdigest() != digest_written
+            or int(counts.sum()) != self.tokens
+            or not 0 <= longest <= self.tokens
+        ):
+            raise bad
+        return found
+
+    def _check(self) -> None:
+        """Check every number, in blocks, and the sum of the counts."""
         indptr = self._vectors["indptr"]
         first, last = int(indptr.read(0, 1)[0]), 0
         for start in range(0, len(indptr), BLOCK):
             ends = indptr.read(start, start + BLOCK)
             if ends[0] < last or (np.diff(ends) < 0).any():
-                raise _damaged(self.path, "indptr.npy decreases")
+                raise damaged(self.path, "indptr.npy decreases")
             last = int(ends[-1])
         if first != 0 or last != self.nnz:
-            raise _damaged(self.path, "indptr.npy does not span the entries")
+            raise damaged(self.path, "indptr.npy does not span the entries")
         tokens = 0
         for block in cut(self._vectors):
-            indices = block.indices
-            if len(indices) and (indices.min() < 0 or indices.max() >= self.words):
-                raise _damaged(self.path, "indices.npy has a word id out of range")
-            if len(indices) and block.counts.min() < 1:
-                raise _damaged(self.path, "counts.npy has a count below 1")
+            wrong = self._wrong(block)
+            if wrong:
+                raise damaged(self.path, f"{wrong[0]}.npy {wrong[1]}")
             tokens += block.tokens
-            begins = np.zeros(len(indices) + 1, bool)
-            begins[block.indptr] = True
-            if (indices[1:] <= indices[:-1])[~begins[1:-1]].any():
-                raise _damaged(self.path, "indices.npy does not increase within a document")
-        return tokens
-
-
-def fingerprint_of(digests: Sequence[str]) -> str:
-    """Give the fingerprint of a corpus: of the SHA-256 of its arrays' values and its vocabulary."""
-    return hashlib.sha256("".join(digests).encode()).hexdigest()
+        if tokens != self.tokens:
+            raise damaged(self.path, f"tokens: {self.tokens} expected, {tokens} found")
 
 
 def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documents]:
@@ -293,88 +327,3 @@ def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documen
             raise changed(indptr.path)
         yield Documents(ends - first, indices.read(first, last), counts.read(first, last))
         start += taken
-
-
-def parts_of(path: Path) -> list[str]:
-    """List the files of a stored corpus, by their names in its folder, those about documents too.
-
-    Raises
-    ------
-    CorpusError
-        If ``meta.json`` is none of ours.
-    """
-    return [*PARTS, *names_of(_meta(path).get("parts", {}))]
-
-
-def is_stored(path: Path) -> bool:
-    """Whether a folder is a stored corpus, be it a damaged one."""
-    return (path / "meta.json").is_file() or (path / "indptr.npy").is_file()
-
-
-def _damaged(path: Path, what: str) -> CorpusError:
-    advice = "build it again with `sgmc corpus build`; of a run: restore it, or train anew"
-    return CorpusError(f"a damaged corpus ({what}); {advice}", path)
-
-
-@contextlib.contextmanager
-def _part(path: Path, name: str) -> Iterator[Path]:
-    """Say of a file of a stored corpus that it is missing, or cannot be read."""
-    part = path / name
-    try:
-        yield part
-    except FileNotFoundError:
-        if not path.is_dir():
-            raise missing(path, FileNotFoundError()) from None
-        raise _damaged(path, f"{name} is missing") from None
-    except OSError as error:
-        raise missing(part, error) from None
-
-
-def _meta(path: Path) -> dict[str, Any]:
-    try:
-        with _part(path, "meta.json") as part:
-            meta = json.loads(read_small(part, links=True))
-    except SgmcError:
-        raise
-    except (ValueError, RecursionError):
-        raise _damaged(path, "meta.json is not JSON") from None
-    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
-        raise CorpusError(
-            "not a corpus of sgmc (meta.json says something else); of a folder of "
-            "texts, move meta.json away",
-            path,
-        )
-    if meta.get("version") != VERSION:
-        raise CorpusError(
-            f"a corpus of version {meta.get('version')!r}, but this sgmc reads version {VERSION}; "
-            "use the sgmc that wrote it, or build it again",
-            path,
-        )
-    kinds = {"documents": int, "words": int, "nnz": int, "tokens": int}
-    for key, kind in {**kinds, "fingerprint": str, "provenance": dict}.items():
-        if not isinstance(meta.get(key), kind):
-            raise _damaged(path, f"meta.json has no proper {key!r}")
-    if not isinstance(meta.get("parts", {}), dict):
-        raise _damaged(path, "meta.json has no proper 'parts'")
-    return meta
-
-
-def _vocabulary(path: Path, meta: Mapping[str, Any]) -> tuple[str, ...]:
-    with _part(path, "vocab.txt") as part, open_regular(part, links=True) as (_, size):
-        pass
-    written = meta["files"].get("vocab.txt") if isinstance(meta.get("files"), dict) else None
-    if isinstance(written, dict) and written.get("stamp", [size])[0] != size:
-        raise _damaged(path, "vocab.txt was changed since it was written")
-    return read_vocabulary(part, exact=True)
-
-
-def _vector(path: Path, name: str) -> Vector:
-    bad = _damaged(path, f"{name}.npy is not a vector of {ARRAYS[name].name}, or is cut off")
-    with _part(path, f"{name}.npy") as part:
-        try:
-            vector = Vector.open(part, ARRAYS[name])
-        except (ValueError, EOFError):
-            raise bad from None
-    if name == "indptr" and len(vector) == 0:
-        raise bad
-    return vector

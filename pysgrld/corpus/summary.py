@@ -30,7 +30,7 @@ def describe(corpus: Corpus, words: int = 20) -> dict[str, Any]:
         ``texts`` that are kept: ``documents``, ``bytes``; ``provenance``.
     """
     about = corpus.about
-    lengths, counts = corpus.lengths(), corpus.word_counts()
+    lengths, counts = corpus.lengths(), corpus.totals.word_counts
     found = np.quantile(lengths, QUANTILES, method="inverted_cdf")
     most = np.argsort(-counts, kind="stable")[:words]
     return {

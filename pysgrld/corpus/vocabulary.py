@@ -17,6 +17,7 @@ from pysgrld.corpus.reading import (
     BUILT_MIN_DF,
     BUILT_PATTERN,
     BUILT_STOP_WORDS,
+    OF_TEXT,
     CorpusOptions,
 )
 from pysgrld.corpus.stopwords import NAMED, fold, named
@@ -195,7 +196,9 @@ def resolved(
     }
     if text:
         found["token-pattern"] = options.token_pattern or BUILT_PATTERN
-        found["encoding"] = options.encoding
+        found |= {name: getattr(options, name.replace("-", "_")) for name in OF_TEXT}
+        if options.phrases:
+            found["phrases"] = list(options.phrases)
     return found
 
 

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import fcntl
 import hashlib
+import io
 import itertools
 import json
 import os
@@ -16,8 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from pysgrld.corpus.about.inputs import store_files
 from pysgrld.corpus.array_file import HEADER, ArrayFile
-from pysgrld.corpus.store import ARRAYS, FORMAT, PARTS, VERSION, cut, fingerprint_of
+from pysgrld.corpus.store import cut
+from pysgrld.corpus.stored_files import ARRAYS, FORMAT, PARTS, VERSION, fingerprint_of
+from pysgrld.corpus.totals import WORD_COUNTS, count
 from pysgrld.corpus.vectors import Vector, stamp_of
 from pysgrld.errors import Interrupted, LockedError, OutputError, SgmcError, WriteError
 from pysgrld.run.files import fsync_folder, read_small, rename, temporary_name, write_new
@@ -26,6 +30,9 @@ from pysgrld.run.whole import refuse_full_folder, replace_file
 from pysgrld.types import Documents, Int32s, Int64s
 
 _NOTE, _WORDS = "progress.json", "words.txt"
+
+#: Bytes of a note at most: it has every file of the folders that are read.
+_LONGEST_NOTE = 2**30
 
 #: The folder in which what is known of documents is put together.
 ABOUT = "about"
@@ -95,7 +102,9 @@ class Writer:
         parts : dict, optional
             Digests and stamps of other files that belong to the corpus.
         """
+        totals = count(self.blocks(), len(vocabulary))
         digests = self.finish()
+        self._write_counts(totals.word_counts)
         words = "".join(f"{word}\n" for word in vocabulary).encode()
         digests.append(hashlib.sha256(words).hexdigest())
         self._write("vocab.txt", words)
@@ -103,6 +112,7 @@ class Writer:
             name: {"sha256": found, "stamp": stamp_of((self.folder / name).stat())}
             for name, found in zip(PARTS[:-1], digests, strict=True)
         }
+        provenance, parts = store_files(self.folder, provenance, parts or {})
         meta = {
             "format": FORMAT,
             "version": VERSION,
@@ -112,10 +122,19 @@ class Writer:
             "nnz": self.nnz,
             "fingerprint": fingerprint_of(digests),
             "files": files,
-            "parts": parts or {},
+            "totals": {
+                **totals._asdict(),
+                "word_counts": hashlib.sha256(totals.word_counts.tobytes()).hexdigest(),
+            },
+            "parts": parts,
             "provenance": provenance,
         }
         self._write("meta.json", json.dumps(meta, indent=1).encode() + b"\n")
+
+    def _write_counts(self, counts: Int64s) -> None:
+        data = io.BytesIO()
+        np.save(data, counts.astype("<i8"), allow_pickle=False)
+        self._write(WORD_COUNTS, data.getvalue())
 
     def _write(self, name: str, data: bytes) -> None:
         path = self.folder / name
@@ -198,7 +217,7 @@ class Workshop:
         if self.identity is None:
             return None
         try:
-            found = json.loads(read_small(self.place / _NOTE))
+            found = json.loads(read_small(self.place / _NOTE, _LONGEST_NOTE))
         except (OSError, ValueError):
             return None
         same = isinstance(found, dict) and found.get("identity") == self.identity
@@ -233,11 +252,6 @@ class Workshop:
         if record is None:
             self.writers[-1].files["indptr"].append(np.zeros(1, np.int64))
         return self.writers[-1]
-
-    def discard(self, writer: Writer) -> None:
-        """Remove a set of arrays that was needed on the way only."""
-        writer.close()
-        shutil.rmtree(writer.folder)
 
     def commit(self, folder: Path) -> None:
         """Give a finished corpus, which lies in the folder of the work, its place, durably."""

@@ -68,7 +68,7 @@ def test_garbage_after_the_last_member_is_refused(kind, tmp_path):
     path.write_bytes(COMPRESS[kind](TEXT) + b"garbage")
     with pytest.raises(CorpusError, match=r"something that is not .* follows"):
         read(path, tmp_path / "out" / "s")
-    assert list((tmp_path / "out").iterdir()) == []
+    assert not list((tmp_path / "out").glob("*"))
 
 
 @ANY

@@ -31,14 +31,14 @@ def test_files_of_one_vocabulary_concatenate(tmp_path):
     twice = open_corpus([COUNTS, COUNTS], CorpusOptions(), store=tmp_path / "b")
     assert twice.vocabulary == once.vocabulary
     assert twice.documents == 2 * once.documents
-    assert twice.word_counts().tolist() == (2 * once.word_counts()).tolist()
+    assert twice.totals.word_counts.tolist() == (2 * once.totals.word_counts).tolist()
 
 
 def test_files_of_different_vocabularies_are_united_by_word(tmp_path):
     other = uci(tmp_path / "in", "x", "wine\nquagga\n", "1\n2\n2\n1 1 7\n1 2 5\n")
     corpus = open_corpus([COUNTS, other], CorpusOptions(), store=tmp_path / "s")
     assert corpus.vocabulary == ("bread", "café", "wine", "never", "zebra", "quagga")
-    assert corpus.word_counts().tolist() == [3, 5, 9, 0, 4, 5]
+    assert corpus.totals.word_counts.tolist() == [3, 5, 9, 0, 4, 5]
 
 
 def test_a_stored_corpus_and_a_file_of_counts_are_one_corpus(tmp_path):

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from pysgrld.corpus import CorpusOptions, open_corpus, stands_for, vocabulary
+from pysgrld.corpus import Corpus, CorpusOptions, open_corpus, stands_for, vocabulary
 from pysgrld.corpus.beside import vocabulary_beside
+from pysgrld.corpus.build import copy_parts, sample
 from pysgrld.corpus.formats import FORMATS
-from pysgrld.corpus.sources import look, recipe
+from pysgrld.corpus.sources import contents, look, recipe
 from pysgrld.errors import Interrupted, MissingInputError
 
 DATA = Path(__file__).parents[1] / "data"
@@ -168,6 +169,54 @@ def test_files_of_a_folder_are_compared_one_by_one(tmp_path):
     assert stands(found, folder)
     (folder / "z.txt").write_text("more")
     assert not stands(found, folder)
+
+
+@pytest.fixture
+def of_files(tmp_path):
+    """A corpus of a folder with more files than one line of its header could name."""
+    (tmp_path / "texts").mkdir()
+    for i in range(300):
+        (tmp_path / "texts" / f"{i:03d}.txt").write_text("some wine, no bread")
+    return open_corpus([str(tmp_path / "texts")], ALL, store=tmp_path / "s")
+
+
+def test_files_of_a_folder_are_listed_beside_the_header(of_files, tmp_path):
+    """Red with: the files in the header, which is read whole and has a limit."""
+    assert (of_files.path / "meta.json").stat().st_size < 10_000
+    texts = tmp_path / "texts"
+    assert len(of_files.provenance["inputs"][0]["files"]) == 300
+    copy_parts(of_files.path, tmp_path / "copy")
+    assert stands(Corpus.open(tmp_path / "copy").provenance, texts)
+    few = sample(of_files, 5, 1, tmp_path / "few")
+    assert few.provenance["of"] == of_files.provenance
+    assert (few.path / "meta.json").stat().st_size < 10_000
+    assert contents(sample(few, 2, 1, tmp_path / "fewer").provenance["of"]["of"])
+
+
+def edited(path):
+    """Name a file by another name, in a list that stays as long and as well-formed."""
+    path.write_bytes(path.read_bytes().replace(b"007.txt", b"700.txt"))
+
+
+@pytest.mark.parametrize(
+    "harm", [Path.unlink, lambda path: path.write_text('{"name": "x"}\n'), edited]
+)
+def test_a_corpus_whose_list_of_files_is_damaged_stands_for_none(of_files, tmp_path, harm):
+    """Red with: a list that is believed whatever it says, whose contents a run is then warned by."""
+    harm(of_files.path / "documents" / "inputs.jsonl")
+    found = Corpus.open(of_files.path).provenance
+    assert not stands(found, tmp_path / "texts")
+    assert contents(found) == set()
+
+
+def test_a_header_that_lists_files_itself_is_read(of_files, tmp_path):
+    """Red with: files of 0.1.0, which had no list of them, looked for in one."""
+    meta = json.loads((of_files.path / "meta.json").read_text())
+    del meta["parts"]["documents/inputs.jsonl"]
+    meta["provenance"] = of_files.provenance
+    (of_files.path / "meta.json").write_text(json.dumps(meta))
+    (of_files.path / "documents" / "inputs.jsonl").unlink()
+    assert stands(Corpus.open(of_files.path).provenance, tmp_path / "texts")
 
 
 def test_a_stored_corpus_among_the_inputs_is_compared_by_its_files(tmp_path):

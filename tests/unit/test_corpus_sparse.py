@@ -136,7 +136,7 @@ def test_an_id_of_zero_far_down_the_file_means_that_ids_begin_at_zero(write):
     text = "0 1:1\n" * 200_000 + "0 0:1\n"
     lines: list[str] = []
     corpus = read(write("x.svmlight", text), log=lines.append)
-    assert corpus.word_counts().tolist() == [1, 200_000, 0, 0]
+    assert corpus.totals.word_counts.tolist() == [1, 200_000, 0, 0]
     assert any("counted from 0" in line for line in lines)
 
 

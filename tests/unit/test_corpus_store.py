@@ -12,6 +12,8 @@ import pytest
 from pysgrld.corpus import Corpus, CorpusOptions, describe, open_corpus
 from pysgrld.corpus import store as store_module
 from pysgrld.corpus import write as write_module
+from pysgrld.corpus.totals import count
+from pysgrld.corpus.vectors import Vector
 from pysgrld.errors import CorpusError, LockedError, MissingInputError, OutputError, WriteError
 
 DATA = Path(__file__).parents[1] / "data"
@@ -50,7 +52,76 @@ def test_take_refuses_documents_that_are_not_there(stored, ids):
 def test_lengths_and_word_counts_are_sums_of_counts(stored):
     corpus = Corpus.open(stored)
     assert corpus.lengths().tolist() == [3, 6, 5]
-    assert corpus.word_counts().tolist() == [3, 5, 2, 0, 4]
+    assert corpus.totals.word_counts.tolist() == [3, 5, 2, 0, 4]
+
+
+def test_totals_are_counted_when_a_corpus_is_written(stored):
+    """Red with: the widest document counted in tokens."""
+    corpus = Corpus.open(stored)
+    written, counted = corpus.totals, count(corpus.blocks(2), corpus.words)
+    assert written[:3] == counted[:3] == (6, 1, 3)
+    assert written.word_counts.tolist() == counted.word_counts.tolist()
+
+
+def test_totals_are_counted_again_where_a_corpus_has_none(stored):
+    written = Corpus.open(stored).totals
+    meta = json.loads((stored / "meta.json").read_text())
+    (stored / "meta.json").write_text(json.dumps({k: v for k, v in meta.items() if k != "totals"}))
+    (stored / "word-counts.npy").unlink()
+    found = Corpus.open(stored).totals
+    assert found[:3] == written[:3]
+    assert found.word_counts.tolist() == written.word_counts.tolist()
+
+
+@pytest.mark.parametrize(
+    "totals", [[], 3, {}, {"longest": "x"}, {"longest": 10**20}, {"widest": None}]
+)
+def test_damaged_totals_are_refused(stored, totals):
+    meta = json.loads((stored / "meta.json").read_text())
+    meta["totals"] = {**meta["totals"], **totals} if totals and isinstance(totals, dict) else totals
+    (stored / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(CorpusError, match="word-counts"):
+        _ = Corpus.open(stored).totals
+
+
+def test_word_counts_that_were_changed_are_refused(stored):
+    np.save(stored / "word-counts.npy", np.array([2, 6, 2, 0, 4]))
+    with pytest.raises(CorpusError, match="word-counts"):
+        _ = Corpus.open(stored).totals
+    (stored / "word-counts.npy").unlink()
+    with pytest.raises(CorpusError, match=r"word-counts\.npy is missing"):
+        Corpus.open(stored).verify()
+
+
+def test_a_very_large_corpus_is_opened_without_reading_its_arrays(stored, monkeypatch):
+    """Red with: `_check` of every corpus."""
+    shutil.copytree(stored, stored.with_name("copy"))  # other times, the same sizes
+    monkeypatch.setattr(store_module, "LOOKED_THROUGH", 0)
+    for name in ("read", "gather"):
+        monkeypatch.setattr(Vector, name, lambda *_: pytest.fail("an array was read"))
+    assert Corpus.open(stored.with_name("copy")).tokens == 14
+
+
+def test_a_very_large_corpus_is_checked_as_it_is_read(stored, monkeypatch):
+    counts = np.load(stored / "counts.npy")
+    np.save(stored / "counts.npy", np.where(np.arange(len(counts)) == 3, 0, counts))
+    with pytest.raises(CorpusError, match="count below 1"):
+        Corpus.open(stored)
+    monkeypatch.setattr(store_module, "LOOKED_THROUGH", 0)
+    corpus = Corpus.open(stored)
+    corpus.take([0])
+    with pytest.raises(CorpusError, match="changed"):
+        corpus.take([1])
+    with pytest.raises(CorpusError, match="changed"):
+        corpus.verify()
+
+
+def test_words_that_do_not_increase_are_refused_where_documents_are_copied_out(stored, monkeypatch):
+    indices = np.load(stored / "indices.npy")
+    np.save(stored / "indices.npy", np.append(indices[:-2], indices[:-3:-1]))
+    monkeypatch.setattr(store_module, "LOOKED_THROUGH", 0)
+    with pytest.raises(CorpusError, match="changed"):
+        Corpus.open(stored).take([2])
 
 
 @pytest.mark.parametrize("entries", [1, 2, 3, 5, 100])
@@ -78,7 +149,7 @@ def test_a_stored_corpus_is_matched_by_word(stored, tmp_path):
     corpus = open_corpus(
         [str(stored)], CorpusOptions(), store=tmp_path / "o", match=("zebra", "x", "wine")
     )
-    assert corpus.word_counts().tolist() == [4, 0, 2]
+    assert corpus.totals.word_counts.tolist() == [4, 0, 2]
     assert corpus.documents == 3
 
 
@@ -88,7 +159,7 @@ def test_a_given_vocabulary_takes_from_a_stored_corpus_by_word(stored, tmp_path)
         [str(stored)], CorpusOptions(vocab=str(tmp_path / "v.txt")), store=tmp_path / "o"
     )
     assert corpus.vocabulary == ("zebra", "quagga", "wine")
-    assert corpus.word_counts().tolist() == [4, 0, 2]
+    assert corpus.totals.word_counts.tolist() == [4, 0, 2]
     assert corpus.documents == 3
 
 

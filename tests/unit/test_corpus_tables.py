@@ -162,7 +162,7 @@ def test_a_bad_record_is_skipped_and_the_next_ones_are_read(write, case, match):
     assert sum(skipped.values()) == bad + (corpus.provenance["empty"] if match and not bad else 0)
     assert any(name.startswith(reason) for name in skipped)
     assert corpus.documents == (3 if match is None else 3 + bad)
-    assert corpus.word_counts().sum() == 4
+    assert corpus.totals.word_counts.sum() == 4
 
 
 def test_a_quote_that_is_never_closed_takes_no_more_than_the_limit_in_memory(write, monkeypatch):
@@ -224,22 +224,31 @@ def test_parquet_is_told_by_content_whatever_its_name(table):
     assert texts(table(pa.array(["aa"]), name="x.txt")) == ["aa"]
 
 
+def test_a_header_above_the_limit_is_said(tmp_path):
+    """Red with: nothing said after the colon where such lines are skipped."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "x.csv").write_text(f"id,text,{'a' * 100}\n1,aa,b\n")
+    with pytest.raises(CorpusError, match="no header: a line too long"):
+        read(folder / "x.csv", max_line=50, on_bad_document="skip")
+
+
 def test_only_the_batch_is_in_memory(table, monkeypatch):
     """Red with: a row group read at once."""
     pa = pytest.importorskip("pyarrow")
     path = table(pa.array([f"aa{i} " * 200 for i in range(20_000)]), compression="none")
     before = pa.default_memory_pool().bytes_allocated()
     peak = 0
-    from pysgrld.corpus.formats import parquet
+    from pysgrld.corpus.formats import batch
 
-    real = parquet.Texts
+    real = batch.Texts
 
     def spy(*arguments, **others):
         nonlocal peak
         peak = max(peak, pa.default_memory_pool().bytes_allocated() - before)
         return real(*arguments, **others)
 
-    monkeypatch.setattr(parquet, "Texts", spy)
+    monkeypatch.setattr(batch, "Texts", spy)
     assert read(path).documents == 20_000
     assert path.stat().st_size > 20 * 2**20
     assert 0 < peak < 8 * 2**20

@@ -212,13 +212,20 @@ def test_a_folder_of_files_is_read_in_order_of_path(tmp_path):
     (folder / "b").mkdir(parents=True)
     (folder / "b" / "1.txt").write_text("second\nfile")
     (folder / "a.txt").write_text("first file")
-    for name in ("c.md", "d.pdf", "b/e.PDF", "README", ".hidden"):
+    for name in ("c.md", "d.png", "b/e.PNG", "README", ".hidden"):
         (folder / name).write_text("not read")
+    (folder / ".git").mkdir()
+    (folder / ".git" / "x.txt").write_text("not read")
+    (folder / "b" / "2.txt").touch()
     said: list[str] = []
     corpus = read(folder, tmp_path / "s", **ALL, log=said.append)
     assert said == [
-        f"{folder}: left out, as only .txt files of a folder are read: 2 .pdf, 1 without a suffix, "
-        "1 .md"
+        f"{folder}: 3 files in it and 1 folder below, each a document",
+        f"{folder}: left out, as only .html, .htm, .xhtml, .docx, .pdf and .txt files of a folder are "
+        "read: 2 .png, 1 without a suffix, 1 .md",
+        f"{folder}: left out, as hidden: 2 files or folders",
+        f"{folder}: 1 empty file",
+        "1 document with no known word skipped",
     ]
     assert words(corpus) == [{"first": 1, "file": 1}, {"second": 1, "file": 1}]
 
@@ -411,7 +418,7 @@ def test_text_of_another_encoding_is_read_as_if_it_were_utf_8(tmp_path, name, en
 def test_what_is_not_utf_8_says_how_it_is_read(tmp_path, name):
     """Red with: "mend it" and no word how."""
     (tmp_path / name).write_bytes(ENCODED[name].encode("latin-1"))
-    with pytest.raises(CorpusError, match=r"not UTF-8 .* --encoding windows-1252"):
+    with pytest.raises(CorpusError, match=r"not UTF-8 .*-1252 for Western .*-1251 for"):
         read(tmp_path / name, tmp_path / "s", **ALL)
 
 

@@ -24,6 +24,8 @@ from pysgrld.types import Array, Int64s
 
 #: The folder within that of the corpus, and the list of what is in it.
 FOLDER, CONTENTS = "documents", "columns.json"
+#: How many documents of the inputs came before each; there only where some were left out.
+PLACES = f"{FOLDER}/origin-place.npy"
 #: Hashes of ids that are sorted together.
 SORTED = 2**20
 
@@ -51,6 +53,8 @@ def write_about(
     log: Callable[[str], None],
     further: Further | None = None,
     asked: Mapping[str, tuple[tuple[str, str], str]] | None = None,
+    *,
+    read: int | None = None,
 ) -> dict[str, Any]:
     """Write what is known of the documents that stay into the folder of a corpus.
 
@@ -66,6 +70,8 @@ def write_about(
         Gives columns that were read elsewhere; they take the place of those of the same role and name.
     asked : mapping, optional
         Of each field that a person has asked for: its role and name, and the option.
+    read : int, optional
+        Documents of the inputs, those that were left out too, where the places of all are known.
 
     Returns
     -------
@@ -90,7 +96,14 @@ def write_about(
                 else start + np.flatnonzero(stays[start:stop])
             )
 
-    for part in ("file", "row"):
+    firsts = _firsts(spool, rows)
+    documents = spool.documents if stays is None else int(stays.sum())
+    origin = ["file", "row"]
+    if firsts is not None:
+        origin.append("piece")
+    if read is not None and (read != documents or firsts is not None):
+        origin.append("place")
+    for part in origin:
         tail = spool.origin[part]
         write_array(place / f"origin-{part}.npy", tail.dtype, _some(tail.vector(), rows))
     names = spool.names.spelled()
@@ -103,8 +116,7 @@ def write_about(
         ids = sources.get((ID, ""))
         found = further(spool, rows, ids.values if ids else None)
         sources |= {(source.role, source.name): source for source in found}
-    documents = spool.documents if stays is None else int(stays.sum())
-    columns = [_write(source, place, n, log) for n, source in enumerate(sources.values())]
+    columns = [_write(source, place, n, log, firsts) for n, source in enumerate(sources.values())]
     there = {(c["role"], c["name"]) for c in columns if c["missing"] < documents}
     for field, (key, option) in (asked or {}).items():
         if key not in there:
@@ -115,7 +127,7 @@ def write_about(
             texts = spool.texts.finish(place)
         else:
             texts = spool.texts.finish_some(place, stays)
-    listed = json.dumps({"columns": columns, "texts": texts}, indent=1)
+    listed = json.dumps({"columns": columns, "texts": texts, "read": read}, indent=1)
     write_new(place / CONTENTS, [listed.encode() + b"\n"], "store")
     parts = {}
     for path in sorted(place.iterdir()):
@@ -131,8 +143,14 @@ def _some(vector: Vector, rows: Rows) -> Iterator[Array]:
         yield picked(vector, some)
 
 
+def _firsts(spool: Spool, rows: Rows) -> Stays | None:
+    """Tell the documents that stay and are whole, or a first piece; None where none is a piece."""
+    pieces = np.concatenate([*_some(spool.origin["piece"].vector(), rows), np.zeros(0, np.int32)])
+    return pieces <= 1 if pieces.any() else None
+
+
 def _write(
-    source: ColumnSource, place: Path, number: int, log: Callable[[str], None]
+    source: ColumnSource, place: Path, number: int, log: Callable[[str], None], firsts: Stays | None
 ) -> dict[str, Any]:
     """Write a column under its number, and give what the list says of it."""
     stem = f"c{number}"
@@ -142,7 +160,7 @@ def _write(
             f"column {source.name[:40]!r} has values of several kinds ({', '.join(written.mixed)}): kept "
             f"as {'text' if written.kind == 'string' else 'categories'}"
         )
-    if source.role == ID and (again := _again(source, place / f"{stem}.hashes")):
+    if source.role == ID and (again := _again(source, place / f"{stem}.hashes", firsts)):
         log(f"warning: {plural(again, 'document')} with an id that one before has; all are kept")
     return {
         "role": source.role,
@@ -153,11 +171,16 @@ def _write(
     }
 
 
-def _again(source: ColumnSource, path: Path) -> int:
+def _again(source: ColumnSource, path: Path, firsts: Stays | None) -> int:
     """Count the documents whose id an earlier one has, by their hashes, in bounded memory."""
-    tail = Tail(path, "<i8")
+    tail, at = Tail(path, "<i8"), 0
     for piece in source.values.pieces(source.rows()):
-        tail.append([hash(value) for value in piece.values() if value])
+        values = piece.values()
+        if firsts is not None:
+            some = firsts[at : at + len(values)]
+            at += len(values)
+            values = [value for value, first in zip(values, some, strict=True) if first]
+        tail.append([hash(value) for value in values if value])
     vector, again = tail.vector(), 0
     groups = 1 + len(vector) // SORTED
     for group in range(groups):

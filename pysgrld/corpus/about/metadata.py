@@ -56,6 +56,7 @@ class Metadata:
             if not source.head:
                 raise CorpusError("an empty file; there is nothing to read", source.label)
             format = recognise(source.head, source.name)
+            self._names_first = format.name == "CSV or TSV"
             # a bad row keeps its place, so that those after it belong to the same documents
             context = Context(options, wanted, bad, True, _no_documents, log, Noticed())
             found = format.read(source, context) if format.fields else None
@@ -73,6 +74,26 @@ class Metadata:
         if self.joined and (ID, "") not in self.spool.columns:
             raise CorpusError(
                 f"no row has the field {wanted.id[:40]!r} that rows are joined by", path
+            )
+
+    def check_rows(self, documents: int) -> None:
+        """Refuse rows that go by the order of so many documents and are not as many.
+
+        Raises
+        ------
+        CorpusError
+        """
+        if not self.joined and self.spool.documents != documents:
+            advice = "mend it, or give ids and --id-field"
+            if self._names_first and self.spool.documents == documents - 1:
+                advice = (
+                    "its first line was taken for the columns' names: put a line of names before it"
+                )
+            raise CorpusError(
+                f"{plural(self.spool.documents, 'row')}, and {plural(documents, 'document')} in what was "
+                "read, those without words included: rows go by the order of documents, one for each; "
+                + advice,
+                self.path,
             )
 
     def sources(
@@ -134,6 +155,12 @@ class Metadata:
         places = documents.origin["place"].vector()
         for some in rows():
             found = picked(places, some)
+            if (found < 0).any():
+                raise CorpusError(
+                    "rows go by the order of documents, and the corpus does not say which were left out "
+                    "when it was built; build it again, or give ids and --id-field",
+                    self.path,
+                )
             yield np.where(found < self.spool.documents, found, -1)
 
     def _by_id(

@@ -30,12 +30,14 @@ class Particulars:
     rows : (n,) int64
         Line, record or row of each document in its file, from 1; `WHOLE` where the file is the document.
     places : (n,) int64
-        How many documents of the input come before each.
+        How many documents of the input come before each, left out or not; -1: it is not known.
     fields : Fields or None
     texts : list of (bytes or None) or None
         None: texts are not kept.
     kinds : dict of str to str
         Kinds of columns, where they are known.
+    pieces : (n,) int64 or None
+        Which piece of a long document each is, from 1; 0, and None of all: it is whole.
     """
 
     input: int
@@ -46,6 +48,7 @@ class Particulars:
     fields: Fields | None = None
     texts: list[bytes | None] | None = None
     kinds: dict[str, str] = field(default_factory=dict)
+    pieces: Int64s | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -70,18 +73,21 @@ class Particulars:
             fields,
             None if self.texts is None else some(self.texts),
             self.kinds,
+            None if self.pieces is None else self.pieces[positions],
         )
 
     def ids(self) -> list[str]:
         """Give what each document is called: its id, else its file, else its row."""
         files = np.zeros(len(self), np.int64) if self.files is None else self.files
         given = self.fields.ids if self.fields is not None else [None] * len(self)
+        pieces = np.zeros(len(self), np.int64) if self.pieces is None else self.pieces
         return [
-            text.decode() if text else called(self.names[at], row)
-            for (_, text), at, row in zip(
+            of_piece(text.decode() if text else called(self.names[at], row), piece)
+            for (_, text), at, row, piece in zip(
                 (spelled(key, True) for key in given),
                 files.tolist(),
                 self.rows.tolist(),
+                pieces.tolist(),
                 strict=True,
             )
         ]
@@ -90,3 +96,8 @@ class Particulars:
 def called(file: str, row: int) -> str:
     """Call a document that has no id: by its file if it is all of it, else by its row there."""
     return file if row == WHOLE else str(row)
+
+
+def of_piece(key: str, piece: int) -> str:
+    """Call a piece of the document of that id, counted from 1; 0 is all of it."""
+    return f"{key}#{piece}" if piece else key

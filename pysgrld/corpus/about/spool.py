@@ -159,7 +159,7 @@ class Spool:
         self.kinds |= {name: kind for name, kind in (kinds or {}).items() if kind is not None}
         self.origin = {
             name: Tail(folder / name, dtype, self.documents if record else None)
-            for name, dtype in (("file", "<i4"), ("row", "<i8"), ("place", "<i8"))
+            for name, dtype in (("file", "<i4"), ("row", "<i8"), ("place", "<i8"), ("piece", "<i4"))
         }
         self.names = SpooledColumn(folder, "names", had.get("names"))
         self._last: dict[tuple[int, str], int] = {
@@ -181,7 +181,8 @@ class Spool:
             else numbers[found.files]
         )
         self.origin["row"].append(found.rows)
-        self.origin["place"].append(found.places + base)
+        self.origin["place"].append(np.where(found.places < 0, -1, found.places + base))
+        self.origin["piece"].append(np.zeros(size) if found.pieces is None else found.pieces)
         if found.fields is not None:
             fields = found.fields
             self._column(ID, "", fields.ids, fields.typed)

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus.about.columns import NUMBERS
-from pysgrld.corpus.about.finish import CONTENTS, FOLDER
+from pysgrld.corpus.about.finish import CONTENTS, FOLDER, PLACES
 from pysgrld.corpus.about.kinds import NONE, iso
-from pysgrld.corpus.about.particulars import WHOLE, Particulars, called
+from pysgrld.corpus.about.particulars import WHOLE, Particulars, called, of_piece
 from pysgrld.corpus.about.spool import COLUMN, ID, TITLE
 from pysgrld.corpus.about.tail import between, picked, spans
 from pysgrld.corpus.about.texts import ENDS, FRAMES, ROWS, TEXT, StoredTexts
@@ -70,6 +70,8 @@ class About:
     parts : mapping
         Digest and stamp of each file, as ``meta.json`` has them.
     documents : int
+    read : int
+        Documents of the inputs, those that were left out too, unless its parts say it.
 
     Attributes
     ----------
@@ -84,13 +86,15 @@ class About:
         If a file is missing or was changed.
     """
 
-    def __init__(self, path: Path, parts: Mapping[str, Any], documents: int) -> None:
+    def __init__(self, path: Path, parts: Mapping[str, Any], documents: int, read: int) -> None:
         self.path, self.documents = path, documents
         self._open: dict[str, Vector] = {}
         self._parts = check_parts(path, parts)
         listed: dict[str, Any] = {"columns": [], "texts": 0}
         if self._parts:
             listed = self._listed()
+        found = listed.get("read")
+        self.read: int = found if isinstance(found, int) else read
         self._columns = {(c["role"], c["name"]): c for c in listed["columns"]}
         self.columns = tuple(
             Column(c["name"], c["kind"], c["missing"])
@@ -142,8 +146,10 @@ class About:
         rows = self._rows(rows)
         own = self._own(ID, rows)
         return [
-            key if key is not None else called(origin.file, origin.row or WHOLE)
-            for key, origin in zip(own, self.origins(rows), strict=True)
+            of_piece(key if key is not None else called(origin.file, origin.row or WHOLE), piece)
+            for key, origin, piece in zip(
+                own, self.origins(rows), self.pieces(rows).tolist(), strict=True
+            )
         ]
 
     def titles(self, rows: npt.ArrayLike) -> list[str]:
@@ -168,6 +174,20 @@ class About:
             Origin(names[i] or "", None if row == WHOLE else row)
             for i, row in zip(inverse.tolist(), picked(at, rows).tolist(), strict=True)
         ]
+
+    def pieces(self, rows: npt.ArrayLike) -> Int64s:
+        """Tell which piece of its origin each document is, from 1; 0: all of it."""
+        rows = self._rows(rows)
+        if f"{FOLDER}/{_PIECE}" not in self._parts:
+            return np.zeros(len(rows), np.int64)
+        return picked(self._vector(_PIECE, "<i4"), rows).astype(np.int64)
+
+    def places(self, rows: npt.ArrayLike) -> Int64s:
+        """Give how many documents of the inputs came before each, left out or not; -1: not known."""
+        rows = self._rows(rows)
+        if PLACES in self._parts:
+            return picked(self._vector(Path(PLACES).name, "<i8"), rows)
+        return rows if self.read == self.documents else np.full(len(rows), -1)
 
     def values(self, name: str, rows: npt.ArrayLike) -> list[Any]:
         """Give a column's value of each document, None where there is none; times in ISO 8601.
@@ -198,14 +218,14 @@ class About:
         """
         rows = self._rows(rows)
         origins = self.origins(rows)
-        names = sorted({origin.file for origin in origins})
+        names = list(dict.fromkeys(origin.file for origin in origins))
         number = {name: i for i, name in enumerate(names)}
         return Particulars(
             input,
             names,
             np.array([number[origin.file] for origin in origins], np.int64),
             np.array([WHOLE if o.row is None else o.row for o in origins], np.int64),
-            rows,
+            self.places(rows),
             Fields(
                 self._own(ID, rows),
                 self._own(TITLE, rows),
@@ -213,6 +233,7 @@ class About:
             ),
             self._bytes(rows) if texts and self.has_texts else None,
             {column.name: column.kind for column in self.columns},
+            self.pieces(rows),
         )
 
     # ---- files
@@ -288,6 +309,7 @@ class About:
 
 
 _ORIGIN = {"file": "<i4", "row": "<i8"}
+_PIECE = "origin-piece.npy"
 
 
 def damaged(path: Path, name: str) -> CorpusError:

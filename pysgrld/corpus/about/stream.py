@@ -23,7 +23,8 @@ class NamedDocuments:
 
     Parameters
     ----------
-    blocks : iterator of (Documents, Particulars or None)
+    blocks : iterator of (int, Documents, Particulars or None)
+        With the place of the first of the documents.
     fields : sequence of str
         Names of the fields that are wanted.
 
@@ -32,20 +33,24 @@ class NamedDocuments:
     fields : tuple of str
     absent : set of str
         Fields that no document had so far.
+    first : int
+        Place of the first document of the block that came last.
     """
 
     def __init__(
-        self, blocks: Iterator[tuple[Documents, Particulars | None]], fields: Sequence[str] = ()
+        self,
+        blocks: Iterator[tuple[int, Documents, Particulars | None]],
+        fields: Sequence[str] = (),
     ) -> None:
         self._blocks, self.fields = blocks, tuple(fields)
         self.absent = set(fields)
         self._waiting: deque[Named] = deque()
-        self._given = 0
+        self.first = 0
 
     def __iter__(self) -> Iterator[Documents]:
-        for block, about in self._blocks:
-            ids = about.ids() if about else [str(self._given + i + 1) for i in range(len(block))]
-            self._given += len(block)
+        for first, block, about in self._blocks:
+            self.first = first
+            ids = about.ids() if about else [str(self.first + i + 1) for i in range(len(block))]
             found = about.fields.columns if about and about.fields else {}
             columns = [
                 [_plain(value) for value in found[name]] if name in found else [None] * len(block)

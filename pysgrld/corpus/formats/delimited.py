@@ -10,16 +10,14 @@ import csv
 from collections import deque
 from collections.abc import Iterator
 
-from pysgrld.corpus.about.wanted import FieldError, Gathering, Wanted
+from pysgrld.corpus.about.wanted import Wanted
+from pysgrld.corpus.formats.batch import BadRecord, Batch
 from pysgrld.corpus.formats.protocol import Context, Texts, field_names
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
 from pysgrld.grammar import plural
 
 SUFFIXES = (".csv", ".tsv")
-
-#: Documents, and bytes of text, that are handed on together.
-TOGETHER, BYTES = 1024, 2**22
 
 _REASONS = {
     "expected after": "something stands after a closing quote",
@@ -43,45 +41,24 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     delimiter, names = _header(lines, context.wanted, source)
     places = {name: names.index(name) for name in context.wanted.among(names)}
     column = names.index(context.wanted.text) if context.wanted.text is not None else None
-    gathering = Gathering(context.wanted, typed=False)
-    documents: list[bytes] = []
-    numbers: list[int] = []
-    size = 0
+    batch = Batch(source.label, context, typed=False)
     for record, number in _records(lines, delimiter):
-        if not isinstance(record, _BadRecordError) and len(record) != len(names):
-            record = _BadRecordError(
-                "wrong number of fields",
-                f"a record of {plural(len(record), 'field')}, but the header has {len(names)}",
-            )
-        text = b""
-        if not isinstance(record, _BadRecordError):
-            try:
-                gathering.add({name: record[place] for name, place in places.items()})
-                text = b"" if column is None else record[column].encode("utf-8", "surrogateescape")
-            except FieldError as error:
-                record = _BadRecordError("field not plain", str(error))
-        if isinstance(record, _BadRecordError):
-            if record.reason:
-                context.bad(record.reason, str(record), source.label, number)
-            if not context.keep_empty:
-                continue
-            gathering.add({})
-        documents.append(text)
-        numbers.append(number)
-        size += len(text)
-        if len(documents) >= TOGETHER or size >= BYTES:
-            yield Texts(documents, source.label, numbers, fields=gathering.fields())
-            documents, numbers, size = [], [], 0
-    if documents:
-        yield Texts(documents, source.label, numbers, fields=gathering.fields())
-
-
-class _BadRecordError(Exception):
-    """A record that cannot be understood; one without a reason was reported already."""
-
-    def __init__(self, reason: str = "", message: str = "") -> None:
-        super().__init__(message)
-        self.reason = reason
+        try:
+            if isinstance(record, BadRecord):
+                raise record
+            if len(record) != len(names):
+                raise BadRecord(
+                    "wrong number of fields",
+                    f"a record of {plural(len(record), 'field')}, but the header has {len(names)}",
+                )
+            text = b"" if column is None else record[column].encode("utf-8", "surrogateescape")
+            batch.add(text, {name: record[place] for name, place in places.items()}, number)
+        except BadRecord as bad:
+            batch.refuse(bad, number)
+        if batch.full:
+            yield batch.texts()
+    if batch:
+        yield batch.texts()
 
 
 class _RecordLines:
@@ -119,7 +96,7 @@ class _RecordLines:
             block = next(self.blocks)
             if not block:
                 self.number += 1
-                raise _BadRecordError  # a line above the limit, which was left out
+                raise BadRecord  # a line above the limit, which was left out
             lines = block.decode("utf-8", "surrogateescape").split("\n")
             self.ready.extend(line + "\n" for line in lines[:-1])
             if lines[-1]:
@@ -130,7 +107,7 @@ class _RecordLines:
         self.size += len(line)
         if self.size > self.limit and len(self.record) > 1:
             self.back(1)
-            raise _BadRecordError(
+            raise BadRecord(
                 "line too long",
                 f"a record of more than {self.limit} bytes (--max-line), or a quote that is never "
                 "closed",
@@ -138,9 +115,7 @@ class _RecordLines:
         return line
 
 
-def _records(
-    lines: _RecordLines, delimiter: str
-) -> Iterator[tuple[list[str] | _BadRecordError, int]]:
+def _records(lines: _RecordLines, delimiter: str) -> Iterator[tuple[list[str] | BadRecord, int]]:
     """Yield records, good and bad, each with the number of its first line."""
     parser = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
@@ -150,12 +125,12 @@ def _records(
             record = next(parser)
         except StopIteration:
             return
-        except _BadRecordError as bad:
+        except BadRecord as bad:
             yield bad, first
         except csv.Error as error:
             lines.back(1)
             found = (why for piece, why in _REASONS.items() if piece in str(error))
-            yield _BadRecordError("not CSV", f"not CSV: {next(found, error)}"), first
+            yield BadRecord("not CSV", f"not CSV: {next(found, error)}"), first
         else:
             if record:
                 yield record, first
@@ -168,8 +143,10 @@ def _header(lines: _RecordLines, wanted: Wanted, source: Lines) -> tuple[str, li
     found = ","
     for delimiter in ("\t", ",", ";") if tabs else (",", ";", "\t"):
         record, number = next(_records(lines, delimiter), ([], 1))
-        if isinstance(record, _BadRecordError):
-            raise CorpusError(f"no header: {record or 'a line too long'}", source.label, number)
+        if isinstance(record, BadRecord):
+            raise CorpusError(
+                f"no header: {str(record) or 'a line too long'}", source.label, number
+            )
         names = [name.strip() for name in record]
         if len(names) > len(most):
             most, found = names, delimiter

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from pysgrld.corpus.about.wanted import FieldError, Gathering
 from pysgrld.corpus.encodings import not_in
+from pysgrld.corpus.formats.batch import BadRecord, Batch
 from pysgrld.corpus.formats.protocol import Context, Texts, field_names
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.reading import CorpusOptions
@@ -27,59 +27,46 @@ def sniff(head: bytes, name: str) -> bool:
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document an object; a null is one without words, and blank lines are none."""
-    gathering = Gathering(context.wanted)
+    batch = Batch(source.label, context)
     for block in source.lines(context.bad):
-        if not block:
-            if context.keep_empty:
-                gathering.add({})
-                yield Texts([b""], source.label, [source.line], fields=gathering.fields())
-            continue
-        documents: list[bytes] = []
-        lines: list[int] = []
+        if not block:  # a line above the limit, which was reported
+            batch.refuse(BadRecord(), source.line)
         for offset, line in enumerate(block.split(b"\n")):
             if not line.strip():
                 continue
             number = source.line + 1 + offset
             try:
                 record = _record(line, context.options)
-                text = _text(record, context.wanted.text)
-                gathering.add(record)
-            except (_BadLine, FieldError) as bad:
-                reason = bad.reason if isinstance(bad, _BadLine) else "field not plain"
-                context.bad(reason, str(bad), source.label, number)
-                if not context.keep_empty:
-                    continue
-                text = b""
-                gathering.add({})
-            documents.append(text)
-            lines.append(number)
-        yield Texts(documents, source.label, lines, fields=gathering.fields())
+                batch.add(text_of(record, context.wanted.text), record, number)
+            except BadRecord as bad:
+                batch.refuse(bad, number)
+        yield batch.texts()
 
 
-class _BadLine(Exception):
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-
-
-def _record(line: bytes, options: CorpusOptions) -> dict[str, Any]:
+def _record(line: bytes, options: CorpusOptions) -> Any:
     try:
-        value = json.loads(line.decode("utf-8"))
+        return json.loads(line.decode("utf-8"))
     except UnicodeDecodeError:
-        raise _BadLine("not UTF-8", not_in(options.encoding)) from None
+        raise BadRecord("not UTF-8", not_in(options.encoding)) from None
     except (ValueError, RecursionError) as error:
         why = getattr(error, "msg", "nested too deeply or a number too long")
-        raise _BadLine("not JSON", f"not JSON: {why}") from None
+        raise BadRecord("not JSON", f"not JSON: {why}") from None
+
+
+def text_of(value: Any, field: str | None) -> bytes:
+    """Give the text of a record as UTF-8; a null has none.
+
+    Raises
+    ------
+    BadRecord
+        If it is no object, or its field of that name is no text.
+    """
     if not isinstance(value, dict):
-        raise _BadLine("not an object", "JSON, but not an object with fields")
-    return value
-
-
-def _text(value: dict[str, Any], field: str | None) -> bytes:
+        raise BadRecord("not an object", "JSON, but not an object with fields")
     if field is None:
         return b""
     if field not in value:
-        raise _BadLine(
+        raise BadRecord(
             "field missing",
             f"no field {field!r} (it has {field_names(value)}; choose one with --text-field)",
         )
@@ -87,10 +74,10 @@ def _text(value: dict[str, Any], field: str | None) -> bytes:
     if text is None:
         return b""
     if not isinstance(text, str):
-        raise _BadLine(
+        raise BadRecord(
             "field not a string", f"field {field!r} is not a string but {type(text).__name__}"
         )
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        raise _BadLine("not UTF-8", f"field {field!r} has half a surrogate pair") from None
+        raise BadRecord("not UTF-8", f"field {field!r} has half a surrogate pair") from None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pysgrld.corpus.about.wanted import FieldError, Gathering, Wanted
+from pysgrld.corpus.about.wanted import Wanted
+from pysgrld.corpus.formats.batch import BadRecord, Batch
 from pysgrld.corpus.formats.protocol import Context, Texts, field_names
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, MissingInputError
@@ -93,12 +94,6 @@ def _check_text(schema: Any, field: str, label: str) -> None:
         )
 
 
-class _BadRowError(Exception):
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-
-
 def _plain(column: Any) -> list[Any]:
     """Give the values of a column as Python has them; times to the microsecond."""
     import pyarrow as pa
@@ -145,7 +140,7 @@ def _texts(
     size = source.path.stat().st_size if source.path is not None else 0
     reported = source.file.tell()
     limit, done, total = context.options.max_line, 0, max(table.metadata.num_rows, 1)
-    gathering = Gathering(context.wanted)
+    records = Batch(source.label, context)
     columns = [*others, field] if field is not None else others
     for batch in table.iter_batches(batch_size=TOGETHER, columns=columns, use_threads=False):
         values = {name: _plain(batch.column(name)) for name in others}
@@ -155,26 +150,17 @@ def _texts(
             if pa.types.is_dictionary(column.type):
                 column = column.dictionary_decode()
             whole = column.cast(pa.large_binary()).to_pylist()
-        documents: list[bytes] = []
-        lines: list[int] = []
         for at, text in enumerate(whole):
             row = done + 1 + at
             try:
                 if text is not None and len(text) > limit:
-                    raise _BadRowError(
+                    raise BadRecord(
                         "line too long", f"a document of more than {limit} bytes (--max-line)"
                     )
-                gathering.add({name: found[at] for name, found in values.items()})
-            except (_BadRowError, FieldError) as bad:
-                reason = bad.reason if isinstance(bad, _BadRowError) else "field not plain"
-                context.bad(reason, str(bad), source.label, row)
-                if not context.keep_empty:
-                    continue
-                text = None
-                gathering.add({})
-            documents.append(text or b"")
-            lines.append(row)
-        yield Texts(documents, source.label, lines, fields=gathering.fields())
+                records.add(text or b"", {name: found[at] for name, found in values.items()}, row)
+            except BadRecord as bad:
+                records.refuse(bad, row)
+        yield records.texts()
         done += len(batch)
         if source.on_read is not None:  # as if the file were read from end to end
             now = max(reported, size * done // total)

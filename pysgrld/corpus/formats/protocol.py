@@ -52,6 +52,21 @@ class Texts(NamedTuple):
         return Texts(self.documents[start:stop], labels, lines, self.clean, fields)
 
 
+class Whole(NamedTuple):
+    """A file that is one document: its text in UTF-8, and its title if it says one."""
+
+    text: bytes
+    title: str | None = None
+
+
+class BadFile(Exception):
+    """A file that is no document; the message says why, `reason` what it is counted under."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
 class CountedDocuments(NamedTuple):
     """Documents as counts, over the vocabulary of one file.
 
@@ -79,8 +94,8 @@ class Noticed:
 
     Attributes
     ----------
-    by_line : list of str
-        Files of which each line is a document.
+    by_line, by_file : list of str
+        Files of plain text of which each line is a document, and those that are one.
     utf8 : list of str
         Files that are UTF-8, where another encoding was given.
     contents : dict of str to str
@@ -88,6 +103,7 @@ class Noticed:
     """
 
     by_line: list[str] = field(default_factory=list)
+    by_file: list[str] = field(default_factory=list)
     utf8: list[str] = field(default_factory=list)
     contents: dict[str, str] = field(default_factory=dict)
 
@@ -95,8 +111,14 @@ class Noticed:
         """Give the lines that a person should read, if any."""
         if len(self.by_line) > 1:
             yield (
-                f"{len(self.by_line):,} files of text: each of their lines is a document; to make each "
-                "file one, give the folder that they lie in"
+                f"{len(self.by_line):,} files of text: each of their lines is a document "
+                "(--document-is file: each file)"
+            )
+        if self.by_file:
+            whose = "their" if len(self.by_file) > 1 else "its"
+            yield (
+                f"{plural(len(self.by_file), 'file')} of text: each is a document "
+                f"(--document-is line: each of {whose} lines)"
             )
         if self.utf8:
             others = plural(len(self.utf8) - 1, "other file")

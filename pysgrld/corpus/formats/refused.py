@@ -14,7 +14,6 @@ _BY_CONTENT = (
     *(
         (re.compile(rb"PK\x03\x04" + entry, re.S), what, advice)
         for entry, what, advice in (
-            (rb".*\x00word/", "a Word document (.docx)", "save it as plain text (.txt, UTF-8)"),
             (rb".*\x00xl/", "an Excel workbook (.xlsx)", "save the sheet as CSV UTF-8"),
             (rb".*\x00ppt/", "a PowerPoint file (.pptx)", "save its text as plain text"),
             (
@@ -54,17 +53,11 @@ _BY_CONTENT = (
         "text as JSON lines",
     ),
     (
-        re.compile(rb"\s*\[\s*(\{\s*[\"}]|\")"),
-        "a JSON array",
-        "write JSON lines, one object a line (jq -c '.[]' does it)",
-    ),
-    (
         re.compile(rb"\xff\xfe|\xfe\xff"),
         "UTF-16 text",
         "give --encoding utf-16, or convert it to UTF-8",
     ),
     (re.compile(rb"\x89HDF\r\n"), "an HDF5 file", "save counts with scipy.sparse.save_npz"),
-    (re.compile(rb"%PDF-"), "a PDF document", "take the text out (pdftotext), one document a line"),
 )
 
 

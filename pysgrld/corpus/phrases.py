@@ -1,0 +1,192 @@
+"""Phrases of a corpus: words that stand beside each other far more often than by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.corpus._tokenize import Dictionary, Pairs
+from pysgrld.corpus.lexicon import Lexicon
+from pysgrld.corpus.listener import ReadingProgress
+from pysgrld.corpus.open import Meter, check_inputs
+from pysgrld.corpus.reading import BUILT_STOP_WORDS, CorpusOptions
+from pysgrld.corpus.steps import read
+from pysgrld.corpus.stopwords import warned_of_language
+from pysgrld.corpus.vocabulary import stop_words
+from pysgrld.errors import CorpusError, UsageError
+from pysgrld.grammar import plural
+from pysgrld.types import Int64s
+
+#: What makes a phrase: normalised pointwise mutual information, and occurrences.
+LEAST_NPMI, LEAST_COUNT = 0.5, 20
+#: Pairs that are held at a time: 128 MB.
+MOST_PAIRS = 1 << 22
+#: Counts may be too small by so much before a person is told.
+EXACT_ENOUGH = 5
+
+
+class Phrase(NamedTuple):
+    """A phrase that was found.
+
+    Attributes
+    ----------
+    words : str
+        Separated by blanks.
+    occurrences : int
+    npmi : float
+        ln(p(ab) / (p(a) p(b))) / -ln p(ab) of its two parts: 1 where they only come together, 0 by
+        chance.
+    """
+
+    words: str
+    occurrences: int
+    npmi: float
+
+
+def find_phrases(
+    inputs: Sequence[str],
+    options: CorpusOptions,
+    *,
+    npmi: float = LEAST_NPMI,
+    count: int = LEAST_COUNT,
+    threads: int = 1,
+    notify: Callable[[ReadingProgress], None],
+    log: Callable[[str], None],
+) -> list[Phrase]:
+    """Find phrases of two words, and then of three: a pair that is a phrase, with a word beside it.
+
+    Inputs are read twice. Words are neighbours within a sentence; stop words are nobody's.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+    options : CorpusOptions
+    npmi, count : float, int
+        A phrase's least normalised pointwise mutual information, and occurrences.
+    threads : int
+        That read and count words; the result does not depend on it.
+    notify, log : callable
+        As for `pysgrld.corpus.open_corpus`.
+
+    Returns
+    -------
+    list of Phrase
+        The most frequent first.
+
+    Raises
+    ------
+    UsageError
+        If the inputs cannot be read twice, or words are found by a pattern of one's own.
+    CorpusError
+        If they are counts, or cannot be read.
+    MissingInputError
+        If one is missing.
+    """
+    if "-" in inputs:
+        raise UsageError(
+            "phrases are found in two readings: standard input (-) can be read only once"
+        )
+    if options.token_pattern is not None:
+        raise UsageError("phrases are made of the words of the tokeniser: leave token_pattern out")
+    check_inputs(inputs)
+    left_out = options.stop_words or BUILT_STOP_WORDS
+    stop = stop_words(left_out).words
+    reading = _Reading(inputs, options, stop, (), threads, notify, log)
+    if left_out == "english" and (warning := reading.warned_of_language()):
+        log(warning)
+    pairs = reading.phrases(npmi, count)
+    if not pairs:
+        return []
+    two = tuple(sorted(phrase.words for phrase in pairs))
+    longer = _Reading(inputs, options, stop, two, threads, notify, lambda _: None)
+    found = pairs + longer.phrases(npmi, count)
+    return sorted(found, key=lambda phrase: (-phrase.occurrences, phrase.words))
+
+
+class _Reading:
+    """One reading of all inputs: words, and how often they stand beside each other."""
+
+    def __init__(
+        self,
+        inputs: Sequence[str],
+        options: CorpusOptions,
+        stop: Iterable[str],
+        phrases: tuple[str, ...],
+        threads: int,
+        notify: Callable[[ReadingProgress], None],
+        log: Callable[[str], None],
+    ) -> None:
+        self.words, self.pairs, self.mixed = Dictionary(), Pairs(MOST_PAIRS), bool(phrases)
+        self.counts: Int64s = np.zeros(0, np.int64)
+        self.tokens = 0
+        stops = Dictionary(sorted(stop))
+        self.known = {phrase.replace(" ", "_"): phrase for phrase in phrases}
+        known = Dictionary(list(self.known))
+        reading = replace(options, phrases=phrases or None, keep_text="none", metadata=None)
+        lexicon = Lexicon(reading, None, False, log)
+        meter = Meter(inputs, notify)
+        steps = read(
+            inputs,
+            reading,
+            keep_empty=False,
+            threads=threads,
+            waiting=lambda: meter.show(lexicon),
+            order=True,
+        )
+        with closing(steps):
+            for step in steps:
+                meter.read += step.size
+                found = step.words
+                lexicon.take(step)  # which refuses what is bad, and tells
+                if found is not None:
+                    ids = self.words.place(found.words, found.ends)
+                    if len(self.counts) < len(self.words):
+                        grown = np.zeros(max(len(self.words), 2 * len(self.counts)), np.int64)
+                        grown[: len(self.counts)] = self.counts
+                        self.counts = grown
+                    np.add.at(self.counts, ids[found.ids], found.counts)
+                    self.tokens += int(found.counts.sum(dtype=np.int64))
+                    own = np.where(stops.place(found.words, found.ends) >= 0, np.int32(-1), ids)
+                    marked = (known.place(found.words, found.ends) >= 0).astype(np.uint8)
+                    self.pairs.add(found.order, own, marked, self.mixed)
+                meter.show(lexicon)
+        if lexicon.kind == "counts":
+            raise CorpusError(
+                "this is counts, in which words have no order: give the texts", inputs[0]
+            )
+        if (lacking := self.pairs.lacking) >= EXACT_ENOUGH:
+            log(
+                f"warning: there are more than {MOST_PAIRS:,} pairs of words: rare ones were dropped, "
+                f"and counts may be too small by {lacking:,}"
+            )
+
+    def warned_of_language(self) -> str | None:
+        """Warn that the stop words are not those of the text's language."""
+        return warned_of_language(self.words.words(), self.counts[: len(self.words)])
+
+    def phrases(self, npmi: float, count: int) -> list[Phrase]:
+        """Give the pairs that are phrases; parts of a longer one are phrases themselves."""
+        first, second, counts = self.pairs.frequent(max(1, count))
+        if not len(counts):
+            return []
+        n = float(self.tokens)
+        p = counts / n
+        ratio = p / (self.counts[first] / n * (self.counts[second] / n))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = np.where(p < 1.0, np.log(ratio) / -np.log(p), 0.0)
+        words = [self.known.get(word, word) for word in self.words.words()]
+        return [
+            Phrase(f"{words[first[i]]} {words[second[i]]}", int(counts[i]), float(score[i]))
+            for i in np.flatnonzero(score >= npmi).tolist()
+        ]
+
+
+def lines(phrases: Iterable[Phrase], given: str) -> str:
+    """Write phrases as lines that `--phrases` reads: each a line, occurrences and NPMI behind a tab."""
+    found = list(phrases)
+    head = f"# {plural(len(found), 'phrase')} of {given}: occurrences, NPMI; delete lines that are none\n"
+    return head + "".join(f"{p.words}\t{p.occurrences}\t{p.npmi:.3f}\n" for p in found)

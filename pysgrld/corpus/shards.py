@@ -1,0 +1,303 @@
+"""A corpus built in shards, by processes that know nothing of each other, and merged into one.
+
+``NAME.shards`` beside ``NAME`` holds a plan, written by whoever comes first, and a stored corpus for each
+shard, which is there whole or not at all. The merged corpus is what one process would have written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pysgrld.corpus.about.finish import write_about
+from pysgrld.corpus.about.spool import Spool
+from pysgrld.corpus.build import OTHER_FOLDER, TOGETHER, build
+from pysgrld.corpus.document_is import settled
+from pysgrld.corpus.intake import asked_fields, wanted_columns
+from pysgrld.corpus.listener import Listener, ReadingProgress
+from pysgrld.corpus.open import check_inputs
+from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.sources import look, recipe
+from pysgrld.corpus.store import Corpus
+from pysgrld.corpus.write import ABOUT, Workshop
+from pysgrld.errors import CorpusError, MismatchError, MissingInputError, UsageError
+from pysgrld.grammar import plural
+from pysgrld.run.files import make_folder, read_small, temporary_name, write_new, writing
+from pysgrld.run.whole import refuse_full_folder
+
+_PLAN = "plan.json"
+#: Numbers in the records of shards that are added when they are merged.
+_SUMS = ("documents_read", "empty", "unknown_tokens")
+
+
+def shards_of(place: Path) -> Path:
+    """Name the folder that holds the shards of a corpus until they are merged."""
+    return place.with_name(f"{place.name}.shards")
+
+
+def build_shard(
+    inputs: Sequence[str],
+    options: CorpusOptions,
+    place: Path,
+    shard: tuple[int, int],
+    threads: int,
+    listener: Listener,
+) -> Corpus:
+    """Build one of N shards of a corpus: of a run of its inputs, as large in bytes as the others.
+
+    One that is there is opened; one that was interrupted is gone on with.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        Of the whole corpus, in the same order for every shard.
+    options : CorpusOptions
+    place : Path
+        Where the whole corpus shall lie.
+    shard : (int, int)
+        Number of the shard, from 1, and how many there are.
+    threads : int
+    listener : Listener
+
+    Raises
+    ------
+    UsageError
+        If the shards could not be read alone, or there are fewer inputs than shards.
+    MismatchError
+        If the shards that are there are of other inputs or options.
+    SgmcError
+        As `build`.
+    """
+    number, of = shard
+    _check(inputs, options, of)
+    refuse_full_folder(place, OTHER_FOLDER)
+    folder = shards_of(place)
+    looked = [look(path) for path in inputs]
+    _agree(folder, {"shards": of, "inputs": [_record(r) for r in looked]} | recipe(options))
+    own = folder / _name(number, of)
+    if own.exists():
+        listener.note(f"shard {number} of {of} is there already: {own}")
+        return Corpus.open(own)
+    first, last = cuts([_size(record) for record in looked], of)[number - 1]
+    options = settled(inputs, options)  # by all of them: a shard may have too few to tell
+    return build(inputs[first:last], options, own, threads, listener, shard=True)
+
+
+def _check(inputs: Sequence[str], options: CorpusOptions, of: int) -> None:
+    check_inputs(inputs)
+    if "-" in inputs:
+        raise UsageError("--shard: standard input cannot be cut into shards; give files")
+    if options.vocab is None:
+        raise UsageError(
+            "--shard needs --vocab FILE, as no shard sees all words; for one, build a sample: 'sgmc "
+            "corpus build SOME_FILES -o small', then --vocab small/vocab.txt"
+        )
+    whole = ("min_df", options.min_df), ("max_df", options.max_df), ("max_vocab", options.max_vocab)
+    for name, value in whole:
+        if value is not None:
+            raise UsageError(
+                f"--shard: --{name.replace('_', '-')} needs the counts of all documents; choose the "
+                "words of --vocab by it instead"
+            )
+    if options.metadata is not None and options.id_field is None:
+        raise UsageError(
+            "--shard: the rows of --metadata go by the order of all documents; give them ids, and "
+            "--id-field"
+        )
+    if of > len(inputs):
+        raise UsageError(
+            f"--shard: {of} shards of {plural(len(inputs), 'input')}: give at most {len(inputs)}"
+        )
+
+
+def _record(input: dict[str, Any]) -> dict[str, Any]:
+    """Keep of an input what all nodes see alike: names, sizes and times of modification."""
+    files = input.get("files", [input])
+    return {
+        "name": input["name"],
+        "files": [[f["name"], f.get("size"), f.get("stamp", [None])[0]] for f in files],
+    }
+
+
+def _size(record: dict[str, Any]) -> int:
+    """Add up the bytes of an input."""
+    return sum(int(file.get("size", 0)) for file in record.get("files", [record]))
+
+
+def cuts(sizes: Sequence[int], shards: int) -> list[tuple[int, int]]:
+    """Cut a row of inputs into runs of about equal size, none of them empty.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Of the inputs, in bytes.
+    shards : int
+        At most as many as there are inputs.
+
+    Returns
+    -------
+    list of (int, int)
+        First input of each run, and the one after its last.
+    """
+    ends = np.cumsum(np.asarray(sizes, np.float64))
+    at = [0]
+    for i in range(1, shards):
+        wanted = ends[-1] * i / shards
+        after = int(np.searchsorted(ends, wanted))
+        if after < len(sizes) and ends[after] - wanted < sizes[after] / 2:
+            after += 1  # the input lies for the most part before the cut
+        at.append(min(max(after, at[-1] + 1), len(sizes) - (shards - i)))
+    return list(itertools.pairwise([*at, len(sizes)]))
+
+
+def _name(number: int, of: int) -> str:
+    return f"{number:04d}-of-{of:04d}"
+
+
+def _agree(folder: Path, plan: Mapping[str, Any]) -> None:
+    """Write the plan of all shards, or compare it with the one that is there.
+
+    Raises
+    ------
+    MismatchError
+        If it is another one.
+    """
+    path, text = folder / _PLAN, json.dumps(plan, indent=1).encode() + b"\n"
+    with writing(folder):
+        make_folder(folder, "shards")
+    if not path.exists():
+        temporary = folder / temporary_name("plan")
+        with writing(path):
+            write_new(temporary, [text], "shards")
+            with contextlib.suppress(FileExistsError):  # of another shard, just now
+                path.hardlink_to(temporary)
+            temporary.unlink()
+    if read_small(path) != text:
+        raise MismatchError(
+            f"{folder}: holds shards of other inputs, options or another number of shards; remove it, or "
+            "choose another -o"
+        )
+
+
+def merge(place: Path, listener: Listener) -> Corpus:
+    """Make one corpus of the shards of ``place``, as one process would have written it.
+
+    Texts beyond the limit of ``--keep-text`` are an even sample as well, but another one. The shards
+    stay.
+
+    Parameters
+    ----------
+    place : Path
+        Where the corpus shall lie.
+    listener : Listener
+
+    Raises
+    ------
+    MissingInputError
+        If there are no shards, or some are missing; names them.
+    CorpusError
+        If a shard is damaged, or of another vocabulary.
+    OutputError, WriteError
+        If the corpus cannot be written.
+    """
+    refuse_full_folder(place, OTHER_FOLDER)
+    folder = shards_of(place)
+    plan = _plan(folder)
+    of = plan["shards"]
+    names = [_name(number, of) for number in range(1, of + 1)]
+    gone = [i for i, name in enumerate(names, 1) if not (folder / name).is_dir()]
+    if gone:
+        raise MissingInputError(
+            f"{folder}: {plural(len(gone), 'shard')} of {of} missing: {listed(gone)}; build them (an "
+            f"array of SLURM takes --array={listed(gone)})"
+        )
+    parts = [Corpus.open(folder / name) for name in names]
+    for name, part in zip(names, parts, strict=True):
+        if part.vocabulary != parts[0].vocabulary:
+            raise CorpusError("has other words than the first shard; build it again", folder / name)
+    options = CorpusOptions(**plan["options"])
+    if not any(part.tokens for part in parts):
+        raise CorpusError(
+            f"no document has a word of the vocabulary {options.vocab}; is it the right one?",
+            folder,
+        )
+    with Workshop(place) as workshop:
+        writer = workshop.writer("merged")
+        texts = any(part.about.has_texts for part in parts)
+        spool = Spool(
+            workshop.folder / ABOUT,
+            texts=texts,
+            limit=options.text_limit,
+            kinds=wanted_columns(options).columns,
+        )
+        total, done, read, placed = sum(part.documents for part in parts), 0, 0, True
+        for number, part in enumerate(parts):
+            for begin in range(0, part.documents, TOGETHER):
+                some = np.arange(begin, min(begin + TOGETHER, part.documents))
+                writer.append(part.take(some))
+                known = part.about.particulars(some, number, texts=True)
+                known.kinds = {}  # of one shard alone
+                spool.add(known, read)
+                placed = placed and bool((known.places >= 0).all())
+                done += len(some)
+                listener.reading(ReadingProgress(done, total, done))
+            read += part.about.read
+        about = write_about(
+            spool,
+            writer.folder,
+            None,
+            listener.note,
+            None,
+            asked_fields(options),
+            read=read if placed else None,
+        )
+        writer.finish_corpus(parts[0].vocabulary, _provenance(parts, plan["options"]), about)
+        workshop.commit(writer.folder)
+    return Corpus.open(place)
+
+
+def _plan(folder: Path) -> dict[str, Any]:
+    place = folder.name.removesuffix(".shards")
+    again = f"build shards first: 'sgmc corpus build ... -o {place} --shard I/N'"
+    try:
+        plan = json.loads(read_small(folder / _PLAN))
+    except FileNotFoundError:
+        raise MissingInputError(f"{folder}: is not there; {again}") from None
+    except ValueError:
+        plan = None
+    proper = isinstance(plan, dict) and isinstance(plan.get("options"), dict)
+    if not proper or not isinstance(plan.get("shards"), int):
+        raise CorpusError(f"{_PLAN} is damaged; remove the folder, and {again}", folder)
+    found: dict[str, Any] = plan
+    return found
+
+
+def _provenance(parts: Sequence[Corpus], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Record of the whole: that of the first shard, with inputs joined and numbers added."""
+    records = [part.provenance for part in parts]
+    skipped: Counter[str] = sum((Counter(r["skipped"]) for r in records), Counter())
+    inputs = [record for r in records for record in r["inputs"]]
+    sums = {name: sum(r[name] for r in records) for name in _SUMS}
+    return (
+        records[0]
+        | {"options": options, "inputs": inputs, "skipped": dict(sorted(skipped.items()))}
+        | sums
+    )
+
+
+def listed(numbers: Sequence[int]) -> str:
+    """Write ascending numbers as SLURM reads them: 1,4-6."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ",".join("-".join(map(str, run)) for run in runs)
