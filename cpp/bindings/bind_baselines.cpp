@@ -49,10 +49,10 @@ void bind_baselines(py::module_& m) {
       "documents_collapsed",
       [](std::int64_t rows, std::int32_t topics, Array<std::int64_t> const& indptr,
          Array<std::int32_t> const& indices, Array<std::int32_t> const& counts,
-         Array<std::int64_t> const& doc_ids, float alpha, float eta, std::int64_t words,
-         std::int32_t sweeps, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
-         Array<std::int32_t> z, Array<std::int64_t> const& token_ptr, Workspace& work,
-         int threads) {
+         Array<std::int64_t> const& doc_ids, float alpha, Array<float> const& priors,
+         Array<std::int32_t> const& prior_of, Array<double> const& mass, std::int32_t sweeps,
+         std::uint64_t seed, std::uint32_t chain, std::uint64_t step, Array<std::int32_t> z,
+         Array<std::int64_t> const& token_ptr, Workspace& work, int threads) {
         std::int64_t const stride = (topics + kPad - 1) / kPad * kPad;
         auto task = task_over<CollapsedTask>(csr_of(indptr, indices, counts, rows));
         task.entity = entities_of(doc_ids, task.documents);
@@ -60,14 +60,21 @@ void bind_baselines(py::module_& m) {
         check_threads(threads);
         check_tokens(z, token_ptr, task, topics);
         check_positive("alpha", alpha);
-        check_positive("eta", eta);
+        check_shape(priors, "priors", {-1, stride});
+        check_shape(prior_of, "prior_of", {rows});
+        check_shape(mass, "mass", {stride});
+        for (std::int64_t i = 0; i < priors.size(); ++i) check_positive("priors", priors.data()[i]);
+        for (std::int64_t k = 0; k < stride; ++k) check_positive("mass", mass.data()[k]);
+        for (std::int64_t r = 0; r < rows; ++r)
+          if (prior_of.data()[r] < 0 || prior_of.data()[r] >= priors.shape(0))
+            throw py::value_error("prior_of: a row of priors that there is not");
         if (sweeps < 1) throw py::value_error("sweeps: must be at least 1");
-        if (words < rows) throw py::value_error("words: at least as many as rows");
         task.stride = stride;
         task.topics = topics;
         task.alpha = alpha;
-        task.eta = eta;
-        task.mass = static_cast<double>(words) * static_cast<double>(eta);
+        task.mass = mass.data();
+        task.priors = priors.data();
+        task.prior_of = prior_of.data();
         task.sweeps = sweeps;
         task.address = address(seed, chain, step);
         task.purpose = Purpose::documents;
@@ -80,9 +87,10 @@ void bind_baselines(py::module_& m) {
         return found;
       },
       py::kw_only(), py::arg("rows"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),
-      py::arg("counts"), py::arg("doc_ids"), py::arg("alpha"), py::arg("eta"), py::arg("words"),
-      py::arg("sweeps"), py::arg("seed"), py::arg("chain"), py::arg("step"),
-      py::arg("z").noconvert(), py::arg("token_ptr"), py::arg("work"), py::arg("threads"));
+      py::arg("counts"), py::arg("doc_ids"), py::arg("alpha"), py::arg("priors"),
+      py::arg("prior_of"), py::arg("mass"), py::arg("sweeps"), py::arg("seed"), py::arg("chain"),
+      py::arg("step"), py::arg("z").noconvert(), py::arg("token_ptr"), py::arg("work"),
+      py::arg("threads"));
   m.def(
       "documents_mixture",
       [](Array<float> const& log_phi, Array<float> const& log_weight, std::int32_t components,

@@ -90,6 +90,7 @@ void bind_documents(py::module_& m) {
             places);
       },
       py::arg("ids"));
+  m.attr("DENSE_TOPICS") = kDenseTopics;
   m.def(
       "documents_gibbs",
       [](Array<float> const& phi, std::int32_t topics, Array<std::int64_t> const& indptr,
@@ -98,7 +99,7 @@ void bind_documents(py::module_& m) {
          bool rao_blackwell, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
          Purpose purpose, std::optional<Array<std::int32_t>> z,
          std::optional<Array<std::int64_t>> token_ptr, bool want_words, bool want_documents,
-         Workspace& work, int threads) -> py::tuple {
+         std::optional<Array<std::int64_t>> bucket, Workspace& work, int threads) -> py::tuple {
         check_shape(phi, "phi", {-1, -1});
         std::int64_t const rows = phi.shape(0), stride = phi.shape(1);
         auto task = task_over<DocumentsTask>(csr_of(indptr, indices, counts, rows));
@@ -126,10 +127,16 @@ void bind_documents(py::module_& m) {
         }
         py::object words = py::none(), documents = py::none();
         std::int64_t* to = nullptr;
+        std::int64_t* rest = nullptr;
         if (want_words) {
           auto a = word_counts(work, rows, stride);
           to = a.mutable_data();
           words = a;
+        }
+        if (bucket) {
+          if (!want_words) throw py::value_error("bucket: with want_words only");
+          check_shape(*bucket, "bucket", {rows});
+          rest = bucket->mutable_data();
         }
         if (want_documents) {
           auto a = aligned<std::int64_t>({task.documents, stride}, false);
@@ -138,7 +145,7 @@ void bind_documents(py::module_& m) {
         }
         {
           py::gil_scoped_release release;
-          run_documents(*active_kernels(), task, rows, to, work, threads);
+          run_documents(*active_kernels(), task, rows, to, rest, work, threads);
         }
         return py::make_tuple(words, documents);
       },
@@ -146,8 +153,38 @@ void bind_documents(py::module_& m) {
       py::arg("counts"), py::arg("doc_ids"), py::arg("alpha"), py::arg("sweeps"), py::arg("kept"),
       py::arg("rao_blackwell"), py::arg("seed"), py::arg("chain"), py::arg("step"),
       py::arg("purpose"), py::arg("z") = py::none(), py::arg("token_ptr") = py::none(),
-      py::arg("want_words") = true, py::arg("want_documents") = false, py::arg("work"),
-      py::arg("threads"));
+      py::arg("want_words") = true, py::arg("want_documents") = false,
+      py::arg("bucket").noconvert() = py::none(), py::arg("work"), py::arg("threads"));
+
+  m.def(
+      "spread",
+      [](Array<float> const& phi, Array<std::int64_t> const& bucket, Array<std::int64_t>& counts,
+         Workspace& work, int threads) {
+        check_shape(phi, "phi", {-1, -1});
+        std::int64_t const rows = phi.shape(0), stride = phi.shape(1);
+        check_padding("phi", stride, 1);
+        check_shape(bucket, "bucket", {rows});
+        check_shape(counts, "counts", {rows, stride});
+        check_threads(threads);
+        std::int64_t* const to = counts.mutable_data();
+        py::gil_scoped_release release;
+        run_spread(*active_kernels(), {phi.data(), nullptr, stride, rows}, bucket.data(), to, work,
+                   threads);
+      },
+      py::kw_only(), py::arg("phi"), py::arg("bucket"), py::arg("counts").noconvert(),
+      py::arg("work"), py::arg("threads"));
+
+  m.def(
+      "add_counts",
+      [](Array<std::int64_t> const& parts, Array<std::int64_t>& out, int threads) {
+        check_shape(parts, "parts", {-1, -1});
+        check_shape(out, "out", {parts.shape(1)});
+        check_threads(threads);
+        std::int64_t* const to = out.mutable_data();
+        py::gil_scoped_release release;
+        run_add(parts.data(), parts.shape(0), parts.shape(1), to, threads);
+      },
+      py::kw_only(), py::arg("parts"), py::arg("out").noconvert(), py::arg("threads"));
 
   m.def(
       "predictive",

@@ -25,6 +25,18 @@ void check_collected(Extent const& extent, std::int32_t kept) {
                                   std::to_string(kept) + " kept sweeps");
 }
 
+/// Adds each row's bucket to its counts, in proportion to the row of weights.
+void spread(KernelTable const& k, Weights const& of, std::int64_t const* bucket,
+            std::int64_t* word_counts, int threads) {
+  parallel_for((of.rows + kRowBlock - 1) / kRowBlock, threads, [&](std::int64_t block, int) {
+    std::int64_t const end = std::min(of.rows, (block + 1) * kRowBlock);
+    for (std::int64_t r = block * kRowBlock; r < end; ++r)
+      if (bucket[r] > 0)
+        k.documents.spread_bucket(of.phi + r * of.stride, of.stride, of.mass[r], bucket[r],
+                                  word_counts + r * of.stride);
+  });
+}
+
 }  // namespace
 
 void check_draws(std::int64_t items, std::int32_t sweeps) {
@@ -82,7 +94,7 @@ void clear_untouched(std::int64_t* counts, std::uint8_t const* touched, std::int
 }
 
 void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
-                   std::int64_t* word_counts, Workspace& work, int threads) {
+                   std::int64_t* word_counts, std::int64_t* bucket, Workspace& work, int threads) {
   Scratch memory(work);
   std::int64_t const n = task.documents;
   Extent const extent = extent_of(task);
@@ -108,7 +120,7 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
   if (word_counts) {
     task.word_counts = word_counts;
     task.touched = memory.get<std::uint8_t>(1, all);
-    task.bucket = memory.get<std::int64_t>(2, all);
+    task.bucket = bucket ? bucket : memory.get<std::int64_t>(2, all);
     std::fill_n(task.touched, rows, std::uint8_t{0});
     std::fill_n(task.bucket, rows, std::int64_t{0});
   }
@@ -128,15 +140,25 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
     k.documents.gibbs(task, scratch[static_cast<std::size_t>(item)]);
   });
   if (!word_counts) return;
-  parallel_for((rows + kRowBlock - 1) / kRowBlock, threads, [&](std::int64_t block, int) {
-    std::int64_t const end = std::min(rows, (block + 1) * kRowBlock);
-    for (std::int64_t r = block * kRowBlock; r < end; ++r) {
-      std::int64_t* const out = word_counts + r * task.stride;
-      if (!task.touched[r]) std::fill_n(out, task.stride, std::int64_t{0});
-      if (task.bucket[r] > 0)
-        k.documents.spread_bucket(task.phi + r * task.stride, task.stride, task.mass[r],
-                                  task.bucket[r], out);
-    }
+  clear_untouched(word_counts, task.touched, rows, task.stride);
+  if (!bucket) spread(k, {task.phi, mass, task.stride, rows}, task.bucket, word_counts, threads);
+}
+
+void run_spread(KernelTable const& k, Weights const& of, std::int64_t const* bucket,
+                std::int64_t* word_counts, Workspace& work, int threads) {
+  Scratch memory(work);
+  Weights known = of;
+  known.mass = check_rows_of(k, "phi", of.phi, of.rows, of.stride, 1.0, memory, 0, threads);
+  spread(k, known, bucket, word_counts, threads);
+}
+
+void run_add(std::int64_t const* parts, std::int64_t n, std::int64_t size, std::int64_t* out,
+             int threads) {
+  constexpr std::int64_t kChunk = 8192;  // of one place in all parts: stays in the cache
+  parallel_for((size + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
+    std::int64_t const begin = chunk * kChunk, end = std::min(size, begin + kChunk);
+    for (std::int64_t p = 0; p < n; ++p)
+      for (std::int64_t i = begin; i < end; ++i) out[i] += parts[p * size + i];
   });
 }
 

@@ -44,10 +44,12 @@ class Sampler {
       pending_.in_counts = kNobody;
       std::int64_t t = 0;
       for (std::int64_t i = task_.indptr[d]; i < task_.indptr[d + 1]; ++i) {
-        std::int32_t* const row = task_.table + task_.indices[i] * task_.stride;
+        std::int32_t const w = task_.indices[i];
+        std::int32_t* const row = task_.table + w * task_.stride;
+        float const* const prior = task_.priors + task_.prior_of[w] * task_.stride;
         for (std::int32_t c = 0; c < task_.counts[i]; ++c, ++t) {
           if (t % 64 == 0) refill(stream, sweep * groups + t / 64, task_.entity[d]);
-          z[t] = sample(row, z[t], s_.uniforms[t % 64]);
+          z[t] = sample(row, prior, z[t], s_.uniforms[t % 64]);
         }
       }
     }
@@ -58,7 +60,7 @@ class Sampler {
 
  private:
   float inverse(std::int64_t k) const {
-    return static_cast<float>(1.0 / (task_.mass + static_cast<double>(task_.totals[k])));
+    return static_cast<float>(1.0 / (task_.mass[k] + static_cast<double>(task_.totals[k])));
   }
 
   /// The next 64 uniforms of a document.
@@ -67,7 +69,7 @@ class Sampler {
     for (int q = 0; q < 4; ++q) store(s_.uniforms + 16 * q, uniform24(w.x[q]));
   }
 
-  SGMC_INLINE std::int32_t sample(std::int32_t* row, std::int32_t z, float u) {
+  SGMC_INLINE std::int32_t sample(std::int32_t* row, float const* prior, std::int32_t z, float u) {
     float old_inverse = 0.0f;
     if (z >= 0) {
       task_.totals[z] -= 1;
@@ -93,7 +95,7 @@ class Sampler {
       F16 inv = select(at == stale, f16(pending_.inverse), load(s_.inverse + 16 * b));
       inv = select(mine, f16(old_inverse), inv);
       store(s_.inverse + 16 * b, inv);
-      running = running + n * (f16(task_.eta) + to_float(m)) * inv;
+      running = running + n * (load(prior + 16 * b) + to_float(m)) * inv;
       store(s_.sums + 16 * b, running);
     }
     F16 const cumulative = prefix(running);

@@ -61,6 +61,17 @@ class Reader(Protocol):
             If documents are not sampled.
         """
 
+    def token_topics(self, key: Key, parts: Draw, at: int) -> Int32s:
+        """Go on with the documents' kept chains, and give the topic of every token, (N,).
+
+        Tokens of an entry of the documents follow one another. A topic is one of layer ``at``.
+
+        Raises
+        ------
+        UsageError
+            If documents are not sampled.
+        """
+
     def figures(self, scored: Scored) -> dict[str, float]:
         """Give further figures of the samples so far, by name."""
 

@@ -12,6 +12,8 @@ from pysgrld.evaluate.protocol import Visiting
 FURTHER_SWEEPS = 2
 #: Sweeps before the first of a document's draws: the last state alone counts, as with those that go on.
 DRAW_SWEEPS = FRESH_SWEEPS // 2
+#: Sweeps from one draw to the next: enough that twenty draws cover the truth where topics overlap.
+NEXT_DRAW_SWEEPS = 12
 
 
 class Sweeps(NamedTuple):
@@ -67,5 +69,5 @@ def sweeps_of_draw(*, fresh: bool) -> Sweeps:
     fresh : bool
         Whether the documents' kept chains have not begun yet.
     """
-    number = DRAW_SWEEPS if fresh else FURTHER_SWEEPS
+    number = DRAW_SWEEPS if fresh else NEXT_DRAW_SWEEPS
     return Sweeps(core.Purpose.infer, number, 1, go_on=True)

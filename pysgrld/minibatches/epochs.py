@@ -1,7 +1,8 @@
 """Minibatches of a stored corpus: a pure function of the iteration's number, nothing to store or resume.
 
-Each epoch is a fresh keyed permutation of the training documents, cut into minibatches; the last one of
-an epoch may be smaller and is scaled by its own size.
+Each epoch is a fresh keyed permutation of the training documents, cut into the fewest minibatches of at
+most so many documents; their sizes differ by one at most. A small rest at the end of each epoch would be
+scaled so much that one step by it moves topics more than all others of the epoch.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from pysgrld.core import core
 from pysgrld.minibatches.sources import Source, compact
 from pysgrld.options.resolved import Resolved
-from pysgrld.types import Int64s, Minibatch
+from pysgrld.types import Int64s, Minibatch, Positions
 
 
 class Epochs(NamedTuple):
@@ -24,23 +25,30 @@ class Epochs(NamedTuple):
     Attributes
     ----------
     source : Source
-    train : (D,) int64
+    train : (D,) int64, or Others
         Corpus positions of the training documents, ascending.
     size : int
-        Documents per minibatch, at most D.
+        Documents per minibatch at most; no more than D.
     seed, chain : int
+    rank, ranks : int
+        Which of so many contiguous slices of every minibatch is given; it is scaled as the whole is.
     """
 
     source: Source
-    train: Int64s
+    train: Positions
     size: int
     seed: int
     chain: int
+    rank: int = 0
+    ranks: int = 1
 
     @classmethod
-    def of(cls, options: Resolved, source: Source, train: Int64s) -> Epochs:
+    def of(
+        cls, options: Resolved, source: Source, train: Positions, rank: int = 0, ranks: int = 1
+    ) -> Epochs:
         """Make the minibatches that resolved options ask for."""
-        return cls(source, train, options.minibatch, options.seed, options.chain)
+        size, seed, chain = options.minibatch, options.seed, options.chain
+        return cls(source, train, size, seed, chain, rank, ranks)
 
     @property
     def documents(self) -> int:
@@ -52,12 +60,17 @@ class Epochs(NamedTuple):
         """Minibatches in an epoch."""
         return -(-len(self.train) // self.size)
 
+    def _whole(self, t: int) -> range:
+        """Give the places in their epoch of all documents of iteration ``t``."""
+        return slice_of(range(len(self.train)), t % self.per_epoch, self.per_epoch)
+
     def ids(self, t: int) -> Int64s:
         """Give the corpus positions of the documents of iteration ``t``."""
-        epoch, batch = divmod(t, self.per_epoch)
+        epoch, whole = t // self.per_epoch, self._whole(t)
+        own = slice_of(whole, self.rank, self.ranks)
+        at = np.arange(own.start, own.stop)
         if self.per_epoch == 1:
-            return self.train
-        at = np.arange(batch * self.size, min((batch + 1) * self.size, len(self.train)))
+            return self.train[at]
         order = core.permute(
             at, len(self.train), self.seed, self.chain, core.Purpose.epoch_order, epoch
         )
@@ -66,10 +79,16 @@ class Epochs(NamedTuple):
     def minibatch(self, t: int) -> Minibatch:
         """Give the documents of iteration ``t``, counted from 0."""
         ids = self.ids(t)
-        return compact(self.source.take(ids), ids, len(self.train) / len(ids))
+        return compact(self.source.take(ids), ids, len(self.train) / len(self._whole(t)))
 
 
-def minibatch_words(source: Source, train: Int64s) -> Callable[[int, int], int]:
+def slice_of(whole: range, rank: int, ranks: int) -> range:
+    """Give one of so many contiguous slices, as equal as can be, and perhaps empty."""
+    n = len(whole)
+    return whole[rank * n // ranks : (rank + 1) * n // ranks]
+
+
+def minibatch_words(source: Source, train: Positions) -> Callable[[int, int], int]:
     """Make a function that counts the distinct words of the first minibatch, by its size and the seed."""
 
     @functools.cache

@@ -11,7 +11,7 @@ import numpy as np
 
 from pysgrld.core import core
 from pysgrld.minibatches.sources import Feed, Source, compact
-from pysgrld.types import Documents, Int32s, Int64s, Minibatch
+from pysgrld.types import Documents, Int32s, Minibatch, Positions
 
 
 class FeedPosition(NamedTuple):
@@ -40,7 +40,7 @@ class OnePass:
     ----------
     head : Source
         The first documents of the corpus, stored.
-    train : (n,) int64
+    train : (n,) int64, or Others
         Positions in it of training documents: what the buffer holds at first.
     first : int
         Number of the feed's first document; those of the head are below.
@@ -55,7 +55,7 @@ class OnePass:
     def __init__(
         self,
         head: Source,
-        train: Int64s,
+        train: Positions,
         first: int,
         feed: Feed,
         documents: int,
@@ -66,8 +66,9 @@ class OnePass:
         self.documents, self.size, self.seed, self.chain = documents, size, seed, chain
         self.feed, self._first, self._taken = feed, first, 0
         self._digest = hashlib.blake2b(digest_size=16)
+        positions = train[:]
         self._buffer = [
-            (int(i), *pair) for i, pair in zip(train, _rows(head.take(train)), strict=True)
+            (int(i), *pair) for i, pair in zip(positions, _rows(head.take(positions)), strict=True)
         ]
         self._next = 0
         self._positions = {0: FeedPosition(0, self._digest.hexdigest())}

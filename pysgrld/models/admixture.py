@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pysgrld.draws import Draw
+from pysgrld.core import check_lengths
+from pysgrld.draws import Draw, at_words
 from pysgrld.evaluate import PERPLEXITY, Completion, DocumentDraw, HeldOut, Readers, Scorer
 from pysgrld.evaluate.document_draws import document_draws
-from pysgrld.evaluate.proportions import BLOCK, proportions
-from pysgrld.models.fitted import BlockFitted, Record, Samples, SomeDocuments
+from pysgrld.evaluate.proportions import BLOCK, over_their_words, proportions
+from pysgrld.models.block_fitted import BlockFitted
+from pysgrld.models.fitted import Record, Samples, SomeDocuments
 from pysgrld.types import Block, Documents, Doubles, Int32s, Int64s, Key
 
 
@@ -50,6 +52,19 @@ class AdmixtureFitted(BlockFitted):
                 yield Key(options.seed, options.chain, step), self.draw_of(sample, words)
 
         return document_draws(self.readers, draws, documents, ids, self.threads, at)
+
+    def token_topics(self, documents: Documents, ids: Int64s, at: int) -> Int32s:
+        """Draw the topic of every token: that of the last of some sweeps, given the current topics."""
+        options = self.record.options
+        check_lengths(documents.lengths, 1, "document", ids)
+        there, words = over_their_words(documents, ids)
+        reader = self.readers(there, ids, self.threads)
+        key = Key(options.seed, options.chain, self.record.step)
+        return reader.token_topics(key, at_words(self.current, words), at)
+
+    def document_prior(self, at: int) -> float | None:
+        """Give the parameter of the Dirichlet prior of documents' proportions, if it is symmetric."""
+        return self._prior or None
 
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
         """Weigh each topic by the expected share of some documents' tokens that it makes, (K,).

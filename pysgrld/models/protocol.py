@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 from pysgrld.options.facts import Facts
 from pysgrld.options.option import Option
 from pysgrld.options.resolved import Resolved
+from pysgrld.team.alone import ALONE
+from pysgrld.team.protocol import Team
 
 if TYPE_CHECKING:
     from pysgrld.chain.protocol import Chain
@@ -36,12 +38,15 @@ class Extent(NamedTuple):
         The largest numbers of distinct words and of tokens that a document has.
     threads : int
     held_out : HeldOut or None
+    shared : bool
+        Whether other processes have a part of each minibatch, whose counts come here.
     """
 
     distinct: int
     tokens: int
     threads: int
     held_out: HeldOut | None
+    shared: bool = False
 
 
 class CorpusFacts(NamedTuple):
@@ -65,10 +70,13 @@ class RunOn(NamedTuple):
     threads : int
     waiting : callable
         Called now and then while there is no minibatch yet; may raise, to stop.
+    team : Team
+        Processes that train the chain together.
     """
 
     threads: int
     waiting: Callable[[], None] = lambda: None
+    team: Team = ALONE
 
 
 class Model(Protocol[R]):
@@ -98,6 +106,9 @@ class Model(Protocol[R]):
         Documents of a minibatch, where the corpus is large enough.
     spacing : int
         Iterations between posterior samples, at least.
+    adds_up : bool
+        Whether what is found in documents is integers that a team adds up, so that several processes may
+        train one chain.
     """
 
     name: str
@@ -112,6 +123,7 @@ class Model(Protocol[R]):
     resolved: type[R]
     minibatch: int
     spacing: int = 5
+    adds_up: bool = False
 
     @property
     def score(self) -> Score:

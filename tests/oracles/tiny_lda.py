@@ -38,24 +38,29 @@ def counts(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return n_dk, n_kw
 
 
-def enumerate_posterior(alpha: float = ALPHA, eta: float = ETA) -> dict[str, np.ndarray]:
+def enumerate_posterior(
+    alpha: float = ALPHA, eta: float = ETA, seeds: np.ndarray | None = None
+) -> dict[str, np.ndarray]:
     """Posterior expectations by summing p(x, z) over every z.
 
-    docs/mathematics.md, "Latent Dirichlet allocation".
+    docs/mathematics.md, "Latent Dirichlet allocation". ``seeds`` (K, V) are added to eta.
     """
+    prior = np.full((K, V), eta) + (0.0 if seeds is None else seeds)
+    mass = prior.sum(1)
     every = np.array(list(product(range(K), repeat=len(WORD))))
-    log_p, square, mean, predictive = [], [], [], []
+    log_p, square, mean, each, predictive = [], [], [], [], []
     for z in every:
         n_dk, n_kw = counts(z)
         n_k, n_d = n_kw.sum(1), n_dk.sum(1)
         log_p.append(
             np.sum(gammaln(K * alpha) - gammaln(K * alpha + n_d))
             + np.sum(gammaln(alpha + n_dk) - gammaln(alpha))
-            + np.sum(gammaln(V * eta) - gammaln(V * eta + n_k))
-            + np.sum(gammaln(eta + n_kw) - gammaln(eta))
+            + np.sum(gammaln(mass) - gammaln(mass + n_k))
+            + np.sum(gammaln(prior + n_kw) - gammaln(prior))
         )
-        a, total = eta + n_kw, (V * eta + n_k)[:, None]
+        a, total = prior + n_kw, (mass + n_k)[:, None]
         square.append((a * (a + 1) / (total * (total + 1))).sum(0))  # E[phi^2 | z], over topics
+        each.append(a / total)
         mean.append((a / total).mean(0))
         predictive.append((alpha + n_dk) / (K * alpha + n_d)[:, None] @ (a / total))
     log_p = np.array(log_p)
@@ -63,6 +68,8 @@ def enumerate_posterior(alpha: float = ALPHA, eta: float = ETA) -> dict[str, np.
     p = np.exp(log_p - evidence)
     out = {name: p @ f for name, f in coassigned(every).items()}
     out |= {
+        "phi": np.tensordot(p, np.array(each), 1),
+        "z": p @ (every == 0),
         "log p(x)": evidence,
         "sum phi_k0^2": p @ np.array(square)[:, 0],
         "sum phi_k2^2": p @ np.array(square)[:, 2],

@@ -13,7 +13,7 @@ from statistical.test_tiny_lda import EXACT, FIXTURES, predictive
 
 from pysgrld.core import core
 from pysgrld.models.lda.collapsed import CollapsedDocuments
-from pysgrld.types import Documents, Key, Minibatch
+from pysgrld.types import Block, Documents, Key, Minibatch
 
 pytestmark = pytest.mark.statistical
 
@@ -23,9 +23,8 @@ class Tokens:
 
     def __init__(self, lengths, k=2, v=4, alpha=ALPHA, eta=ETA):
         self.lengths = lengths
-        self.sampler = CollapsedDocuments(
-            topics=k, words=v, alpha=alpha, eta=eta, sweeps=1, threads=1
-        )
+        block = Block("phi", "simplex", (v, k), eta, 0, 0.0)
+        self.sampler = CollapsedDocuments(block=block, alpha=alpha, sweeps=1, threads=1)
         self.v = v
 
     def sweep(self, key, words, z, sweeps=1):

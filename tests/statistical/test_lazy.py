@@ -72,7 +72,7 @@ def chain_of(lazy, *, seed=1, warm_up=0, k=K, threads=1):
     chain = model("lda").chain(options, stream, CorpusFacts(V, V * k), RunOn(threads))
     chain.read, chain.dense = {}, []
 
-    def visit(key, phis, batch):
+    def visit(key, phis, batch, team):
         chain.read[key.step] = chain.states["phi"].g[batch.words, :k].astype(np.float64)
         if lazy == "on" and (chain.states["phi"].sums[:k] < _lazy.DENSE).any():
             chain.dense.append(key.step)
@@ -180,12 +180,12 @@ def test_sums_are_those_of_all_rows_every_so_many_iterations(never_dense, monkey
     chain = chain_of("on", k=16)
     visit, seen = chain.documents.visit, []
 
-    def look(key, phis, batch):
+    def look(key, phis, batch, team):
         state = chain.states["phi"]
         if (state.last == state.now).all():
             seen.append(key.step)
             np.testing.assert_allclose(state.sums, state.g.sum(axis=0, dtype=float), 1e-6)
-        return visit(key, phis, batch)
+        return visit(key, phis, batch, team)
 
     chain.documents.visit = look
     advance(chain, 22)

@@ -23,13 +23,13 @@ def documents(counts):
     )
 
 
-def drawn(readers, parts, some, ids, *, threads=1, at=0):
+def drawn(readers, parts, some, ids, *, threads=1, at=0, number=DRAWS):
     def draws(words):
-        for step in range(1, DRAWS + 1):
+        for step in range(1, number + 1):
             yield Key(5, 0, step), at_words(parts, words)
 
     each = document_draws(readers, draws, some, ids, threads, at)
-    return DocumentDraws.stacked(each, (DRAWS, len(ids), readers.layers[at]))
+    return DocumentDraws.stacked(each, (number, len(ids), readers.layers[at]))
 
 
 def by_word(topics):
@@ -60,6 +60,17 @@ def test_intervals_of_proportions_cover_those_that_documents_were_drawn_from(kno
     np.testing.assert_allclose(found.theta.sum(axis=2), 1, atol=1e-5)
     assert (found.tokens.sum(axis=2) == N).all()
     assert (found.tokens == np.round(found.tokens)).all()
+
+
+@pytest.mark.parametrize("alpha", [0.2, 1.0])
+def test_twenty_draws_of_long_documents_cover_where_topics_overlap(alpha):
+    """Red with: two sweeps from one draw to the next (0.76 and 0.82)."""
+    rng, n = np.random.default_rng(1), 150
+    topics, theta = rng.dirichlet(np.full(V, 1.0), K), rng.dirichlet(np.full(K, alpha), n)
+    some = documents(np.array([rng.multinomial(1000, p @ topics) for p in theta]))
+    readers = LdaReaders(K, alpha)
+    found = drawn(readers, {"phi": by_word(topics)}, some, np.arange(n), number=20)
+    assert 0.85 < coverage(found.theta, theta) < 0.95
 
 
 @pytest.mark.parametrize("at", [0, 1])

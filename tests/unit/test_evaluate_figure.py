@@ -87,3 +87,25 @@ def test_one_document_has_no_error():
 )
 def test_the_error_says_how_many_digits_are_shown(value, error, shown):
     assert PERPLEXITY.show(value, error) == shown
+
+
+def test_a_figure_of_other_documents_is_what_they_have():
+    """Red with: influences added up for a perplexity."""
+    logs, tokens = np.array([-3.0, -40.0, -5.0]), np.array([1.0, 9.0, 2.0])
+    drawn = np.array([2, 2, 0])
+    perplexity = Figure.perplexity(math.exp(48 / 12), logs, tokens)
+    assert perplexity.among(drawn) == pytest.approx(math.exp(13 / 5))
+    assert Figure.mean(1.0 + logs.mean(), logs).among(drawn) == pytest.approx(1.0 - 13 / 3)
+    assert pickle.loads(pickle.dumps(perplexity)).among(drawn) == perplexity.among(drawn)
+
+
+def test_perplexities_are_averaged_by_their_logarithms_and_other_figures_as_they_are():
+    tokens = np.array([1.0, 3.0])
+    a = Figure.perplexity(math.exp(2.0), np.array([-2.0, -6.0]), tokens)
+    b = Figure.perplexity(math.exp(4.0), np.array([-1.0, -15.0]), tokens)
+    mean = Figure.averaged([a, b])
+    assert mean == pytest.approx(math.exp(3.0))
+    assert mean.among(np.array([0])) == pytest.approx(math.exp(1.5))
+    c, d = Figure.mean(2.0, np.array([1.0, 3.0])), Figure.mean(4.0, np.array([2.0, 6.0]))
+    assert Figure.averaged([c, d]) == 3.0
+    assert Figure.averaged([c, d]).among(np.array([0])) == pytest.approx(1.5)

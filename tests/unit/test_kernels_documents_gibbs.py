@@ -47,7 +47,9 @@ def sampling(**changes):
     } | changes
 
 
-def kernel(phi, topics, docs, threads=1, z=None, token_ptr=None, documents=True, **how):
+def kernel(
+    phi, topics, docs, threads=1, z=None, token_ptr=None, documents=True, bucket=None, **how
+):
     return core.documents_gibbs(
         phi=phi,
         topics=topics,
@@ -57,6 +59,7 @@ def kernel(phi, topics, docs, threads=1, z=None, token_ptr=None, documents=True,
         z=z,
         token_ptr=token_ptr,
         want_documents=documents,
+        bucket=bucket,
         work=core.Workspace(),
         threads=threads,
     )
@@ -258,6 +261,18 @@ def test_word_and_document_counts_agree_whether_both_are_wanted():
     assert alone[1].tobytes() == both[1].tobytes()
 
 
+@pytest.mark.parametrize("topics", [17, core.DENSE_TOPICS, core.DENSE_TOPICS + 1, 300])
+def test_counts_that_are_spread_afterwards_are_the_same_bits(topics):
+    """What a bucket held before is of no account. Red with: a bucket that is added to; none to spread."""
+    docs, phi = make_documents([7, 0, 1, 65, 40, 2], 12), topics_matrix(12, topics)
+    whole, _ = kernel(phi, topics, docs, rao_blackwell=True)
+    bucket, work = np.full(12, 99), core.Workspace()
+    counts, _ = kernel(phi, topics, docs, rao_blackwell=True, bucket=bucket)
+    assert bucket.any() == (topics > core.DENSE_TOPICS)
+    core.spread(phi=phi, bucket=bucket, counts=counts, work=work, threads=2)
+    assert counts.tobytes() == whole.tobytes()
+
+
 def test_uniform_just_below_one_never_leaves_the_topics_that_exist():
     """A uniform of 1 - 2^-24 must choose a topic below K, though prefix sums round differently.
 
@@ -318,6 +333,8 @@ BAD = {
     "token_ptr: must give": {"z": np.zeros(4, np.int32), "token_ptr": np.array([0, 3])},
     "token_ptr: must give ": {"z": np.zeros(3, np.int32), "token_ptr": np.array([0, 4])},
     "token_ptr: must give  ": {"z": np.zeros(4, np.int32), "token_ptr": np.array([-1, 3])},
+    "bucket has shape": {"bucket": np.zeros(3, np.int64)},
+    "bucket: with want_words only": {"bucket": np.zeros(4, np.int64), "want_words": False},
     "z: topics must be": {"z": np.array([0, 3, 0, 0], np.int32), "token_ptr": np.array([0, 4])},
     "z: topics must be ": {"z": np.array([0, -2, 0, 0], np.int32), "token_ptr": np.array([0, 4])},
 }
@@ -342,6 +359,13 @@ def good():
 def test_bad_argument_is_named(message):
     with pytest.raises(ValueError, match=message.strip()):
         core.documents_gibbs(**good() | BAD[message])
+
+
+@pytest.mark.parametrize("bucket", [np.zeros(4, np.int32), np.zeros(8, np.int64)[::2]])
+def test_a_bucket_that_would_be_copied_is_refused(bucket):
+    """What is counted would be lost. Red with: an argument that is converted."""
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        core.documents_gibbs(**good() | {"bucket": bucket})
 
 
 @pytest.mark.parametrize("threads", [0, -1])

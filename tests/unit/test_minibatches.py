@@ -38,12 +38,16 @@ def test_every_document_comes_once_an_epoch(n, size):
             break
 
 
-def test_all_minibatches_are_full_but_the_last():
-    assert [len(stream().ids(t)) for t in range(8)] == [3, 3, 3, 1, 3, 3, 3, 1]
+def test_minibatches_are_as_few_as_can_be_and_of_equal_size():
+    """Red with: full ones and a rest, whose scale is several times theirs."""
+    assert [len(stream().ids(t)) for t in range(8)] == [2, 3, 2, 3, 2, 3, 2, 3]
+    s = stream(5616, 400)
+    sizes = {len(s.ids(t)) for t in range(s.per_epoch)}
+    assert (s.per_epoch, sizes) == (15, {374, 375})
 
 
 def test_scale_is_documents_over_the_minibatch_s_own_size():
-    assert [stream().minibatch(t).scale for t in range(4)] == [10 / 3, 10 / 3, 10 / 3, 10.0]
+    assert [stream().minibatch(t).scale for t in range(4)] == [5.0, 10 / 3, 5.0, 10 / 3]
 
 
 def test_scales_add_up_so_that_an_epoch_counts_the_corpus_once_a_minibatch():

@@ -11,8 +11,10 @@ namespace sgmc {
 
 /// Collapsed Gibbs sampling: topics over words are integrated out too.
 ///
-///   p(z_i = k | rest) ~ (alpha + n_dk^-i) (eta + n_kw^-i) / (V eta + n_k^-i)
+///   p(z_i = k | rest) ~ (alpha + n_dk^-i) (eta_kw + n_kw^-i) / (eta_k + n_k^-i)
 ///                                                    Griffiths and Steyvers (2004), eq. (5)
+///
+/// with eta_k the sum of eta_kw over all V words. Words of one prior share a row of `priors`.
 ///
 /// One chain over all tokens in their order: it cannot be shared between threads. A token whose z
 /// is -1 enters conditional on those that have a topic. Randomness: Purpose `purpose`, entity =
@@ -21,8 +23,10 @@ struct CollapsedTask : Csr {
   std::int64_t stride;
   std::int32_t topics;
   std::uint64_t const* entity;
-  float alpha, eta;
-  double mass;  // V eta
+  float alpha;
+  double const* mass;            // (stride): eta_k
+  float const* priors;           // rows of `stride` values eta_kw
+  std::int32_t const* prior_of;  // (R): a word's row of `priors`
   std::int32_t sweeps;
   Address address;
   Purpose purpose;
@@ -35,7 +39,7 @@ struct CollapsedTask : Csr {
 /// Scratch: `stride` values each, `uniforms` kUniforms.
 struct CollapsedScratch {
   float* counts;   // alpha + n_dk
-  float* inverse;  // 1 / (V eta + n_k)
+  float* inverse;  // 1 / (eta_k + n_k)
   float* sums;
   float* uniforms;
 };

@@ -43,9 +43,26 @@ void clear_untouched(std::int64_t* counts, std::uint8_t const* touched, std::int
                      std::int64_t stride);
 
 /// Runs the Gibbs kernel over all documents. `task` comes without order, cursor and per-thread
-/// results; word_counts (rows, stride) and doc_counts may be null. Longest documents first.
+/// results; word_counts (rows, stride) and doc_counts may be null. Longest documents first. Where
+/// `bucket` (rows) is not null it receives what is yet to be spread over each row (run_spread).
 void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
-                   std::int64_t* word_counts, Workspace& work, int threads);
+                   std::int64_t* word_counts, std::int64_t* bucket, Workspace& work, int threads);
+
+/// Weights that documents were sampled by, and the sum of each row.
+struct Weights {
+  float const* phi;   // (rows, stride)
+  float const* mass;  // (rows)
+  std::int64_t stride, rows;
+};
+
+/// Spreads the bucket (rows) of counts over each row of word_counts, in proportion to the weights,
+/// whose sums come from here. After all counts and buckets have been added up: it rounds.
+void run_spread(KernelTable const& k, Weights const& of, std::int64_t const* bucket,
+                std::int64_t* word_counts, Workspace& work, int threads);
+
+/// Adds n parts (n, size) to out (size).
+void run_add(std::int64_t const* parts, std::int64_t n, std::int64_t size, std::int64_t* out,
+             int threads);
 
 /// Runs the kernel of deep LDA over all documents. `task` comes without order, cursor, transposed
 /// topics and word counts; word_counts (rows, stride) may be null, as may `upper`, (topics of the

@@ -11,6 +11,7 @@ from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.options.facts import Facts
 from pysgrld.options.option import Option
 from pysgrld.options.parse import choice, reals, widths
+from pysgrld.options.seeds import SEEDS, check_seeds
 from pysgrld.samplers import SAMPLERS
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class DeepLDAFamily(Model[DeepLDAOptions]):
     )
     implied_by = frozenset({"layers", "tlasgr", "tlfsgr"})
     options: ClassVar[Mapping[str, Option]] = {
+        **SEEDS,
         "layers": Option(
             widths,
             "none",
@@ -109,6 +111,7 @@ class DeepLDAFamily(Model[DeepLDAOptions]):
     }
     resolved = DeepLDAOptions
     minibatch = 200
+    adds_up = True
     spacing = 2
 
     @property
@@ -120,6 +123,7 @@ class DeepLDAFamily(Model[DeepLDAOptions]):
 
     def check(self, given: Mapping[str, Any], algo: str) -> None:
         """Refuse widths given twice, priors of other layers, and shapes' priors but with gibbs."""
+        check_seeds(given)
         for name in ("r-shape-prior", "r-rate-prior"):
             if name in given and not SAMPLERS[algo].whole_corpus:
                 raise UsageError(f"--{name} has no meaning for --algo {algo}: leave it out")
@@ -135,10 +139,13 @@ class DeepLDAFamily(Model[DeepLDAOptions]):
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
         """Settle layers, a prior for each, and sweeps."""
+        from pysgrld.models.seeds import settle_seeds
+
         if "topics" in said and value["topics"]:
             value["layers"] = (value["topics"],)
         value["layers"] = tuple(value["layers"] or (TOPICS,))
         value["topics"], depth = value["layers"][0], len(value["layers"])
+        settle_seeds(value, facts)
         eta = value["eta"] if isinstance(value["eta"], tuple | list) else (value["eta"],)
         value["eta"] = tuple(eta) if len(eta) == depth else tuple(eta[:1]) * depth
         if value["preset"] and not whole_corpus and value["sweeps"] is None:
@@ -164,8 +171,10 @@ class DeepLDAFamily(Model[DeepLDAOptions]):
         """Count topics, minibatches, documents in hand, and documents that are kept between visits."""
         from pysgrld.core import padded
         from pysgrld.models.memory import of_topics
+        from pysgrld.models.seeds import memory_of_seeds
 
         need = of_topics(options, facts, extent, (options.topics, *options.layers))
+        need |= memory_of_seeds(options, facts, padded(options.topics))
         if SAMPLERS[options.algo].whole_corpus:
             across = sum(padded(width) for width in options.layers)
             need["documents between visits"] = 8 * facts.documents * across
@@ -184,16 +193,15 @@ class DeepLDAFamily(Model[DeepLDAOptions]):
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.dlda.documents import blocks, documents
 
-        # published settings start where the papers do, at Gamma(1), not at the corpus's scale
-        mass = 0 if options.preset else corpus.tokens
         return BlockChain(
             options,
-            blocks(options, corpus.words, mass),
+            blocks(options, corpus.words, corpus.tokens),
             documents(options, corpus.words, run_on.threads),
             stream,
             corpus.tokens,
             run_on.threads,
             run_on.waiting,
+            run_on.team,
         )
 
     def scorer(

@@ -15,9 +15,12 @@ import numpy as np
 from pysgrld.core import core, padded
 from pysgrld.draws import Draw
 from pysgrld.models.dlda.resolved import DeepLDAOptions
+from pysgrld.models.seeds import seeds_of
 from pysgrld.restore import put_back
 from pysgrld.samplers.protocol import Counts
 from pysgrld.schedule import Schedule
+from pysgrld.team.alone import ALONE
+from pysgrld.team.protocol import Collected, Team
 from pysgrld.types import UNIT, Array, Block, Documents, Doubles, Floats, Key, Minibatch
 
 #: Sweeps in which published settings leave p and c as they start.
@@ -40,18 +43,34 @@ class Hyper(NamedTuple):
 
 
 def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
-    """Give the blocks of a deep model: topics of every layer, and the shapes of the top one."""
+    """Give the blocks of a deep model: topics of every layer, and the shapes of the top one.
+
+    Seeds are of the topics over words. Published settings start where the papers do, at Gamma(1), not at
+    the corpus's scale.
+    """
     layers, weight = options.layers, Schedule(*options.scale_weight)
     natural = options.cir_rate == "natural"  # runs older than the option lack it
-    clip, mass = options.edge == "clip", float(tokens)
+    clip, mass = options.edge == "clip", 0.0 if options.preset else float(tokens)
+    seeds = seeds_of(options, tokens)
     topics = tuple(
-        Block(name_of(i), "simplex", shape, eta, 4 * i, mass, weight, natural=natural, clip=clip)
+        Block(
+            name_of(i),
+            "simplex",
+            shape,
+            eta,
+            4 * i,
+            mass,
+            weight,
+            natural=natural,
+            clip=clip,
+            seeds=None if i else seeds,
+        )
         for i, (shape, eta) in enumerate(zip(pairwise((v, *layers)), options.eta, strict=True))
     )
     gamma0, c0 = options.r_prior
     hyper = (c0, *options.r_shape_prior, *options.r_rate_prior)
     k = layers[-1]
-    return (*topics, Block("r", "positive", (1, k), gamma0, 4 * len(layers), tokens, weight, hyper))
+    return (*topics, Block("r", "positive", (1, k), gamma0, 4 * len(layers), mass, weight, hyper))
 
 
 def hyper_of(options: DeepLDAOptions) -> Hyper:
@@ -106,17 +125,36 @@ class DeepDocuments:
             "totals": np.zeros((n, wide), np.float32),
         }
 
-    def visit(self, key: Key, draw: Draw, batch: Minibatch) -> dict[str, Counts]:
+    def visit(
+        self, key: Key, draw: Draw, batch: Minibatch, team: Team = ALONE
+    ) -> dict[str, Counts]:
         """Sample the local variables of the minibatch's documents; count words and topics by topic.
 
         Cong et al. (2017), eq. 4 and 5. Randomness: purpose ``documents``, entity = document.
         """
+        topics = topic_arguments(draw, self.layers, flat=self.flat)
+        found = team.add(self._sampled(key, topics, part) for part in team.parts(batch))
+        self._visited += 1
+        words, *above, tables = found.sums
+        assert found.values is not None
+        each = batch.scale / self.kept
+        factor = each / (UNIT if self.rao_blackwell else 1)
+        level = float(words.sum()) * factor / self.layers[0]
+        evidence = {"phi": Counts(batch.words, words, factor, level)}
+        for i, counts in enumerate(above, 1):
+            everyone = np.arange(len(counts), dtype=np.int32)
+            evidence[name_of(i)] = Counts(everyone, counts, factor, level)
+        rate = float(found.values.sum()) * each
+        evidence["r"] = Counts(np.zeros(1, np.int32), tables, each, level, rate)
+        return evidence
+
+    def _sampled(self, key: Key, topics: dict[str, Any], batch: Minibatch) -> Collected:
+        """Sample some documents: counts of words, of the topics of each layer, tables; and q of each."""
         kept: dict[str, Any] = {}
         if self._kept:
             kept = self._kept | {"fresh": not self._visited[0]}
-        self._visited += 1
         words, above, tables, q, _ = core.documents_deep(
-            **topic_arguments(draw, self.layers, flat=self.flat),
+            **topics,
             **self.hyper._asdict(),
             **kept,
             indptr=batch.indptr,
@@ -135,15 +173,7 @@ class DeepDocuments:
         assert words is not None
         assert tables is not None
         assert q is not None
-        each = batch.scale / self.kept
-        factor = each / (UNIT if self.rao_blackwell else 1)
-        level = float(words.sum()) * factor / self.layers[0]
-        found = {"phi": Counts(batch.words, words, factor, level)}
-        for i, counts in enumerate(above, 1):
-            everyone = np.arange(len(counts), dtype=np.int32)
-            found[name_of(i)] = Counts(everyone, counts, factor, level)
-        found["r"] = Counts(np.zeros(1, np.int32), tables, each, level, float(q.sum()) * each)
-        return found
+        return Collected((words, *above, tables), q)
 
     def arrays(self) -> dict[str, Array]:
         """Give theta, rates and totals of all documents, where they are kept between visits."""

@@ -12,10 +12,11 @@ from pysgrld.draws import Draw
 from pysgrld.evaluate.lengths import longest_counted
 from pysgrld.evaluate.protocol import DocumentDraw, Reader, Visiting
 from pysgrld.evaluate.sweeps import sweeps_of, sweeps_of_draw
+from pysgrld.evaluate.token_topics import document_of_each_token, topics_given
 from pysgrld.models.dlda.documents import hyper_of, name_of, prior_mean, topic_arguments
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.restore import put_back
-from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key, Scored
+from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
 
 
 class DeepReaders(NamedTuple):
@@ -169,6 +170,22 @@ class DeepReader:
             tokens = higher * ((tokens / (higher @ phi.T)) @ phi)
         theta = theta / theta.sum(axis=1, keepdims=True)
         return DocumentDraw(theta.astype(np.float32), tokens.astype(np.float32))
+
+    def token_topics(self, key: Key, parts: Draw, at: int) -> Int32s:
+        """Go on with the documents' chains, and draw the topic of every token, (N,), given theta.
+
+        Of layer 1 in proportion to phi_wk theta_k, and above to phi_kj theta_j, k being the token's topic
+        of the layer below.
+        """
+        self.draw(key, parts, 0)
+        documents = self.documents
+        of = document_of_each_token(documents)
+        z = np.repeat(documents.indices, documents.counts)
+        for layer in range(at + 1):
+            phi = parts[name_of(layer)][:, : self.layers[layer]]
+            theta = self._layer(self._theta, layer)
+            z = topics_given(z, of, phi, theta, key, self.doc_ids, layer)
+        return z
 
     def _layer(self, vectors: Floats, at: int) -> Doubles:
         """Take the vectors of a layer, (n, K_l), out of those of all layers."""

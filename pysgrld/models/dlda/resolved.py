@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pysgrld.options.resolved import Resolved, Steps
+from pysgrld.options.seeds import FoundSeeds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +23,8 @@ class DeepLDAOptions(Resolved):
     r_prior: tuple[float, float]
     r_shape_prior: tuple[float, float]
     r_rate_prior: tuple[float, float]
+    seed_words: FoundSeeds | None = None
+    seed_weight: float | None = None
 
     @property
     def widths(self) -> tuple[int, ...]:

@@ -52,7 +52,7 @@ class MixtureChain:
         step_size = options.step_size
         self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
         self.mixture = Mixture(
-            stream.train, words, settings_of(options), self.seed, self.chain, threads
+            stream.train[:], words, settings_of(options), self.seed, self.chain, threads
         )
         self._batches = Ahead(stream, waiting)
         self._whole = stream.minibatch(0) if self.sampler.whole_corpus else None

@@ -23,7 +23,8 @@ from pysgrld.models.dpmm.quantities import NEIGHBOURS, TITLES, numbers_of_compon
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.dpmm.score import LOG_PREDICTIVE, Density
 from pysgrld.models.dpmm.slice_sampling import Mixture
-from pysgrld.models.fitted import Fitted, Node, Record, Samples, SomeDocuments, noise_of, remedy_of
+from pysgrld.models.fitted import Fitted, Node, Record, Samples, SomeDocuments
+from pysgrld.models.noise import noise_of, remedy_of
 from pysgrld.schedule import QUIET
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s
 
@@ -124,6 +125,16 @@ class MixtureFitted:
             # the first component whose end is above u of the total, which has rounding of its own
             theta[everyone, np.argmax(ends > u[:, None] * ends[:, -1:], axis=1)] = 1.0
             yield DocumentDraw(theta, theta * documents.lengths[:, None].astype(np.float32))
+
+    def token_topics(self, documents: Documents, ids: Int64s, at: int) -> Int32s:
+        """Give every token the component that is drawn for its document."""
+        drawn = next(self.document_draws([(self.record.step, {})], documents, ids, at))
+        return np.repeat(drawn.theta.argmax(axis=1), documents.lengths).astype(np.int32)
+
+    def document_prior(self, at: int) -> float | None:
+        """Give None: documents have one component, and no proportions."""
+        del at
+        return None
 
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
         """Weigh each component by its stick: its expected share of the documents to come, (J,)."""

@@ -9,13 +9,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pysgrld.core import core
+from pysgrld.core import core, padded
 from pysgrld.draws import Draw
 from pysgrld.models.lda.documents import token_places
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.restore import check_topics, put_back
 from pysgrld.samplers.protocol import Counts
-from pysgrld.types import Array, Documents, Int32s, Int64s, Key, Minibatch
+from pysgrld.team.alone import ALONE
+from pysgrld.team.protocol import Team
+from pysgrld.types import Array, Block, Documents, Int32s, Int64s, Key, Minibatch
 
 
 class CollapsedDocuments:
@@ -23,10 +25,10 @@ class CollapsedDocuments:
 
     Parameters
     ----------
-    topics, words : int
-        K and V.
-    alpha, eta : float
-        Symmetric Dirichlet parameters per topic of a document, and per word of a topic.
+    block : Block
+        The topics over words, with their prior.
+    alpha : float
+        Symmetric Dirichlet parameter per topic of a document.
     sweeps : int
         Over all tokens, an iteration.
     threads : int
@@ -38,11 +40,9 @@ class CollapsedDocuments:
         Topics of all tokens that are kept, -1 before the first sweep.
     """
 
-    def __init__(
-        self, *, topics: int, words: int, alpha: float, eta: float, sweeps: int, threads: int
-    ) -> None:
-        self.topics, self.words, self.alpha, self.eta = topics, words, alpha, eta
-        self.sweeps = sweeps
+    def __init__(self, *, block: Block, alpha: float, sweeps: int, threads: int) -> None:
+        self.block, self.alpha, self.sweeps = block, alpha, sweeps
+        self.topics = block.shape[1]
         self.z: Int32s = np.zeros(0, np.int32)
         self._token_ptr: Int64s = np.zeros(1, np.int64)
         self._work, self._threads = core.Workspace(), threads
@@ -52,12 +52,14 @@ class CollapsedDocuments:
         self._token_ptr = token_places(documents)
         self.z = np.full(self._token_ptr[-1], -1, np.int32)
 
-    def visit(self, key: Key, draw: Draw, batch: Minibatch) -> dict[str, Counts]:
+    def visit(
+        self, key: Key, draw: Draw, batch: Minibatch, team: Team = ALONE
+    ) -> dict[str, Counts]:
         """Sweep over all tokens, each given all others, and give the counts of words by topic.
 
         Griffiths and Steyvers (2004), eq. (5). Randomness: purpose ``documents``, entity = document.
         """
-        del draw  # topics are integrated out
+        del draw, team  # topics are integrated out
         counts = core.documents_collapsed(
             rows=len(batch.words),
             topics=self.topics,
@@ -66,8 +68,7 @@ class CollapsedDocuments:
             counts=batch.counts,
             doc_ids=batch.doc_ids,
             alpha=self.alpha,
-            eta=self.eta,
-            words=self.words,
+            **self._prior(batch.words),
             sweeps=self.sweeps,
             **key.address(),
             z=self.z,
@@ -77,6 +78,20 @@ class CollapsedDocuments:
         )
         level = int(batch.counts.sum(dtype=np.int64)) / self.topics
         return {"phi": Counts(batch.words, counts, 1.0, level)}
+
+    def _prior(self, words: Int32s) -> dict[str, Array]:
+        """Give eta of the cells: rows that differ, the row of each word, and sums over all V words."""
+        (v, k), eta, seeds = self.block.shape, np.float32(self.block.prior), self.block.seeds
+        seeded = np.zeros(0, np.int32) if seeds is None else seeds.rows
+        priors = np.full((1 + len(seeded), padded(k)), eta)
+        mass = np.full(padded(k), v * np.float64(eta))
+        of = np.zeros(len(words), np.int32)
+        if seeds is not None:
+            priors[1:, :k] += seeds.counts.astype(np.float32)
+            mass[:k] += seeds.counts.sum(axis=0)
+            there = np.flatnonzero(np.isin(words, seeded))
+            of[there] = 1 + np.searchsorted(seeded, words[there])
+        return {"priors": priors, "prior_of": of, "mass": mass}
 
     def arrays(self) -> dict[str, Array]:
         """Give the topics of all tokens."""
@@ -94,13 +109,8 @@ class CollapsedDocuments:
         check_topics("z", self.z, self.topics)
 
 
-def documents(options: LDAOptions, words: int, threads: int) -> CollapsedDocuments:
+def documents(options: LDAOptions, block: Block, threads: int) -> CollapsedDocuments:
     """Make the sampler of documents that resolved options ask for."""
     return CollapsedDocuments(
-        topics=options.topics,
-        words=words,
-        alpha=options.alpha,
-        eta=options.eta,
-        sweeps=options.sweeps,
-        threads=threads,
+        block=block, alpha=options.alpha, sweeps=options.sweeps, threads=threads
     )

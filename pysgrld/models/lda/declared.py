@@ -13,6 +13,7 @@ from pysgrld.options.common import ALPHA
 from pysgrld.options.facts import Facts
 from pysgrld.options.option import Option
 from pysgrld.options.parse import choice
+from pysgrld.options.seeds import SEEDS, check_seeds
 from pysgrld.samplers import SAMPLERS
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class LDAFamily(Model[LDAOptions]):
     algorithms = tuple(s.name for s in SAMPLERS.values() if s.geometry == "simplex")
     options: ClassVar[Mapping[str, Option]] = {
         "alpha": ALPHA,
+        **SEEDS,
         "keep-documents": Option(
             choice("on", "off"),
             "off; gibbs, cgs: on",
@@ -94,6 +96,7 @@ class LDAFamily(Model[LDAOptions]):
     }
     resolved = LDAOptions
     minibatch = 400
+    adds_up = True
 
     @property
     def score(self) -> Score:
@@ -105,6 +108,7 @@ class LDAFamily(Model[LDAOptions]):
     def check(self, given: Mapping[str, Any], algo: str) -> None:
         """Refuse more than one prior of words, and documents kept of which an iteration sees some."""
         check_one_eta(given)
+        check_seeds(given)
         if given.get("keep-documents") == "on":
             for name in sorted({"minibatch", "corpus-size"} & set(given)):
                 raise UsageError(
@@ -124,7 +128,10 @@ class LDAFamily(Model[LDAOptions]):
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
         """Settle topics, priors, and sweeps or passes over a document."""
+        from pysgrld.models.seeds import settle_seeds
+
         value["topics"] = value["topics"] or TOPICS
+        settle_seeds(value, facts)
         value["eta"] = lowest_eta(value["eta"])
         if value["alpha"] is None:
             value["alpha"] = min(0.1, 5.0 / value["topics"])
@@ -152,8 +159,10 @@ class LDAFamily(Model[LDAOptions]):
         """Count topics, minibatches, documents in hand and, of whole-corpus samplers, all tokens."""
         from pysgrld.core import padded
         from pysgrld.models.memory import of_topics
+        from pysgrld.models.seeds import memory_of_seeds
 
         need = of_topics(options, facts, extent, (options.topics,))
+        need |= memory_of_seeds(options, facts, padded(options.topics))
         if options.algo == "cgs":
             need["counts of all words"] = (4 + 8) * facts.words * padded(options.topics)
         if SAMPLERS[options.algo].whole_corpus or (
@@ -178,16 +187,16 @@ class LDAFamily(Model[LDAOptions]):
         from pysgrld.models.lda import collapsed, documents, mean_field
 
         way = {"cgs": collapsed, "ovb": mean_field}.get(options.algo, documents)
-        # published settings start where the papers do, at Gamma(1), not at the corpus's scale
-        mass = 0 if options.preset else corpus.tokens
+        parts = documents.blocks(options, corpus.words, corpus.tokens)
         return BlockChain(
             options,
-            documents.blocks(options, corpus.words, mass),
-            way.documents(options, corpus.words, run_on.threads),
+            parts,
+            way.documents(options, parts[0], run_on.threads),
             stream,
             corpus.tokens,
             run_on.threads,
             run_on.waiting,
+            run_on.team,
             keep=options.keep_documents == "on",
         )
 

@@ -14,7 +14,9 @@ from pysgrld.draws import Draw, weights_of
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.restore import check_positive, put_back
 from pysgrld.samplers.protocol import Counts
-from pysgrld.types import UNIT, Array, Documents, Floats, Int64s, Key, Minibatch
+from pysgrld.team.alone import ALONE
+from pysgrld.team.protocol import Collected, Team
+from pysgrld.types import UNIT, Array, Block, Documents, Floats, Int64s, Key, Minibatch
 
 #: A document has converged when gamma changes by less on average over topics: as Hoffman's own code.
 TOLERANCE = 1e-3
@@ -45,17 +47,25 @@ class MeanFieldDocuments:
         """Keep gamma of all documents between visits; it begins where documents fitted anew do."""
         self._gamma = self._start(len(documents))
 
-    def visit(self, key: Key, draw: Draw, batch: Minibatch) -> dict[str, Counts]:
+    def visit(
+        self, key: Key, draw: Draw, batch: Minibatch, team: Team = ALONE
+    ) -> dict[str, Counts]:
         """Fit the minibatch's documents given exp(E log phi), and give expected counts of words by topic.
 
         Hoffman, Blei and Bach (2010), eq. (5). Nothing is random.
         """
         del key
-        found = Documents(batch.indptr, batch.indices, batch.counts)
-        _, counts = self.fit(weights_of(draw), found, want_words=True, gamma=self._gamma)
-        assert counts is not None
-        level = batch.scale * int(batch.counts.sum(dtype=np.int64)) / self.topics
+        weights = weights_of(draw)
+        counts, tokens = team.add(self._counted(weights, part) for part in team.parts(batch)).sums
+        level = batch.scale * int(tokens[0]) / self.topics
         return {"phi": Counts(batch.words, counts, batch.scale / UNIT, level)}
+
+    def _counted(self, weights: Floats, batch: Minibatch) -> Collected:
+        """Fit some documents: expected counts of words by topic, and tokens."""
+        found = Documents(batch.indptr, batch.indices, batch.counts)
+        _, counts = self.fit(weights, found, want_words=True, gamma=self._gamma)
+        assert counts is not None
+        return Collected((counts, np.array([found.tokens])))
 
     def fit(
         self,
@@ -108,9 +118,9 @@ class MeanFieldDocuments:
             check_positive("gamma", self._gamma[:, : self.topics])
 
 
-def documents(options: LDAOptions, words: int, threads: int) -> MeanFieldDocuments:
+def documents(options: LDAOptions, block: Block, threads: int) -> MeanFieldDocuments:
     """Make the fit of documents that resolved options ask for."""
-    del words
+    del block
     return MeanFieldDocuments(
         topics=options.topics, alpha=options.alpha, sweeps=options.sweeps, threads=threads
     )

@@ -152,6 +152,12 @@ class GibbsReader:
         )
         return DocumentDraw(theta, counts[:, : self.topics].astype(np.float32))
 
+    def token_topics(self, key: Key, parts: Draw, at: int = 0) -> Int32s:
+        """Go on with the documents' chains, and give the topic of every token in the last sweep."""
+        del at  # there is one layer
+        self.counts(key, parts, sweeps_of_draw(fresh=self._fresh), expected=False)
+        return self._z
+
     def shares(self, at: int = 0) -> Doubles:
         """Give the share of the tokens that each topic has as the documents' chains stand, (K,)."""
         del at  # there is one layer
@@ -235,6 +241,18 @@ class MeanFieldReader:
         UsageError
         """
         raise UsageError("documents that are fitted by mean field, as those of ovb, have no draws")
+
+    def token_topics(self, key: Key, parts: Draw, at: int = 0) -> Int32s:
+        """Refuse: documents are fitted.
+
+        Raises
+        ------
+        UsageError
+        """
+        del key, parts, at
+        raise UsageError(
+            "documents that are fitted by mean field, as those of ovb, give their tokens no topics"
+        )
 
     def shares(self, at: int = 0) -> Doubles:
         """Give the expected share of the tokens of each topic, as documents were last fitted, (K,)."""

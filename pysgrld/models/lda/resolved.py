@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pysgrld.options.resolved import Resolved, Steps
+from pysgrld.options.seeds import FoundSeeds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,6 +16,8 @@ class LDAOptions(Resolved):
     scale_weight: Steps
     alpha: float
     eta: float
+    seed_words: FoundSeeds | None = None
+    seed_weight: float | None = None
 
     @property
     def lowest_eta(self) -> float:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.minibatches.sources import Source
-from pysgrld.types import Documents, Doubles, Int32s, Int64s
+from pysgrld.types import Documents, Doubles, Int32s, Int64s, Positions
 
 #: Documents that are looked at together.
 BLOCK = 4096
@@ -53,7 +53,7 @@ def directions(documents: Documents, idf: Doubles) -> Directions:
     return Directions(documents.indptr, documents.indices, values)
 
 
-def inverse_frequencies(source: Source, train: Int64s, words: int) -> Doubles:
+def inverse_frequencies(source: Source, train: Positions, words: int) -> Doubles:
     """Give ln(D / df_w) of every word over the training documents, (V,); 0 of a word that none has."""
     frequency = np.zeros(words, np.int64)
     for begin in range(0, len(train), BLOCK):
@@ -64,7 +64,7 @@ def inverse_frequencies(source: Source, train: Int64s, words: int) -> Doubles:
     return found
 
 
-def mean_direction(source: Source, train: Int64s, idf: Doubles) -> Doubles:
+def mean_direction(source: Source, train: Positions, idf: Doubles) -> Doubles:
     """Give the normalised sum of the training documents' directions, (V,); 0 of those without weight."""
     total = np.zeros(len(idf))
     for begin in range(0, len(train), BLOCK):

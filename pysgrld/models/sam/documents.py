@@ -15,6 +15,8 @@ from pysgrld.models.sam.proportions import Walk, start, walk
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.restore import put_back
 from pysgrld.samplers.protocol import Potential, Slope
+from pysgrld.team.alone import ALONE
+from pysgrld.team.protocol import Team
 from pysgrld.types import Array, Block, Documents, Doubles, Dynamics, Floats, Key, Minibatch
 
 #: Share of trajectories of proportions that their step is adapted to accept, and by how much at a time.
@@ -76,9 +78,11 @@ class SphericalDocuments:
         """Keep the proportions of these documents between visits; -1 where there are none yet."""
         self._theta = np.full((len(documents), padded(self.law.topics)), -1.0)
 
-    def visit(self, key: Key, draw: Draw, batch: Minibatch) -> dict[str, Potential]:
+    def visit(
+        self, key: Key, draw: Draw, batch: Minibatch, team: Team = ALONE
+    ) -> dict[str, Potential]:
         """Give the potential of the minibatch's documents; they are sampled where it is asked."""
-        del key, draw  # it is asked at points that the topics move to
+        del key, draw, team  # it is asked at points that the topics move to
         return {"phi": SphericalPotential(self, batch)}
 
     def theta(self, found: Doubles) -> Doubles:

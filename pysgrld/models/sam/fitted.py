@@ -11,7 +11,8 @@ from pysgrld.core import core
 from pysgrld.draws import Draw
 from pysgrld.evaluate import DocumentDraw, HeldOut, Scorer
 from pysgrld.evaluate.matching import Likeness
-from pysgrld.models.fitted import BlockFitted, Record, Samples, SomeDocuments
+from pysgrld.models.block_fitted import BlockFitted
+from pysgrld.models.fitted import Record, Samples, SomeDocuments
 from pysgrld.models.sam.chain import IDF
 from pysgrld.models.sam.directions import directions
 from pysgrld.models.sam.documents import blocks

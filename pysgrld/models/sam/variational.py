@@ -25,6 +25,8 @@ from pysgrld.models.sam.proportions import Products, start
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.restore import check_positive, put_back
 from pysgrld.samplers.protocol import Potential, Slope
+from pysgrld.team.alone import ALONE
+from pysgrld.team.protocol import Team
 from pysgrld.types import Array, Documents, Doubles, Key, Minibatch
 
 
@@ -81,9 +83,11 @@ class VariationalDocuments:
         """Keep the parameters of these documents between visits; 0 where there are none yet."""
         self._at = np.zeros((len(documents), self.prior.topics))
 
-    def visit(self, key: Key, draw: Draw, batch: Minibatch) -> dict[str, Potential]:
+    def visit(
+        self, key: Key, draw: Draw, batch: Minibatch, team: Team = ALONE
+    ) -> dict[str, Potential]:
         """Give the potential of the minibatch's documents; they are fitted where it is asked."""
-        del key, draw  # nothing is random, and it is asked at points that the topics move to
+        del key, draw, team  # nothing is random, and it is asked at points that the topics move to
         return {"phi": VariationalPotential(self, batch)}
 
     def at(self, products: Products) -> Doubles:

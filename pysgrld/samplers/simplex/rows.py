@@ -14,6 +14,7 @@ import numpy as np
 from pysgrld.core import core, padded
 from pysgrld.restore import picked
 from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.simplex.seeds import start_at_seeds
 from pysgrld.samplers.state import State
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
@@ -41,7 +42,7 @@ def drawn(key: Key, block: Block, threads: int) -> dict[str, Array]:
         work=core.Workspace(),
         threads=threads,
     )
-    return arrays
+    return start_at_seeds(block.seeds, arrays["g"], arrays["sums"])
 
 
 class FromRows(State[Counts]):

@@ -16,6 +16,7 @@ from pysgrld.core import core, padded
 from pysgrld.options.resolved import Steps
 from pysgrld.samplers.protocol import Counts, StepFacts
 from pysgrld.samplers.simplex.rows import Rows
+from pysgrld.samplers.simplex.seeds import start_at_seeds
 from pysgrld.samplers.state import State
 from pysgrld.types import Array, Block, Floats, Int32s, Key
 
@@ -48,6 +49,7 @@ class Dirichlets(Rows):
             work=state.work,
             threads=threads,
         )
+        start_at_seeds(block.seeds, state.g, state.sums)
         return state
 
     @classmethod

@@ -1,0 +1,137 @@
+"""Seed words of topics as a prior: found in a vocabulary, and turned into counts of their cells."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pysgrld.errors import UsageError
+from pysgrld.grammar import plural
+from pysgrld.options.facts import Facts
+from pysgrld.options.resolved import Resolved
+from pysgrld.options.seeds import WEIGHT, FoundSeeds, Pattern, SeedWords, seed_words
+from pysgrld.types import Seeds
+
+#: Words that a message names, at most.
+NAMED = 10
+
+
+def settle_seeds(value: dict[str, Any], facts: Facts) -> None:
+    """Find the seed words in the vocabulary, where it is known, and give their weight its default.
+
+    ``topics`` is settled already.
+
+    Raises
+    ------
+    UsageError
+        If more topics have seeds than there are, or one has none that the corpus knows.
+    """
+    if value["seed-words"] is None:
+        return
+    wanted = seed_words(value["seed-words"])
+    if len(wanted) > value["topics"]:
+        raise UsageError(
+            f"--seed-words names {plural(len(wanted), 'topic')}, and there are {value['topics']}: give "
+            f"--topics {len(wanted)} or more, so that some are left free"
+        )
+    value["seed-words"] = wanted
+    if value["seed-weight"] is None:
+        value["seed-weight"] = WEIGHT
+    if facts.vocabulary is not None:
+        value["seed-words"] = _found(wanted, facts.vocabulary)
+
+
+def unknown_seeds(given: Any, vocabulary: Sequence[str]) -> str | None:
+    """Say which seed words are not in the vocabulary; None where all are."""
+    places = _Places(vocabulary)
+    wanted = () if given is None else seed_words(given)
+    missing = [str(word) for _, words in wanted for word in words if not places.of(word)]
+    if not missing:
+        return None
+    more = f" and {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
+    return (
+        f"--seed-words: {plural(len(missing), 'seed')} not among the "
+        f"{plural(len(vocabulary), 'word')} of the corpus, and left out: "
+        f"{' '.join(missing[:NAMED])}{more}"
+    )
+
+
+def _found(wanted: SeedWords, vocabulary: Sequence[str]) -> FoundSeeds:
+    places = _Places(vocabulary)
+    found = []
+    for name, patterns in wanted:
+        ids = sorted({i for pattern in patterns for i in places.of(pattern)})
+        if not ids:
+            tried = " ".join(str(pattern) for pattern in patterns[:NAMED])
+            raise UsageError(
+                f"--seed-words: topic '{name}' has no seed among the "
+                f"{plural(len(vocabulary), 'word')} of the corpus (tried {tried}): stop words, rare "
+                "words and those in most documents are left out; take others, or leave the topic out"
+            )
+        found.append((name, tuple((vocabulary[i], i) for i in ids)))
+    return tuple(found)
+
+
+class _Places:
+    """The numbers of words: as they are written, else as the tokeniser writes them."""
+
+    def __init__(self, vocabulary: Sequence[str]) -> None:
+        self.vocabulary = vocabulary
+        self.ids = {word: i for i, word in enumerate(vocabulary)}
+
+    def of(self, pattern: Pattern) -> list[int]:
+        """Give the numbers of the words that a pattern means; none where there are none."""
+        if isinstance(pattern, int):
+            return [pattern] if 0 <= pattern < len(self.vocabulary) else []
+        folded = unicodedata.normalize("NFC", pattern).casefold()
+        for word in (pattern, folded):
+            if word in self.ids:
+                return [self.ids[word]]
+            if word.endswith("*"):
+                found = [i for w, i in self.ids.items() if w.startswith(word[:-1])]
+                if found:
+                    return found
+        return []
+
+
+def seed_names(options: Resolved | Mapping[str, Any]) -> dict[int, str]:
+    """Give the names of the topics that have seeds, by number: they come first, in the file's order."""
+    found = (
+        options.get("seed-words")
+        if isinstance(options, Mapping)
+        else getattr(options, "seed_words", None)
+    )
+    return {k: name for k, (name, _) in enumerate(found or ())}
+
+
+def seeds_of(options: Any, tokens: float) -> Seeds | None:
+    """Give the prior counts of the seed words: of each topic ``seed-weight`` times N/K, shared evenly.
+
+    None where there are none, or they have no weight.
+
+    Parameters
+    ----------
+    options : LDAOptions or DeepLDAOptions
+    tokens : float
+        N, tokens of the training corpus.
+    """
+    if not options.seed_weight:
+        return None
+    cells = [(i, k) for k, (_, words) in enumerate(options.seed_words) for _, i in words]
+    rows, places = np.unique([i for i, _ in cells], return_inverse=True)
+    counts = np.zeros((len(rows), options.topics))
+    for place, (_, k) in zip(places.tolist(), cells, strict=True):
+        share = options.seed_weight * tokens / options.topics
+        counts[place, k] = share / len(options.seed_words[k][1])
+    return Seeds(rows.astype(np.int32), counts)
+
+
+def memory_of_seeds(options: Any, facts: Facts, topics: int) -> dict[str, int]:
+    """Count the bytes of a minibatch's counts with those of seeds among them; none without."""
+    if not options.seed_weight:
+        return {}
+    seen = facts.minibatch_words(options.minibatch, options.seed)
+    return {"counts with those of seeds": 8 * 2 * seen * topics}
