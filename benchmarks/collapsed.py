@@ -22,7 +22,7 @@ import tomotopy
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.minibatches import compact
 from pysgrld.models.lda.collapsed import CollapsedDocuments
-from pysgrld.types import Documents, Key
+from pysgrld.types import Block, Documents, Key
 
 ALPHA, ETA = 0.1, 0.05
 
@@ -30,9 +30,8 @@ ALPHA, ETA = 0.1, 0.05
 def own(corpus: Corpus, documents: Documents, topics: int) -> Callable[[int], None]:
     """Return a function that does so many sweeps with sgmc's kernel."""
     batch = compact(documents, np.arange(len(documents)), 1.0)
-    sampler = CollapsedDocuments(
-        topics=topics, words=corpus.words, alpha=ALPHA, eta=ETA, sweeps=1, threads=1
-    )
+    block = Block("phi", "simplex", (corpus.words, topics), ETA, 0, 0.0)
+    sampler = CollapsedDocuments(block=block, alpha=ALPHA, sweeps=1, threads=1)
     sampler.keep(Documents(batch.indptr, batch.indices, batch.counts))
     done = iter(range(1 << 30))
 

@@ -21,12 +21,14 @@ from pysgrld.interrupt import STOPPED
 #: Commands in the order of help: what each does, in one line.
 COMMANDS = {
     "train": "train a model on a corpus; go on with a run that was stopped",
+    "search": "how many topics? train several numbers, and compare",
     "eval": "perplexity on held-out documents; coherence",
     "topics": "look at the topics: words, weights, coherence",
     "report": "one page to look at: topics, documents, how sure they are",
     "infer": "topic proportions of new documents",
     "diagnose": "which topics chains share, whether they have mixed",
-    "export": "write the topics as NumPy or safetensors files",
+    "compare": "topics of two runs side by side: shared, split, merged, gone",
+    "export": "take topics and documents to other programs",
     "corpus": "build a corpus for training, or describe one",
     "reproduce": "rerun a paper's figure or table",
     "slurm": "write a batch script for SLURM that runs one of these",

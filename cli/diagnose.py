@@ -98,7 +98,7 @@ def command(
 
 def _record(d: Diagnosis) -> dict[str, Any]:
     """Give all numbers as plain values, for JSON."""
-    from pysgrld.reading.diagnose.verdict import found_in, is_mixed, is_shared
+    from pysgrld.reading.diagnose.verdict import is_mixed, is_shared
 
     record, labels = d._asdict(), _labels(d)
     del record["traces"]
@@ -108,7 +108,6 @@ def _record(d: Diagnosis) -> dict[str, Any]:
         | {
             "label": labels.get(topic.id),
             "same": is_shared(topic),
-            "found": found_in(topic),
             "mixed": is_mixed(topic),
             "rhat": topic.rhat,
             "ess": topic.ess,
@@ -126,10 +125,15 @@ def _record(d: Diagnosis) -> dict[str, Any]:
 
 
 def _labels(d: Diagnosis) -> dict[int, str]:
-    """Give the names of the first chain's topics, where somebody named them."""
+    """Give the names of the first chain's topics, where somebody named them, or their seeds."""
+    from pysgrld.models.seeds import seed_names
     from pysgrld.reading.labels import labels_of
+    from pysgrld.run import RunDirectory
 
-    return labels_of(d.runs[0], len(d.topics)) if d.topics and d.layer == 1 else {}
+    if not d.topics or d.layer != 1:
+        return {}
+    names = seed_names(RunDirectory.open(d.runs[0]).config["options"])
+    return names | labels_of(d.runs[0], len(d.topics))
 
 
 def _plain(measure: Measure | None) -> dict[str, float] | None:
@@ -171,8 +175,6 @@ def _show_quantities(d: Diagnosis, room: int) -> None:
 
 
 def _show_topics(d: Diagnosis, room: int) -> None:
-    from pysgrld.reading.diagnose.verdict import found_in
-
     n, labels = d.chains, _labels(d)
     width = max(len("others"), *(len(_others(t)) for t in d.topics))
     others = n > 1 and width <= WIDEST
@@ -184,7 +186,7 @@ def _show_topics(d: Diagnosis, room: int) -> None:
         left = f"{topic.id:>5}  " + (f"{_others(topic):<{width}}  " if others else "")
         left += "     -" if weight is None else f"{100 * weight:>4.1f} %"
         left += f"  {topic.overlap:>7.2f}  "
-        left += f"{f'{found_in(topic)} of {n}':>8}  " if n > 1 else ""
+        left += f"{f'{topic.found} of {n}':>8}  " if n > 1 else ""
         left += f"{_rhat(topic.rhat)}  {_size(topic.ess)}  "
         words = named(labels.get(topic.id), [word.word for word in topic.words])
         fit = wrap(words, max(24, room - len(left)))

@@ -22,12 +22,24 @@ def _commands(ctx: click.Context, param: click.Parameter, begun: str) -> list[Co
 Examples:
   sgmc help               all commands
   sgmc help train         the options of training that most people use
-  sgmc help train --all   every one of them""",
+  sgmc help train --all   every one of them
+  sgmc help train --man | man -l -""",
 )
 @click.argument("path", nargs=-1, metavar="[COMMAND]...", shell_complete=_commands)
 @flag("--all", "every option")
-def command(path: tuple[str, ...], all: bool) -> None:
+@flag("--man", "print the manual page's source, as it is installed for 'man sgmc'")
+def command(path: tuple[str, ...], all: bool, man: bool) -> None:
     """Show the help of sgmc, or of a command of it."""
     from . import main
+
+    if man:
+        import pysgrld
+
+        from .man import page, paths
+
+        if path not in paths():
+            raise click.UsageError(f"no command '{' '.join(path)}': 'sgmc help' lists them")
+        click.echo(page(path, pysgrld.__version__), nl=False)
+        return
 
     main.main([*path, "--help-all" if all and path == ("train",) else "--help"], prog_name="sgmc")

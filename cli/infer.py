@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.grammar import plural
-from pysgrld.options.parse import columns, integer, text
+from pysgrld.options.parse import choice, columns, integer, part, text
 from pysgrld.settings.options import OPTIONS
 
 from .options import (
@@ -27,6 +27,13 @@ from .options import (
 )
 from .values import runs_and_files
 
+if TYPE_CHECKING:
+    from pysgrld.corpus.about.stream import NamedDocuments
+    from pysgrld.reading.infer import Inferred
+    from pysgrld.reading.parts import Share
+
+    from .progress import Screen
+
 
 @click.command(
     "infer",
@@ -39,7 +46,8 @@ Examples:
   sgmc infer bible-scir new.jsonl --keep-field year -o theta.jsonl
   sgmc infer --layer 2 new.txt -o t.npy of a deep model's second layer
   sgmc infer new.txt --draws 20 --top 5 -o theta.parquet
-  head -5 new.txt | sgmc infer -        JSON lines on standard output""",
+  head -5 new.txt | sgmc infer -        JSON lines on standard output
+  sgmc infer all.jsonl.zst -o theta/  a folder of parts""",
 )
 @click.argument(
     "run_and_corpus", nargs=-1, required=True, metavar="[RUN] CORPUS", shell_complete=runs_and_files
@@ -47,10 +55,25 @@ Examples:
 @plain(
     "-o/--out",
     "-: JSON lines on standard output",
-    "a file that ends in .npy, .csv, .jsonl or .parquet",
+    "a file that ends in .npy, .csv, .jsonl or .parquet; a folder/ of parts",
     parse=text,
-    metavar="FILE",
+    metavar="FILE|DIR/",
 )
+@plain(
+    "--format",
+    "parquet",
+    "of the parts of a folder: parquet, jsonl, csv, npy",
+    parse=choice("parquet", "jsonl", "csv", "npy"),
+    metavar="NAME",
+)
+@plain(
+    "--part-documents",
+    "1000000; with --part 50000",
+    "documents of a part",
+    parse=integer(1, 1 << 31),
+    metavar="N",
+)
+@plain("--part", "1/1", "every N-th part, from the I-th: for job arrays", parse=part, metavar="I/N")
 @plain(
     "--draws",
     "none",
@@ -84,6 +107,9 @@ Examples:
 def command(
     run_and_corpus: tuple[str, ...],
     out: str | None,
+    format: str | None,
+    part_documents: int | None,
+    part: tuple[int, int] | None,
     keep_field: str | None,
     draws: int | None,
     top: int | None,
@@ -100,8 +126,9 @@ def command(
     """
     from pysgrld.machine import threads as count
     from pysgrld.reading.infer import steps_of, write_proportions
-    from pysgrld.reading.inferred import check_suffix
+    from pysgrld.reading.inferred import Layout, check_suffix
     from pysgrld.reading.open import find_folder, open_run
+    from pysgrld.reading.parts import DOCUMENTS, SHARED, Parts, described, prepared, write_parts
     from pysgrld.run.create import is_run
     from pysgrld.run.whole import refuse_existing, whole_file
 
@@ -117,13 +144,21 @@ def command(
     out = out or "-"
     if top and dense:
         raise UsageError("--top and --dense: a table lists topics or has a column for each")
-    suffix = check_suffix(out, table=bool(top or dense))
+    folder = out != "-" and (out.endswith("/") or Path(out).is_dir())
+    if not folder and (format or part or part_documents):
+        raise UsageError(
+            "--format, --part and --part-documents are of a folder of parts: give -o DIR/"
+        )
+    suffix = check_suffix(f"x.{format or 'parquet'}" if folder else out, table=bool(top or dense))
+    parts = Parts(
+        Path(out), suffix, part_documents or (SHARED if part else DOCUMENTS), _share(part, force)
+    )
     fields = keep_field.split(",") if keep_field else []
     if fields and suffix == ".npy":
         raise UsageError(
             "--keep-field: an array has no room for fields; name a .csv, .jsonl or .parquet"
         )
-    if out != "-":
+    if out != "-" and not folder:
         refuse_existing([Path(out)], force=force)
     with Screen(quiet=values["quiet"]) as screen:
         number = count(values["threads"]).number
@@ -132,6 +167,18 @@ def command(
         if results.samples == 0:
             screen.note(f"{results.no_mean}: under the current ones")
         steps = steps_of(results, draws) if draws else None
+        if folder:
+            layout = Layout(results.layers[at], steps is not None, top, dense, tuple(fields))
+            record = described(results, path, parts, layout, at, steps)
+            parts = prepared(parts, record, force=force)
+            if parts.there:
+                screen.note(
+                    f"{out}: goes on beside {plural(len(parts.there), 'part')} that are there"
+                )
+            documents = results.documents(path, screen, fields, parts.wanted)
+            done = write_parts(results, documents, parts, layout, at, steps)
+            _said(screen, out, done, documents)
+            return
         documents = results.documents(path, screen, fields)
         with contextlib.ExitStack() as stack:
             piped = out == "-"
@@ -139,8 +186,24 @@ def command(
             done = write_proportions(
                 results, documents, file, suffix, at, steps, top=top, dense=dense
             )
-        empty = f", {done.empty:,} of them without a known word" if done.empty else ""
-        where = "" if out == "-" else f"{out}: "
-        for field in sorted(documents.absent):
-            screen.note(f"warning: no document has a field {field[:40]!r} (--keep-field)")
-        screen.note(f"{where}{plural(done.documents, 'document')}{empty}")
+        _said(screen, out, done, documents)
+
+
+def _said(screen: Screen, out: str, done: Inferred, documents: NamedDocuments) -> None:
+    """Say how many documents were inferred."""
+    empty = f", {done.empty:,} of them without a known word" if done.empty else ""
+    where = "" if out == "-" else f"{out}: "
+    for field in sorted(documents.absent) if done.documents else ():
+        screen.note(f"warning: no document has a field {field[:40]!r} (--keep-field)")
+    screen.note(f"{where}{plural(done.documents, 'document')}{empty}")
+
+
+def _share(value: tuple[int, int] | None, force: bool) -> Share:
+    """Say which parts are this process's own."""
+    from pysgrld.reading.parts import Share
+
+    if value is None:
+        return Share()
+    if force:
+        raise UsageError("--force with --part would remove parts of others: remove the folder")
+    return Share(*value)

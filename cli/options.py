@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,6 +62,14 @@ class Described(click.Command):
     One with ``--help-all`` (`help_all`) shows the options that most people use, and all of them there.
     """
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse what was typed; where that fails, the hint names the help of this command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, by group."""
         groups: dict[str, list[tuple[str, str]]] = {}
@@ -119,12 +127,17 @@ def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Dec
     )
 
 
-def options_of_training(*groups: str) -> Callable[[Decorated], Decorated]:
-    """Give options of the table, in its order: all, or those of some groups, which help then shows."""
+def options_of_training(
+    *groups: str, without: Collection[str] = ()
+) -> Callable[[Decorated], Decorated]:
+    """Give options of the table, in its order: all, or those of some groups, which help then shows.
+
+    Those that are left out have no meaning for the command, or another one.
+    """
 
     def decorate(function: Decorated) -> Decorated:
         for name, entry in reversed(OPTIONS.items()):
-            if not groups or entry.group in groups:
+            if name not in without and (not groups or entry.group in groups):
                 shown = entry._replace(first=entry.first or bool(groups))
                 function = option(name, shown)(function)
         return function
@@ -132,8 +145,29 @@ def options_of_training(*groups: str) -> Callable[[Decorated], Decorated]:
     return decorate
 
 
+def options_of(*names: str) -> Callable[[Decorated], Decorated]:
+    """Give some options of the table by their names, which help shows under one heading."""
+
+    def decorate(function: Decorated) -> Decorated:
+        for name in reversed(names):
+            shown = OPTIONS[name]._replace(group="How documents are read", first=True)
+            function = option(name, shown)(function)
+        return function
+
+    return decorate
+
+
 #: How documents are read whose words are those of a run.
-READING = ("text-field", "encoding", "on-bad-document", "vocab", "max-line", "max-input")
+READING = (
+    "text-field",
+    "document-is",
+    "chunk",
+    "encoding",
+    "on-bad-document",
+    "vocab",
+    "max-line",
+    "max-input",
+)
 
 
 def options_of_reading(function: Decorated) -> Decorated:
@@ -172,9 +206,11 @@ def reading_by_default() -> Iterator[None]:
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the options of the table that were typed, under their names there."""
+    """Give the options of the table that were typed, under their names there; files are read."""
     named = {name.replace("_", "-"): value for name, value in values.items()}
-    return {name: named[name] for name in OPTIONS if named.get(name) is not None}
+    found = {name: named[name] for name in OPTIONS if named.get(name) is not None}
+    read = {name: OPTIONS[name].read for name in found}
+    return {name: reader(found[name]) if (reader := read[name]) else found[name] for name in found}
 
 
 # ---- what several commands share
@@ -199,10 +235,13 @@ def plain(
     return click.option(*names, cls=Grouped, group=group, shown=shown, help=help, **kwargs)
 
 
-def flag(name: str, help: str, group: str = "Options") -> Callable[[Decorated], Decorated]:
+def flag(
+    name: str, help: str, group: str = "Options", **kwargs: Any
+) -> Callable[[Decorated], Decorated]:
     """Make a switch that is off unless it is typed."""
     names = name.split("/")
-    return click.option(*names, is_flag=True, cls=Grouped, group=group, shown="off", help=help)
+    kwargs |= {"cls": Grouped, "group": group, "shown": "off", "help": help}
+    return click.option(*names, is_flag=True, **kwargs)
 
 
 def help_all(function: Decorated) -> Decorated:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pysgrld.grammar import plural
 from pysgrld.interrupt import leave_in_order
+from pysgrld.options.spelled import spelled
 
 from .options import finite
 
@@ -112,15 +113,8 @@ class Screen:
 
     def described(self, run: RunDirectory) -> None:
         """Say which model a run trains, and on which corpus."""
-        self._close()
+        self.described_corpus(run)
         options, corpus = run.config["options"], run.config["corpus"]
-        held = corpus["held_out"]
-        self._line(
-            "corpus",
-            f"{corpus['name']}: {plural(corpus['training_documents'], 'document')} to train on, "
-            + (f"{held:,} held out, " if held else "")
-            + f"{plural(corpus['words'], 'word')}, {plural(corpus['training_tokens'], 'token')}",
-        )
         each = options["minibatch"]
         whole = each == corpus["training_documents"]
         self._line(
@@ -130,7 +124,19 @@ class Screen:
         )
         for name, value in sorted(options.items()):
             if value is not None:
-                self.detail(f"--{name} {value}")
+                self.detail(f"--{name} {spelled(name, value)}")
+
+    def described_corpus(self, run: RunDirectory) -> None:
+        """Say on which corpus a run trains."""
+        self._close()
+        corpus = run.config["corpus"]
+        held = corpus["held_out"]
+        self._line(
+            "corpus",
+            f"{corpus['name']}: {plural(corpus['training_documents'], 'document')} to train on, "
+            + (f"{held:,} held out, " if held else "")
+            + f"{plural(corpus['words'], 'word')}, {plural(corpus['training_tokens'], 'token')}",
+        )
 
     def moved(self, position: Position) -> None:
         """Show an iteration."""
@@ -157,7 +163,7 @@ class Screen:
         name = self.shortest_name(run.path)
         from pysgrld.evaluate.convergence import FEWEST
 
-        commands = ["sgmc topics"]
+        commands = ["sgmc topics", "sgmc report --open"]
         commands += ["sgmc eval"] if _holds_out(run) else []
         kept = max(len(run.sample_steps(slim=slim)) for slim in (False, True))
         commands += ["sgmc diagnose"] if kept >= FEWEST else []
@@ -192,6 +198,20 @@ class Screen:
             yield tell
         finally:
             self._close()
+
+    @contextlib.contextmanager
+    def steps(self) -> Iterator[Any]:
+        """Give a function that is told what is being done, how much of it, and of how much."""
+        with contextlib.ExitStack() as stack:
+            known: dict[str, Any] = {}
+
+            def tell(what: str, done: int, total: int) -> None:
+                if what not in known:
+                    stack.close()
+                    known[what] = stack.enter_context(self.counting(what, total))
+                known[what](done)
+
+            yield tell
 
     @contextlib.contextmanager
     def samples(self) -> Iterator[Any]:

@@ -30,21 +30,32 @@ class SeveralScreen(Screen):
         As `Screen` has them.
     """
 
+    #: Name of what is told of.
+    noun = "chains"
+
     def __init__(self, chains: int, **how: Any) -> None:
         super().__init__(**how)
-        self.chains = chains
         self._said: set[str] = set()
+        self.begin(chains)
+
+    def begin(self, number: int) -> None:
+        """Begin to tell of so many runs, the first with number 1."""
+        self.chains = number
         self._positions: dict[int, Position] = {}
         self._records: dict[int, Mapping[str, Any]] = {}
         self._ended: set[int] = set()
         self._started: set[int] = set()
+
+    def called(self, number: int) -> str:
+        """Give the name of a run."""
+        return f"chain {number}"
 
     def note(self, line: str) -> None:
         """Say a fact in a line."""
         self._said.add(line)
         super().note(line)
 
-    def of_chain(self, number: int, event: str, *values: Any) -> None:
+    def of_run(self, number: int, event: str, *values: Any) -> None:
         """Show an event of one chain."""
         if event == "moved":
             self._moved_one(number, values[0])
@@ -54,15 +65,15 @@ class SeveralScreen(Screen):
             self._started_one(number, *values)
         elif event == "finished":
             self._ended.add(number)
-            self._line("finished", f"chain {number}: {values[1]}", chain=number)
+            self._line("finished", f"{self.called(number)}: {values[1]}", chain=number)
         elif event == "failed":
             self._ended.add(number)
             text = values[0].removeprefix("sgmc: ").removeprefix("error: ")
-            self._line("failed", f"chain {number}: error: {text}", always=True, chain=number)
+            self._line("failed", f"{self.called(number)}: error: {text}", always=True, chain=number)
         elif values[0] not in self._said:
             self._said.add(values[0])
             # what is said before a chain starts is of all of them
-            line = f"chain {number}: {values[0]}" if number in self._started else values[0]
+            line = f"{self.called(number)}: {values[0]}" if number in self._started else values[0]
             {"note": super().note, "warn": self.warn, "detail": self.detail}[event](line)
 
     def all_done(self, folder: Path, number: int) -> None:
@@ -74,7 +85,7 @@ class SeveralScreen(Screen):
         are = "1 chain is" if number == 1 else f"{number} chains are"
         self._line("next", f"{are} in {folder}; look with:")
         name = self.shortest_name(folder)
-        for command in ("sgmc diagnose", "sgmc topics"):
+        for command in ("sgmc diagnose", "sgmc report --open", "sgmc topics"):
             self._line("next", f"  {command} {name}".rstrip())
 
     # ---- of one chain
@@ -101,7 +112,7 @@ class SeveralScreen(Screen):
         done = [p.iteration for p in now]
         if self.terminal:
             goal = sum(p.iterations for p in now) if len(now) == self.chains else 0
-            self._draw(f"{self.chains} chains", sum(done), goal or None, state)
+            self._draw(f"{self.chains} {self.noun}", sum(done), goal or None, state)
         elif self._due():
             at = f"iteration {_range(done, ',')}"
             of = max(p.iterations for p in now)
@@ -111,7 +122,10 @@ class SeveralScreen(Screen):
         self.last = time.monotonic()
         if not self.terminal:
             self._line(
-                "evaluation", f"chain {number}: {evaluation_line(record)}", chain=number, **record
+                "evaluation",
+                f"{self.called(number)}: {evaluation_line(record)}",
+                chain=number,
+                **record,
             )
             return
         self._records[number] = record

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from pysgrld.errors import CorpusError, MissingInputError, OutputError, UsageError
-from pysgrld.options.parse import duration, integer, text
+from pysgrld.options.parse import choice, duration, integer, text
 
 from .options import Described, flag, given, plain
 
@@ -61,12 +61,31 @@ Examples:
     train built --chain-id {i} --out runs/a/chain-{i}
   sgmc slurm --time 2h --cpus 8 --over k=50,100 --over seed=1,2 -o k.sh -- \\
     train built -k {k} --seed {seed} --out runs/k{k}-s{seed}
+  sgmc slurm --time 8h --nodes 8 --ranks-per-node 2 --cpus 32 -o big.sh -- \\
+    train --mpi built -k 1000 --minibatch 200000 --out runs/big
 
 {i} and {n} are an array's place and size, {NAME} a value of --over.""",
 )
 @click.argument("command_line", nargs=-1, metavar="-- COMMAND [ARGS]...", required=True)
 @plain("--time", "", "time limit of a job: 4h, 1d12h", parse=_time, metavar="TIME", required=True)
-@plain("--cpus", "1", "processors of a job", parse=integer(1, 4096), metavar="N")
+@plain(
+    "--nodes", "one process", "train --mpi: nodes of a job", parse=integer(1, 100_000), metavar="N"
+)
+@plain(
+    "--ranks-per-node",
+    "1",
+    "train --mpi: processes on each node",
+    parse=integer(1, 4096),
+    metavar="R",
+)
+@plain(
+    "--mpi-plugin",
+    "pmi2",
+    "train --mpi: how SLURM starts processes: pmi2, pmix",
+    parse=choice("pmi2", "pmix"),
+    metavar="NAME",
+)
+@plain("--cpus", "1", "processors of each process", parse=integer(1, 4096), metavar="N")
 @plain("--mem", "the site's", "memory of a job: 64G", parse=_memory, metavar="SIZE")
 @plain("--partition", "the site's", "partition", parse=_name, metavar="NAME")
 @plain("--account", "the site's", "account", parse=_name, metavar="NAME")
@@ -88,6 +107,9 @@ Examples:
 def command(
     command_line: tuple[str, ...],
     time: float,
+    nodes: int | None,
+    ranks_per_node: int | None,
+    mpi_plugin: str | None,
     cpus: int | None,
     over: tuple[tuple[str, tuple[str, ...]], ...],
     restarts: int | None,
@@ -119,11 +141,16 @@ def command(
         20 if restarts is None else restarts,
         _setup(setup),
         ("sgmc",) if setup else _program(),
+        nodes,
+        ranks_per_node,
+        mpi_plugin or "pmi2",
     )
+    if mpi_plugin and not job.shared:
+        raise UsageError("--mpi-plugin has a meaning with --nodes or --ranks-per-node: give one")
     written = script(job)
     commands = job.commands()
     _check_folders(commands)
-    missing = {name: None for each in commands for name in _check(each)}
+    missing = {name: None for each in commands for name in _check(each, shared=job.shared)}
     for name in missing:
         click.echo(f"sgmc: note: {name}: is not there now", err=True)
     if out is None:
@@ -159,7 +186,7 @@ def _program() -> tuple[str, ...]:
     return (sys.executable, "-m", "pysgrld")
 
 
-def _check(args: tuple[str, ...]) -> list[str]:
+def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
     """Refuse what ``sgmc`` would refuse before it reads anything; give inputs that are not there.
 
     Raises
@@ -178,12 +205,21 @@ def _check(args: tuple[str, ...]) -> list[str]:
         if found is None:
             raise UsageError(f"there is no command '{args[0]}'")
         with found.make_context(args[0], list(args[1:]), parent=above) as context:
-            return _check_training(context.params) if args[0] == "train" else []
+            values = context.params
+            if shared != bool(values.get("mpi")):
+                raise UsageError(
+                    "--nodes and --ranks-per-node start several processes, which 'train --mpi' alone can "
+                    "use: give all of them, or none"
+                )
+            return _check_training(values) if args[0] == "train" else []
 
 
 def _check_training(values: dict[str, Any]) -> list[str]:
+    from pysgrld.settings.check import check_shared
     from pysgrld.train.request import Request
 
+    if values["mpi"]:
+        check_shared(given(values))
     corpus = values["corpus"]
     if "-" in corpus:
         raise UsageError("a batch job has no standard input: name the corpus instead of -")
@@ -192,10 +228,16 @@ def _check_training(values: dict[str, Any]) -> list[str]:
     return [name for name in corpus if not Path(name).exists()]
 
 
+#: Options by which jobs write parts of one thing.
+_SHARING = ("--shard", "--part", "--task")
+
+
 def _check_folders(commands: list[tuple[str, ...]]) -> None:
     """Refuse an array of which two jobs would write into one folder."""
     seen: dict[str, int] = {}
     for i, args in enumerate(commands, 1):
+        if any(arg.split("=")[0] in _SHARING for arg in args):
+            continue
         for option, value in itertools.pairwise(args):
             if option in ("--out", "-o") and (other := seen.setdefault(value, i)) != i:
                 raise UsageError(

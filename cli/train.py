@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import signal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.options.parse import integer
+from pysgrld.options.parse import duration, integer
+from pysgrld.team.alone import ALONE
+from pysgrld.team.launch import launch, refuse_launch
+from pysgrld.team.protocol import Team
 
 from .options import ALL, Described, flag, given, help_all, options_of_training, plain, quiet
 from .values import files
+
+if TYPE_CHECKING:
+    from pysgrld.train.request import Request
 
 
 class Train(Described):
@@ -62,6 +68,16 @@ command again: it goes on, bit for bit. To train a run for longer, name it:
     group="Run",
 )
 @flag("--break-lock", "take over a run whose process on another host has died")
+@flag("--mpi", "train one chain by all processes of an MPI launch", "Run", first=False)
+@plain(
+    "--rank-timeout",
+    "30m",
+    "--mpi: a process that has waited for others for so long ends",
+    parse=duration,
+    metavar="TIME",
+    group="Run",
+    first=False,
+)
 def command(
     corpus: tuple[str, ...],
     quiet: bool,
@@ -69,6 +85,8 @@ def command(
     json_log: bool,
     break_lock: bool,
     chains: int | None,
+    mpi: bool,
+    rank_timeout: float | None,
     **values: Any,
 ) -> None:
     """Train a model on CORPUS: files or folders, or - for standard input.
@@ -79,23 +97,11 @@ def command(
     perplexity has settled. Defaults are in [brackets]. These are the options that most people use;
     --help-all shows all of them, by model.
     """
-    from pysgrld.train.request import Request
-
     # Asks a run for a checkpoint, and means nothing before it begins and after it has ended.
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
     if quiet and verbose:
         raise UsageError("-q and -v contradict each other: give one")
     options = given(values)
-    found = 0
-    if corpus:
-        request = Request(corpus, options, break_lock=break_lock)
-    else:
-        from pysgrld.train.go_on import going_on
-
-        request, found = going_on(options, break_lock=break_lock)
-        options = dict(request.given)
-    request.check()
-
     limit = options.get("time-limit")
     how: dict[str, Any] = {
         "quiet": quiet,
@@ -104,7 +110,42 @@ def command(
         "stamped": True,
         "limit": limit if isinstance(limit, float) else None,
     }
+    if mpi:
+        from .ranks import over_ranks
+
+        with over_ranks(rank_timeout, options.get("threads")) as team:
+            _train(_request(corpus, options, break_lock), chains, team, how)
+        return
+    if rank_timeout:
+        raise UsageError("--rank-timeout has a meaning with --mpi only: leave it out")
+    if "chain-id" not in options:
+        refuse_launch(launch())
+    _train(_request(corpus, options, break_lock), chains, ALONE, how)
+
+
+def _request(
+    corpus: tuple[str, ...], options: dict[str, Any], break_lock: bool
+) -> tuple[Request, int]:
+    """Give the request, and how many chains it goes on with where that is found in their folder."""
+    from pysgrld.train.request import Request
+
+    found = 0
+    if corpus:
+        request = Request(corpus, options, break_lock=break_lock)
+    else:
+        from pysgrld.train.go_on import going_on
+
+        request, found = going_on(options, break_lock=break_lock)
+    request.check()
+    return request, found
+
+
+def _train(asked: tuple[Request, int], chains: int | None, team: Team, how: dict[str, Any]) -> None:
+    """Train one chain, by this process or its team, or several."""
+    request, found = asked
     if found or (chains or 1) > 1:
+        if team is not ALONE:
+            raise UsageError("--mpi trains one chain, not several: give --chain-id to each launch")
         from pysgrld.train.several import train_chains
 
         from . import explain
@@ -118,5 +159,10 @@ def command(
 
     from .progress import Screen
 
-    with Screen(**how) as screen:
-        train(request, screen)
+    show = Screen
+    if team.rank:
+        from .ranks import Mute
+
+        show, how = Mute, how | {"quiet": True}
+    with show(**how) as screen:
+        train(request, screen, team=team)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pysgrld.estimators.sam import SAM as SAM
     from pysgrld.reading.diagnose.compare import diagnose as diagnose
     from pysgrld.reading.diagnose.verdict import verdict as verdict
+    from pysgrld.report.compare.side_by_side import compare as compare
 
     __version__: str
 
@@ -26,6 +27,7 @@ _PUBLIC = {
     "DeepLDA": "pysgrld.estimators.deep_lda",
     "DPMixture": "pysgrld.estimators.dp_mixture",
     "SAM": "pysgrld.estimators.sam",
+    "compare": "pysgrld.report.compare.side_by_side",
     "diagnose": "pysgrld.reading.diagnose.compare",
     "verdict": "pysgrld.reading.diagnose.verdict",
 }
@@ -36,6 +38,7 @@ __all__ = [
     "DPMixture",
     "DeepLDA",
     "__version__",
+    "compare",
     "diagnose",
     "report",
     "simplex",

@@ -15,6 +15,7 @@ UNIT: int
 PHI_FLOOR: float
 MAX_COLLECTED: int
 MAX_LAYERS: int
+DENSE_TOPICS: int
 MAX_SWEEPS: int
 MAX_DRAWS: int
 LEAST_STEP: float
@@ -101,9 +102,14 @@ def documents_gibbs(
     token_ptr: Int64s | None = ...,
     want_words: bool = ...,
     want_documents: bool = ...,
+    bucket: Int64s | None = ...,
     work: Workspace,
     threads: int,
 ) -> tuple[Int64s | None, Int64s | None]: ...
+def spread(
+    *, phi: Floats, bucket: Int64s, counts: Int64s, work: Workspace, threads: int
+) -> None: ...
+def add_counts(*, parts: Int64s, out: Int64s, threads: int) -> None: ...
 def documents_mean_field(
     *,
     weights: Floats,
@@ -128,8 +134,9 @@ def documents_collapsed(
     counts: Int32s,
     doc_ids: Int64s,
     alpha: float,
-    eta: float,
-    words: int,
+    priors: Floats,
+    prior_of: Int32s,
+    mass: Doubles,
     sweeps: int,
     seed: int,
     chain: int,

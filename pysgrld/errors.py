@@ -21,6 +21,12 @@ class UsageError(SgmcError, ValueError):
     exit_code = 2
 
 
+class LaunchError(SgmcError):
+    """The launcher of MPI and its library do not match, or there is none (exit 64)."""
+
+    exit_code = 64
+
+
 class CorpusError(SgmcError, ValueError):
     """Bad input data: a corpus or a vocabulary (exit 65).
 
@@ -107,6 +113,24 @@ class MemoryLimitError(SgmcError):
 
 class NoProgressError(SgmcError):
     """A third start in a row without progress: not begun (exit 70)."""
+
+
+class DisagreementError(SgmcError):
+    """Processes that train one chain hold different topics (exit 70)."""
+
+
+class RankError(SgmcError):
+    """Something is wrong with another process of the team (the exit code of its error).
+
+    Parameters
+    ----------
+    message : str
+    exit_code : int
+    """
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        self.exit_code = exit_code
+        super().__init__(message)
 
 
 class ConvergenceWarning(UserWarning):

@@ -9,6 +9,7 @@ the K values of word w, padded with zeros to a multiple of 16.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
@@ -79,6 +80,49 @@ class Documents:
         return Documents(indptr, self.indices[entries], self.counts[entries])
 
 
+@dataclass(frozen=True, slots=True)
+class Others:
+    """The positions of the documents of a corpus but for some, ascending, as an array that is never made.
+
+    Parameters
+    ----------
+    documents : int
+        Documents of the corpus.
+    without : (n,) int64
+        Positions of those left out, ascending and different.
+
+    Examples
+    --------
+    >>> others = Others(6, np.array([1, 4]))
+    >>> len(others), others[np.array([0, 1, 3])].tolist(), others[:].tolist()
+    (4, [0, 2, 5], [0, 2, 3, 5])
+    """
+
+    documents: int
+    without: Int64s
+
+    def __len__(self) -> int:
+        return self.documents - len(self.without)
+
+    def __getitem__(self, places: Int64s | slice) -> Int64s:
+        if isinstance(places, slice):
+            places = np.arange(*places.indices(len(self)))
+        before = self.without - np.arange(len(self.without))
+        found: Int64s = places + np.searchsorted(before, places, "right")
+        return found
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
+        """List all of them, for NumPy."""
+        return np.asarray(self[:], dtype)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self[:].tolist())
+
+
+#: Positions of documents in a corpus, ascending: listed, or all but some.
+Positions = Int64s | Others
+
+
 class Condition(Enum):
     """A condition on the values of an array, whatever they mean."""
 
@@ -147,6 +191,18 @@ class Minibatch(NamedTuple):
     doc_ids: Int64s
     scale: float
 
+    @property
+    def tokens(self) -> int:
+        """Sum of all counts."""
+        return int(self.counts.sum(dtype=np.int64))
+
+    def over(self, words: Int32s) -> Minibatch:
+        """Number entries by rows of other words, sorted, which hold all of the minibatch's own."""
+        if words is self.words:
+            return self
+        places = np.searchsorted(words, self.words).astype(np.int32)
+        return self._replace(indices=places[self.indices], words=words)
+
 
 class Dynamics(NamedTuple):
     """Constants of dynamics on spheres.
@@ -164,6 +220,21 @@ class Dynamics(NamedTuple):
     centre: Doubles
     friction: float
     parts: int
+
+
+class Seeds(NamedTuple):
+    """Prior counts of some words of topics, beside the prior that all words have.
+
+    Attributes
+    ----------
+    rows : (R,) int32
+        The words, ascending.
+    counts : (R, K) float64
+        Tokens of each word that each topic is taken to have had, at least 0.
+    """
+
+    rows: Int32s
+    counts: Doubles
 
 
 class Block(NamedTuple):
@@ -193,6 +264,8 @@ class Block(NamedTuple):
         Whether steps that leave the simplex are clipped to 0 (see `pysgrld.samplers.simplex.tlasgr`).
     dynamics : Dynamics or None
         Of blocks whose points move on spheres.
+    seeds : Seeds or None
+        Cells whose Dirichlet parameter is larger than ``prior``.
     """
 
     name: str
@@ -206,6 +279,7 @@ class Block(NamedTuple):
     natural: bool = False
     clip: bool = False
     dynamics: Dynamics | None = None
+    seeds: Seeds | None = None
 
     def average_rate(self, tokens: float) -> float:
         """Give the rate of the CIR process of an average topic: 1, or the natural 1 + N_k/s_k.

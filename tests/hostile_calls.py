@@ -107,7 +107,9 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
         | work
         | team,
         "documents_collapsed": docs
-        | {"rows": WORDS, "topics": k, "alpha": 0.1, "eta": 0.1, "words": 20, "sweeps": 3}
+        | {"rows": WORDS, "topics": k, "alpha": 0.1, "sweeps": 3}
+        | {"priors": np.full((2, padded(k)), 0.1, np.float32), "mass": np.full(padded(k), 2.0)}
+        | {"prior_of": np.arange(WORDS, dtype=np.int32) % 2}
         | {"z": np.full(ends[-1], -1, np.int32), "token_ptr": ends[docs["indptr"]]}
         | key
         | work

@@ -180,7 +180,7 @@ def prepare(
     }
     for part, documents in stored.items():
         store_documents(folder / part, documents, corpus.vocabulary, {"part": part})
-    counts = np.asarray(Corpus.open(folder / "training").word_counts())
+    counts = np.asarray(Corpus.open(folder / "training").totals.word_counts)
     unigram = Completion(held_out, LdaReaders(arguments.topics, arguments.alpha), 1).unigram(counts)
     return {
         "name": name,

@@ -21,6 +21,8 @@ from pysgrld.errors import UsageError
 NOTICE = 180
 #: Jobs of an array at most, as SLURM is usually set up.
 MOST_JOBS = 1000
+#: Seconds after which ranks are ended that have not ended with another one: it has died.
+LAST_RANK = 30
 
 _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
 
@@ -49,6 +51,10 @@ class Job(NamedTuple):
         Lines that come before ``srun``: modules, an environment.
     program : tuple of str
         The words that start ``sgmc``.
+    nodes, ranks : int or None
+        Nodes of a job, and MPI processes on each, with ``cpus`` each; None for both: one process.
+    plugin : str
+        How SLURM starts MPI processes, by its name for it.
     """
 
     command: tuple[str, ...]
@@ -62,6 +68,14 @@ class Job(NamedTuple):
     restarts: int = 20
     setup: str = ""
     program: tuple[str, ...] = ("sgmc",)
+    nodes: int | None = None
+    ranks: int | None = None
+    plugin: str = "pmi2"
+
+    @property
+    def shared(self) -> bool:
+        """Whether several processes run the command together."""
+        return bool(self.nodes or self.ranks)
 
     def values(self) -> list[dict[str, str]]:
         """Give what stands for each name, for each job in turn; one without names for a single job.
@@ -133,8 +147,13 @@ def script(job: Job) -> str:
     values = job.values()
     job.commands()
     array = len(values) if values[0] else None
+    tasks, together = "--ntasks=1", ""
+    if job.shared:
+        tasks = f"--nodes={job.nodes or 1} --ntasks-per-node={job.ranks or 1}"
+        # ranks end with 85 one after the other: who is killed because another has would end with 143
+        together = f"--mpi={job.plugin} --kill-on-bad-exit=0 --wait={LAST_RANK} "
     requests = [
-        f"--job-name=sgmc --ntasks=1 --cpus-per-task={job.cpus} --time={_clock(job.seconds)}",
+        f"--job-name=sgmc {tasks} --cpus-per-task={job.cpus} --time={_clock(job.seconds)}",
         f"--signal=USR1@{NOTICE} --requeue --open-mode=append",
         f"--output=%x-{'%A_%a' if array else '%j'}.out",
     ]
@@ -158,7 +177,7 @@ def script(job: Job) -> str:
         *_chosen(job, values),
         *job.setup.splitlines(),
         'export OMP_NUM_THREADS="$SLURM_CPUS_PER_TASK"',
-        'srun --cpus-per-task="$SLURM_CPUS_PER_TASK" \\',
+        f'srun {together}--cpus-per-task="$SLURM_CPUS_PER_TASK" \\',
         f"  {shlex.join(job.program)} {words}",
         "code=$?",
         f'if [ $code -eq 85 ] && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {job.restarts} ]; then',

@@ -18,7 +18,10 @@ from pysgrld.minibatches import Ahead, Minibatches
 from pysgrld.options.resolved import Resolved
 from pysgrld.samplers import SAMPLERS, sampler_of
 from pysgrld.samplers.protocol import BlockState, Counts, Potential
+from pysgrld.samplers.simplex.seeds import with_seeds
 from pysgrld.schedule import FORGOTTEN, QUIET, WARM_UP, Schedule, noise_inflation, wider
+from pysgrld.team.alone import ALONE
+from pysgrld.team.protocol import Team
 from pysgrld.types import Array, Block, Documents, Doubles, Floats, Int32s, Key, Minibatch
 
 
@@ -38,6 +41,8 @@ class BlockChain:
     threads : int
     waiting : callable, optional
         Called now and then while there is no minibatch yet; may raise, to stop.
+    team : Team
+        Processes that train the chain together.
     keep : bool
         Whether documents go on from where their last visit ended, the whole corpus in each
         iteration; samplers that know no minibatches always do.
@@ -59,9 +64,11 @@ class BlockChain:
         tokens: int,
         threads: int,
         waiting: Callable[[], None] = lambda: None,
+        team: Team = ALONE,
         *,
         keep: bool = False,
     ) -> None:
+        self.team = team
         self.sampler = SAMPLERS[options.algo]
         self.draws = self.sampler.draws
         self.blocks, self.documents = blocks, documents
@@ -69,6 +76,7 @@ class BlockChain:
         self.seed, self.chain = stream.seed, stream.chain
         self.warm_up: int = options.warm_up
         self.sweeps: int = options.sweeps
+        self._whole_tokens = options.counts == "sampled"
         step_size = options.step_size
         self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
         self.step = 0
@@ -155,7 +163,7 @@ class BlockChain:
         Parameters
         ----------
         batch : Minibatch, optional
-            `next_batch`, unless somebody brings their own.
+            `next_batch`, unless somebody brings their own: over the words of the whole team.
 
         Raises
         ------
@@ -171,11 +179,12 @@ class BlockChain:
             raise EOFError(f"no documents are left for iteration {t}")
         if t == self.warm_up:
             self._settle()
-        # ranks will each sample their share of the batch, and sum these integers
         try:
-            evidence = self.documents.visit(key, self._read(key, batch.words), batch)
+            evidence = self.documents.visit(key, self._read(key, batch.words), batch, self.team)
             for b in self.blocks:
                 found = evidence[b.name]
+                if b.seeds is not None and isinstance(found, Counts):
+                    found = with_seeds(found, b.seeds, whole_tokens=self._whole_tokens)
                 self.states[b.name].step(key, found, self._pace(b, found, h, warm=t < self.warm_up))
         except NumericalError as error:  # of a kernel, which knows no iterations
             other = "larger" if h < core.LEAST_STEP else "smaller"
@@ -184,7 +193,7 @@ class BlockChain:
             ) from error
         self.step = t + 1
         self._check()
-        return Visit(len(batch.doc_ids), int(batch.counts.sum(dtype=np.int64)), h)
+        return Visit(len(batch.doc_ids), batch.tokens, h)
 
     def _settle(self) -> None:
         """End the warm-up."""

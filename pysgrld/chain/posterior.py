@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -70,6 +70,22 @@ class Settled(NamedTuple):
     score: float
     at_half: float
     half: int
+
+
+def has_settled(history: Sequence[float], share_gained: Callable[[float, float], float]) -> bool:
+    """Say whether doubling the number of posterior samples has bought less than 0.5 %.
+
+    Parameters
+    ----------
+    history : sequence of float
+        Averaged score after each sample.
+    share_gained : callable (before, now)
+        Of the scorer.
+    """
+    if len(history) < SETTLED_SAMPLES:
+        return False
+    half = len(history) // 2  # the last sample not after half of the sampling time
+    return not share_gained(history[half - 1], history[-1]) >= SETTLED
 
 
 class Posterior:
@@ -149,13 +165,10 @@ class Posterior:
 
         Looks only at posterior samples, so that the same seed ends at the same iteration.
         """
-        observed = len(self._history)
-        if self.scorer is None or observed < SETTLED_SAMPLES:
+        if self.scorer is None or not has_settled(self._history, self.scorer.share_gained):
             return None
-        half = observed // 2  # the last sample not after half of the sampling time
+        half = len(self._history) // 2
         now, before = self._history[-1], self._history[half - 1]
-        if self.scorer.share_gained(before, now) >= SETTLED:
-            return None
         return Settled(now, before, self.burn_in + half * self.every)
 
     def mean(self) -> Draw | None:

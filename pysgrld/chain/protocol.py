@@ -8,6 +8,8 @@ from typing import NamedTuple, Protocol
 from pysgrld.draws import Draw
 from pysgrld.minibatches import Minibatches
 from pysgrld.samplers.protocol import Counts, Potential
+from pysgrld.team.alone import ALONE
+from pysgrld.team.protocol import Team
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Minibatch
 
 
@@ -119,10 +121,22 @@ class DocumentSampler(Protocol):
     def keep(self, documents: Documents) -> None:
         """Keep the variables of these documents, the whole corpus, between visits."""
 
-    def visit(self, key: Key, draw: Draw, batch: Minibatch) -> Mapping[str, Counts | Potential]:
+    def visit(
+        self, key: Key, draw: Draw, batch: Minibatch, team: Team = ALONE
+    ) -> Mapping[str, Counts | Potential]:
         """Sample the minibatch's documents, and give the evidence on each block, by its name.
 
         A `Potential` samples them where it is asked instead.
+
+        Parameters
+        ----------
+        key : Key
+        draw : Draw
+            Of the minibatch's words.
+        batch : Minibatch
+            The documents of this process, over the words of all of its team.
+        team : Team
+            Adds up what its members find in theirs.
         """
 
     def arrays(self) -> dict[str, Array]:

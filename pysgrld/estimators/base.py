@@ -178,11 +178,17 @@ class Estimator(ABC):
                 "X is texts, and the model knows no words: fit it to texts, or to a DataFrame whose "
                 "columns are words; else count them as was done for fit"
             )
-        return counted(texts, names.tolist(), self._token_pattern, jobs(self.n_jobs))
+        words = names.tolist()
+        return counted(texts, words, self._token_pattern, jobs(self.n_jobs), self._phrases)
 
     @property
     def _token_pattern(self) -> str | None:
         """The pattern of tokens that texts were read by; None: the one that is built in."""
+        return None
+
+    @property
+    def _phrases(self) -> tuple[str, ...] | None:
+        """The phrases that count as words in texts; None: there are none."""
         return None
 
     def _take_names(self, names: Array | None) -> None:

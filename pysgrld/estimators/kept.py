@@ -89,6 +89,10 @@ class KeptModel(Framed):
     def _token_pattern(self) -> str | None:
         return self._options.token_pattern
 
+    @property
+    def _phrases(self) -> tuple[str, ...] | None:
+        return self._options.phrases
+
     # ---- posterior samples
 
     def _keep_sample(self) -> None:

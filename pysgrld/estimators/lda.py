@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pysgrld.errors import UsageError
 from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number
 from pysgrld.estimators.count_model import CountModel
 from pysgrld.options.common import CIR_RATES, LAZY
+from pysgrld.options.seeds import SeedWords, seed_words
 
 __all__ = ["LDA"]
 
@@ -43,6 +44,13 @@ class LDA(CountModel):
         minibatch holds few of the words.
     cir_rate : {"paper", "natural"}, optional
         Rate of a topic's process with ``scir``: the paper's 1, which is the default, or 1 + N_k/s_k.
+    seed_words : mapping of str to list of str, optional
+        Words that topics are expected to have, by the names of topics: these are the first topics, in
+        this order. ``"game*"`` means all words that begin so; of a matrix without names, words are
+        numbers of columns.
+    seed_weight : float, optional
+        Tokens that the seed words of a topic count for together, as a share of an average topic's: by
+        default 0.01. They are a prior; 0 leaves it out.
     warm_up : int, optional
         Noise-free iterations at the start, at least 0; by default one epoch, within 50 to 500, and none
         with ``gibbs``, ``cgs``, ``ovb`` and ``hsvg``.
@@ -111,6 +119,8 @@ class LDA(CountModel):
         "sweeps": "sweeps",
         "lazy": "lazy",
         "cir_rate": "cir-rate",
+        "seed_words": "seed-words",
+        "seed_weight": "seed-weight",
         "random_state": "seed",
     }
 
@@ -126,6 +136,8 @@ class LDA(CountModel):
         step_size: tuple[float, float, float] | None = None,
         lazy: str = "auto",
         cir_rate: str | None = None,
+        seed_words: Any = None,
+        seed_weight: float | None = None,
         warm_up: int | None = None,
         burn_in: int | None = None,
         max_iter: int | None = None,
@@ -145,6 +157,8 @@ class LDA(CountModel):
         self.step_size = step_size
         self.lazy = lazy
         self.cir_rate = cir_rate
+        self.seed_words = seed_words
+        self.seed_weight = seed_weight
         self.warm_up = warm_up
         self.burn_in = burn_in
         self.max_iter = max_iter
@@ -174,5 +188,23 @@ class LDA(CountModel):
                 self.cir_rate in CIR_RATES,
                 f"cir_rate in {', '.join(CIR_RATES)}",
             ),
+            Rule("seed-words", self._seeds(), good=True, wanted=""),
+            Rule(
+                "seed-weight",
+                self.seed_weight,
+                self.seed_weight == 0 or is_positive(self.seed_weight),
+                "seed_weight >= 0 and below 1e6",
+            ),
             *self._shared_rules(),
         ]
+
+    def _seeds(self) -> SeedWords | None:
+        """Give the seed words, checked."""
+        if self.seed_words is None:
+            return None
+        try:
+            return seed_words(self.seed_words)
+        except (TypeError, UsageError) as error:
+            raise UsageError(
+                f'seed_words: {error}; give words by topic, as in {{"sport": ["team", "game*"]}}'
+            ) from None

@@ -67,7 +67,11 @@ def vocabulary_of(texts: Sequence[str], threads: int) -> list[str]:
 
 
 def counted(
-    texts: Sequence[str], words: Sequence[str], pattern: str | None, threads: int
+    texts: Sequence[str],
+    words: Sequence[str],
+    pattern: str | None,
+    threads: int,
+    phrases: tuple[str, ...] | None = None,
 ) -> Documents:
     """Count some words in texts; others are left out, and a text without any is an empty document.
 
@@ -79,13 +83,15 @@ def counted(
     pattern : str or None
         Regular expression of a token; None: the one that is built in.
     threads : int
+    phrases : tuple of str, optional
+        Words in a row that count as one.
 
     Raises
     ------
     UsageError
         A `ValueError`: a text that is none.
     """
-    options = CorpusOptions(max_line=LONGEST, token_pattern=pattern)
+    options = CorpusOptions(max_line=LONGEST, token_pattern=pattern, phrases=phrases)
     with _written(texts) as file:
         blocks = list(
             matched_documents(

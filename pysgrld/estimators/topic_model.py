@@ -22,12 +22,13 @@ from pysgrld.evaluate.proportions import BLOCK
 from pysgrld.grammar import plural
 from pysgrld.minibatches import Epochs, hold_out_size, minibatch_words
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
 from pysgrld.settings.check import check_usage
 from pysgrld.settings.resolve import resolve
 from pysgrld.train.begin import begin
-from pysgrld.types import Documents, Doubles, Int64s, Key
+from pysgrld.types import Array, Documents, Doubles, Int64s, Key
 
 #: Share of a held-out document's tokens that is observed.
 OBSERVED = 0.8
@@ -169,7 +170,9 @@ class TopicModel(KeptModel, Transformer):
             held_out = None
         tokens = self._tokens(documents.take(train))
         visits = held_out.observed.tokens if held_out else 0
-        facts = Facts(len(train), words, tokens, visits, minibatch_words(documents, train))
+        seen = minibatch_words(documents, train)
+        known = self._vocabulary(given, names, words)
+        facts = Facts(len(train), words, tokens, visits, seen, known)
         self._begin(given, facts, documents, train, held_out)
         self._take_names(names)
         self._check_lengths(documents)
@@ -186,6 +189,22 @@ class TopicModel(KeptModel, Transformer):
             self._finish()
         self._warn_of_no_samples()
         return self
+
+    def _vocabulary(
+        self, given: Mapping[str, Any], names: Array | None, words: int
+    ) -> list[str] | None:
+        """Give the words of the columns, where options name some; numbers where they have no names."""
+        if (seeds := given.get("seed-words")) is None:
+            return None
+        if names is None and any(isinstance(word, str) for _, some in seeds for word in some):
+            raise UsageError(
+                "--seed-words names words, and X has none: give texts, a DataFrame whose columns are "
+                "words, or numbers of columns as seeds"
+            )
+        known = [str(i) for i in range(words)] if names is None else names.tolist()
+        if line := unknown_seeds(seeds, known):
+            warnings.warn(line.replace("--seed-words", "seed_words"), UserWarning, stacklevel=5)
+        return known
 
     def _settled(self) -> bool:
         """Whether `fit` without ``max_iter`` ends here."""

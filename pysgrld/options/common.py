@@ -26,6 +26,7 @@ from pysgrld.options.parse import (
     text,
     time_limit,
 )
+from pysgrld.options.phrases import read_phrases, spell_phrases
 
 #: Signals that may be named as the one that stops a run.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
@@ -104,6 +105,10 @@ SHARED: dict[str, Option] = {
                          metavar="LIST,...", first=True, joins=True),
     "token-pattern": Option(text, r"\w\w+", "regular expression of a token", "Corpus",
                             metavar="REGEX"),
+    "phrases": Option(text, "none",
+                      "words in a row that count as one, a phrase a line: see sgmc corpus phrases",
+                      "Corpus", metavar="FILE", read=read_phrases,
+                      spell=spell_phrases),
     "text-field": Option(text, "text", "field of JSON lines, CSV or Parquet that is the text", "Corpus",
                          metavar="NAME", default="text"),
     "id-field": Option(text, "id", "field that is a document's id, and that --metadata is joined by",
@@ -113,11 +118,17 @@ SHARED: dict[str, Option] = {
                          "fields kept as columns, e.g. year,group:category; or all", "Corpus", True,
                          "NAME[:kind],...|all", joins=True),
     "metadata": Option(text, "none",
-                       "CSV, JSON lines or Parquet with ids, titles and columns: a row a document, or "
-                       "joined by --id-field", "Corpus", True, "FILE"),
+                       "CSV, TSV, JSON lines or Parquet with ids, titles and columns: a row a document, "
+                       "or joined by --id-field", "Corpus", True, "FILE"),
     "keep-text": Option(kept_text, "auto",
                         "texts kept to be read again, compressed: auto (256M), all, none, or a size; an "
                         "even sample where they are more", "Corpus", True, "auto|all|none|SIZE", "auto"),
+    "document-is": Option(choice("auto", "line", "file"), "auto",
+                          "a document of plain text: line, file, or auto: by what the inputs look like",
+                          "Corpus", metavar="line|file|auto", default="auto"),
+    "chunk": Option(integer(0, 1 << 31, none=0), "none",
+                    "cut documents into pieces of about so many words, each a document", "Corpus",
+                    metavar="N|none"),
     "encoding": Option(encoding, "utf-8",
                        "what text, CSV and JSON lines are in: utf-8, windows-1252, ...", "Corpus",
                        metavar="NAME", default="utf-8"),

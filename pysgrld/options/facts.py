@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 
@@ -21,6 +21,8 @@ class Facts(NamedTuple):
         Token visits of one update of the running score (0 without held-out documents).
     minibatch_words : callable (size, seed) -> int
         Distinct words of the first minibatch, which stands for all of them.
+    vocabulary : sequence of str, optional
+        The words, where options may name some.
     """
 
     documents: int
@@ -28,3 +30,4 @@ class Facts(NamedTuple):
     tokens: int
     score_visits: int
     minibatch_words: Callable[[int, int], int]
+    vocabulary: Sequence[str] | None = None

@@ -32,6 +32,11 @@ class Option(NamedTuple):
         Among the dozen that ``sgmc train --help`` shows; ``--help-all`` shows every option.
     joins : bool
         Given several times it means all of its values, joined by commas; else the last one.
+    read : callable, optional
+        Reads the file that a value names: what it holds is then the value, which a run keeps.
+    spell : callable, optional
+        Writes a value that is a list as a person reads it, in a line; raises `UsageError` if it cannot
+        be one. Of options in `pysgrld.options` alone, where `spelled` looks.
     """
 
     parse: Callable[[str], Any]
@@ -43,3 +48,5 @@ class Option(NamedTuple):
     default: Any = None
     first: bool = False
     joins: bool = False
+    read: Callable[[str], Any] | None = None
+    spell: Callable[[Any], str] | None = None

@@ -138,6 +138,14 @@ def share_or_count(value: str) -> int | float:
     return share
 
 
+def part(value: str) -> tuple[int, int]:
+    """Parse I/N: part I, from 1, of N."""
+    match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", value)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise UsageError(f"'{value}' is not I/N, a part from 1 to N: write 3/64")
+    return int(match[1]), int(match[2])
+
+
 def schedule(value: str) -> tuple[float, float, float]:
     """Parse A,B,C: the step size A (1 + t/B)^(-C)."""
     try:

@@ -45,12 +45,15 @@ class Resolved:
     max_df: int | float | None
     stop_words: str | None
     token_pattern: str | None
+    phrases: tuple[str, ...] | None = None
     text_field: str
     id_field: str | None = None
     title_field: str | None = None
     meta_field: str | None = None
     metadata: str | None = None
     keep_text: int | str = "auto"
+    document_is: str = "auto"
+    chunk: int | None = None
     encoding: str = "utf-8"
     on_bad_document: Literal["stop", "skip"]
     max_line: int
@@ -122,8 +125,8 @@ def option_name(field: str) -> str:
 
 
 def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(_frozen(part) for part in value) if isinstance(value, list | tuple) else value
 
 
 def _thawed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    return [_thawed(part) for part in value] if isinstance(value, tuple) else value

@@ -26,7 +26,7 @@ from pysgrld.run.create import LOG, TakenError, is_run
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.files import read_small, rename, temporary_name, write_new
 from pysgrld.run.identity import BUDGET, identities, long_name, mismatch, older_than
-from pysgrld.run.scratch import PREFIX, scratch_name
+from pysgrld.run.scratch import PREFIX, scratch_name, sweep
 
 logger = logging.getLogger(__name__)
 
@@ -136,7 +136,7 @@ def set_latest(path: Path, root: Path = ROOT) -> None:
 # ---- looking
 
 
-def _check_writable(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Try whether a folder can be made where one is to be written, and remove it again.
 
     Raises
@@ -160,10 +160,11 @@ def _check_writable(path: Path) -> None:
             ) from error
         with contextlib.suppress(OSError):  # swept by another start, or moved with the folder
             probe.rmdir()
+        sweep(place)  # what another start left that was killed just here
         return
 
 
-def _numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Path, list[Path]]:
+def numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Path, list[Path]]:
     """Return the next free name, and the runs called ``name``, ``name-2``, ..., newest first."""
     pattern = re.compile(re.escape(name) + r"(?:-([1-9]\d{0,8}))?")
     taken: dict[int, Path] = {}
@@ -216,15 +217,15 @@ def find_run(
     holds: Callable[[Path], object] = holds_chains if chains else is_run
     if resume not in ("auto", "never"):
         path = _named_run(resume, out, root, holds)
-        _check_writable(path)
+        check_writable(path)
         return Candidate(path, (path,), named=True)
     if out is None:
         if root.is_symlink() or root.exists():
-            _check_writable(root)
-        free, runs = _numbered(root, name, holds)
-        _check_writable(free)
+            check_writable(root)
+        free, runs = numbered(root, name, holds)
+        check_writable(free)
         return Candidate(free, () if resume == "never" else tuple(runs), named=False)
-    _check_writable(out)
+    check_writable(out)
     # Looked at before the run is: another start may give it its name between the two.
     occupied = out.is_dir() and any(not path.name.startswith(PREFIX) for path in out.iterdir())
     if holds(out):

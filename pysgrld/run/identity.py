@@ -14,11 +14,13 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pysgrld.grammar import plural
+from pysgrld.options.spelled import spelled
 from pysgrld.run import jsonio
 
 #: What runs did that are older than the option: there it says nothing, and they go on.
 IMPLIED = {
     "chain-id": 1,
+    "document-is": "auto",
     "edge": "reflect",
     "encoding": "utf-8",
     "keep-text": "auto",
@@ -132,7 +134,7 @@ def _is_list_of_words(value: Any) -> bool:
 
 
 def _show(fields: Mapping[str, Any], name: str) -> str:
-    value = fields.get(name, IMPLIED.get(name.removeprefix("--"), "none"))
+    value = spelled(name, fields.get(name, IMPLIED.get(name.removeprefix("--"), "none")))
     if not isinstance(value, list) or not all(map(_is_list_of_words, value)):
         return str(value)
     named = [f"{p['name']} ({plural(p['words'], 'word')}, {p['sha256'][:8]})" for p in value]

@@ -31,10 +31,19 @@ def scratch_name() -> str:
 
 
 def _hold(path: Path) -> int | None:
-    """Lock a folder, and return its descriptor; None if another process has it."""
+    """Lock a folder, and return its descriptor; None where folders cannot be locked.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process has it.
+    """
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        raise
     except OSError:
         os.close(fd)
         return None
@@ -66,7 +75,8 @@ def scratch_folder(parent: Path) -> Iterator[Path]:
     while True:
         path = parent / scratch_name()
         path.mkdir()
-        with contextlib.suppress(FileNotFoundError):  # swept before it was locked
+        # Another process may sweep it before it is locked here: then it is gone, or about to be.
+        with contextlib.suppress(FileNotFoundError, BlockingIOError):
             fd = _hold(path)
             if fd is None or path.exists():
                 break

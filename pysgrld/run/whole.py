@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
-from pysgrld.errors import OutputError, WriteError
+from pysgrld.errors import OutputError, SgmcError, WriteError
 from pysgrld.run.files import Buffer, Written, rename, temporary_name, write_new
 
 
@@ -74,7 +74,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         with replacing(path, "output") as temporary:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                file = temporary.open("xb")
+                file = temporary.open("x+b")
             except OSError as error:
                 reason = error.strerror or error
                 raise OutputError(f"{path}: cannot be created: {reason}") from error
@@ -82,6 +82,8 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
+    except SgmcError:  # of what was to be written: an input that is gone is an OSError, too
+        raise
     except OSError as error:
         raise WriteError(
             f"{path}: cannot be written: {error.strerror or error}; free space and try again"

@@ -89,6 +89,28 @@ def check_usage(given: Mapping[str, Any]) -> None:
         raise UsageError(wrong)
 
 
+def check_shared(given: Mapping[str, Any]) -> None:
+    """Refuse options of a chain that several processes cannot train together.
+
+    Raises
+    ------
+    UsageError
+    """
+    sampler, family = kind_of(given)
+    if not family.adds_up:
+        raise UsageError(f"--mpi: --model {family.name} is trained by one process: leave --mpi out")
+    if sampler.whole_corpus or given.get("keep-documents") == "on":
+        what = f"--algo {sampler.name}" if sampler.whole_corpus else "--keep-documents on"
+        raise UsageError(
+            f"--mpi: {what} keeps what is sampled of every document, in one process: leave --mpi out"
+        )
+    if "corpus-size" in given:
+        raise UsageError(
+            "--mpi: --corpus-size reads a stream, which one process does: build the corpus first, with "
+            "'sgmc corpus build', and train on what it writes"
+        )
+
+
 def _unused(sampler: Sampler, family: Model[Any]) -> set[str]:
     """Name the options that would only shape the steps of other samplers."""
     owned = {name for other in SAMPLERS.values() for name in other.own}

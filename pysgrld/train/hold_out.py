@@ -19,7 +19,7 @@ from pysgrld.grammar import plural
 from pysgrld.minibatches import hold_out_size
 from pysgrld.models.protocol import Model
 from pysgrld.settings.options import OPTIONS
-from pysgrld.types import Int64s, Key
+from pysgrld.types import Key, Others
 
 
 class Division(NamedTuple):
@@ -27,12 +27,12 @@ class Division(NamedTuple):
 
     Attributes
     ----------
-    train : (D,) int64
+    train : Others
         Positions of the training documents in the corpus, ascending.
     held_out : HeldOut or None
     """
 
-    train: Int64s
+    train: Others
     held_out: HeldOut | None
 
 
@@ -78,7 +78,7 @@ def divide(
     UsageError
         If none would be left to train on, or none can be held out and nothing else ends the run.
     """
-    everything = np.arange(corpus.documents)
+    everything = Others(corpus.documents, np.zeros(0, np.int64))
     seed = given.get("seed", OPTIONS["seed"].default)
     observed = given.get("observed", OPTIONS["observed"].default)
     train = everything
@@ -103,7 +103,7 @@ def divide(
             return Division(everything, None)
         ids = choose_documents(corpus.documents, wanted, Key(seed, 0, 0))
         held_out = family.hold_out(corpus.take(ids), ids, observed, seed)
-        train = np.setdiff1d(everything, ids, assume_unique=True)
+        train = Others(corpus.documents, ids)
     whole = family.score.whole
     if held_out.dropped:
         why = "no known word" if whole else "too short to be split"

@@ -16,6 +16,8 @@ from pysgrld.minibatches import OnePass
 from pysgrld.models.protocol import Model
 from pysgrld.models.slim import SLIM, slim_sample
 from pysgrld.run.backlog import Backlog
+from pysgrld.team.alone import ALONE
+from pysgrld.team.protocol import Team
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.telling import Position, Reporter
 
@@ -72,6 +74,7 @@ class Keeper:
         Family of the chain: says how documents are scored, and what must hold of arrays.
     tally : Tally
     reporter : Reporter
+    team : Team
 
     Attributes
     ----------
@@ -86,7 +89,9 @@ class Keeper:
         family: Model[Any],
         tally: Tally,
         reporter: Reporter,
+        team: Team = ALONE,
     ) -> None:
+        self.team = team
         self.posterior, self.family, self.at = posterior, family, tally
         self.chain, self.stream, self.reporter = posterior.chain, prepared.stream, reporter
         self.score = family.score
@@ -151,7 +156,7 @@ class Keeper:
             "tokens_per_second": round(self.at.tokens_per_second, 1),
             "rss_bytes": rss_bytes(),
         }
-        figures = self.chain.figures() | self.posterior.figures()
+        figures = self.chain.figures() | self.posterior.figures() | self.team.figures()
         record |= {name: _number(figure) for name, figure in figures.items()}
         self.backlog.append_metrics(record)
         self.backlog.set_status("running", step=self.chain.step)

@@ -21,11 +21,14 @@ from pysgrld.run.failure import keep_failure
 from pysgrld.run.restarts import refuse_endless_starts
 from pysgrld.run.standstill import Pulse
 from pysgrld.settings.options import FREE
+from pysgrld.team.alone import ALONE
+from pysgrld.team.protocol import Orders, Team
 from pysgrld.train.begin import begin
 from pysgrld.train.budget import Budget
 from pysgrld.train.due import Every
 from pysgrld.train.keeper import Keeper, Tally
 from pysgrld.train.prepare import Prepared
+from pysgrld.train.rounds import Rounds, stopping
 from pysgrld.train.telling import Reporter
 
 logger = logging.getLogger(__name__)
@@ -45,11 +48,19 @@ class Training:
     reporter : Reporter
     stop : StopFlag
         Says when to stop; entered.
+    team : Team
+        Processes that train the chain together; this is the first of them.
     """
 
     def __init__(
-        self, p: Prepared, given: Mapping[str, Any], reporter: Reporter, stop: StopFlag
+        self,
+        p: Prepared,
+        given: Mapping[str, Any],
+        reporter: Reporter,
+        stop: StopFlag,
+        team: Team = ALONE,
     ) -> None:
+        self.team = team
         self.run, self.options, self.reporter, self.stop = p.run, p.options, reporter, stop
         self.stream, self.once = p.stream, p.once
         self.action, self.required = p.action, p.checkpoint_required
@@ -67,7 +78,7 @@ class Training:
             p.options,
             p.stream,
             CorpusFacts(p.words, p.tokens),
-            RunOn(count.number, self._waiting),
+            RunOn(count.number, stopping(stop), team),
             p.held_out,
             keep_mean=p.options.samples > 0,
         )
@@ -79,8 +90,10 @@ class Training:
                 logger.info("%s", line)
         self.budget = Budget(given, p.options, p.stream.per_epoch)
         self.pulse, self.tally = Pulse(), Tally()
-        self.keeper = Keeper(p, self.posterior, self.family, self.tally, reporter)
+        self.keeper = Keeper(p, self.posterior, self.family, self.tally, reporter, team)
         self.ended: str | None = None  # why, if the stream has no more
+        self._settled = self._save_is_due = False
+        self._step_seconds = 0.0
 
     def _without_samples(self) -> str | None:
         """Warn of a budget that ends before the first posterior sample; None where none does."""
@@ -137,20 +150,24 @@ class Training:
         settled = None
         done = self._used()
         ended = done and f"nothing to do: {done}"
+        rounds = Rounds(chain, self.team, self.stop, self._wants, self.pulse.awake)
+        self._loop(rounds)
         if not done:
-            self._loop()
             ended = self._used()
             if not ended and self.budget.open_ended:
                 settled = self.posterior.settled()
         if not done or keeper.measured != chain.step:  # killed just before its last line
             keeper.measure()
             self._save(last=True)
-        stopped = self.stop.reason if not ended and not settled else None
+        stopped = rounds.reason if not ended and not settled else None
         line = stopped or (self._settled_line(settled) if settled else str(ended))
         keeper.conclude("interrupted" if stopped else "finished", line)
+        self.team.share(stopped)
+        self.team.leave()
         if stopped:
+            who = "all ranks " if self.team.size > 1 else ""
             raise Interrupted(
-                f"{stopped}: stopped after iteration {chain.step}, checkpoint written to "
+                f"{stopped}: {who}stopped after iteration {chain.step}, checkpoint written to "
                 f"{self.run.path}; run the same command again to continue"
             )
         if self.once:
@@ -174,39 +191,47 @@ class Training:
         """Say why there is nothing left to do; None while there is."""
         return self.ended or self.budget.used(self.chain.step)
 
-    def _loop(self) -> None:
-        chain, posterior, stop, at = self.chain, self.posterior, self.stop, self.tally
+    def _wants(self) -> Orders:
+        """Give the orders of this process, before an iteration."""
+        if self._save_is_due:
+            return Orders.SAVE
+        if self._settled or self._used():
+            return Orders.END
+        return Orders.STOP if self.stop.should_stop(self._step_seconds) else Orders.NONE
+
+    def _loop(self, rounds: Rounds) -> None:
+        chain, posterior, at = self.chain, self.posterior, self.tally
         looks = Every(self.budget.eval_every, chain.step, at.train_seconds)
         saves = Every(self.budget.checkpoint_every, chain.step, at.train_seconds)
-        step_seconds = 0.0
-        while not self._used() and not stop.should_stop(step_seconds):
-            began = self.pulse.awake()
-            try:
-                batch = chain.next_batch()
-            except _Stopped:
-                return
-            ready = self.pulse.awake()
-            at.wait_seconds += ready - began
-            if batch is None:
-                self.ended = f"the stream ended after {plural(at.documents, 'document')}"
-                return
-            visit = chain.advance(batch)
+        began = self.pulse.awake()
+        for visit in rounds:
+            if visit is None:
+                self._save(last=False)
+                saves.done(chain.step, at.train_seconds)
+                self._save_is_due = False
+                self._step_seconds += self.pulse.awake() - began
+                began = self.pulse.awake()
+                continue
             at.train_seconds += self.pulse.awake() - began
+            at.wait_seconds += rounds.waited
             at.add(visit)
             if posterior.due:
                 self.keeper.sample()
                 if self.budget.open_ended and posterior.settled():
-                    return
+                    self._settled = True
+                    continue
             if looks.due(chain.step, at.train_seconds):
                 self.keeper.measure()
                 looks.done(chain.step, at.train_seconds)
-            if saves.due(chain.step, at.train_seconds) or stop.take_checkpoint_request():
-                self._save(last=False)
-                saves.done(chain.step, at.train_seconds)
+            due = saves.due(chain.step, at.train_seconds)
+            self._save_is_due = due or self.stop.take_checkpoint_request()
             self.reporter.moved(self.keeper.position(visit.step_size, self.budget.iterations))
-            step_seconds = self.pulse.awake() - began
+            self._step_seconds = self.pulse.awake() - began
             if gap := round(self.pulse.take_gap(), 1):
                 self.keeper.log_gap(gap)
+            began = self.pulse.awake()
+        if rounds.exhausted:
+            self.ended = f"the stream ended after {plural(at.documents, 'document')}"
 
     def _save(self, *, last: bool) -> None:
         """Write a checkpoint, and let the time limit know how long that takes."""
@@ -218,7 +243,8 @@ class Training:
 
     def _start(self) -> None:
         """Go on from the last good checkpoint, or from the beginning."""
-        run, chain = self.run, self.chain
+        run, chain, team = self.run, self.chain, self.team
+        team.meet()  # all have the corpus, and a chain
         checkpoint = run.load_checkpoint(
             required=self.required, invariants=self.family.state_invariants
         )
@@ -233,14 +259,17 @@ class Training:
             if isinstance(self.stream, OnePass):
                 self._read_on(self.stream, checkpoint)
             line = f"goes on from iteration {checkpoint.step} of {checkpoint.path.name}"
+        team.share(checkpoint and checkpoint.step)
+        if checkpoint:
+            team.spread(chain.arrays())
         if said := self._without_samples():
             self.reporter.note(said)
         metrics = run.read_metrics(_LAST_METRICS)
         self.keeper.measured = metrics[-1]["iteration"] if metrics else -1
+        run.set_status("running", step=chain.step)  # before what is finished is another budget's
         had, now = run.config["options"], self.options.plain()
         if changed := {name: now[name] for name in FREE if had.get(name) != now[name]}:
             run.update_free(changed, free=FREE)
-        run.set_status("running", step=chain.step)
         run.log_event("started", step=chain.step, line=line)
         self.reporter.started(run, line)
 
@@ -295,12 +324,3 @@ class Training:
                 f"{self.stop.reason}: stopped while the stream was read again; run the same "
                 "command again to continue"
             )
-
-    def _waiting(self) -> None:
-        """Stop waiting for documents when there is a reason to stop."""
-        if self.stop.should_stop(0.0):
-            raise _Stopped
-
-
-class _Stopped(Exception):
-    """Raised to stop while the next minibatch is not there yet."""

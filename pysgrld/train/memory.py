@@ -17,7 +17,9 @@ logger = logging.getLogger(__name__)
 PROGRAM = 80 << 20
 
 
-def check_memory(options: Resolved, facts: Facts, extent: Extent, chains: int = 1) -> None:
+def check_memory(
+    options: Resolved, facts: Facts, extent: Extent, chains: int = 1, ranks: int = 1
+) -> None:
     """Log how much memory the run will need, and refuse it if that is more than allowed.
 
     Parameters
@@ -27,6 +29,8 @@ def check_memory(options: Resolved, facts: Facts, extent: Extent, chains: int = 
     extent : Extent
     chains : int
         Runs of the kind that train at the same time.
+    ranks : int
+        Processes of this machine that train one chain together; each holds all topics.
 
     Raises
     ------
@@ -37,14 +41,16 @@ def check_memory(options: Resolved, facts: Facts, extent: Extent, chains: int = 
     need = family.memory(options, facts, extent) | {"program and libraries": PROGRAM}
     total = sum(need.values())
     allowed = options.max_memory or allowed_memory()
-    who = f"{chains} chains need" if chains > 1 else "needs"
-    logger.info("%s about %s of memory", who, _megabytes(chains * total))
-    if allowed is not None and chains * total > allowed:
+    number, what = max((chains, "runs at a time"), (ranks, "ranks of this machine"))
+    who = f"{number} {what} need" if number > 1 else "needs"
+    logger.info("%s about %s of memory", who, _megabytes(number * total))
+    if allowed is not None and number * total > allowed:
         parts = ", ".join(f"{name} {_megabytes(n)}" for name, n in need.items() if n)
-        who = f"each of {chains} chains" if chains > 1 else "the run"
+        who = f"each of {number} {what}" if number > 1 else "the run"
+        fewer = "fewer --chains or --jobs, " if chains > 1 else "fewer ranks, " if ranks > 1 else ""
         raise MemoryLimitError(
             f"{who} needs about {_megabytes(total)} ({parts}), allowed are {_megabytes(allowed)}: "
-            f"use {'fewer --chains, ' if chains > 1 else ''}"
+            f"use {fewer}"
             f"{'fewer --topics, ' if options.topics else ''}a smaller --max-vocab, or a larger "
             "--max-memory"
         )

@@ -16,11 +16,13 @@ from pysgrld.core import check_lengths, core
 from pysgrld.corpus import Corpus, CorpusOptions, corpus_name, open_corpus, stands_for
 from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.single_pass import Once
+from pysgrld.corpus.totals import count
 from pysgrld.errors import CorpusError, OutputError
 from pysgrld.evaluate import HeldOut, visits
 from pysgrld.grammar import plural
 from pysgrld.minibatches import minibatch_words
 from pysgrld.models.protocol import Extent, Model
+from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
@@ -36,9 +38,20 @@ from pysgrld.train.enough import too_few, too_small
 from pysgrld.train.hold_out import Reading, divide
 from pysgrld.train.memory import check_memory
 from pysgrld.train.request import Request
-from pysgrld.types import Int64s
+from pysgrld.types import Int64s, Others
 
 logger = logging.getLogger(__name__)
+
+
+class Sharing(NamedTuple):
+    """The processes that train one chain together: all of them, and those of this machine."""
+
+    all: int = 1
+    here: int = 1
+
+
+#: A process that trains by itself.
+ALL_ALONE = Sharing()
 
 
 class Plan(NamedTuple):
@@ -54,7 +67,7 @@ class Plan(NamedTuple):
     config : dict
         As ``config.json`` will have it.
     corpus : Corpus
-    train : (D,) int64
+    train : Others
         Positions of the training documents in it.
     held_out : HeldOut or None
     word_counts : (V,) int64
@@ -72,7 +85,7 @@ class Plan(NamedTuple):
     options: Resolved
     config: dict[str, Any]
     corpus: Corpus
-    train: Int64s
+    train: Others
     held_out: HeldOut | None
     word_counts: Int64s
     once: Once | None
@@ -81,7 +94,9 @@ class Plan(NamedTuple):
 
 
 @contextlib.contextmanager
-def planned(request: Request, listener: Listener, chains: int = 0) -> Iterator[Plan]:
+def planned(
+    request: Request, listener: Listener, chains: int = 0, ranks: Sharing = ALL_ALONE
+) -> Iterator[Plan]:
     """Find where a run is to go, read the corpus, hold documents out and resolve every option.
 
     Parameters
@@ -90,6 +105,7 @@ def planned(request: Request, listener: Listener, chains: int = 0) -> Iterator[P
     listener : Listener
     chains : int
         Chains that are to train at the same time, in a folder of their own; 0: one run.
+    ranks : Sharing
 
     Raises
     ------
@@ -98,34 +114,43 @@ def planned(request: Request, listener: Listener, chains: int = 0) -> Iterator[P
     """
     candidate = request.find(chains=chains > 0)
     with _beside(candidate.path) as scratch:
-        yield _plan(request, candidate, scratch, listener, max(1, chains))
+        yield _plan(request, candidate, scratch, listener, max(1, chains), ranks)
 
 
 def _plan(
-    request: Request, candidate: Candidate, scratch: Path, listener: Listener, chains: int
+    request: Request,
+    candidate: Candidate,
+    scratch: Path,
+    listener: Listener,
+    chains: int,
+    ranks: Sharing,
 ) -> Plan:
     """Read the corpus, or find it where it was stored before; then settle everything else."""
     given, number = request.given, request.threads
     reading = CorpusOptions.of(given)
     corpus, once = _corpus(request, reading, candidate, scratch, listener)
     _, family = kind_of(given)
-    documents_only = reading.for_known_words()
-    others = Reading(documents_only, scratch, number, listener)
+    others = Reading(CorpusOptions.over(corpus.reading, given), scratch, number, listener)
     train, held_out = divide(corpus, given, family, others)
-    lengths = corpus.lengths()
+    totals, apart = corpus.totals, corpus.take(train.without)
     documents = given.get("corpus-size", len(train))
-    tokens = int(lengths[train].sum()) * documents // len(train)
-    facts = Facts(documents, corpus.words, tokens, visits(held_out), minibatch_words(corpus, train))
+    tokens = (corpus.tokens - apart.tokens) * documents // len(train)
+    seen = minibatch_words(corpus, train)
+    facts = Facts(documents, corpus.words, tokens, visits(held_out), seen, corpus.vocabulary)
     options, defaults = resolve(given, facts)
+    if line := unknown_seeds(given.get("seed-words"), corpus.vocabulary):
+        listener.note(f"warning: {line}")
     for line in _remarks(options, facts, len(train)):
         listener.note(line)
     if held_out is not None:
         for line in too_few(held_out, whole=family.score.whole):
             listener.note(line)
-    check_lengths(lengths[train], options.kept_sweeps, "document", train)
-    extent = Extent(int(corpus.distinct_words().max()), int(lengths.max()), number, held_out)
-    check_memory(options, facts, extent, chains)
-    counts = _count_words(corpus, train)
+    longest, row = np.array([totals.longest]), np.array([totals.longest_row])
+    check_lengths(longest, options.kept_sweeps, "document", row)
+    shared = ranks.all > 1
+    extent = Extent(totals.widest, totals.longest, number, held_out, shared)
+    check_memory(options, facts, extent, chains, ranks.here)
+    counts = totals.word_counts - count([apart], corpus.words).word_counts
     elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
     config = config_of(options, defaults) | {
         "command": {
@@ -159,18 +184,6 @@ def _plan(
         scratch,
         elsewhere,
     )
-
-
-def _count_words(corpus: Corpus, train: Int64s) -> Int64s:
-    """Count the occurrences of each word in the training documents, (V,)."""
-    counts = corpus.word_counts()
-    if len(train) < corpus.documents:
-        others = np.setdiff1d(np.arange(corpus.documents), train, assume_unique=True)
-        held = corpus.take(others)
-        counts = counts - np.bincount(
-            held.indices, weights=held.counts, minlength=corpus.words
-        ).astype(np.int64)
-    return counts
 
 
 def _held_out(given: Mapping[str, Any], documents: int) -> dict[str, int]:

@@ -17,7 +17,7 @@ from pysgrld.options.resolved import Resolved
 from pysgrld.run import RunDirectory, claim
 from pysgrld.run.files import rename, writing
 from pysgrld.run.word_counts import store_word_counts
-from pysgrld.train.plan import Plan, planned
+from pysgrld.train.plan import ALL_ALONE, Plan, Sharing, planned
 from pysgrld.train.request import Request
 from pysgrld.types import Int64s
 
@@ -56,7 +56,9 @@ class Prepared(NamedTuple):
     checkpoint_required: bool
 
 
-def prepare(request: Request, listener: Listener, locks: contextlib.ExitStack) -> Prepared:
+def prepare(
+    request: Request, listener: Listener, locks: contextlib.ExitStack, ranks: Sharing = ALL_ALONE
+) -> Prepared:
     """Find or make the run that a request means, and store in it what it is trained on.
 
     Parameters
@@ -66,13 +68,15 @@ def prepare(request: Request, listener: Listener, locks: contextlib.ExitStack) -
     listener : Listener
     locks : ExitStack
         Keeps the lock of the run, which is taken before anything is written to it.
+    ranks : Sharing
+        Processes that share each minibatch, of which this is the first.
 
     Raises
     ------
     SgmcError
         With the exit code of what is wrong; nothing half-made is left behind.
     """
-    with planned(request, listener) as plan:
+    with planned(request, listener, ranks=ranks) as plan:
         decision, run = claim(
             request.find,
             plan.config,
@@ -92,7 +96,7 @@ def prepare(request: Request, listener: Listener, locks: contextlib.ExitStack) -
             plan.options.of(plan.options.plain() | decision.older),
             stored.words,
             plan.config["corpus"]["training_tokens"],
-            _stream(plan, stored),
+            _stream(plan, stored, ranks.all),
             plan.once,
             plan.held_out,
             plan.word_counts,
@@ -144,11 +148,11 @@ def _store_held_out(plan: Plan, folder: Path) -> None:
             store_documents(place, part, plan.corpus.vocabulary, {"part": name})
 
 
-def _stream(plan: Plan, stored: Corpus) -> Epochs | OnePass:
+def _stream(plan: Plan, stored: Corpus, ranks: int) -> Epochs | OnePass:
     """Give the minibatches: of the stored corpus, or of one that is read once."""
     options = plan.options
     if plan.once is None:
-        return Epochs.of(options, stored, plan.train)
+        return Epochs.of(options, stored, plan.train, 0, ranks)
     return OnePass(
         stored,
         plan.train,

@@ -10,13 +10,21 @@ from pysgrld.corpus import ReadingProgress
 from pysgrld.corpus.listener import Listener
 from pysgrld.errors import Interrupted
 from pysgrld.run import RunDirectory, StopFlag, set_latest
+from pysgrld.settings.check import check_shared
+from pysgrld.team.alone import ALONE
+from pysgrld.team.protocol import Team
+from pysgrld.train.alike import make_alike
+from pysgrld.train.follow import brief_of, follow
 from pysgrld.train.loop import Training
+from pysgrld.train.plan import ALL_ALONE
 from pysgrld.train.prepare import prepare
 from pysgrld.train.request import Request
 from pysgrld.train.telling import Reporter
 
 
-def train(request: Request, reporter: Reporter, watch: StopFlag | None = None) -> RunDirectory:
+def train(
+    request: Request, reporter: Reporter, watch: StopFlag | None = None, team: Team = ALONE
+) -> RunDirectory | None:
     """Train a model on a corpus; continue where an earlier start of the same run left off.
 
     Parameters
@@ -25,10 +33,13 @@ def train(request: Request, reporter: Reporter, watch: StopFlag | None = None) -
     reporter : Reporter
     watch : StopFlag, optional
         Says when to stop, and is entered already; by default signals and the time limit do.
+    team : Team
+        Processes that train the chain together, and call this together.
 
     Returns
     -------
-    RunDirectory
+    RunDirectory or None
+        None for all members of a team but the first, which writes it.
 
     Raises
     ------
@@ -38,19 +49,30 @@ def train(request: Request, reporter: Reporter, watch: StopFlag | None = None) -
         For everything else that is wrong, with its exit code.
     """
     request.check()
-    given = request.given
+    given, ranks = request.given, ALL_ALONE
+    if team is not ALONE:
+        check_shared(given)
+        ranks = make_alike(team, given, reporter)
     own = watch or StopFlag(given.get("time-limit"), stop_signal=given.get("stop-signal"))
     entered = contextlib.nullcontext(own) if watch else own
     with entered as stop, contextlib.ExitStack() as locks, ending_with(given):
-        prepared = prepare(request, Stoppable(reporter, stop), locks)
+        if team.rank:
+            follow(given, stop, team)
+            return None
+        prepared = prepare(request, Stoppable(reporter, stop), locks, ranks)
         run = prepared.run
         set_latest(run.path, request.root)
         if prepared.action == "finished":
+            team.share()
+            team.leave()
             reporter.finished(run, "finished already: nothing to do")
             return run
         if prepared.once:
             locks.callback(prepared.once.close)
-        return Training(prepared, given, reporter, stop).go()
+        if team.size > 1:
+            team.share(brief_of(prepared))
+        team.words = prepared.words
+        return Training(prepared, given, reporter, stop, team).go()
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""The process of one of several chains: trains it, obeys the parent, and sends it events."""
+"""The process of one of several runs: trains it, obeys the parent, and sends it events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from multiprocessing.connection import Connection
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pysgrld.corpus import ReadingProgress
 from pysgrld.errors import Interrupted
@@ -23,7 +23,7 @@ TELL = 0.2
 
 
 class Task(NamedTuple):
-    """Arguments of a chain's process.
+    """Arguments of a run's process.
 
     Attributes
     ----------
@@ -32,20 +32,21 @@ class Task(NamedTuple):
         When the command began, by the clock of processes: the time limit counts from there.
     explain : callable
         Exit code of an error, and the line that says it.
+    limit : float, "auto" or None
+        Time limit of the command; the run's own budget is in the request.
     """
 
     request: Request
     started: float
     explain: Callable[[BaseException], tuple[int, str]]
+    limit: float | Literal["auto"] | None
 
 
 def in_process(task: Task, told: Connection, orders: Connection) -> None:
-    """Train one chain, and say how it ended."""
+    """Train one run, and say how it ended."""
     relay = _Relay(told)
     given = task.request.given
-    stop = StopFlag(
-        given.get("time-limit"), stop_signal=given.get("stop-signal"), start=task.started
-    )
+    stop = StopFlag(task.limit, stop_signal=given.get("stop-signal"), start=task.started)
     code, stopped, text = 0, False, ""
     try:
         with stop, relay.logging():
@@ -63,7 +64,7 @@ def _obey(orders: Connection, stop: StopFlag) -> None:
     try:
         stop.stop(orders.recv())
     except (EOFError, OSError):
-        stop.stop("the command that started the chains has ended")
+        stop.stop("the command that started the runs has ended")
 
 
 class _Relay:

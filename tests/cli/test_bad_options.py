@@ -198,6 +198,14 @@ def test_other_commands_refuse_wrong_usage(args, folder):
         refused(args.split(), folder)
 
 
+@pytest.mark.parametrize("typed", ["topics --documents", "corpus build a -o", "train --topcs 5"])
+def test_the_hint_names_the_help_of_the_command_that_was_typed(typed):
+    """Red with: 'sgmc --help', which has none of the options."""
+    said = CliRunner().invoke(main, typed.split(), prog_name="sgmc").stderr
+    command = "sgmc corpus build" if "build" in typed else f"sgmc {typed.split()[0]}"
+    assert f"(see '{command} --help')" in said
+
+
 def test_options_may_stand_before_or_after_the_corpus(folder):
     for args in (["-k", "3", "not-there.txt"], ["not-there.txt", "-k", "3"]):
         done = CliRunner().invoke(main, ["train", *args], prog_name="sgmc")

@@ -162,7 +162,7 @@ def test_chains_end_in_order_when_the_parent_is_killed(sgmc, undisturbed_chains)
         process.wait()
     wait_for(lambda: states(sgmc.folder / "all") == ["interrupted"] * 2)
     reason = RunDirectory.open(sgmc.folder / "all/chain-1").status["reason"]
-    assert "the command that started the chains has ended" in reason
+    assert "the command that started the runs has ended" in reason
     steps = [RunDirectory.open(run).status["step"] for run in chains_of(sgmc.folder / "all")]
     wait_for(lambda: not any(held(run) for run in chains_of(sgmc.folder / "all")))
     if max(steps) < 400:
@@ -303,7 +303,7 @@ def test_a_stream_is_read_by_each_chain(sgmc):
 def test_memory_is_that_of_all_chains(sgmc):
     args = ("train", BIBLE, *SMALL, "--out", "all", "--max-memory", "200M")
     said = sgmc(*args, "--chains", "3", code=87).stderr
-    assert "each of 3 chains needs about" in said
+    assert "each of 3 runs at a time needs about" in said
     assert "use fewer --chains" in said
     assert not (sgmc.folder / "all").exists()
     sgmc(*args, "--chains", "2")

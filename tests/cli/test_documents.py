@@ -75,3 +75,63 @@ def test_info_says_what_is_kept_and_drop_text_takes_texts_out(sgmc, tmp_path):
     sgmc(*build, "-o", "x", "--meta-field", "year,all", code=2)
     sgmc(*build, "-o", "x", "--metadata", "nowhere.csv", code=66)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["posts", "posts.jsonl"]
+
+
+def test_a_corpus_is_built_in_shards_and_merged(sgmc, tmp_path):
+    """Red with: ``--shard`` that is parsed and not used."""
+    for i in range(3):
+        (tmp_path / f"part-{i}.txt").write_text("red blue green\nblue white red\n" * (i + 1))
+    (tmp_path / "words.txt").write_text("red\nblue\ngreen\nwhite\n")
+    command = ["corpus", "build", *(f"part-{i}.txt" for i in range(3)), "--vocab", "words.txt"]
+    for i in (2, 1):
+        assert "sgmc corpus build" not in sgmc(*command, "-o", "all", "--shard", f"{i}/2").stderr
+    sgmc("corpus", "merge", "all")
+    sgmc(*command, "-o", "one")
+    assert Corpus.open("all").fingerprint == Corpus.open("one").fingerprint
+    sgmc(*command, "-o", "other", "--shard", "3/2", code=2)
+    sgmc("corpus", "merge", "other", code=66)
+
+
+@pytest.mark.parametrize("built", [False, True])
+def test_new_documents_are_read_as_those_of_training_were(sgmc, tmp_path, built):
+    """Also of a stored corpus. Red with: the defaults of options; rows of lines and of whole letters."""
+    letters = tmp_path / "letters"
+    letters.mkdir()
+    for i in range(12):
+        text = "king lörd.\n\n" * 8 + "god son. " * 8 * (i % 3)
+        (letters / f"{i}.txt").write_bytes(text.encode("latin-1"))
+    reading = ("--chunk", 8, "--encoding", "latin-1", "--min-df", 1, "--max-df", "1.0")
+    corpus, given = "letters", reading
+    if built:
+        sgmc("corpus", "build", "letters", "-o", "stored", *reading)
+        corpus, given = "stored", ()
+    sgmc("train", corpus, *TRAIN[2:4], *given, "--holdout", 0, "--iterations", 3, "--out", "run")
+    done = sgmc("infer", "run", letters / "2.txt")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["id"] for row in rows] == [f"2.txt#{i}" for i in range(1, 7)]
+    assert [row["tokens"] for row in rows] == [8] * 6
+    assert "1 long document cut into 6 pieces (--chunk)" in done.stderr
+    done = sgmc("infer", "run", letters / "2.txt", "--document-is", "line", "--chunk", "none", "-q")
+    assert len(done.stdout.splitlines()) == 17
+
+
+def test_documents_for_a_stored_corpus_are_cut_to_words_and_fields_as_it_was(sgmc, tmp_path):
+    """Held-out ones too, and of a sample of a sample. Red with: the tokeniser and fields by default."""
+
+    def put(name, texts):
+        rows = [{"key": f"{name}{i}", "body": text, "text": "red"} for i, text in enumerate(texts)]
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    put("some.jsonl", ["red-hot white-hot", "red-hot ice-cold ice-cold"] * 12)
+    put("new.jsonl", ["ice-cold red-hot red", "none"])
+    reading = ("--token-pattern", r"\w+-\w+", "--text-field", "body", "--id-field", "key")
+    whole = ("--min-df", 1, "--max-df", "1.0")
+    sgmc("corpus", "build", "some.jsonl", "-o", "whole", *reading, *whole)
+    sgmc("corpus", "sample", "whole", "-n", 20, "-o", "most")
+    sgmc("corpus", "sample", "most", "-n", 16, "-o", "fewer")
+    train = ("train", "fewer", "-k", 2, "--iterations", 3)
+    sgmc(*train, "--holdout-corpus", "new.jsonl", "--out", "run")
+    rows = [json.loads(row) for row in sgmc("infer", "run", "new.jsonl").stdout.splitlines()]
+    assert [(row["id"], row["tokens"]) for row in rows] == [("new.jsonl0", 2), ("new.jsonl1", 0)]
+    said = sgmc("infer", "run", "new.jsonl", "--text-field", "text", "--id-field", "text").stdout
+    assert [json.loads(row)["id"] for row in said.splitlines()] == ["red", "red"]

@@ -232,8 +232,13 @@ def test_training_says_nothing_on_standard_output(sgmc):
     assert done.stdout == ""
     lines = done.stderr.splitlines()
     assert all(line[:2] == "20" and line[19:21] == "Z " for line in lines)
-    named = [line.split("  ")[-1].strip() for line in lines[-3:]]
-    assert named == ["sgmc topics run", "sgmc eval run", "sgmc diagnose run"]
+    named = [line.split("  ")[-1].strip() for line in lines[-4:]]
+    assert named == [
+        "sgmc topics run",
+        "sgmc report --open run",
+        "sgmc eval run",
+        "sgmc diagnose run",
+    ]
     evaluations = [line for line in lines if "iteration 20," in line or "iteration 60," in line]
     assert len(evaluations) == 2
     assert all("unigram" in line for line in evaluations)
@@ -259,6 +264,7 @@ def test_verbose_training_names_every_option(sgmc):
 def test_without_held_out_documents_eval_asks_for_some(sgmc, bible):
     done = sgmc.train("--holdout", "0", "--iterations", "3")
     assert "sgmc eval" not in done.stderr
+    assert "  sgmc report --open run\n" in done.stderr, "what to look at is said"
     assert "--corpus" in sgmc("eval", "run", code=2).stderr
     sgmc("topics", "run")
     sgmc("eval", "run", "--corpus", bible)

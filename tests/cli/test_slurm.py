@@ -93,8 +93,33 @@ def test_an_element_of_an_array_goes_back_alone(tmp_path):
     assert asked.read_text() == "requeue 9_3\n"
 
 
+def test_ranks_are_started_together_and_end_together(tmp_path):
+    text = script(job("train", "--mpi", "built", nodes=4, ranks=2, plugin="pmix", cpus=16))
+    assert "--nodes=4 --ntasks-per-node=2 --cpus-per-task=16" in text
+    _, words, _ = run(text, tmp_path)
+    assert words[:4] == ["--mpi=pmix", "--kill-on-bad-exit=0", "--wait=30", "--cpus-per-task=8"]
+    assert words[4:] == ["sgmc", "train", "--mpi", "built"]
+
+
+@pytest.mark.parametrize(
+    ("options", "command", "said"),
+    [
+        (("--nodes", "2"), ("train", "built"), "several processes"),
+        ((), ("train", "--mpi", "built"), "several processes"),
+        (("--nodes", "2"), ("train", "--mpi", "built", "--algo", "cgs"), "leave --mpi out"),
+        (("--mpi-plugin", "pmix"), ("train", "built"), "--mpi-plugin has a meaning with"),
+    ],
+)
+def test_ranks_of_what_one_process_does_are_refused(options, command, said):
+    done = CliRunner().invoke(main, ["slurm", "--time", "1h", *options, "--", *command])
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not here")
-@pytest.mark.parametrize("values", [{}, {"array": 3}, {"over": {"k": ("1", "2 3")}}], ids=str)
+@pytest.mark.parametrize(
+    "values", [{}, {"array": 3}, {"over": {"k": ("1", "2 3")}}, {"nodes": 2}], ids=str
+)
 def test_scripts_are_clean(values):
     command = ["train", "built"] + ["{i}"] * ("array" in values) + ["{k}"] * ("over" in values)
     text = script(job(*command, memory="64G", partition="long", setup="module load x", **values))

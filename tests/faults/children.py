@@ -223,3 +223,29 @@ def chain(task, told, orders):
     if task == "deaf":
         signal.pause()
     told.send(("ended", (85, orders.recv(), "")))
+
+
+def build_killed_at(nth, *args):
+    """Note every step of a reading, and die at the nth change of files after the last of them."""
+    import sys
+
+    import pysgrld.corpus.open as reading
+    from pysgrld.corpus.intake import Intake
+
+    changes = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate")
+    finish, left = Intake.finish, [0]
+
+    def hook(event, _):
+        if left[0] and event in changes:
+            left[0] -= 1
+            if not left[0]:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def finish_killed(self, *args, **kwargs):
+        left[0] = nth
+        finish(self, *args, **kwargs)
+
+    reading.NOTE_EVERY = 0.0
+    Intake.finish = finish_killed
+    sys.addaudithook(hook)
+    _sgmc(args)

@@ -20,8 +20,6 @@ class Row(NamedTuple):
     later: str = ""
 
 
-_MPI = "comes with training over MPI"
-
 ROWS: dict[int, Row] = {
     1: Row(
         "SIGKILL at any time", "nothing acknowledged is lost; the finished run has the same bits"
@@ -34,8 +32,8 @@ ROWS: dict[int, Row] = {
         "SIGKILL while a run goes back to its checkpoint",
         "the next start does it again; no line twice, none missing",
     ),
-    5: Row("SIGKILL of one rank", "all ranks end; intact", _MPI),
-    6: Row("exception in one rank", "all ranks end at once, and it is named", _MPI),
+    5: Row("SIGKILL of one rank", "all ranks end; intact"),
+    6: Row("exception in one rank", "all ranks end at once, and it is named"),
     7: Row(
         "power failure: anything never flushed is gone, in any mixture",
         "the newest acknowledged checkpoint is there at every moment",
@@ -47,7 +45,7 @@ ROWS: dict[int, Row] = {
     9: Row("second Ctrl-C while a checkpoint is written", "exit 130; intact"),
     10: Row("a thousand signals at once", "one checkpoint, exit 85"),
     11: Row("SIGUSR2 all the time", "checkpoints; the result is the same"),
-    12: Row("signal to one rank alone", "all ranks stop after the same iteration", _MPI),
+    12: Row("signal to one rank alone", "all ranks stop after the same iteration"),
     13: Row("--time-limit", "exit 85 before it has passed"),
     14: Row("SLURM's time limit, requeue, job array", "finished after requeues, the same bits"),
     15: Row(
@@ -77,7 +75,7 @@ ROWS: dict[int, Row] = {
     25: Row(
         "a lock that somebody has left", "of this host: taken over; of another: 75, --break-lock"
     ),
-    26: Row("an MPI launcher that does not match the library", "exit 64, no file written", _MPI),
+    26: Row("an MPI launcher that does not match the library", "exit 64, no file written"),
     27: Row("a reader while checkpoints are written", "never sees a part of one"),
     28: Row("checkpoint cut short", "refused, with the file's name; the one before is used"),
     29: Row("a flipped bit anywhere in a checkpoint", "never accepted"),
@@ -93,7 +91,7 @@ ROWS: dict[int, Row] = {
     39: Row("another configuration", "78 with the differences"),
     40: Row("another corpus", "78; a new date alone is no difference"),
     41: Row("another number of threads", "the same bits"),
-    42: Row("another number of ranks", "the same bits", _MPI),
+    42: Row("another number of ranks", "the same bits"),
     43: Row("metrics or samples edited by hand", "76, naming the file"),
     44: Row("the date is set while a run trains", "no effect on limits"),
     45: Row("word ids out of range", "65 with file and line; no memory by what a file claims"),
@@ -117,8 +115,14 @@ ROWS: dict[int, Row] = {
     61: Row("odd locale, no HOME, closed or broken output", "works; nothing is lost"),
     62: Row("NaN in the state", "86; the last good checkpoint is kept"),
     63: Row("counts beyond 32 bits", "seen, and counted in 64"),
-    64: Row("messages beyond the limit of a library", "sent in parts, the same bits", _MPI),
+    64: Row("messages beyond the limit of a library", "sent in parts, the same bits"),
     65: Row("five hundred stops and restarts", "the same bits; nothing grows"),
+    66: Row("a flipped bit of the topics of one rank", "70, naming the rank; no checkpoint has it"),
+    67: Row("a rank hangs", "70 after --rank-timeout on all others; intact"),
+    68: Row(
+        "a rank sees no corpus, another one, or has an older processor",
+        "66 or 78, naming the rank; or a note, and the same bits",
+    ),
     70: Row(
         "somebody's folder, file or link where a corpus is put together", "73; nothing is touched"
     ),
@@ -144,4 +148,8 @@ ROWS: dict[int, Row] = {
         "a plain line, or done without; no hang",
     ),
     81: Row("a stored corpus is cut while training starts on it", "65 or 74, no SIGBUS"),
+    82: Row(
+        "SIGKILL while a stored corpus is made of what was read",
+        "the next start goes on after the reading, to the same corpus",
+    ),
 }

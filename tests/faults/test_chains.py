@@ -13,7 +13,7 @@ from faults_runs import SGMC, command_line, sgmc, write_corpus
 
 from pysgrld.errors import Interrupted
 from pysgrld.run import RunDirectory, StopFlag, chains_of
-from pysgrld.train import several
+from pysgrld.train import processes, several
 
 #: A budget that no test waits for.
 ENDLESS = command_line(iterations=10_000_000, eval_every="1h", checkpoint_every="1h")
@@ -25,7 +25,7 @@ class Heard:
     def __init__(self):
         self.lines = []
 
-    def of_chain(self, number, event, *values):
+    def of_run(self, number, event, *values):
         self.lines.append((number, event, *values))
 
 
@@ -95,19 +95,19 @@ def test_a_suspended_chain_does_not_outlast_the_time_limit(tmp_path, trials):
 @pytest.mark.row(75)
 def test_a_chain_that_does_nothing_is_killed_and_named(monkeypatch, trials):
     """Red with: the process waited for without an end."""
-    monkeypatch.setattr(several, "in_process", children.chain)
-    monkeypatch.setattr(several, "GRACE", 1.0)
+    monkeypatch.setattr(processes, "in_process", children.chain)
+    monkeypatch.setattr(processes, "GRACE", 1.0)
     stop, heard = StopFlag(), Heard()
     stop.stop("SIGTERM")
     began = time.monotonic()
-    found = several._run(["deaf", "obeys"], {}, heard, stop)
+    found = processes.run_all(["deaf", "obeys"], {}, heard, stop)
     assert time.monotonic() - began < 30
     why = "did nothing for 1 seconds when asked to stop, and was killed"
     assert heard.lines == [(1, "failed", why)]
     with pytest.raises(
         Interrupted, match=r"SIGTERM: chain 2 stopped, .*; chain 1 failed, see above"
     ):
-        several._conclude(found, "all", {})
+        processes.conclude(found, several._named, "all", {})
     trials()
 
 
@@ -140,18 +140,18 @@ def test_the_signal_that_ended_a_chain_is_named(tmp_path, trials, number, code):
 @pytest.mark.row(76)
 def test_a_chain_killed_while_it_stops_is_not_said_to_have_saved(monkeypatch, trials):
     """Red with: every process that ended by a signal after a stop counted as stopped in order."""
-    monkeypatch.setattr(several, "in_process", children.chain)
+    monkeypatch.setattr(processes, "in_process", children.chain)
     stop, heard = StopFlag(), Heard()
-    start = several._start
+    start = processes._start
 
     def start_and_kill(number, task):
         chain = start(number, task)
         chain.process.kill()
         return chain
 
-    monkeypatch.setattr(several, "_start", start_and_kill)
+    monkeypatch.setattr(processes, "_start", start_and_kill)
     stop.stop("SIGTERM")
-    several._run(["deaf"], {}, heard, stop)
+    processes.run_all(["deaf"], {}, heard, stop)
     assert heard.lines == [(1, "failed", "was killed by SIGKILL, for want of memory as a rule")]
     trials()
 

@@ -113,7 +113,7 @@ def test_a_count_that_is_none_is_refused(tmp_path, trials, form, case):
     if case == "0" and form in SPARSE:
         corpus = open_corpus([str(path)], CorpusOptions(), store=tmp_path / "s")
         assert corpus.take([0, 1]).counts.min() == 1
-        assert corpus.word_counts().tolist() == [3, int(form == "SVMlight"), 0, 0, 1]
+        assert corpus.totals.word_counts.tolist() == [3, int(form == "SVMlight"), 0, 0, 1]
     else:
         message = refused(path, tmp_path, line)
         assert "count" in message or "is not an entry" in message

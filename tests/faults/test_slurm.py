@@ -114,6 +114,45 @@ def test_an_array_that_is_stopped_twice_ends_as_one_that_nobody_stopped(
 
 
 @pytest.mark.row(14)
+def test_ranks_that_end_one_after_the_other_go_back_into_the_queue(cluster, tmp_path, trials):
+    """Ranks end with 85 half a second apart. Red with: ``--kill-on-bad-exit=1`` (143, and no requeue)."""
+    rank = tmp_path / "sgmc"
+    rank.write_text('#!/bin/bash\n[ "$SLURM_PROCID" = 0 ] || sleep 0.5\nexit 85\n')
+    rank.chmod(0o755)
+    (tmp_path / "setup").write_text(f"export PATH={shlex.quote(str(tmp_path))}:$PATH\n")
+    nodes = ("--time", "1h", "--nodes", "2", "--setup", "setup")
+    job = submit(cluster, tmp_path, *nodes, train=["train", "--mpi", "built", "--out", "run"])
+    cluster.wait(lambda: cluster.state(job)["Restarts"] == "1", 30)
+    cluster("scancel", job)
+    trials()
+
+
+@pytest.mark.row(14)
+@pytest.mark.nightly
+@pytest.mark.timeout(240)
+def test_ranks_on_two_nodes_that_are_stopped_end_as_one_process_that_nobody_stopped(
+    cluster, corpus, tmp_path, trials
+):
+    """The script of ``sgmc slurm --nodes 2``. Red with: ``--mpi`` of srun left out (single processes)."""
+    pytest.importorskip("mpi4py")
+    train = ["train", str(corpus), *OPTIONS, "--iterations", "400", "--checkpoint-every", "100"]
+    nodes = ("--time", "1h", "--nodes", "2")
+    job = submit(cluster, tmp_path, *nodes, train=[*train, "--mpi", "--out", "run"])
+    run = tmp_path / "run"
+    cluster.wait((run / "checkpoints" / "step-00000100").exists, 120)
+    cluster("scancel", "--signal=USR1", job)
+    cluster.wait(lambda: waiting(cluster.state(job), "1"), 120)
+    stopped = newest(run)
+    assert 0 < stopped < 400
+    # the steps of both nodes have ended before the next one begins
+    cluster("scontrol", "update", f"JobId={job}", "StartTime=now+8")
+    cluster.wait(lambda: cluster.state(job)["JobState"] == "COMPLETED", 180)
+    sgmc(cluster, *train, "--out", "alone", cwd=tmp_path)
+    assert digests(run) == digests(tmp_path / "alone")
+    trials()
+
+
+@pytest.mark.row(14)
 def test_a_cancelled_job_has_a_checkpoint_and_does_not_come_back(cluster, corpus, tmp_path, trials):
     """Red with: a shell that traps SIGTERM and asks for a requeue on 85."""
     train = ["train", str(corpus), *OPTIONS, "--iterations", "1000000", "--out", "run"]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from faults_counts import counts
 from faults_runs import sgmc, write_corpus
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
@@ -338,3 +339,40 @@ def test_verify_is_for_stored_corpora(text, tmp_path, trials):
     refused = sgmc(tmp_path, "corpus", "info", "corpus.txt", "--verify", "--min-df", "1", code=2)
     assert "--verify: give one folder written by 'sgmc corpus build'" in refused.stderr
     trials()
+
+
+# ---- row 82
+
+
+@pytest.mark.row(82)
+@counts(9, 90)
+def test_a_build_that_is_killed_after_its_reading_goes_on_at_the_next_start(forks, trials, n):
+    """Red with: what was read removed as soon as it had been written a second time."""
+    texts = forks.folder / "texts.jsonl"
+    rows = [
+        {"id": f"d{i}", "v": i % 7, "text": f"w{i % 5} w{i % 3}" if i % 9 else "w"}
+        for i in range(90)
+    ]
+    texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    build = "corpus", "build", texts, *OPTIONS, "--meta-field", "v", "-o"
+    forks(*build, "whole")
+    whole = known(forks.folder / "whole")
+    done, nth = False, 1
+    while not done:
+        name = f"s{nth}"
+        child = forks.start(nth, *build, name, call="build_killed_at")
+        assert child.wait() == -signal.SIGKILL, child.stderr
+        done = (forks.folder / name).exists()
+        if not done:
+            assert "goes on after 90 documents" in forks(*build, name)
+        assert known(forks.folder / name) == whole
+        nth += max(1, 90 // n)
+        trials()
+    assert nth > 60
+
+
+def known(folder):
+    """All that a corpus of a few documents has, beside the times of its files."""
+    corpus = Corpus.open(folder)
+    about, rows = corpus.about, np.arange(corpus.documents)
+    return corpus.fingerprint, about.ids(rows), about.values("v", rows), about.texts(rows)

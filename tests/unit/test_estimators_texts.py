@@ -123,3 +123,26 @@ def test_the_page_begins_with_the_example():
     docs = Path(__file__).parents[2] / "docs"
     code = (docs / "newcomer.py").read_text().split('"""\n\n', 1)[1]
     assert code in (docs / "python.md").read_text()
+
+
+def test_seed_words_guide_topics_of_texts_and_of_columns(tmp_path):
+    """Red with: seed words that are not handed on; forgotten by a model that was saved."""
+    texts = ["ball goal team ball goal"] * 30 + ["moon star orbit moon star"] * 30
+    how = {"n_components": 2, "max_iter": 60, "holdout": 0, "seed_weight": 0.2}
+    seeds = {"sky": ["orb*"], "sport": ["team", "nowhere"]}
+    with pytest.warns(UserWarning, match="seed_words: 1 seed not among .* nowhere"):
+        lda = LDA(**how, seed_words=seeds).fit(texts)
+    words = lda.feature_names_in_.tolist()
+    assert lda.components_[:, words.index("moon")].argmax() == 0
+    assert lda.components_[:, words.index("goal")].argmax() == 1
+    lda.save(tmp_path / "run")
+    again = LDA.load(tmp_path / "run")
+    assert again.partial_fit(texts[:4]).n_iter_ == lda.n_iter_ + 1
+    counts = np.kron(np.eye(2, dtype=int), np.ones((30, 3), dtype=int))
+    columns = LDA(**how, seed_words={"b": [4], "a": [0]}).fit(counts)
+    assert columns.components_[0].argmax() >= 3
+    with pytest.raises(UsageError, match="seed_words names words, and X has none"):
+        LDA(**how, seed_words={"a": ["ball"]}).fit(counts)
+    for wrong in ({}, {"a": "ball"}, 3, {"a": [0], "b": [1], "c": [2]}):
+        with pytest.raises(UsageError, match="seed_words"):
+            LDA(**how, seed_words=wrong).fit(counts)

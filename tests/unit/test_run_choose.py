@@ -18,6 +18,8 @@ from pysgrld.errors import (
     UsageError,
 )
 from pysgrld.run import Decision, RunDirectory, decide, find_run, latest_run, set_latest
+from pysgrld.run.choose import check_writable
+from pysgrld.run.scratch import scratch_name
 
 NAME = "toy-scir"
 
@@ -452,3 +454,12 @@ def test_a_run_of_0_1_0_which_has_no_record_of_defaults_goes_on(tmp_path: Path) 
     candidate = find_run(out=tmp_path / "r", name=NAME, resume="auto")
     now = with_reading(config(**{"min-df": 5}), READING | {"min-df": 5})
     assert decide(candidate, now, resume="auto").action == "continue"
+
+
+def test_what_a_killed_start_has_tried_to_write_is_removed_by_the_next(tmp_path):
+    """Red with: the folder of a run, in which nobody looked for it."""
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / scratch_name()).mkdir()  # killed before it was removed again
+    check_writable(run)
+    assert list(run.iterdir()) == []

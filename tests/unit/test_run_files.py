@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pysgrld.errors import WriteError
-from pysgrld.run import _failpoints, files
+from pysgrld.run import _failpoints, files, scratch
 from pysgrld.run.files import (
     digest_of,
     open_regular,
@@ -21,7 +21,7 @@ from pysgrld.run.files import (
     write_new,
     writing,
 )
-from pysgrld.run.scratch import scratch_name, sweep
+from pysgrld.run.scratch import scratch_folder, scratch_name, sweep
 from pysgrld.run.whole import replace_file
 
 
@@ -101,6 +101,31 @@ def test_stale_files_and_folders_are_removed_and_others_left(tmp_path: Path) -> 
         (tmp_path / name).write_text("x")
     assert sorted(remove_stale(tmp_path, "t")) == [a, c, b]
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
+
+
+def test_a_folder_that_another_process_sweeps_before_it_is_held_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Red with: the folder that the other process is removing, used as if locks did not work."""
+    hold, seen = scratch._hold, []
+
+    def swept_first(path: Path) -> int | None:
+        if seen:
+            return hold(path)
+        seen.append(path)
+        other = hold(path)
+        assert other is not None
+        try:
+            return hold(path)
+        finally:
+            path.rmdir()
+            os.close(other)
+
+    monkeypatch.setattr(scratch, "_hold", swept_first)
+    with scratch_folder(tmp_path) as folder:
+        assert folder not in seen
+        (folder / "work").mkdir()
+    assert not list(tmp_path.iterdir())
 
 
 def test_folders_for_work_are_swept_only_by_the_names_they_are_given(tmp_path: Path) -> None:

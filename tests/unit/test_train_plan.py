@@ -1,11 +1,12 @@
 """What a command line means before there is a run: its name, its corpus, its held-out documents."""
 
 import contextlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pysgrld.corpus import vocabulary
+from pysgrld.corpus import CorpusOptions, open_corpus, store, vocabulary
 from pysgrld.corpus.reading import BUILT_PATTERN
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.run.identity import differences, identities
@@ -44,11 +45,31 @@ def plan_of(tmp_path):
 
         def plan(given, stored=None, inputs=None):
             told, inputs = Told(), [str(inputs or text(tmp_path))]
-            given = EVERY | {"threads": 1} | given
+            every = EVERY if Path(inputs[0]).is_file() else {"minibatch": 5}
+            given = every | {"threads": 1} | given
             request = Request(inputs, given, tmp_path / "runs", corpus=stored)
             return held.enter_context(planned(request, told)), told.lines
 
         yield plan
+
+
+def test_a_stored_corpus_is_not_read_through_before_training(plan_of, tmp_path, monkeypatch):
+    """Red with: `Corpus.lengths` of every document."""
+    built = open_corpus(
+        [str(text(tmp_path))], CorpusOptions(min_df=1, max_df=1.0), store=tmp_path / "b"
+    )
+    expected, _ = plan_of({"holdout": 6}, inputs=built.path)
+    lengths = built.lengths()[expected.train[:]]
+    assert expected.config["corpus"]["training_tokens"] == int(lengths.sum())
+    left = built.take(expected.train[:])
+    counts = np.bincount(left.indices, left.counts, built.words)
+    assert expected.word_counts.tolist() == counts.tolist()
+    monkeypatch.setattr(store, "LOOKED_THROUGH", 0)
+    monkeypatch.setattr(store, "cut", lambda *_: pytest.fail("every document was read"))
+    monkeypatch.setattr(type(expected.train), "__getitem__", lambda *_: pytest.fail("listed"))
+    monkeypatch.setattr("pysgrld.train.plan.minibatch_words", lambda *_: lambda *_: 6)
+    again, _ = plan_of({"holdout": 6}, inputs=built.path)
+    assert again.config == expected.config
 
 
 # ---- names
@@ -91,7 +112,7 @@ def test_held_out_documents_are_apart_and_numbered_among_themselves(plan_of):
 def test_another_seed_holds_out_other_documents(plan_of):
     """Red with: seed 0 for all."""
     trained = [plan_of({"holdout": 6, "seed": seed})[0].train for seed in (1, 2)]
-    assert trained[0].tolist() != trained[1].tolist()
+    assert trained[0].without.tolist() != trained[1].without.tolist()
 
 
 def test_without_held_out_documents_the_length_must_be_given(plan_of):
@@ -188,7 +209,10 @@ def test_the_record_of_a_run_says_what_made_its_vocabulary(tmp_path, plan_of):
         "max-df": 1.0,
         "max-vocab": 100_000,
         "token-pattern": BUILT_PATTERN,
+        "document-is": "line",
+        "chunk": None,
         "encoding": "utf-8",
+        "text-field": "text",
         "holdout": 2,
     }
     assert found.corpus.provenance["reading"]["max-vocab"] == 100_000

@@ -58,6 +58,7 @@ class MultinomialFamily(Model[MultinomialOptions]):
     shows: ClassVar[Mapping[str, str]] = {"eta": "1"}
     resolved = MultinomialOptions
     minibatch = 1000
+    adds_up = True
 
     @property
     def score(self) -> Score:

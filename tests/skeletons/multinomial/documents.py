@@ -15,6 +15,8 @@ from pysgrld.core import padded
 from pysgrld.draws import Draw
 from pysgrld.samplers.protocol import Counts
 from pysgrld.schedule import Schedule
+from pysgrld.team.alone import ALONE
+from pysgrld.team.protocol import Collected, Team
 from pysgrld.types import Array, Block, Documents, Key, Minibatch
 
 
@@ -50,11 +52,12 @@ class CountedDocuments(DocumentSampler):
     def keep(self, documents: Documents) -> None:
         """Keep nothing: every visit counts anew."""
 
-    def visit(self, key: Key, draw: Draw, batch: Minibatch) -> dict[str, Counts]:
+    def visit(
+        self, key: Key, draw: Draw, batch: Minibatch, team: Team = ALONE
+    ) -> dict[str, Counts]:
         """Count the minibatch's words, scaled to the corpus and to the power of the likelihood."""
         del key, draw  # nothing is sampled
-        counts = np.zeros((len(batch.words), padded(1)), np.int64)
-        np.add.at(counts[:, 0], batch.indices, batch.counts)
+        (counts,) = team.add(_counted(part) for part in team.parts(batch)).sums
         return {"phi": Counts(batch.words, counts, self.power * batch.scale)}
 
     def arrays(self) -> dict[str, Array]:
@@ -63,3 +66,10 @@ class CountedDocuments(DocumentSampler):
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Restore nothing: nothing is kept between visits."""
+
+
+def _counted(batch: Minibatch) -> Collected:
+    """Count the words of some documents."""
+    counts = np.zeros((len(batch.words), padded(1)), np.int64)
+    np.add.at(counts[:, 0], batch.indices, batch.counts)
+    return Collected((counts,))

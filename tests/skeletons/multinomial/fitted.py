@@ -8,7 +8,8 @@ from skeletons.multinomial.score import TOKEN_PERPLEXITY, TokenPerplexity
 
 from pysgrld.draws import Draw
 from pysgrld.evaluate import HeldOut, Scorer
-from pysgrld.models.fitted import BlockFitted, Fitted, Record, SomeDocuments
+from pysgrld.models.block_fitted import BlockFitted
+from pysgrld.models.fitted import Fitted, Record, SomeDocuments
 from pysgrld.types import Documents, Doubles, Int64s
 
 

@@ -1,0 +1,171 @@
+"""Seed words: which words a person expects of topics, as a file, the command line and Python give them.
+
+No NumPy here: help must be instant.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pysgrld.errors import CorpusError, UsageError
+from pysgrld.options.files import read_text
+from pysgrld.options.option import Option
+from pysgrld.options.parse import real, text
+
+#: A word as a person names it: a word, the beginning of some with * at its end, or a column's number.
+Pattern = str | int
+#: Topics by name, in their order, each with its seed words.
+SeedWords = tuple[tuple[str, tuple[Pattern, ...]], ...]
+#: The same, found in a vocabulary: each word with its number.
+FoundSeeds = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+
+#: Share of an average topic's tokens that the seeds of a topic count for together.
+WEIGHT = 0.01
+#: What a file may have, at most.
+LARGEST = 16 << 20
+#: Letters of a name, at most.
+LONGEST = 200
+_SHAPE = 'write lines like "sport: team game*", or JSON like {"sport": ["team", "game*"]}'
+
+
+def seed_words(value: Any) -> SeedWords:
+    """Check seed words that a program gives: words by the names of topics.
+
+    Parameters
+    ----------
+    value : mapping, or sequence of (name, words)
+        Words are as a file has them, numbers of columns, or (word, number) as a run has recorded them.
+
+    Raises
+    ------
+    UsageError
+        Naming what is wrong.
+    """
+    items = list(value.items() if isinstance(value, Mapping) else value)
+    if not items:
+        raise UsageError("there is no topic with seed words")
+    found: dict[str, tuple[Pattern, ...]] = {}
+    for item in items:
+        if not isinstance(item, Sequence) or isinstance(item, str) or len(item) != 2:
+            raise UsageError(f"{item!r} is not a name of a topic with its words")
+        name, words = item[0], item[1]
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            raise UsageError(f"{name!r} is no name of a topic")
+        name = " ".join(name.split())
+        if len(name) > LONGEST:
+            raise UsageError(
+                f"the name {name[:20]}... has {len(name):,} letters: {LONGEST} at most"
+            )
+        if name in found:
+            raise UsageError(f"topic '{name}' is there twice: put all its words together")
+        if isinstance(words, str) or not isinstance(words, Sequence) or not words:
+            raise UsageError(f"topic '{name}' has no list of words")
+        found[name] = tuple(dict.fromkeys(_pattern(word, name) for word in words))
+    return tuple(found.items())
+
+
+def _pattern(word: Any, name: str) -> Pattern:
+    if isinstance(word, tuple | list) and len(word) == 2:
+        word = word[0]  # with its number, as a run has it
+    if hasattr(word, "__index__") and not isinstance(word, bool):
+        return int(word)
+    if not isinstance(word, str) or not word.strip() or not word.isprintable():
+        raise UsageError(f"topic '{name}': {word!r} is no word")
+    if "*" in word[:-1] or word == "*":
+        raise UsageError(
+            f"topic '{name}': '{word}' is no word: * stands at the end of the beginning of words, as "
+            "in game*"
+        )
+    return word
+
+
+def read_seed_words(path: str) -> SeedWords:
+    """Read seed words from a file: JSON, or a line for each topic, its name and a colon before its words.
+
+    Raises
+    ------
+    MissingInputError
+        If the file cannot be read.
+    CorpusError
+        If it is neither, naming the line.
+    """
+    said = read_text("--seed-words", path, LARGEST, "list of seed words")
+    try:
+        return seed_words(_json(said) if said.lstrip()[:1] in ("{", "[") else _lines(said))
+    except UsageError as error:
+        raise CorpusError(f"{error}; {_SHAPE}", path) from None
+
+
+def _json(said: str) -> list[tuple[str, Any]]:
+    try:
+        found = json.loads(said, object_pairs_hook=list)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"is not JSON ({error})") from None
+    if said.lstrip()[:1] != "{":
+        raise UsageError("is no object of words by the names of topics")
+    return [(name, words) for name, words in found]
+
+
+def _lines(said: str) -> list[tuple[str, list[str]]]:
+    found = []
+    for number, line in enumerate(said.splitlines(), 1):
+        name, colon, words = line.partition(":")
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if not colon:
+            raise UsageError(f"line {number} has no colon after a name")
+        if not words.split():
+            raise UsageError(f"line {number} has no word after the colon")
+        found.append((name, words.replace(",", " ").split()))
+    return found
+
+
+def spell_seed_words(value: Any) -> str:
+    """Write seed words in a line, as a file has them.
+
+    Raises
+    ------
+    UsageError
+        If they are none.
+    """
+    return "; ".join(f"{topic}: {' '.join(map(str, words))}" for topic, words in seed_words(value))
+
+
+def weight(value: str) -> float:
+    """Parse a share of an average topic: a number from 0 to 1000."""
+    return 0.0 if value.strip() in ("0", "0.0") else real(0.0, 1e3)(value)
+
+
+#: Of families whose topics are distributions over words that documents mix.
+SEEDS: dict[str, Option] = {
+    "seed-words": Option(
+        text,
+        "none",
+        "words that topics are expected to have, which names them: lines 'sport: team game*', or JSON",
+        "Model",
+        metavar="FILE",
+        read=read_seed_words,
+        spell=spell_seed_words,
+    ),
+    "seed-weight": Option(
+        weight,
+        str(WEIGHT),
+        "tokens that a topic's seed words count for together, as a share of an average topic's; 0: names "
+        "alone",
+        "Model",
+        metavar="C",
+    ),
+}
+
+
+def check_seeds(given: Mapping[str, Any]) -> None:
+    """Refuse a weight of seed words where there are none.
+
+    Raises
+    ------
+    UsageError
+    """
+    if "seed-weight" in given and "seed-words" not in given:
+        raise UsageError("--seed-weight has a meaning with --seed-words only: leave it out")

@@ -1,0 +1,285 @@
+"""Runs that train at the same time: a process for each, started, heard, stopped and ended from one place.
+
+A run that fails does not end the others. What asks the parent to stop asks all of them, by a pipe: its
+other end also tells them when the parent has died, and then they stop in order too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing as mp
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, Protocol
+
+from pysgrld.corpus.listener import Listener
+from pysgrld.errors import Interrupted, MemoryLimitError, SgmcError
+from pysgrld.run import StopFlag
+from pysgrld.run.signals import STOP_SIGNALS
+from pysgrld.train.start import ending_with
+from pysgrld.train.worker import Task, in_process
+
+#: Seconds between two looks at whether to stop.
+LOOK = 0.1
+#: Seconds that runs get to end after a second Ctrl-C, before they are killed.
+PATIENCE = 1.0
+#: Seconds without a sign of life after which a run that was asked to stop is killed.
+GRACE = 10.0
+
+
+class Watcher(Listener, Protocol):
+    """Whoever tells a person of several runs."""
+
+    def of_run(self, number: int, event: str, *values: Any) -> None:
+        """Say an event of a run: one of `pysgrld.train.telling.Reporter`, or "failed" and why."""
+
+
+class RunsError(SgmcError):
+    """Some runs failed; the exit code is that of the first of them."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        self.exit_code = exit_code
+        super().__init__(message)
+
+
+@dataclass
+class Ended:
+    """The process of a run, and what it ended with: exit code, and why if it was stopped.
+
+    ``silent`` are the seconds for which a process that was asked to stop has done nothing, and
+    ``life`` is what the system said of it when that was last looked at.
+    """
+
+    number: int
+    process: Any
+    events: Connection
+    orders: Connection
+    code: int | None = None
+    stopped: str | None = None
+    silent: float = 0.0
+    life: str | None = None
+
+
+def run_all(
+    tasks: Sequence[Task],
+    given: Mapping[str, Any],
+    watcher: Watcher,
+    stop: StopFlag,
+    at_a_time: int | None = None,
+) -> list[Ended]:
+    """Start a process for each task, and wait until all have ended.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        The first has number 1.
+    given : mapping
+        Options of the command.
+    watcher : Watcher
+    stop : StopFlag
+        Entered.
+    at_a_time : int, optional
+        Processes that run at the same time; all by default. None is started after a reason to stop.
+
+    Returns
+    -------
+    list of Ended
+        Those that were started, by number.
+    """
+    stop.take_checkpoint_request()  # a time limit asks for one: the runs have their own
+    waiting = list(enumerate(tasks, 1))
+    runs: list[Ended] = []
+    asked, looked = False, time.monotonic()
+    try:
+        while True:
+            running = {run.events: run for run in runs if run.code is None}
+            free = (at_a_time or len(tasks)) - len(running)
+            if waiting and free > 0 and not asked:
+                with _signals_held(given):  # a run is to know what to do with them
+                    for number, task in waiting[:free]:
+                        runs.append(_start(number, task))
+                del waiting[:free]
+                continue
+            if not running:
+                return runs
+            for ready in wait(list(running), timeout=LOOK):
+                run = next(r for events, r in running.items() if events is ready)
+                _hear(run, watcher, stop)
+            # Runs keep the time limit themselves, unless they are suspended.
+            if stop.should_stop(0.0) and not asked:
+                asked = True
+                _tell(runs, lambda run: run.orders.send(stop.reason))
+            seconds, looked = time.monotonic() - looked, time.monotonic()
+            if asked:
+                _urge(runs, min(seconds, 1.0))  # this process may have been suspended, too
+            if stop.take_checkpoint_request():
+                _tell(runs, lambda run: os.kill(run.process.pid, signal.SIGUSR2))
+    except BaseException:  # a second Ctrl-C, or a bug: nobody is left behind
+        _end(runs)
+        raise
+
+
+def _start(number: int, task: Task) -> Ended:
+    """Spawn a process; it is no fork, which may hang in the presence of OpenMP's threads."""
+    context = mp.get_context("spawn")
+    events, told = context.Pipe(duplex=False)
+    obeys, orders = context.Pipe(duplex=False)
+    process = context.Process(target=in_process, args=(task, told, obeys), name=f"run-{number}")
+    process.start()
+    told.close()  # the other ends are the child's alone: each side sees when the other is gone
+    obeys.close()
+    return Ended(number, process, events, orders)
+
+
+def _hear(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
+    """Pass on the events of a run; at its end, find out how it ended."""
+    try:
+        event, values = run.events.recv()
+    except (EOFError, OSError):
+        _ended_without_a_word(run, watcher, stop)
+        return
+    if event == "ended":
+        run.code, run.stopped, text = values
+        run.process.join()
+        run.events.close()
+        if run.code and not run.stopped:
+            watcher.of_run(run.number, "failed", text)
+    else:
+        watcher.of_run(run.number, event, *values)
+
+
+def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
+    """Say what ended a process that has not said it."""
+    run.process.join()
+    run.events.close()
+    code: int = run.process.exitcode
+    run.code = SgmcError.exit_code
+    if code >= 0:
+        run.code = code or run.code  # it would have said that all is well
+        why = f"its process ended with exit code {code}"
+    elif run.silent >= GRACE:
+        why = f"did nothing for {GRACE:g} seconds when asked to stop, and was killed"
+    elif stop.reason and -code in STOP_SIGNALS:  # after its last word: it was leaving
+        run.code, run.stopped = Interrupted.exit_code, stop.reason
+        return
+    elif code == -signal.SIGKILL:
+        run.code = MemoryLimitError.exit_code
+        why = "was killed by SIGKILL, for want of memory as a rule"
+    else:
+        names = (number.name for number in signal.Signals if number == -code)
+        why = f"was ended by {next(names, f'signal {-code}')}"
+    watcher.of_run(run.number, "failed", why)
+
+
+def _urge(runs: Iterable[Ended], seconds: float) -> None:
+    """Wake runs that were asked to stop, and kill those that show no sign of life.
+
+    Whoever works, or waits for a disk, is given all the time that it takes to write a checkpoint.
+    """
+    for run in runs:
+        if run.code is not None:
+            continue
+        life = _life(run.process.pid)
+        alive = life != run.life or life.startswith("D")
+        run.life, run.silent = life, 0.0 if alive else run.silent + seconds
+        if run.silent >= GRACE:
+            run.process.kill()
+        else:
+            with contextlib.suppress(OSError):
+                os.kill(run.process.pid, signal.SIGCONT)  # it may have been suspended
+
+
+def _life(pid: int) -> str:
+    """Give the state of a process and the time that it has computed, where the system tells them."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return " ".join([fields[0], *fields[11:13]])
+
+
+def _tell(runs: Iterable[Ended], what: Callable[[Ended], None]) -> None:
+    for run in runs:
+        if run.code is None:
+            with contextlib.suppress(OSError):  # it has just ended
+                what(run)
+
+
+def _end(runs: Sequence[Ended]) -> None:
+    """End all processes at once, as a second Ctrl-C would each of them."""
+    for _ in range(2):
+        _tell(runs, lambda run: os.kill(run.process.pid, signal.SIGINT))
+    deadline = time.monotonic() + PATIENCE
+    for run in runs:
+        run.process.join(max(0.0, deadline - time.monotonic()))
+        if run.process.is_alive():
+            run.process.kill()
+            run.process.join()
+
+
+def conclude(
+    runs: Sequence[Ended],
+    named: Callable[[Sequence[int]], str],
+    folder: Path,
+    given: Mapping[str, Any],
+) -> None:
+    """Raise the error that the ends of all runs add up to, if any.
+
+    Parameters
+    ----------
+    runs : sequence of Ended
+        Of `run_all`.
+    named : callable
+        How runs of some numbers are called in a sentence.
+    folder : Path
+        Where they lie.
+    given : mapping
+        Options of the command.
+
+    Raises
+    ------
+    Interrupted
+        If some were stopped early, each after a checkpoint.
+    RunsError
+        If some failed.
+    """
+    stopped = [run for run in runs if run.stopped]
+    failed = [run for run in runs if run.code and not run.stopped]
+
+    def names(some: Sequence[Ended]) -> str:
+        return named([run.number for run in some])
+
+    if stopped:
+        others = f"; {names(failed)} failed, see above" if failed else ""
+        with ending_with(given):
+            raise Interrupted(
+                f"{stopped[0].stopped}: {names(stopped)} stopped, a checkpoint of each written to "
+                f"{folder}{others}; run the same command again to continue"
+            )
+    if failed:
+        first = failed[0]
+        raise RunsError(
+            f"{folder}: {names(failed)} failed, {len(runs) - len(failed)} of {len(runs)} are "
+            "done; see above, and run the same command again to continue",
+            first.code or SgmcError.exit_code,
+        )
+
+
+@contextlib.contextmanager
+def _signals_held(given: Mapping[str, Any]) -> Iterator[None]:
+    """Hold signals back while processes are started, which begin with them held back too."""
+    held = {*STOP_SIGNALS, signal.SIGUSR2, signal.SIGHUP}
+    if name := given.get("stop-signal"):
+        held.add(signal.Signals[f"SIG{name}"])
+    resource_tracker.ensure_running()  # starting it would let them through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
