@@ -46,7 +46,8 @@ function thetaCard(theta, reader) {
   const row = ([id, mean, low, high]) => byId.has(id) && h("li", hued(byId.get(id)), h("div.row", name(byId.get(id)),
     h("a.go", { href: topicAddress(id), "aria-label": `to ${nameOf(byId.get(id))}` }, "→")),
     h("div.row", bar({ mean, low, high }, 1), h("span.figure", bold(percent(mean)), low !== null && ` (${between(low, high, 0)})`)));
-  return card(`Its ${TOPICS}`, reader && "Choose one to see its words alone.", h("ul.theta", theta.map(row)));
+  const remark = `${reader ? "Choose one to see its words alone. " : ""}${report.chains ? "The first chain tells." : ""}`;
+  return card(`Its ${TOPICS}`, remark || null, h("ul.theta", theta.map(row)));
 }
 
 // ---- texts whose words are tinted
