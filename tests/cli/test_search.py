@@ -18,7 +18,7 @@ from pysgrld.search.rungs import Cell, Rung
 from .conftest import Sgmc
 
 #: A search of seconds, over a corpus of four topics; one is dropped in the first rung.
-ARGS = ("-k", "2,4,6,8", "--threads", "1", "--sweeps", "4", "--warm-up", "20", "--epochs", "80")
+ARGS = ("-k", "2,4,6", "--threads", "1", "--sweeps", "4", "--warm-up", "20", "--epochs", "80")
 FILES = ("search.json", "rungs.jsonl")
 
 
@@ -54,10 +54,16 @@ def fresh(tmp_path):
 
 
 @pytest.fixture
-def told(whole):
-    """The search as JSON has it: asked for once more by its folder."""
-    command, _ = whole
-    return json.loads(command("search", "planted-search", "--json", "--threads", "1").stdout)
+def within(whole, monkeypatch):
+    """Calls the command in this process, where the search that nothing has stopped is."""
+    monkeypatch.chdir(whole[0].folder)
+
+    def call(*args, code=0, **env):
+        done = CliRunner().invoke(main, list(args), env=env)
+        assert done.exit_code == code, done.output
+        return done
+
+    return call
 
 
 def kill_in(command, *args, word):
@@ -70,12 +76,14 @@ def kill_in(command, *args, word):
         process.wait(timeout=60)
 
 
-def test_the_planted_number_of_topics_is_in_the_answers_range(whole, told):
+def test_the_planted_number_of_topics_is_in_the_answers_range(whole, within):
+    """As JSON has it, where it is asked for once more by its folder."""
+    told = json.loads(within("search", "planted-search", "--json", "--threads", "1").stdout)
     sizes = {row["name"]: row["topics"] for row in told["rows"]}
     assert sizes[told["smallest"]] <= 4 <= sizes[told["best"]]
     planted = next(row for row in told["rows"] if row["topics"] == 4)
     assert planted["found"] > 0.95
-    assert [row["dropped"] for row in told["rows"]] == [32, None, None, None]
+    assert [row["dropped"] for row in told["rows"]] == [32, None, None]
     assert all((whole[0].folder / path).is_file() for path in told["files"])
 
 
@@ -83,7 +91,10 @@ def test_the_table_and_two_answers_are_printed(whole):
     out = whole[1].stdout
     assert "For predicting: K = " in out
     assert "For reading: K = " in out
-    assert "dropped after 32 epochs" in out
+    head, first, *_ = out.splitlines()
+    assert head.endswith("dropped after")
+    assert (first[:5], first[-9:]) == ("K = 2", "32 epochs")
+    assert max(map(len, out.partition("Look at")[0].splitlines())) <= 80
 
 
 def test_decisions_are_the_same_after_a_kill_in_every_rung_and_for_two_jobs(whole, fresh):
@@ -111,7 +122,16 @@ def test_an_array_of_tasks_decides_the_same(whole, fresh, monkeypatch):
         for task in range(number, 0, -1):
             search("s", "--task", task, "-q")
         said = search("s", "--tasks", "-q").stdout
-    assert rounds == [4, 6]
+        if len(rounds) == 1:
+            stopped = CliRunner().invoke(main, ["search", "s", "--time-limit", "0.001s", "-q"])
+    assert rounds == [3, 4]
+    assert stopped.exit_code == 85
+    assert [line.split()[-1] for line in stopped.stdout.splitlines()] == [
+        "2",
+        "epochs",
+        *2 * ["done"],
+    ]
+    assert stopped.stderr.endswith("run the same command again to continue\n")
     assert decisions(fresh.folder / "s") == decisions(whole[0].folder / "sgmc-runs/planted-search")
     assert "nothing to do" in search("s", "--task", 1).stderr
     assert "For reading" in search("s", "-q").stdout
@@ -159,18 +179,27 @@ def test_a_run_that_was_killed_as_it_went_on_is_not_done(fresh, monkeypatch):
     assert rung.is_done(cell, fresh.folder)
 
 
-def test_a_search_that_another_process_holds_is_refused(whole):
-    command, _ = whole
-    with hold(command.folder / "sgmc-runs/planted-search/lock"):
-        done = command("search", "planted-search", code=75)
+def test_a_search_that_another_process_holds_is_refused(whole, within):
+    with hold(whole[0].folder / "sgmc-runs/planted-search/lock"):
+        done = within("search", "planted-search", code=75)
     assert "is in use by host" in done.stderr
 
 
-def test_runs_are_listed_with_their_topics(whole):
-    lines = whole[0]("runs").stdout.splitlines()
-    assert len(lines) == 1 + 7
-    assert lines[1].split()[:4] == ["planted-search/k-2/chain-1", "lda", "scir", "2"]
-    assert all("finished" in line and "perplexity" in line for line in lines[1:])
+def test_a_search_is_a_line_and_its_runs_are_listed_where_they_are_asked_for(within):
+    """Red with: runs of searches among the others; those of one that is named put together, too."""
+    head, line, *rest = within("runs", COLUMNS="120").stdout.splitlines()
+    assert (head.split()[0], rest) == ("run", [])
+    assert line.split()[:5] == ["planted-search", "lda", "scir", "2,4,6", "216"]
+    assert " 3 settings, finished  perplexity 22." in line
+    for args, first in (
+        (("--all",), "planted-search/k-2/chain-1"),
+        (("sgmc-runs/planted-search",), "k-2/chain-1"),
+    ):
+        _, *lines = within("runs", *args, COLUMNS="120").stdout.splitlines()
+        assert len(lines) == 5
+        assert lines[0].split()[:4] == [first, "lda", "scir", "2"]
+        assert all("finished" in line and "perplexity" in line for line in lines)
+    assert len(json.loads(within("runs", "--json").stdout)) == 5
 
 
 def test_what_makes_no_sense_is_said_in_a_line(fresh, monkeypatch):
@@ -233,7 +262,7 @@ def test_another_search_is_not_taken_for_the_one_that_is_there(whole, monkeypatc
     for args, said in (
         (
             ("planted.txt", *ARGS, "-k", "2,4", "--out", folder),
-            "what is tried: k-2, k-4, k-6, k-8 -> k-2, k-4",
+            "what is tried: k-2, k-4, k-6 -> k-2, k-4",
         ),
         (("planted.txt", *ARGS, "--chains", "3", "--out", folder), "--chains: 2 -> 3"),
         (("planted.txt", *ARGS, "--seed", "9", "--out", folder), "--seed: none -> 9"),
