@@ -28,8 +28,8 @@ LEFT, SPARE = ("model", "sampler", "state", "score"), ("documents", "sampler", "
     cls=Described,
     epilog="""\b
 Examples:
-  sgmc runs                          those under ./sgmc-runs
-  sgmc runs sgmc-runs/corpus-search  those of a search""",
+  sgmc runs                those under ./sgmc-runs
+  sgmc runs corpus-search  those of a search""",
 )
 @click.argument("folder", required=False, metavar="[DIR]", shell_complete=files)
 @flag("--all", "also the runs of searches, each in a line")
@@ -38,14 +38,16 @@ def command(folder: str | None, all: bool, json: bool) -> None:
     """List the runs in DIR, with what they train, how far they are and how well they predict.
 
     DIR is ./sgmc-runs by default. The score is the newest one on held-out documents; scores compare
-    runs only where these are the same. A search is one line, with the score of who leads: name its
-    folder to see its runs. JSON always has every run.
+    runs only where these are the same. A search is one line, with the score of who leads: name it to
+    see its runs. JSON always has every run.
     """
     from pysgrld.errors import MissingInputError
     from pysgrld.reading.listing import list_runs
     from pysgrld.run.choose import ROOT
 
     root = ROOT if folder is None else Path(folder)
+    if folder is not None and not root.exists() and (ROOT / folder).exists():
+        root = ROOT / folder  # a search by its name, as runs are named
     found = list(list_runs(root))
     if json:
         show_json([run.record() for run in found])
