@@ -12,6 +12,7 @@ from pysgrld.grammar import plural
 from pysgrld.options.parse import choice, text
 
 from .options import Described, as_json, flag, plain, quiet, reading_by_default, show_json
+from .terminal import echo
 
 
 @click.command(
@@ -96,21 +97,21 @@ def command(
 
 def _show(found: dict[str, Any], ratios: dict[tuple[str, str], float] | None) -> None:
     m = found["machine"]
-    click.echo(
+    echo(
         f"{m['cpu']}, {m['isa']}, {plural(m['threads'], 'thread')}; sgmc {m['pysgrld']}, {m['compiler']}"
     )
     group, width = None, max(len(row["name"]) for row in found["rows"])
     for row in found["rows"]:
         if row["group"] != group:
             group = row["group"]
-            click.echo(f"\n{group}")
+            echo(f"\n{group}")
         line = f"  {row['name']:<{width}} {figure(row['value'])} {row['unit']}"
         if ratios is not None:
             ratio = ratios.get((row["group"], row["name"]))
             line += "  (new)" if ratio is None else f"  x {ratio:.2f}"
-        click.echo(line)
+        echo(line)
     if ratios is not None:
-        click.echo("\nx: how many times as fast as in the earlier bench")
+        echo("\nx: how many times as fast as in the earlier bench")
 
 
 def figure(value: float) -> str:

@@ -8,7 +8,7 @@ async function docPage(rest) {
   list.mark(i);
   const content = (await contents())[i];
   const theta = content?.theta ?? pairs2(docs.main[i]).map(([k, share]) => [k, share, null, null]);
-  const about = [plural(docs.tokens[i], ["word", "words"]), docs.held[i] ? "held out: not trained on" : null, docs.id[i] !== docs.title[i] ? ["id ", bdi(docs.id[i])] : null, `row ${count(docs.row[i])}`].filter(Boolean);
+  const about = [plural(docs.tokens[i], ["word", "words"]), docs.held[i] ? "held out: not trained on" : null, docs.id[i] !== docs.title[i] ? ["id ", bdi(docs.id[i])] : null, `number ${count(docs.row[i] + 1)} of ${count(docs.of)} in the corpus`].filter(Boolean);
   const reader = readerOf(content);
   const node = h("article.detail",
     h("header.detail-head", h("div.title", h("h1", h("bdi", shown(docTitle(i))))), beside(list, docAddress)),
