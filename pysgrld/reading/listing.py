@@ -56,7 +56,7 @@ class ListedRun(NamedTuple):
 
     @property
     def shown_score(self) -> str:
-        """What the score is, and the score; a dash where there is none."""
+        """Format the name of the score and its value, with a dash where there is none."""
         if self.score is None or self.kind is None:
             return "-"
         return f"{self.kind.title} {self.kind.show(self.score)}"
