@@ -1,4 +1,4 @@
-"""What an iteration costs on the nodes at hand, by ranks of MPI, and how many ranks it would keep busy.
+"""The cost of an iteration on the nodes at hand by ranks of MPI, and how many of them it keeps busy.
 
 All ranks measure together, by the wall's clock; figures are those of the first one. They are medians of
 some repeats, but the model is made of the fastest iteration, which others on the machine disturb least.
