@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json as json_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import click
 from pysgrld.errors import UsageError
 from pysgrld.grammar import plural
 from pysgrld.options.parse import choice, integer, text
+from pysgrld.team.alone import ALONE
 
 from .options import Described, as_json, flag, plain, quiet, reading_by_default, show_json
 
@@ -79,37 +81,28 @@ def command(
     thread and more. With --mpi, under mpiexec or srun as 'sgmc train --mpi': messages and iterations
     of the ranks at hand, by the wall's clock, and how many ranks a minibatch would keep busy.
     """
-    from pysgrld.bench.end_to_end import bundled_corpus
     from pysgrld.bench.machine import use_isa
-    from pysgrld.bench.results import measure, read_results, speedups
+    from pysgrld.bench.results import read_results, speedups
     from pysgrld.run.whole import refuse_existing, whole_file
 
-    from .progress import Screen
+    from .ranks import over_ranks
 
     if not mpi and (topics or minibatch):
         raise UsageError("--topics and --minibatch have a meaning with --mpi only: leave them out")
-    # everything that may be refused, before minutes are spent
-    old = read_results(Path(compare)) if compare else None
-    if out:
-        refuse_existing([Path(out)], force=force)
-    if isa:
-        use_isa(isa)
-    if mpi:
-        from .ranks import over_ranks
-
-        with over_ranks(None, None) as team:
-            found = _over(team, quick, corpus, topics, minibatch, quiet=quiet or team.rank > 0)
-        if team.rank:
-            return
-    else:
-        source = Path(corpus) if corpus else bundled_corpus()
-        with Screen(quiet=quiet) as screen:
-            if source is None:
-                screen.note("no corpus at hand, training is left out: name one with --corpus")
-            with screen.counting("benchmarks", 100) as percent:
-                tell = lambda done, total: percent(100 * done // total)  # noqa: E731
-                with reading_by_default():
-                    found = measure(quick=quick, isa=isa, corpus=source, tell=tell)
+    with over_ranks(None, None) if mpi else contextlib.nullcontext(ALONE) as team:
+        # everything that may be refused, before minutes are spent; ranks say it once
+        old = read_results(Path(compare)) if compare else None
+        if out:
+            refuse_existing([Path(out)], force=force)
+        if isa:
+            use_isa(isa)
+        if mpi:
+            quiet = quiet or team.rank > 0
+            found = _over(team, quick, corpus, topics, minibatch, quiet=quiet)
+        else:
+            found = _alone(quick, corpus, isa, quiet=quiet)
+    if team.rank:
+        return
     if out:
         with whole_file(Path(out)) as file:
             file.write(json_module.dumps(found, indent=1).encode() + b"\n")
@@ -122,6 +115,26 @@ def command(
         _show(found, ratios if old else None)
         if mpi:
             _show_model(found)
+
+
+def _alone(quick: bool, corpus: str | None, isa: str | None, *, quiet: bool) -> dict[str, Any]:
+    """Measure kernels, reading and training by this process."""
+    from pysgrld.bench.end_to_end import bundled_corpus
+    from pysgrld.bench.results import measure
+
+    from .progress import Screen
+
+    source = Path(corpus) if corpus else bundled_corpus()
+    with Screen(quiet=quiet) as screen:
+        if source is None:
+            screen.note("no corpus at hand, training is left out: name one with --corpus")
+        with screen.counting("benchmarks", 100) as percent, reading_by_default():
+            return measure(
+                quick=quick,
+                isa=isa,
+                corpus=source,
+                tell=lambda done, total: percent(100 * done // total),
+            )
 
 
 def _over(
@@ -138,7 +151,11 @@ def _over(
 
     from .progress import Screen
 
-    with Screen(quiet=quiet) as screen, screen.counting("benchmarks", 100) as percent:
+    with (
+        Screen(quiet=quiet) as screen,
+        screen.counting("benchmarks", 100) as percent,
+        reading_by_default(),
+    ):
         found = measure_ranks(
             team,
             quick=quick,

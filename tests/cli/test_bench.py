@@ -139,7 +139,7 @@ def test_the_bible_is_found_beside_the_package_or_in_the_folder_at_hand(monkeypa
 
 @pytest.mark.skipif(not MPIEXEC.exists(), reason="no mpiexec of the mpich wheel here")
 def test_ranks_measure_together_and_model_other_numbers(sgmc):
-    """Red with: a rank that measures more minibatches than another; figures that every rank prints."""
+    """Red with: a rank that measures more minibatches than another; what every rank prints."""
     bench = "bench", "--mpi", "--quick", "--json", "-k", "4", "--minibatch", "10"
     sgmc.command = MPIEXEC, "-n", "2", sys.executable, "-m", "pysgrld"
     (sgmc.folder / "corpus.txt").write_text("red blue green\nblue white black\n" * 30)
@@ -147,5 +147,8 @@ def test_ranks_measure_together_and_model_other_numbers(sgmc):
     assert (found["ranks"], found["nodes"], found["corpus"]["topics"]) == (2, 1, 4)
     assert [line["minibatch"] for line in found["model"]] == [10, 20]
     assert len(found["rows"]) == 1 + 2 + 2 * 4
+    (sgmc.folder / "there.json").touch()
+    refused = sgmc(*bench, "-o", "there.json", code=73).stderr
+    assert refused.count("sgmc: error") == 1
     sgmc.command = sys.executable, "-m", "pysgrld"
     assert "mpiexec -n 2 sgmc bench --mpi" in sgmc(*bench, code=64).stderr
