@@ -18,6 +18,8 @@ import click
 from pysgrld.errors import Interrupted, MemoryLimitError, SgmcError, WriteError
 from pysgrld.interrupt import STOPPED
 
+from .terminal import echo
+
 #: Commands in the order of help: what each does, in one line.
 COMMANDS = {
     "train": "train a model on a corpus; go on with a run that was stopped",
@@ -177,7 +179,7 @@ def _one_line(message: str) -> str:
 
 def _say(text: str) -> None:
     try:
-        click.echo(text, err=True)
+        echo(text, err=True)
     except OSError:  # nobody reads standard error; the exit code still tells
         _give_up(2)
 
@@ -192,16 +194,16 @@ def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
         return
     import pysgrld
 
-    click.echo(f"sgmc {pysgrld.__version__}")
+    echo(f"sgmc {pysgrld.__version__}")
     from pysgrld.core import core
     from pysgrld.machine import threads
 
     count = threads(None)
     have = ", ".join(core.available_isas())
-    click.echo(f"instruction set  {core.isa()} (this machine has {have})")
-    click.echo(f"compiler         {core.compiler}, OpenMP {core.openmp}")
-    click.echo(f"threads          {count.number} ({count.source})")
-    click.echo(f"python           {sys.version.split()[0]}")
+    echo(f"instruction set  {core.isa()} (this machine has {have})")
+    echo(f"compiler         {core.compiler}, OpenMP {core.openmp}")
+    echo(f"threads          {count.number} ({count.source})")
+    echo(f"python           {sys.version.split()[0]}")
     ctx.exit()
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import textwrap
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from pysgrld.errors import UsageError
 
 from .options import show_json
+from .terminal import echo, fill, shown
 
 if TYPE_CHECKING:
     from pysgrld.reading.results import Results
@@ -61,17 +58,15 @@ def answer(results: Results, at: int, asked: dict[str, Any], *, as_json: bool) -
     else:
         groups, told = topics_in_groups(results, by, along, at)
         record = head | {"groups": groups.record(), "topics": plain(told)}
-        lines = _group_lines(groups, told, names, inline=by is not None)
+        lines = _group_lines(groups, told, names, by, along)
     if as_json:
         show_json(record)
         return
-    click.echo(f"{results.path}, {spread.title}\n")
+    echo(f"{results.path}, {spread.title}\n")
     for line in lines:
-        click.echo(line)
+        echo(line)
     if remark := spread.remark():
-        room = min(100, shutil.get_terminal_size().columns)
-        text = textwrap.fill(f"{spread.title}: {remark}", room, break_on_hyphens=False)
-        click.echo(f"\n{text}")
+        echo("\n" + fill(f"{spread.title}: {remark}"))
 
 
 def _percent(value: Between, digits: int = 1) -> str:
@@ -102,12 +97,15 @@ def _document_lines(listed: Any, names: dict[int, str]) -> list[str]:
     return lines
 
 
-def _group_lines(groups: Any, told: Any, names: dict[int, str], *, inline: bool) -> list[str]:
+def _group_lines(
+    groups: Any, told: Any, names: dict[int, str], by: str | None, along: str | None
+) -> list[str]:
     """Say in which groups a topic surely is more than in the corpus, or draw it along them."""
-    lines = []
+    of_groups = f"along {along}" if by is None else f"{'of the group':<24}  {_short(by)}"
+    lines = [f"topic  {'of the corpus':<22}  name", f"         {of_groups}"]
     for each in told:
         lines.append(f"{each.topic:>5}  {_percent(each.share):<22}  {names[each.topic]}")
-        if inline:
+        if by is not None:
             more = each.surely_more()
             lines += [
                 f"         {_percent(each.groups[i]):<24}  {_short(groups.levels[i])}"
@@ -119,7 +117,7 @@ def _group_lines(groups: Any, told: Any, names: dict[int, str], *, inline: bool)
             top = max(range(len(each.groups)), key=lambda i: each.groups[i].mean)
             lines.append(f"         {_chart(each.groups)}")
             lines.append(f"         {_percent(each.groups[top])} in {_short(groups.levels[top])}")
-    if inline:
+    if by is not None:
         lines += [
             "",
             "Groups are listed where the interval lies above the topic's share of the corpus.",
@@ -136,6 +134,6 @@ def _chart(values: list[Between]) -> str:
 
 
 def _short(text: str) -> str:
-    """Show a title on a line: without what a terminal would act on, and cut."""
-    shown = "".join(c if c.isprintable() else " " for c in text)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+    """Show a title on a line, and cut."""
+    line = shown(text)
+    return line if len(line) <= 60 else f"{line[:57]}..."

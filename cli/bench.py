@@ -15,6 +15,7 @@ from pysgrld.options.parse import choice, integer, text
 from pysgrld.team.alone import ALONE
 
 from .options import Described, as_json, flag, plain, quiet, reading_by_default, show_json
+from .terminal import echo
 
 if TYPE_CHECKING:
     from pysgrld.team.protocol import Team
@@ -171,40 +172,40 @@ def _over(
 def _show_model(found: dict[str, Any]) -> None:
     """Show what the model makes of the figures: a line for each minibatch."""
     of, ranks = found["corpus"], found["model"][0]["ranks"]
-    click.echo(
+    echo(
         "\nan iteration by the number of ranks, in ms, and the share of sampling: a model, from the "
         f"fastest of those above\n  {of['name']}: {plural(of['documents'], 'document')}, "
         f"{plural(of['words'], 'word')}; {plural(of['topics'], 'topic')}"
     )
-    click.echo("  minibatch" + "".join(f"{n:>15,}" for n in ranks) + "    busy")
+    echo("  minibatch" + "".join(f"{n:>15,}" for n in ranks) + "    busy")
     for line in found["model"]:
         cells = zip(line["ms"], line["sampling"], strict=True)
         shown = "".join(f"{ms:>9,.4g} {100 * share:>3.0f} %" for ms, share in cells)
-        click.echo(f"  {line['minibatch']:>9,}{shown}{line['busy']:>8,}")
-    click.echo("\nbusy: ranks up to which each samples for half of its time or more")
+        echo(f"  {line['minibatch']:>9,}{shown}{line['busy']:>8,}")
+    echo("\nbusy: ranks up to which each samples for half of its time or more")
 
 
 def _show(found: dict[str, Any], ratios: dict[tuple[str, str], float] | None) -> None:
     m = found["machine"]
     if "ranks" in found:
-        click.echo(
+        echo(
             f"{plural(found['ranks'], 'rank')} on {plural(found['nodes'], 'node')}; {found['library']}"
         )
-    click.echo(
+    echo(
         f"{m['cpu']}, {m['isa']}, {plural(m['threads'], 'thread')}; sgmc {m['pysgrld']}, {m['compiler']}"
     )
     group, width = None, max(len(row["name"]) for row in found["rows"])
     for row in found["rows"]:
         if row["group"] != group:
             group = row["group"]
-            click.echo(f"\n{group}")
+            echo(f"\n{group}")
         line = f"  {row['name']:<{width}} {figure(row['value'])} {row['unit']}"
         if ratios is not None:
             ratio = ratios.get((row["group"], row["name"]))
             line += "  (new)" if ratio is None else f"  x {ratio:.2f}"
-        click.echo(line)
+        echo(line)
     if ratios is not None:
-        click.echo("\nx: how many times as fast as in the earlier bench")
+        echo("\nx: how many times as fast as in the earlier bench")
 
 
 def figure(value: float) -> str:

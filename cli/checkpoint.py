@@ -11,6 +11,7 @@ from pysgrld.grammar import plural
 from pysgrld.options.parse import integer
 
 from .options import Described, as_json, plain, run_argument, show_json
+from .terminal import echo
 
 if TYPE_CHECKING:
     from pysgrld.run import CheckpointReport
@@ -30,10 +31,10 @@ def list_(run: str | None, json: bool) -> None:
     if json:
         show_json({"run": path, "checkpoints": [_brief(report) for report in reports]})
         return
-    click.echo(f"{path}\n")
-    click.echo("  iteration  written                       size  state")
+    echo(f"{path}\n")
+    echo("  iteration  written                       size  state")
     for r in reports:
-        click.echo(f"  {r.step:>9,}  {r.written:<24} {_megabytes(r.size)}  {r.problem or 'there'}")
+        echo(f"  {r.step:>9,}  {r.written:<24} {_megabytes(r.size)}  {r.problem or 'there'}")
 
 
 @command.command(
@@ -52,7 +53,7 @@ def show(run: str | None, step: int | None, json: bool) -> None:
     if json:
         show_json(_brief(report) | {"meta": report.meta, "arrays": report.tensors})
         return
-    click.echo(f"{report.path}\n")
+    echo(f"{report.path}\n")
     for name, value in (
         ("iteration", f"{report.step:,}"),
         ("written", report.written),
@@ -64,11 +65,11 @@ def show(run: str | None, step: int | None, json: bool) -> None:
             if isinstance(value, int | float)
         ),
     ):
-        click.echo(f"  {name:<16}{value}")
-    click.echo("  arrays")
+        echo(f"  {name:<16}{value}")
+    echo("  arrays")
     for name, tensor in sorted(report.tensors.items()):
         shape = " x ".join(f"{n:,}" for n in tensor["shape"])
-        click.echo(f"    {name:<22}{tensor['dtype']:<5}{shape}")
+        echo(f"    {name:<22}{tensor['dtype']:<5}{shape}")
 
 
 @command.command(
@@ -87,7 +88,7 @@ def verify(run: str | None, json: bool) -> None:
         show_json({"run": path, "checkpoints": [_brief(report) for report in found]})
     else:
         for report in found:
-            click.echo(f"{report.path}: {report.problem or 'good'}")
+            echo(f"{report.path}: {report.problem or 'good'}")
     if damaged := [report for report in found if report.problem]:
         raise CheckpointError(
             f"{path}: damaged: {len(damaged)} of {plural(len(found), 'checkpoint')}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from pysgrld.errors import UsageError
 from pysgrld.options.parse import integer, text
 
 from .options import Described, as_json, flag, plain, quiet, show_json, threads
-from .topics import wrap
+from .terminal import echo, fill, room, wrap
 from .values import runs
 
 if TYPE_CHECKING:
@@ -138,25 +137,25 @@ def _carried_lines(carried: Carried) -> list[str]:
 
 
 def _show(found: Comparison) -> None:
-    room = max(60, shutil.get_terminal_size().columns)
+    columns = room()
     for name, side in (("left", found.left), ("right", found.right)):
-        click.echo(f"{name:<5}  {_described(side)}")
+        echo(f"{name:<5}  {_described(side)}")
     lacking = [
         f"the {name} one has {side.words:,}"
         for name, side in (("left", found.left), ("right", found.right))
         if side.words > found.words
     ]
     lines = [f"{found.words:,} words in both" + (f": {', '.join(lacking)}" if lacking else "")]
-    click.echo("\n".join(_filled(lines[0], room)) + "\n")
+    echo(fill(lines[0], columns) + "\n")
     wide = max(6, *(len(topic.numbers) for topic in found.topics))
     wide = min(wide, 24)
-    click.echo(f"overlap  {'topics':<{wide}}   left   right  names, words of both and of one alone")
+    echo(f"overlap  {'topics':<{wide}}   left   right  names, words of both and of one alone")
     for topic in found.topics:
-        _show_topic(found, topic, wide, room)
-    click.echo()
+        _show_topic(found, topic, wide, columns)
+    echo()
     told = [found.summary, *([found.score.sentence] if found.score else []), *found.notes]
     for sentence in told:
-        click.echo("\n".join(_filled(sentence, min(room, 100))))
+        echo(fill(sentence))
 
 
 def _described(side: Side) -> str:
@@ -167,7 +166,7 @@ def _described(side: Side) -> str:
     )
 
 
-def _show_topic(found: Comparison, topic: ComparedTopics, wide: int, room: int) -> None:
+def _show_topic(found: Comparison, topic: ComparedTopics, wide: int, columns: int) -> None:
     shares = "  ".join(_share(share) for share in (topic.share_left, topic.share_right))
     head = f"{topic.overlap:>7.2f}  {topic.numbers:<{wide}}  {shares}  "
     pad = " " * 9
@@ -182,28 +181,28 @@ def _show_topic(found: Comparison, topic: ComparedTopics, wide: int, room: int) 
         lines = [text, f"({tail})"]
     else:
         whole = f"{names[0]} -> {names[1]}"
-        lines = [whole] if len(head) + len(whole) <= room else [names[0], f"-> {names[1]}"]
+        lines = [whole] if len(head) + len(whole) <= columns else [names[0], f"-> {names[1]}"]
     first, *rest = [
-        line for text in lines for line in textwrap.wrap(text, max(24, room - len(head)))
+        line for text in lines for line in textwrap.wrap(text, max(24, columns - len(head)))
     ]
-    click.echo(head + first)
+    echo(head + first)
     for line in rest:
-        click.echo(" " * len(head) + line)
+        echo(" " * len(head) + line)
     lacks = [
         f"{100 * share:.0f} % on the {name}"
         for name, share in (("left", topic.outside_left), ("right", topic.outside_right))
         if share is not None and share >= TOLD
     ]
     if lacks:
-        click.echo(f"{pad}on words that the other run lacks: {', '.join(lacks)}")
+        echo(f"{pad}on words that the other run lacks: {', '.join(lacks)}")
     own = (
         ("both", [*topic.both]),
         ("left", _own(topic.only_left)),
         ("right", _own(topic.only_right)),
     )
     for name, words in own:
-        for number, line in enumerate(wrap(words, max(24, room - len(pad) - 7))):
-            click.echo(f"{pad}{name if number == 0 else '':<5}  {line}")
+        for number, line in enumerate(wrap(words, max(24, columns - len(pad) - 7))):
+            echo(f"{pad}{name if number == 0 else '':<5}  {line}")
 
 
 def _own(words: tuple[OwnWord, ...]) -> list[str]:
@@ -212,9 +211,3 @@ def _own(words: tuple[OwnWord, ...]) -> list[str]:
 
 def _share(share: float | None) -> str:
     return "     -" if share is None else f"{100 * share:>4.1f} %"
-
-
-def _filled(line: str, room: int) -> list[str]:
-    return textwrap.wrap(
-        line, room, break_on_hyphens=False, break_long_words=False, subsequent_indent="  "
-    )

@@ -12,6 +12,7 @@ from click.shell_completion import get_completion_class
 from pysgrld.options.parse import choice
 
 from .options import Described, Value, flag
+from .terminal import echo
 from .values import of_option
 
 
@@ -73,6 +74,6 @@ def command(shell: str, install: bool) -> None:
     path = place()
     with whole_file(path) as file:
         file.write(f"{script.strip()}\n".encode())
-    click.echo(f"{path}: written; open a new shell", err=True)
+    echo(f"{path}: written; open a new shell", err=True)
     if otherwise:
-        click.echo(otherwise.format(path), err=True)
+        echo(otherwise.format(path), err=True)

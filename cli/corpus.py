@@ -26,6 +26,7 @@ from .options import (
     show_json,
     threads,
 )
+from .terminal import echo, shown
 from .values import files
 
 if TYPE_CHECKING:
@@ -83,23 +84,30 @@ def build(
     "merge",
     cls=Described,
     short_help="make one corpus of its shards",
+    instead={name: "the corpus is written to DIR, beside its shards" for name in ("-o", "--out")},
     epilog="""\b
 Example:
   sgmc slurm --time 2h --array 64 -o build.sh -- \\
     corpus build crawl/*.jsonl.gz --vocab words.txt -o all --shard {i}/{n}
   sgmc corpus merge all                           when all of them are done""",
 )
-@click.argument("folder", metavar="DIR")
+@click.argument("named", nargs=-1, required=True, metavar="DIR", shell_complete=files)
 @quiet
-def merge(folder: str, quiet: bool) -> None:
+def merge(named: tuple[str, ...], quiet: bool) -> None:
     """Make the corpus DIR of the shards that 'sgmc corpus build -o DIR --shard I/N' has written.
 
     It is what one process would have written. The shards, in DIR.shards, stay; remove them when you like.
     """
+    if len(named) > 1:
+        raise UsageError(
+            f"one DIR is named, whose shards lie in DIR.shards, and here are {len(named)}; corpora that "
+            "were built apart cannot be merged: build one of the inputs of all"
+        )
     from pysgrld.corpus.shards import merge as join
 
     from .progress import Screen
 
+    (folder,) = named
     with Screen(quiet=quiet) as screen:
         _said(screen, folder, join(Path(folder), screen))
 
@@ -225,7 +233,7 @@ def stop_words(language: str | None) -> None:
     if language is not None and language not in NAMED:
         raise UsageError(f"no list '{language}': there are {', '.join(NAMED)}")
     for line in NAMED if language is None else sorted(named(language)):
-        click.echo(line)
+        echo(line)
 
 
 @command.command(
@@ -330,7 +338,7 @@ def _reading(values: dict[str, Any]) -> CorpusOptions:
 
 def _show(figures: dict[str, Any], stored: bool) -> None:
     path = figures["path"]
-    click.echo(path if isinstance(path, str) else f"{path[0]} and {len(path) - 1} more")
+    echo(path if isinstance(path, str) else f"{path[0]} and {len(path) - 1} more")
     empty, unused = figures["empty"], figures["unused_words"]
     rows = [
         ("documents", f"{figures['documents']:,}" + (f", {empty:,} of them empty" * bool(empty))),
@@ -360,20 +368,15 @@ def _show(figures: dict[str, Any], stored: bool) -> None:
     if own:
         rows.append(("documents", f"have {' and '.join(own)} of their own"))
     for name, value in rows:
-        click.echo(f"  {name:<12}{value}")
+        echo(f"  {name:<12}{value}")
     if figures["columns"]:
-        click.echo("  columns")
+        echo("  columns")
     for column in figures["columns"]:
         missing = f", {column['missing']:,} missing" if column["missing"] else ""
-        click.echo(f"    {column['kind']:>12}  {_shown(column['name'])}{missing}")
-    click.echo("  frequent")
+        echo(f"    {column['kind']:>12}  {shown(column['name'])[:60]}{missing}")
+    echo("  frequent")
     for word, n in figures["frequent"]:
-        click.echo(f"    {n:>12,}  {word}")
-
-
-def _shown(name: str) -> str:
-    """Give a name in a line of its own, whatever is in it."""
-    return name[:60] if name.isprintable() else repr(name[:60])
+        echo(f"    {n:>12,}  {word}")
 
 
 def _quantile(share: str) -> str:

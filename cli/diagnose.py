@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +9,8 @@ import click
 from pysgrld.options.parse import integer, text
 
 from .options import Described, as_json, layer, plain, quiet, show_json, threads
-from .topics import named, wrap
+from .terminal import echo, fill, room, wrap
+from .topics import named
 from .values import runs
 
 if TYPE_CHECKING:
@@ -91,9 +90,9 @@ def command(
         return
     _show(found, verdict(found))
     if commands := longer(found):
-        click.echo("Train longer with:")
+        echo("Train longer with:")
         for line in commands:
-            click.echo(f"  {line}")
+            echo(f"  {line}")
 
 
 def _record(d: Diagnosis) -> dict[str, Any]:
@@ -144,43 +143,43 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
     from pysgrld.reading.diagnose.verdict import LOG_OF
 
     n, steps = d.chains, d.iterations
-    room = max(60, shutil.get_terminal_size().columns)
+    columns = room()
     where = f"{d.runs[0].parent}: " if n > 1 and len({run.parent for run in d.runs}) == 1 else ""
     what = f"{n} chains ({', '.join(run.name for run in d.runs)})" if n > 1 else f"{d.runs[0]}"
     kind = "slim samples" if d.slim else "samples"
     line = f"{where}{what}, {d.algo}, {len(steps)} {kind} each from iteration {steps[0]:,} to "
-    click.echo(_wrapped(f"{line}{steps[-1]:,}", room) + "\n")
-    (_show_topics if d.topics else _show_quantities)(d, room)
+    echo(fill(f"{line}{steps[-1]:,}", columns) + "\n")
+    (_show_topics if d.topics else _show_quantities)(d, columns)
     if d.prediction is not None:
         m = d.prediction.measure
         each = ", ".join(f"{value:.4f}" for value in d.prediction.log_probability)
         size = min(m.ess_bulk, m.ess_tail)
         line = f"held-out {LOG_OF[d.unit]}: {each}; R-hat {m.rhat:.2f}, ESS {size:,.0f}"
-        click.echo("\n" + _wrapped(line, room))
-    click.echo()
+        echo("\n" + fill(line, columns))
+    echo()
     for sentence in sentences:
-        click.echo(_wrapped(sentence, min(room, 100)))
+        echo(fill(sentence))
 
 
-def _show_quantities(d: Diagnosis, room: int) -> None:
-    """Show R-hat, ESS, and the mean of each chain as far as there is room."""
+def _show_quantities(d: Diagnosis, columns: int) -> None:
+    """Show R-hat, ESS, and the mean of each chain as far as they fit."""
     wide = max(len(q.title) for q in d.quantities)
-    fit = max(1, (room - wide - 18) // 10)
-    click.echo(f"{'':<{wide}}  R-hat    ESS  mean of each chain")
+    fit = max(1, (columns - wide - 18) // 10)
+    echo(f"{'':<{wide}}  R-hat    ESS  mean of each chain")
     for q in d.quantities:
         m = q.measure
         means = " ".join(f"{value:>9.4g}" for value in q.mean[:fit])
         size = min(m.ess_bulk, m.ess_tail)
-        click.echo(f"{q.title:<{wide}}  {_rhat(m.rhat)}  {_size(size)}  {means}")
+        echo(f"{q.title:<{wide}}  {_rhat(m.rhat)}  {_size(size)}  {means}")
 
 
-def _show_topics(d: Diagnosis, room: int) -> None:
+def _show_topics(d: Diagnosis, columns: int) -> None:
     n, labels = d.chains, _labels(d)
     width = max(len("others"), *(len(_others(t)) for t in d.topics))
     others = n > 1 and width <= WIDEST
     head = "topic  " + (f"{'others':<{width}}  " if others else "")
     found = "found in  " if n > 1 else ""
-    click.echo(f"{head}weight  overlap  {found}R-hat    ESS  top words")
+    echo(f"{head}weight  overlap  {found}R-hat    ESS  top words")
     for topic in sorted(d.topics, key=lambda t: (-t.overlap, t.id)):
         weight = sum(topic.weight) / n if topic.weight else None
         left = f"{topic.id:>5}  " + (f"{_others(topic):<{width}}  " if others else "")
@@ -189,17 +188,11 @@ def _show_topics(d: Diagnosis, room: int) -> None:
         left += f"{f'{topic.found} of {n}':>8}  " if n > 1 else ""
         left += f"{_rhat(topic.rhat)}  {_size(topic.ess)}  "
         words = named(labels.get(topic.id), [word.word for word in topic.words])
-        fit = wrap(words, max(24, room - len(left)))
-        click.echo(left + "".join(fit[:1]))
+        fit = wrap(words, max(24, columns - len(left)))
+        echo(left + "".join(fit[:1]))
     if any(topic.weight for topic in d.topics):
         line = "weight: of the tokens of held-out documents; 'sgmc topics' has that of training"
-        click.echo("\n" + _wrapped(line, room))
-
-
-def _wrapped(line: str, room: int) -> str:
-    return textwrap.fill(
-        line, room, break_on_hyphens=False, break_long_words=False, subsequent_indent="  "
-    )
+        echo("\n" + fill(line, columns))
 
 
 def _others(topic: MatchedTopic) -> str:

@@ -25,6 +25,7 @@ from .options import (
     show_json,
     threads,
 )
+from .terminal import echo
 
 if TYPE_CHECKING:
     from pysgrld.evaluate import Figure, Score
@@ -196,7 +197,7 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
     how = "without a known word" if kind.whole else "too short to be split"
     dropped = f", {scores.dropped:,} more {how}" if scores.dropped else ""
     tokens = plural(scores.held_out_tokens, "token" if kind.whole else "held-out token")
-    click.echo(
+    echo(
         f"{results.path} after {plural(scores.iteration, 'iteration')}, on "
         f"{plural(scores.documents, 'document')} with {tokens}{dropped}\n"
     )
@@ -217,20 +218,20 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
         lines.append(("unigram", unigram, "word frequencies, no topics"))
     wide, room = (max(len(line[i]) for line in lines) for i in (0, 1))
     for title, figure, what in lines:
-        click.echo(f"  {title:<{wide}}  {figure:<{room}}   {what}")
-    click.echo()
+        echo(f"  {title:<{wide}}  {figure:<{room}}   {what}")
+    echo()
     if beside := kind.shown_beside(scores.numbers):
-        click.echo(f"at iteration {scores.iteration:,}{beside}")
+        echo(f"at iteration {scores.iteration:,}{beside}")
     for name, other in scores.beside().items():
         gap = scores.average.minus(other)
         side = "below" if gap < 0 else "above"
         title = "the current topics" if name == kind.point else "the unigram"
-        click.echo(f"{kind.show(abs(gap), gap.error)} {side} {title}, document by document")
+        echo(f"{kind.show(abs(gap), gap.error)} {side} {title}, document by document")
     if math.isfinite(scores.average.error):
-        click.echo("±: the standard error, as these documents are a sample of all there could be")
+        echo("±: the standard error, as these documents are a sample of all there could be")
     if kind.whole:
         unit = f"{kind.unit}, " if kind.unit else ""
-        click.echo(f"{unit}lower is better; documents are scored whole")
+        echo(f"{unit}lower is better; documents are scored whole")
 
 
 def _with_error(kind: Score, figure: Figure) -> str:
@@ -238,10 +239,8 @@ def _with_error(kind: Score, figure: Figure) -> str:
 
 
 def _show_coherence(found: dict[str, Any]) -> None:
-    click.echo(
-        f"coherence of the ten top words in {plural(found['documents'], 'training document')}\n"
-    )
-    click.echo("  topic    NPMI    UMass")
+    echo(f"coherence of the ten top words in {plural(found['documents'], 'training document')}\n")
+    echo("  topic    NPMI    UMass")
     for topic in found["topics"]:
-        click.echo(f"  {topic['id']:>5}  {topic['npmi']:>6.3f}  {topic['umass']:>7.3f}")
-    click.echo(f"  {'mean':>5}  {found['npmi']:>6.3f}  {found['umass']:>7.3f}")
+        echo(f"  {topic['id']:>5}  {topic['npmi']:>6.3f}  {topic['umass']:>7.3f}")
+    echo(f"  {'mean':>5}  {found['npmi']:>6.3f}  {found['umass']:>7.3f}")

@@ -15,6 +15,7 @@ from pysgrld.options.option import Option
 from pysgrld.options.parse import integer
 from pysgrld.settings.options import OPTIONS
 
+from .terminal import shown_in_json
 from .values import of_option, runs
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -60,12 +61,29 @@ class Described(click.Command):
     """A command whose options are listed under headings, each with its default in brackets.
 
     One with ``--help-all`` (`help_all`) shows the options that most people use, and all of them there.
+
+    Parameters
+    ----------
+    instead : mapping of str to str, optional
+        Of options that people may look for here and that others have: what to do instead.
     """
+
+    def __init__(self, *args: Any, instead: Mapping[str, str] | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.instead = instead or {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse what was typed; where that fails, the hint names the help of this command."""
         try:
             return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name in self.instead:
+                message = (
+                    f"{self.name} has no {error.option_name}: {self.instead[error.option_name]}"
+                )
+                raise click.UsageError(message, ctx) from None
+            error.ctx = error.ctx or ctx
+            raise
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
@@ -286,7 +304,8 @@ def show_json(value: Any) -> None:
     """Print plain values as JSON on standard output; NaN and infinity become null."""
     import json
 
-    click.echo(json.dumps(finite(value), ensure_ascii=False, indent=2, allow_nan=False))
+    written = json.dumps(finite(value), ensure_ascii=False, indent=2, allow_nan=False)
+    click.echo(shown_in_json(written))
 
 
 def finite(value: Any) -> Any:

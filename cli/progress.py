@@ -21,6 +21,7 @@ from pysgrld.interrupt import leave_in_order
 from pysgrld.options.spelled import spelled
 
 from .options import finite
+from .terminal import shown, shown_in_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -229,13 +230,7 @@ class Screen:
     # ---- how it is shown
 
     def _line(
-        self,
-        event: str,
-        line: str,
-        shown: str | None = None,
-        *,
-        always: bool = False,
-        **fields: Any,
+        self, event: str, line: str, said: str | None = None, *, always: bool = False, **fields: Any
     ) -> None:
         if self.quiet and not always:
             return
@@ -245,7 +240,7 @@ class Screen:
             if self.json_log:
                 text = json_line(event, line, **fields)
             else:
-                text = shown or line
+                text = shown(said or line)
                 if self.stamped:
                     text = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {text}"
             if self._bar is not None:
@@ -293,7 +288,7 @@ def json_line(event: str, line: str, **fields: Any) -> str:
     """Format an event as an object of JSON: when it was, and its line for a person."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     record = {"time": now, "event": event, "line": line, **fields}
-    return json.dumps(finite(record), ensure_ascii=False, default=str)
+    return shown_in_json(json.dumps(finite(record), ensure_ascii=False, default=str))
 
 
 class _Handler(logging.Handler):
@@ -330,7 +325,7 @@ def evaluation_line(record: Mapping[str, Any]) -> str:
         "-" if record[name] is None else score.show(record[name], error)
         for name in (score.name, score.point, score.unigram)
     )
-    point, unigram = (shown.partition(" ")[0] for shown in (point, unigram))  # to as many digits
+    point, unigram = (figure.partition(" ")[0] for figure in (point, unigram))  # to as many digits
     if unigram == "-":
         line += f"{speed(record['tokens_per_second'])}, nothing held out"
     elif mean == "-":

@@ -13,6 +13,7 @@ from pysgrld.options.parse import duration, integer, text
 from pysgrld.settings.options import OPTIONS
 
 from .options import Described, flag, plain, quiet, threads
+from .terminal import echo
 
 if TYPE_CHECKING:
     from pysgrld.experiments.frame import Report
@@ -112,7 +113,7 @@ def command(
 def _list() -> None:
     width = max(map(len, EXPERIMENTS))
     for name, experiment in EXPERIMENTS.items():
-        click.echo(f"{name:<{width}}  {experiment.summary}")
+        echo(f"{name:<{width}}  {experiment.summary}")
 
 
 def _check(name: str, experiment: Experiment, typed: dict[str, Any]) -> None:
@@ -125,15 +126,15 @@ def _check(name: str, experiment: Experiment, typed: dict[str, Any]) -> None:
 def _show(experiment: Experiment, report: Report) -> None:
     cells = [tuple(map(str, report.head)), *(tuple(map(cell, row)) for row in report.rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    click.echo(f"{experiment.source}\n")
+    echo(f"{experiment.source}\n")
     for line in cells:
         first, *others = zip(line, widths, strict=True)
         padded = [first[0].ljust(first[1]), *(value.rjust(width) for value, width in others)]
-        click.echo("  ".join(padded).rstrip())
-    click.echo(f"\nthe paper: {experiment.claim}")
+        echo("  ".join(padded).rstrip())
+    echo(f"\nthe paper: {experiment.claim}")
     for sentence in report.found:
-        click.echo(f"found: {sentence}")
-    click.echo(f"written: {', '.join(map(str, report.files))}")
+        echo(f"found: {sentence}")
+    echo(f"written: {', '.join(map(str, report.files))}")
 
 
 def cell(value: Any) -> str:

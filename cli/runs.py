@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from .options import Described, as_json, show_json
+from pysgrld.errors import SgmcError
+
+from .options import Described, as_json, flag, show_json
+from .terminal import echo, room, table
 from .values import files
 
 if TYPE_CHECKING:
     from pysgrld.reading.listing import ListedRun
+
+HEADS = ("run", "model", "sampler", "topics", "documents", "iteration", "state", "score")
+#: Columns that are aligned on the left, and those that a narrow table can spare, in this order.
+LEFT, SPARE = ("model", "sampler", "state", "score"), ("documents", "sampler", "model", "iteration")
 
 
 @click.command(
@@ -19,22 +28,26 @@ if TYPE_CHECKING:
     cls=Described,
     epilog="""\b
 Examples:
-  sgmc runs                     those under ./sgmc-runs
-  sgmc runs runs/search --json  those of another folder""",
+  sgmc runs                those under ./sgmc-runs
+  sgmc runs corpus-search  those of a search""",
 )
 @click.argument("folder", required=False, metavar="[DIR]", shell_complete=files)
+@flag("--all", "also the runs of searches, each in a line")
 @as_json
-def command(folder: str | None, json: bool) -> None:
+def command(folder: str | None, all: bool, json: bool) -> None:
     """List the runs in DIR, with what they train, how far they are and how well they predict.
 
     DIR is ./sgmc-runs by default. The score is the newest one on held-out documents; scores compare
-    runs only where these are the same.
+    runs only where these are the same. A search is one line, with the score of who leads: name it to
+    see its runs. JSON always has every run.
     """
     from pysgrld.errors import MissingInputError
     from pysgrld.reading.listing import list_runs
     from pysgrld.run.choose import ROOT
 
     root = ROOT if folder is None else Path(folder)
+    if folder is not None and not root.exists() and (ROOT / folder).exists():
+        root = ROOT / folder  # a search by its name, as runs are named
     found = list(list_runs(root))
     if json:
         show_json([run.record() for run in found])
@@ -43,37 +56,58 @@ def command(folder: str | None, json: bool) -> None:
         raise MissingInputError(
             f"{root}: there is no run here; train one with 'sgmc train CORPUS', or name its folder"
         )
-    head: tuple[str, ...] = (
-        "run",
-        "model",
-        "sampler",
-        "topics",
-        "documents",
-        "iteration",
-        "state",
-        "score",
+    rows: list[tuple[str, ...]] = [HEADS]
+    problems = [run.problem for run in found if run.problem]
+    for search, runs in _by_search(found, root, all=all):
+        try:
+            rows += [_row(run, root) for run in runs] if search is None else [_line(search, runs)]
+        except SgmcError as error:  # the files of a search; its runs may be good
+            problems.append(str(error))
+            rows += [_row(run, root) for run in runs]
+    lines, gone = table(rows, room(), left=LEFT, spare=SPARE)
+    echo("\n".join(lines))
+    if gone:
+        echo(f"\nToo wide for here: {', '.join(gone)}; --json has all.")
+    for problem in problems:
+        echo(f"sgmc: warning: {problem}", err=True)
+
+
+def _by_search(
+    found: list[ListedRun], root: Path, *, all: bool
+) -> Iterator[tuple[Path | None, list[ListedRun]]]:
+    """Put the runs of each search together, unless all are wanted or DIR is the search."""
+    from pysgrld.search.so_far import search_of
+
+    def folder(run: ListedRun) -> Path | None:
+        search = None if all else search_of(run.path)
+        return None if search == root else search
+
+    for search, runs in groupby(found, folder):
+        yield search, list(runs)
+
+
+def _line(folder: Path, runs: list[ListedRun]) -> tuple[str, ...]:
+    """Give the cells of a search."""
+    from pysgrld.search.so_far import SoFar
+
+    search, first = SoFar.read(folder, runs), runs[0]
+    return (
+        folder.name,
+        first.model,
+        first.algo,
+        search.topics or "-",
+        f"{first.documents:,}",
+        "",
+        search.state,
+        search.score,
     )
-    rows = [head]
-    rows += [_row(run, root) for run in found]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [
-            cell.rjust(width) if name in ("topics", "documents", "iteration") else cell.ljust(width)
-            for cell, width, name in zip(row, widths, rows[0], strict=True)
-        ]
-        click.echo("  ".join(cells).rstrip())
-    for run in found:
-        if run.problem:
-            click.echo(f"sgmc: warning: {run.problem}", err=True)
 
 
 def _row(run: ListedRun, root: Path) -> tuple[str, ...]:
+    """Give the cells of a run."""
     name = str(run.path.relative_to(root)) if run.path != root else str(root)
     if run.problem:
         return (name, "", "", "", "", "", run.state, "")
-    score = "-"
-    if run.score is not None and run.kind is not None:
-        score = f"{run.kind.title} {run.kind.show(run.score)}"
     return (
         name,
         run.model,
@@ -82,5 +116,5 @@ def _row(run: ListedRun, root: Path) -> tuple[str, ...]:
         f"{run.documents:,}",
         f"{run.iteration:,}",
         run.state,
-        score,
+        run.shown_score,
     )

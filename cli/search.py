@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import UsageError
+from pysgrld.errors import Interrupted, UsageError
 from pysgrld.options.parse import integer, text
 
 from .options import (
@@ -22,14 +22,24 @@ from .options import (
     quiet,
     show_json,
 )
+from .terminal import echo, fill, room, table
 from .values import files
 
 if TYPE_CHECKING:
     from pysgrld.search.folder import SearchRequest
+    from pysgrld.search.so_far import SoFar
     from pysgrld.search.told import Told
 
-#: Options of training that a search decides itself, or that need a corpus which is read once.
-_WITHOUT = ("topics", "out", "chain-id", "iterations", "resume", "corpus-size", "shuffle-buffer")
+#: Options of training that a search decides itself, or that need a corpus which is read once: what to
+#: do instead.
+_INSTEAD = {
+    "chain-id": "--chains N trains so many chains of each setting that is left",
+    "iterations": "--epochs E says how far those go that are left to the end",
+    "resume": "the same command goes on with a search, and another --out begins anew",
+    "corpus-size": "it reads a stored corpus, which knows its size; leave it out",
+    "shuffle-buffer": "it reads a stored corpus, in an order of its own; leave it out",
+}
+_WITHOUT = ("topics", "out", *_INSTEAD)
 _SEARCH = "Search"
 
 
@@ -57,6 +67,7 @@ def _axis(ctx: click.Context, param: click.Parameter, typed: tuple[str, ...]) ->
 @click.command(
     "search",
     cls=Described,
+    instead={f"--{name}": what for name, what in _INSTEAD.items()},
     epilog="""\b
 Examples:
   sgmc search corpus.txt                     20, 50, 100 and 200 topics
@@ -184,9 +195,14 @@ def _search(request: SearchRequest, how: dict[str, Any], *, tasks: bool, json: b
 
     with SearchScreen(**how) as screen:
         if tasks:
-            click.echo(halving.tasks(request, screen))
+            echo(str(halving.tasks(request, screen)))
             return
-        found = halving.search(request, screen, explain)
+        try:
+            found = halving.search(request, screen, explain)
+        except Interrupted:
+            if screen.so_far is not None and not json:
+                _show_so_far(screen.so_far)
+            raise
         from pysgrld.search.told import tell
 
         told = tell(found, request.given.get("threads"), screen)
@@ -196,19 +212,25 @@ def _search(request: SearchRequest, how: dict[str, Any], *, tasks: bool, json: b
         _show(told)
 
 
+def _show_so_far(found: SoFar) -> None:
+    """Print a row for every setting of a search that was stopped."""
+    if rows := found.table():
+        lines, _ = table(rows, room(), left=rows[0][-1:])
+        echo("\n".join(lines))
+
+
 def _show(told: Told) -> None:
     """Print the table, the answers and what was written."""
-    from pysgrld.search.show import sentences, table
+    from pysgrld.search.show import SPARE, sentences
+    from pysgrld.search.show import table as table_of
 
-    rows = table(told.result)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [row[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:-1], strict=True)]
-        click.echo("  ".join([*cells, row[-1].ljust(widths[-1])]).rstrip())
-    click.echo()
+    lines, gone = table(table_of(told.result), room(), left=("dropped after",), spare=SPARE)
+    echo("\n".join(lines))
+    if gone:
+        echo(fill(f"Too wide for here: {', '.join(gone)}; the page and --json have all."))
+    echo()
     for line in sentences(told.result):
-        click.echo(line)
+        echo(fill(line))
     run = told.result.folder / told.result.smallest
-    click.echo(f"Look at the topics with 'sgmc report {shlex.quote(str(run))}'.")
-    click.echo(f"Written: {', '.join(map(str, told.files))}")
+    echo(f"Look at the topics with 'sgmc report {shlex.quote(str(run))}'.")
+    echo(fill(f"Written: {', '.join(map(str, told.files))}"))

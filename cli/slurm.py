@@ -15,6 +15,7 @@ from pysgrld.errors import CorpusError, MissingInputError, OutputError, UsageErr
 from pysgrld.options.parse import choice, duration, integer, text
 
 from .options import Described, flag, given, plain
+from .terminal import echo
 
 #: The shortest time limit: the signal comes three minutes before it.
 SHORTEST = 600
@@ -152,17 +153,17 @@ def command(
     _check_folders(commands)
     missing = {name: None for each in commands for name in _check(each, shared=job.shared)}
     for name in missing:
-        click.echo(f"sgmc: note: {name}: is not there now", err=True)
+        echo(f"sgmc: note: {name}: is not there now", err=True)
     if out is None:
         click.echo(written, nl=False)
-        click.echo("write it to a file with -o FILE, and submit it with: sbatch FILE", err=True)
+        echo("write it to a file with -o FILE, and submit it with: sbatch FILE", err=True)
         return
     path = Path(out)
     if path.exists() and not force:
         raise OutputError(f"{path}: is there already; give --force, or another name")
     with whole_file(path) as file:
         file.write(written.encode())
-    click.echo(f"submit it with: sbatch {path}", err=True)
+    echo(f"submit it with: sbatch {path}", err=True)
 
 
 def _setup(path: str | None) -> str:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import textwrap
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +11,7 @@ from pysgrld.grammar import plural
 from pysgrld.options.parse import integer, text
 
 from .options import Described, as_json, flag, layer, plain, quiet, run_argument, show_json, threads
+from .terminal import echo, fill, room, width, wrap
 
 if TYPE_CHECKING:
     from pysgrld.models.fitted import Node
@@ -154,9 +152,7 @@ def command(
             screen.note("too few samples are kept to tell intervals")
         _show(results, topics, spread.title if intervals else None, at, followed)
         if intervals and (line := spread.remark()):
-            room = min(100, shutil.get_terminal_size().columns)
-            said = textwrap.fill(f"{spread.title}: {line}", room, break_on_hyphens=False)
-            click.echo(f"\n{said}")
+            echo("\n" + fill(f"{spread.title}: {line}"))
 
 
 def _record(topic: Topic, signed: bool, followed: Followed) -> dict[str, Any]:
@@ -187,7 +183,7 @@ def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
     if as_json:
         show_json({"run": results.path, "tree": [node.as_dict() for node in nodes]})
         return
-    click.echo(
+    echo(
         f"{results.path}, layers of {', '.join(map(str, results.layers))} topics; share of the topic "
         "above\n"
     )
@@ -195,7 +191,7 @@ def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
     def show(node: Node, depth: int) -> None:
         share = f"{100 * node.share:>5.1f} %"
         label = f"{'    ' * depth}{share}  {node.layer}.{node.id:<4} "
-        click.echo(label + " ".join(node.words))
+        echo(label + " ".join(node.words))
         for child in node.children:
             show(child, depth + 1)
 
@@ -210,35 +206,33 @@ def _show(
     what = f"mean of {plural(samples, 'posterior sample')}" if samples else f"current {noun}s"
     where = f", layer {at + 1} of {len(results.layers)}" if len(results.layers) > 1 else ""
     beside = results.score.shown_beside(results.fitted.numbers())
-    click.echo(
-        f"{results.path}{where}, {what} after {results.checkpoint.step:,} iterations{beside}\n"
-    )
+    echo(f"{results.path}{where}, {what} after {results.checkpoint.step:,} iterations{beside}\n")
     signed = results.fitted.signed
     scale, unit = (1.0, "entry") if signed else (100.0, "    %")
     more = f"            {unit}    {intervals}" if intervals else ""
     counted = "" if topics[0].documents is None else "documents  "
-    click.echo(f"{noun}  weight  {counted} NPMI  top words{more}")
+    echo(f"{noun}  weight  {counted} NPMI  top words{more}")
     wide = len(noun)
-    room = max(30, shutil.get_terminal_size().columns - 18 - wide - len(counted))
+    columns = max(30, room() - 18 - wide - len(counted))
     for topic in topics:
         of = "" if topic.documents is None else f"{topic.documents:>9,}  "
         head = f"{topic.id:>{wide}}  {_share(topic.weight)}  {of}{_figure(topic.npmi)}  "
         if intervals:
             if topic.label:
-                click.echo(f"{head}{topic.label}:")
+                echo(f"{head}{topic.label}:")
                 head = " " * len(head)
             for word in topic.words:
-                click.echo(head + _with_interval(word, scale))
+                echo(head + _with_interval(word, scale))
                 head = " " * len(head)
         else:
-            for line in wrap(named(topic.label, [word.word for word in topic.words]), room):
-                click.echo(head + line)
+            for line in wrap(named(topic.label, [word.word for word in topic.words]), columns):
+                echo(head + line)
                 head = " " * len(head)
         if topic.against:
-            for line in wrap(["against:", *(word.word for word in topic.against)], room):
-                click.echo(" " * len(head) + line)
-        for line in wrap(_seeds(followed.get(topic.id, ())), room):
-            click.echo(" " * len(head) + line)
+            for line in wrap(["against:", *(word.word for word in topic.against)], columns):
+                echo(" " * len(head) + line)
+        for line in wrap(_seeds(followed.get(topic.id, ())), columns):
+            echo(" " * len(head) + line)
 
 
 def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
@@ -255,25 +249,6 @@ def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
 def named(label: str | None, words: list[str]) -> list[str]:
     """Put the name of a topic before its words, if it has one."""
     return words if label is None else [f"{label}:", *words]
-
-
-def wrap(words: list[str], room: int) -> list[str]:
-    """Fill lines with words; a word is never cut."""
-    lines: list[str] = []
-    for word in words:
-        if lines and width(lines[-1]) + 1 + width(word) <= room:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(word)
-    return lines
-
-
-def width(text: str) -> int:
-    """Count the columns of a text on a terminal: Chinese, Japanese and Korean signs take two."""
-    return sum(
-        0 if unicodedata.combining(sign) else 1 + (unicodedata.east_asian_width(sign) in "WF")
-        for sign in text
-    )
 
 
 def _share(weight: float | None) -> str:

@@ -274,7 +274,13 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
         lexicon.log(f"{plural(lexicon.empty, 'document')} with no known word {what}")
     if lexicon.unknown:
         total = plural(lexicon.unknown + tokens, "token")
-        lexicon.log(f"{lexicon.unknown:,} of {total} left out, not in the vocabulary")
+        where = "in the vocabulary"
+        if (
+            lexicon.match is not None
+        ):  # whose stop words are counted here, as all words without a number
+            known = plural(len(lexicon.match), "word")
+            where = f"among the {known} of the run (nor are its stop words and rare words)"
+        lexicon.log(f"{lexicon.unknown:,} of {total} left out, not {where}")
 
 
 def _grown(array: Int64s, size: int) -> Int64s:

@@ -200,6 +200,8 @@ def merge(place: Path, listener: Listener) -> Corpus:
 
     Raises
     ------
+    UsageError
+        If a folder of shards is named.
     MissingInputError
         If there are no shards, or some are missing; names them.
     CorpusError
@@ -207,16 +209,21 @@ def merge(place: Path, listener: Listener) -> Corpus:
     OutputError, WriteError
         If the corpus cannot be written.
     """
-    refuse_full_folder(place, OTHER_FOLDER)
+    if shards := next((f for f in (place, place.parent) if f.suffix == ".shards"), None):
+        raise UsageError(
+            f"{place}: name the corpus that is to be made of its shards: {shards.with_suffix('')}"
+        )
     folder = shards_of(place)
     plan = _plan(folder)
+    refuse_full_folder(place, "remove it, to merge its shards again")
     of = plan["shards"]
     names = [_name(number, of) for number in range(1, of + 1)]
     gone = [i for i, name in enumerate(names, 1) if not (folder / name).is_dir()]
     if gone:
         raise MissingInputError(
-            f"{folder}: {plural(len(gone), 'shard')} of {of} missing: {listed(gone)}; build them (an "
-            f"array of SLURM takes --array={listed(gone)})"
+            f"{folder}: {plural(len(gone), 'shard')} of {of} missing: {listed(gone)}; build each by the "
+            f"command of the others, here with --shard {gone[0]}/{of} (an array of SLURM takes "
+            f"--array={listed(gone)})"
         )
     parts = [Corpus.open(folder / name) for name in names]
     for name, part in zip(names, parts, strict=True):

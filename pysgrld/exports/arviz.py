@@ -137,6 +137,9 @@ def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Export
             _write_counts(file, chains[0], plan)
         sink.check()
     shape = f"{plural(len(chains), 'chain')} of {plural(len(plan.steps), 'draw')}"
+    if chains[0].samples > len(plan.steps):
+        of = plural(chains[0].samples, "sample")
+        shape += f" (of {of} these are kept; --samples of training says how many)"
     if chains[0].fitted.no_mean:
         return Exported(
             target, f"{shape}, quantities alone: {chains[0].fitted.no_mean}", tuple(notes)

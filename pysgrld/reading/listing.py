@@ -54,6 +54,13 @@ class ListedRun(NamedTuple):
     kind: Score | None = None
     problem: str = ""
 
+    @property
+    def shown_score(self) -> str:
+        """Format the name of the score and its value, with a dash where there is none."""
+        if self.score is None or self.kind is None:
+            return "-"
+        return f"{self.kind.title} {self.kind.show(self.score)}"
+
     def record(self) -> dict[str, Any]:
         """Give all by name, for JSON."""
         found = self._asdict() | {"kind": self.kind and self.kind.name, "topics": list(self.topics)}

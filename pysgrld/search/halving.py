@@ -5,11 +5,12 @@ Whatever stops it, the same command goes on: runs by their checkpoints, the sear
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from pysgrld.errors import Interrupted, UsageError
+from pysgrld.errors import Interrupted, SgmcError, UsageError
 from pysgrld.machine import threads
 from pysgrld.reading.recorded import recorded
 from pysgrld.run import RunDirectory, StopFlag, process_start
@@ -17,6 +18,7 @@ from pysgrld.search.decide import judge
 from pysgrld.search.folder import ReadySearch, SearchRequest, find, prepared, reopened
 from pysgrld.search.plan import SearchPlan
 from pysgrld.search.rungs import Rung, conclusion, decision, next_rung, read_rungs, write_rungs
+from pysgrld.search.so_far import SoFar
 from pysgrld.search.standing import standing
 from pysgrld.train.processes import Watcher, conclude, run_all
 from pysgrld.train.start import ending_with, train
@@ -35,6 +37,9 @@ class SearchTeller(Watcher, Protocol):
 
     def decided(self, record: Mapping[str, Any]) -> None:
         """Say what was decided (a line of ``rungs.jsonl``)."""
+
+    def stopped(self, so_far: SoFar) -> None:
+        """Say how far a search was when it was stopped."""
 
 
 class Decided(NamedTuple):
@@ -67,9 +72,14 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
     watch = StopFlag(given.get("time-limit"), stop_signal=given.get("stop-signal"), start=started)
     with watch as stop, ending_with(given), prepared(request, teller, stop) as ready:
         records = read_rungs(ready.folder)
-        while (rung := next_rung(ready.plan, records)) is not None:
-            _train(ready, rung, teller, stop, started, explain)
-            records = _decide(ready, rung, records, teller)
+        try:
+            while (rung := next_rung(ready.plan, records)) is not None:
+                _train(ready, rung, teller, stop, started, explain)
+                records = _decide(ready, rung, records, teller)
+        except Interrupted:
+            with contextlib.suppress(SgmcError):  # that it was stopped is what is to be said
+                teller.stopped(SoFar.read(ready.folder))
+            raise
         return Decided(ready.folder, ready.plan, records)
 
 

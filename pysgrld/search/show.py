@@ -9,10 +9,10 @@ from pysgrld.evaluate.score import Score
 from pysgrld.grammar import plural
 from pysgrld.search.decide import NEAR
 from pysgrld.search.outcome import SearchResult, Tried
+from pysgrld.search.plan import Contender
 
-#: Heads of the table.
+#: Heads of the table, after what was tried and its score.
 HEADS = (
-    "",
     "95 % interval",
     "above the best",
     "gain",
@@ -21,10 +21,13 @@ HEADS = (
     "steady",
     "time",
     "memory",
+    "dropped after",
 )
+#: Columns that a narrow table can spare, in this order.
+SPARE = ("memory", "95 % interval", "steady", "time", "coherence", "gain", "found by all")
 
 
-def called(row: Tried) -> str:
+def called(row: Tried | Contender) -> str:
     """Call a contender as a sentence does: "K = 50", or with the other options tried."""
     options = {**row.options}
     parts = [f"K = {options.pop('topics')}"] if "topics" in options else []
@@ -37,7 +40,7 @@ def _spelled(value: object) -> str:
 
 def table(result: SearchResult) -> list[tuple[str, ...]]:
     """Give the table as text, the heads first; a column that nobody has a value for is left out."""
-    heads = ("tried", result.kind.title, *HEADS[1:], "")
+    heads = ("tried", result.kind.title, *HEADS)
     rows = [_cells(result.kind, row) for row in result.rows]
     kept = [i for i in range(len(heads)) if any(cells[i] not in ("", "-") for cells in rows)]
     return [tuple(cells[i] for i in kept) for cells in (heads, *rows)]
@@ -62,7 +65,7 @@ def _cells(kind: Score, row: Tried) -> tuple[str, ...]:
         "-" if row.steady is None else f"{row.steady:.1f} of 10",
         clock(row.seconds),
         f"{row.memory / 2**20:,.0f} MB",
-        "" if row.dropped is None else f"dropped after {row.dropped:g} epochs",
+        "" if row.dropped is None else f"{row.dropped:g} epochs",
     )
 
 

@@ -4,10 +4,12 @@ import json
 import os
 import re
 import signal
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from pysgrld.cli import main
 from pysgrld.run import _failpoints
@@ -18,8 +20,10 @@ from pysgrld.search.rungs import Cell, Rung
 from .conftest import Sgmc
 
 #: A search of seconds, over a corpus of four topics; one is dropped in the first rung.
-ARGS = ("-k", "2,4,6,8", "--threads", "1", "--sweeps", "4", "--warm-up", "20", "--epochs", "80")
+ARGS = ("-k", "2,4,6", "--threads", "1", "--sweeps", "4", "--warm-up", "20", "--epochs", "80")
 FILES = ("search.json", "rungs.jsonl")
+#: Where a search lies that has no --out.
+PLACE = "sgmc-runs/planted-search"
 
 
 def write_planted(folder, name="planted", seed=3):
@@ -37,13 +41,38 @@ def decisions(folder):
     return [(folder / name).read_bytes() for name in FILES]
 
 
+class Searched(NamedTuple):
+    """A search that is done: the folder that it was typed in, its tasks, and what was printed."""
+
+    folder: Path
+    rounds: list[int]
+    stopped: Result
+    ended: Result
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A search that nothing has stopped, and what it printed. Not to be changed."""
-    command = Sgmc(tmp_path_factory.mktemp("search"))
-    write_planted(command.folder)
-    done = command("search", "planted.txt", *ARGS)
-    return command, done
+    """A search by tasks of an array, in this process; once it is stopped at once. Not to be changed."""
+    folder, rounds = tmp_path_factory.mktemp("search"), []
+    write_planted(folder)
+
+    def search(*args, code=0):
+        typed = ["search", *map(str, args), "-q", "--threads", "1"]
+        done = CliRunner().invoke(main, typed, env={"COLUMNS": "80"})
+        assert done.exit_code == code, done.output
+        return done
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        said = search("planted.txt", *ARGS, "--out", PLACE, "--tasks").stdout
+        while number := int(said):
+            rounds.append(number)
+            for task in range(number, 0, -1):
+                search(PLACE, "--task", task)
+            said = search(PLACE, "--tasks").stdout
+            if len(rounds) == 1:
+                stopped = search(PLACE, "--time-limit", "0.001s", code=85)
+        return Searched(folder, rounds, stopped, search(PLACE))
 
 
 @pytest.fixture
@@ -54,10 +83,16 @@ def fresh(tmp_path):
 
 
 @pytest.fixture
-def told(whole):
-    """The search as JSON has it: asked for once more by its folder."""
-    command, _ = whole
-    return json.loads(command("search", "planted-search", "--json", "--threads", "1").stdout)
+def within(whole, monkeypatch):
+    """Calls the command in this process, where the search that nothing has stopped is."""
+    monkeypatch.chdir(whole.folder)
+
+    def call(*args, code=0, **env):
+        done = CliRunner().invoke(main, list(args), env=env)
+        assert done.exit_code == code, done.output
+        return done
+
+    return call
 
 
 def kill_in(command, *args, word):
@@ -70,51 +105,49 @@ def kill_in(command, *args, word):
         process.wait(timeout=60)
 
 
-def test_the_planted_number_of_topics_is_in_the_answers_range(whole, told):
+def test_the_planted_number_of_topics_is_in_the_answers_range(whole, within):
+    """As JSON has it, where it is asked for once more by its folder."""
+    told = json.loads(within("search", "planted-search", "--json", "--threads", "1").stdout)
     sizes = {row["name"]: row["topics"] for row in told["rows"]}
     assert sizes[told["smallest"]] <= 4 <= sizes[told["best"]]
     planted = next(row for row in told["rows"] if row["topics"] == 4)
     assert planted["found"] > 0.95
-    assert [row["dropped"] for row in told["rows"]] == [32, None, None, None]
-    assert all((whole[0].folder / path).is_file() for path in told["files"])
+    assert [row["dropped"] for row in told["rows"]] == [32, None, None]
+    assert all((whole.folder / path).is_file() for path in told["files"])
 
 
 def test_the_table_and_two_answers_are_printed(whole):
-    out = whole[1].stdout
+    out = whole.ended.stdout
     assert "For predicting: K = " in out
     assert "For reading: K = " in out
-    assert "dropped after 32 epochs" in out
+    head, first, *_ = out.splitlines()
+    assert head.endswith("dropped after")
+    assert (first[:5], first[-9:]) == ("K = 2", "32 epochs")
+    assert max(map(len, out.partition("Look at")[0].splitlines())) <= 80
 
 
-def test_decisions_are_the_same_after_a_kill_in_every_rung_and_for_two_jobs(whole, fresh):
-    """And before there is a plan. Red with: a rung begun anew; decisions that look at the clock."""
+def test_decisions_are_those_of_an_array_after_a_kill_in_every_rung_and_for_two_jobs(whole, fresh):
+    """And before there is a plan. Red with: a rung begun anew; decisions that look at the clock; chains
+    of the last rung numbered otherwise; a folder that is told in the plan."""
     for word in ("held-out", r"k-4: .* done", r"k-6, chain 1: .* done"):
-        kill_in(fresh, *ARGS, word=word)
-    done = fresh("search", "planted.txt", *ARGS, "--jobs", "2")
+        kill_in(fresh, *ARGS, "--out", "killed", word=word)
+    done = fresh("search", "planted.txt", *ARGS, "--out", "killed", "--jobs", "2")
     assert "rung 1" not in done.stderr
-    folder = "sgmc-runs/planted-search"
-    assert decisions(fresh.folder / folder) == decisions(whole[0].folder / folder)
+    assert "For reading: K = " in done.stdout
+    assert decisions(fresh.folder / "killed") == decisions(whole.folder / PLACE)
 
 
-def test_an_array_of_tasks_decides_the_same(whole, fresh, monkeypatch):
-    """Red with: chains of the last rung numbered otherwise; a folder that is told in the plan."""
-    monkeypatch.chdir(fresh.folder)
+def test_an_array_has_the_tasks_of_each_rung(whole, within):
+    assert whole.rounds == [3, 4]
+    assert "nothing to do" in within("search", PLACE, "--task", "1").stderr
 
-    def search(*args):
-        done = CliRunner().invoke(main, ["search", *map(str, args), "--threads", "1"])
-        assert done.exit_code == 0, done.output
-        return done
 
-    said, rounds = search("planted.txt", *ARGS, "--out", "s", "--tasks").stdout, []
-    while number := int(said):
-        rounds.append(number)
-        for task in range(number, 0, -1):
-            search("s", "--task", task, "-q")
-        said = search("s", "--tasks", "-q").stdout
-    assert rounds == [4, 6]
-    assert decisions(fresh.folder / "s") == decisions(whole[0].folder / "sgmc-runs/planted-search")
-    assert "nothing to do" in search("s", "--task", 1).stderr
-    assert "For reading" in search("s", "-q").stdout
+def test_a_search_that_is_stopped_prints_what_is_known_so_far(whole):
+    """Red with: nothing on standard output; what was dropped among those that are left."""
+    out, err = whole.stopped.stdout, whole.stopped.stderr
+    assert [line.split()[-1] for line in out.splitlines()] == ["2", "epochs", "done", "done"]
+    assert out.count("0 of 2 chains done") == 2
+    assert err.endswith("run the same command again to continue\n")
 
 
 def test_a_search_of_a_stored_corpus_goes_on_by_its_folder(fresh, monkeypatch):
@@ -159,18 +192,28 @@ def test_a_run_that_was_killed_as_it_went_on_is_not_done(fresh, monkeypatch):
     assert rung.is_done(cell, fresh.folder)
 
 
-def test_a_search_that_another_process_holds_is_refused(whole):
-    command, _ = whole
-    with hold(command.folder / "sgmc-runs/planted-search/lock"):
-        done = command("search", "planted-search", code=75)
+def test_a_search_that_another_process_holds_is_refused(whole, within):
+    with hold(whole.folder / PLACE / "lock"):
+        done = within("search", "planted-search", code=75)
     assert "is in use by host" in done.stderr
 
 
-def test_runs_are_listed_with_their_topics(whole):
-    lines = whole[0]("runs").stdout.splitlines()
-    assert len(lines) == 1 + 7
-    assert lines[1].split()[:4] == ["planted-search/k-2/chain-1", "lda", "scir", "2"]
-    assert all("finished" in line and "perplexity" in line for line in lines[1:])
+def test_a_search_is_a_line_and_its_runs_are_listed_where_they_are_asked_for(within):
+    """Red with: runs of searches among the others; those of one that is named put together, too."""
+    head, line, *rest = within("runs", COLUMNS="120").stdout.splitlines()
+    assert (head.split()[0], rest) == ("run", [])
+    assert line.split()[:5] == ["planted-search", "lda", "scir", "2,4,6", "216"]
+    assert " 3 settings, finished  perplexity 22." in line
+    for args, first in (
+        (("--all",), "planted-search/k-2/chain-1"),
+        ((PLACE,), "k-2/chain-1"),
+        (("planted-search",), "k-2/chain-1"),
+    ):
+        _, *lines = within("runs", *args, COLUMNS="120").stdout.splitlines()
+        assert len(lines) == 5
+        assert lines[0].split()[:4] == [first, "lda", "scir", "2"]
+        assert all("finished" in line and "perplexity" in line for line in lines)
+    assert len(json.loads(within("runs", "--json").stdout)) == 5
 
 
 def test_what_makes_no_sense_is_said_in_a_line(fresh, monkeypatch):
@@ -227,13 +270,13 @@ def test_another_list_has_a_folder_of_its_own_and_the_same_one_is_found_again(fr
 
 def test_another_search_is_not_taken_for_the_one_that_is_there(whole, monkeypatch):
     """Red with: the number of chains, or the corpus, left out of what must not change."""
-    folder = "sgmc-runs/planted-search"
-    monkeypatch.chdir(whole[0].folder)
-    write_planted(whole[0].folder, "other", seed=4)
+    folder = PLACE
+    monkeypatch.chdir(whole.folder)
+    write_planted(whole.folder, "other", seed=4)
     for args, said in (
         (
             ("planted.txt", *ARGS, "-k", "2,4", "--out", folder),
-            "what is tried: k-2, k-4, k-6, k-8 -> k-2, k-4",
+            "what is tried: k-2, k-4, k-6 -> k-2, k-4",
         ),
         (("planted.txt", *ARGS, "--chains", "3", "--out", folder), "--chains: 2 -> 3"),
         (("planted.txt", *ARGS, "--seed", "9", "--out", folder), "--seed: none -> 9"),
@@ -243,4 +286,4 @@ def test_another_search_is_not_taken_for_the_one_that_is_there(whole, monkeypatc
         done = CliRunner().invoke(main, ["search", *args])
         assert done.exit_code == 78, (args, done.output)
         assert said in done.output
-    assert decisions(whole[0].folder / folder)[1].count(b"\n") == 2
+    assert decisions(whole.folder / folder)[1].count(b"\n") == 2

@@ -120,7 +120,7 @@ def test_runs_are_listed(sgmc, tmp_path):
     sgmc("train", "--chains", "2", "-k", "9", "--iterations", "5", "--out", "sgmc-runs/b", BIBLE)
     (tmp_path / "sgmc-runs" / "c").mkdir()
     (tmp_path / "sgmc-runs" / "c" / "config.json").write_text("{")
-    done = sgmc("runs")
+    done = sgmc("runs", env=os.environ | {"COLUMNS": "120"})
     head, *rows = [line.split() for line in done.stdout.splitlines()]
     assert head == ["run", "model", "sampler", "topics", "documents", "iteration", "state", "score"]
     assert [row[0] for row in rows] == ["a", "b/chain-1", "b/chain-2", "c"]

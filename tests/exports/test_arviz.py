@@ -13,6 +13,7 @@ from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.exports.export import export
 from pysgrld.exports.request import ExportRequest
 from pysgrld.reading.diagnose.compare import diagnose
+from pysgrld.reading.results import Results
 
 
 def opened(folder):
@@ -38,6 +39,17 @@ def test_draws_are_the_samples_of_all_chains(exported, chains, name, at):
         assert c > 0 or rows.tolist() == list(range(k))
         for s in (0, 17, len(steps) - 1):
             np.testing.assert_array_equal(phi[c, s], results.rows_of(steps[s], at)[rows])
+
+
+def test_fewer_draws_than_samples_are_told(chains, tmp_path, monkeypatch):
+    """Red with: the number of draws alone."""
+    first, _ = chains("lda")
+    kept = first.kept()
+    monkeypatch.setattr(Results, "kept", lambda self: kept[1::2])
+    done = export([first], ExportRequest("arviz", tmp_path, "all", 0))
+    assert (
+        f"{len(kept) // 2} draws (of {len(kept)} samples these are kept; --samples of" in done.what
+    )
 
 
 def test_chains_are_left_as_they_are_where_that_is_asked(exported, chains):

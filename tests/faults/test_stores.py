@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from faults_counts import counts
 from faults_runs import sgmc, write_corpus
+from listeners import Told
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.build import build, sample
@@ -20,19 +21,6 @@ from pysgrld.errors import CorpusError, Interrupted, LockedError, OutputError
 
 #: Reading in which words of every document stay.
 ALL = CorpusOptions(min_df=1, max_df=1.0, stop_words="none")
-
-
-class Quiet:
-    """A listener that says nothing; ``at`` is called whenever it is told how far the reading is."""
-
-    def __init__(self, at=lambda: None):
-        self.at = at
-
-    def note(self, line):
-        pass
-
-    def reading(self, progress):
-        self.at()
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -53,8 +41,8 @@ def stored(text, tmp_path):
 def ways(text, stored, place):
     """Every way to make a corpus called ``place``."""
     return {
-        "build": lambda: build([str(text)], ALL, place, 1, Quiet()),
-        "copy": lambda: build([str(stored)], CorpusOptions(), place, 1, Quiet()),
+        "build": lambda: build([str(text)], ALL, place, 1, Told()),
+        "copy": lambda: build([str(stored)], CorpusOptions(), place, 1, Told()),
         "sample": lambda: sample(Corpus.open(stored), 5, 1, place),
     }
 
@@ -99,7 +87,7 @@ def test_a_link_in_the_folder_of_a_killed_process_is_not_followed(text, tmp_path
     (place / MARKER).touch()
     (place / "read").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OutputError, match=r"\.s\.tmp: "):
-        build([str(text)], ALL, tmp_path / "s", 1, Quiet())
+        build([str(text)], ALL, tmp_path / "s", 1, Told())
     assert files(tmp_path / "elsewhere") == {"indptr.npy": b"mine"}
     trials()
 
@@ -120,7 +108,7 @@ def stopped(text, tmp_path):
             os.kill(os.getpid(), signal.SIGTERM)
 
     with pytest.raises(Interrupted):
-        build([str(many)], ALL, tmp_path / "s", 1, Quiet(stop))
+        build([str(many)], ALL, tmp_path / "s", 1, Told(stop))
     assert (tmp_path / ".s.tmp" / "progress.json").is_file()
     return many
 
@@ -159,7 +147,7 @@ def test_a_copy_beside_a_build_of_that_name_is_refused_and_the_build_goes_on(
                 ways(text, stored, tmp_path / "s")[way]()
             tried.append(caught.value.exit_code)
 
-    made = build([str(text)], ALL, tmp_path / "s", 1, Quiet(beside))
+    made = build([str(text)], ALL, tmp_path / "s", 1, Told(beside))
     assert tried == [75]
     assert made.documents == Corpus.open(tmp_path / "s").documents == 60
     assert sorted(p.name for p in tmp_path.iterdir()) == ["corpus.txt", "s", "stored"]

@@ -286,7 +286,7 @@ def test_matched_documents_are_those_of_a_store_that_is_matched(large, tmp_path)
         large, CorpusOptions(), words, threads=2, notify=lambda p: None, log=said.append
     )
     assert same(joined(blocks), stored.take(np.arange(stored.documents)))
-    assert any("not in the vocabulary" in line for line in said)
+    assert any("not among the 1,000 words of the run" in line for line in said)
 
 
 def test_a_corpus_read_once_is_its_head_and_then_the_others(large, tmp_path):

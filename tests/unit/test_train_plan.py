@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from listeners import Told
 
 from pysgrld.corpus import CorpusOptions, open_corpus, store, vocabulary
 from pysgrld.corpus.reading import BUILT_PATTERN
@@ -12,19 +13,6 @@ from pysgrld.errors import CorpusError, UsageError
 from pysgrld.run.identity import differences, identities
 from pysgrld.train.plan import planned
 from pysgrld.train.request import Request
-
-
-class Told:
-    """Keeps what it is told."""
-
-    def __init__(self):
-        self.lines = []
-
-    def note(self, line):
-        self.lines.append(line)
-
-    def reading(self, progress):
-        pass
 
 
 def text(folder, documents=20, words="abc def ghi jkl mno pqr"):

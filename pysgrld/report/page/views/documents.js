@@ -8,7 +8,7 @@ async function docPage(rest) {
   list.mark(i);
   const content = (await contents())[i];
   const theta = content?.theta ?? pairs2(docs.main[i]).map(([k, share]) => [k, share, null, null]);
-  const about = [plural(docs.tokens[i], ["word", "words"]), docs.held[i] ? "held out: not trained on" : null, docs.id[i] !== docs.title[i] ? ["id ", bdi(docs.id[i])] : null, `row ${count(docs.row[i])}`].filter(Boolean);
+  const about = [plural(docs.tokens[i], ["word", "words"]), docs.held[i] ? "held out: not trained on" : null, docs.id[i] !== docs.title[i] ? ["id ", bdi(docs.id[i])] : null, `number ${count(docs.row[i] + 1)} of ${count(docs.of)} in the corpus`].filter(Boolean);
   const reader = readerOf(content);
   const node = h("article.detail",
     h("header.detail-head", h("div.title", h("h1", h("bdi", shown(docTitle(i))))), beside(list, docAddress)),
@@ -46,7 +46,8 @@ function thetaCard(theta, reader) {
   const row = ([id, mean, low, high]) => byId.has(id) && h("li", hued(byId.get(id)), h("div.row", name(byId.get(id)),
     h("a.go", { href: topicAddress(id), "aria-label": `to ${nameOf(byId.get(id))}` }, "→")),
     h("div.row", bar({ mean, low, high }, 1), h("span.figure", bold(percent(mean)), low !== null && ` (${between(low, high, 0)})`)));
-  return card(`Its ${TOPICS}`, reader && "Choose one to see its words alone.", h("ul.theta", theta.map(row)));
+  const remark = `${reader ? "Choose one to see its words alone. " : ""}${report.chains ? "The first chain tells." : ""}`;
+  return card(`Its ${TOPICS}`, remark || null, h("ul.theta", theta.map(row)));
 }
 
 // ---- texts whose words are tinted

@@ -1,0 +1,137 @@
+"""Text on a terminal: its width, what keeps to it, and nothing that the terminal would act on."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+import unicodedata
+from collections.abc import Collection, Sequence
+
+import click
+
+#: Widest paragraph, however wide the terminal is.
+PARAGRAPH = 100
+#: What a terminal acts on: control characters, ends of lines, and what turns the direction of writing.
+_ACTED_ON = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def echo(text: str = "", *, err: bool = False) -> None:
+    """Print text for people: what a terminal would act on is shown escaped, but for ends of lines.
+
+    Parameters
+    ----------
+    text : str
+    err : bool
+        On standard error.
+    """
+    click.echo("\n".join(map(shown, text.split("\n"))), err=err)
+
+
+def shown(text: str) -> str:
+    """Escape what a terminal would act on, by its number: that of ESC is 1b, after a backslash and x."""
+    return _ACTED_ON.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def shown_in_json(text: str) -> str:
+    """Escape in written JSON what its writer leaves as it is and a terminal would act on."""
+    return "\n".join(
+        _ACTED_ON.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in text.split("\n")
+    )
+
+
+def room() -> int:
+    """Give the columns of the terminal, 40 at least; 80 where output goes elsewhere, without COLUMNS."""
+    return max(40, shutil.get_terminal_size().columns)
+
+
+def width(text: str) -> int:
+    """Count the columns of a text on a terminal: Chinese, Japanese and Korean signs take two."""
+    return sum(
+        0 if unicodedata.combining(sign) else 1 + (unicodedata.east_asian_width(sign) in "WF")
+        for sign in shown(text)
+    )
+
+
+def wrap(words: Sequence[str], columns: int) -> list[str]:
+    """Fill lines with words; a word is never cut."""
+    lines: list[str] = []
+    for word in words:
+        if lines and width(lines[-1]) + 1 + width(word) <= columns:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def fill(line: str, columns: int | None = None) -> str:
+    """Break a paragraph into lines, the further ones indented.
+
+    Parameters
+    ----------
+    line : str
+    columns : int, optional
+        By default those of the terminal, at most 100.
+    """
+    return textwrap.fill(
+        line,
+        columns or min(PARAGRAPH, room()),
+        break_on_hyphens=False,
+        break_long_words=False,
+        subsequent_indent="  ",
+    )
+
+
+def table(
+    rows: Sequence[Sequence[str]], columns: int, *, left: Collection[str], spare: Sequence[str] = ()
+) -> tuple[list[str], list[str]]:
+    """Lay out a table so that it keeps to a width.
+
+    Columns that people can spare go until it fits. Where it still does not, a first cell that is too
+    long stands on a line of its own.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str
+        The heads first.
+    columns : int
+        How wide the table may be.
+    left : collection of str
+        Heads of columns that are aligned on the left; the first one always is.
+    spare : sequence of str
+        Heads of columns that may go, in the order in which they go.
+
+    Returns
+    -------
+    list of str, list of str
+        The lines, and the heads of the columns that went.
+    """
+    heads = list(rows[0])
+    gone: list[str] = []
+    columns_of = zip(heads, zip(*rows, strict=True), strict=True)
+    widths = {head: max(map(width, cells)) for head, cells in columns_of}
+    going = [head for head in spare if head in widths]
+    while sum(widths.values()) + 2 * (len(widths) - 1) > columns and going:
+        gone.append(going.pop(0))
+        del widths[gone[-1]]
+    kept = [i for i, head in enumerate(heads) if head in widths]
+    first = columns - sum(list(widths.values())[1:]) - 2 * (len(widths) - 1)
+    if first >= width(heads[0]):
+        widths[heads[0]] = min(first, widths[heads[0]])
+    lines = []
+    for row in rows:
+        cells = [row[i] for i in kept]
+        if width(cells[0]) > widths[heads[0]]:
+            lines.append(cells[0])
+            cells[0] = ""
+        padded = [
+            _padded(cell, wide, left=at == 0 or head in left)
+            for at, (cell, (head, wide)) in enumerate(zip(cells, widths.items(), strict=True))
+        ]
+        lines.append("  ".join(padded).rstrip())
+    return lines, [head for head in heads if head in gone]
+
+
+def _padded(cell: str, wide: int, *, left: bool) -> str:
+    blanks = " " * (wide - width(cell))
+    return cell + blanks if left else blanks + cell
