@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json as json_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from pysgrld.errors import UsageError
 from pysgrld.grammar import plural
-from pysgrld.options.parse import choice, text
+from pysgrld.options.parse import choice, integer, text
+from pysgrld.team.alone import ALONE
 
 from .options import Described, as_json, flag, plain, quiet, reading_by_default, show_json
 from .terminal import echo
+
+if TYPE_CHECKING:
+    from pysgrld.team.protocol import Team
 
 
 @click.command(
@@ -24,6 +30,7 @@ Examples:
   sgmc bench -o before.json           and keep it
   sgmc bench --compare before.json    how many times as fast as then
   sgmc bench --isa avx2 --quick       does it work here?
+  mpiexec -n 4 sgmc bench --mpi --corpus built -k 500 --minibatch 20000
 
 Compare figures of one machine, idle, only.""",
 )
@@ -45,6 +52,15 @@ Compare figures of one machine, idle, only.""",
     metavar="FILE",
 )
 @flag("--quick", "a few sizes, once each: to see that it works")
+@flag("--mpi", "time messages and iterations of several ranks, and nothing else")
+@plain("-k/--topics", "100", "--mpi: topics", parse=integer(1, 1_000_000), metavar="K")
+@plain(
+    "--minibatch",
+    "as in training",
+    "--mpi: documents of the smallest minibatch",
+    parse=integer(1, 1 << 40),
+    metavar="N",
+)
 @as_json
 @quiet
 def command(
@@ -54,38 +70,43 @@ def command(
     isa: str | None,
     corpus: str | None,
     quick: bool,
+    mpi: bool,
+    topics: int | None,
+    minibatch: int | None,
     json: bool,
     quiet: bool,
 ) -> None:
     """Time the kernels, the reading of corpora, and training on this machine.
 
     CPU time of one thread, the median of five repeats; training by the wall's clock, with one
-    thread and more.
+    thread and more. With --mpi, under mpiexec or srun as 'sgmc train --mpi': messages and iterations
+    of the ranks at hand, by the wall's clock, and how many ranks a minibatch would keep busy.
     """
-    from pysgrld.bench.end_to_end import bundled_corpus
     from pysgrld.bench.machine import use_isa
-    from pysgrld.bench.results import measure, read_results, speedups
+    from pysgrld.bench.results import read_results, speedups
     from pysgrld.run.whole import refuse_existing, whole_file
 
-    from .progress import Screen
+    from .ranks import over_ranks
 
-    # everything that may be refused, before minutes are spent
-    old = read_results(Path(compare)) if compare else None
-    if out:
-        refuse_existing([Path(out)], force=force)
-    if isa:
-        use_isa(isa)
-    source = Path(corpus) if corpus else bundled_corpus()
-    with Screen(quiet=quiet) as screen:
-        if source is None:
-            screen.note("no corpus at hand, training is left out: name one with --corpus")
-        with screen.counting("benchmarks", 100) as percent:
-            tell = lambda done, total: percent(100 * done // total)  # noqa: E731
-            with reading_by_default():
-                found = measure(quick=quick, isa=isa, corpus=source, tell=tell)
+    if not mpi and (topics or minibatch):
+        raise UsageError("--topics and --minibatch have a meaning with --mpi only: leave them out")
+    with over_ranks(None, None) if mpi else contextlib.nullcontext(ALONE) as team:
+        # everything that may be refused, before minutes are spent; ranks say it once
+        old = read_results(Path(compare)) if compare else None
         if out:
-            with whole_file(Path(out)) as file:
-                file.write(json_module.dumps(found, indent=1).encode() + b"\n")
+            refuse_existing([Path(out)], force=force)
+        if isa:
+            use_isa(isa)
+        if mpi:
+            quiet = quiet or team.rank > 0
+            found = _over(team, quick, corpus, topics, minibatch, quiet=quiet)
+        else:
+            found = _alone(quick, corpus, isa, quiet=quiet)
+    if team.rank:
+        return
+    if out:
+        with whole_file(Path(out)) as file:
+            file.write(json_module.dumps(found, indent=1).encode() + b"\n")
     ratios = speedups(found, old) if old else {}
     if json:
         for row in found["rows"] if old else ():
@@ -93,10 +114,83 @@ def command(
         show_json(found)
     else:
         _show(found, ratios if old else None)
+        if mpi:
+            _show_model(found)
+
+
+def _alone(quick: bool, corpus: str | None, isa: str | None, *, quiet: bool) -> dict[str, Any]:
+    """Measure kernels, reading and training by this process."""
+    from pysgrld.bench.end_to_end import bundled_corpus
+    from pysgrld.bench.results import measure
+
+    from .progress import Screen
+
+    source = Path(corpus) if corpus else bundled_corpus()
+    with Screen(quiet=quiet) as screen:
+        if source is None:
+            screen.note("no corpus at hand, training is left out: name one with --corpus")
+        with screen.counting("benchmarks", 100) as percent, reading_by_default():
+            return measure(
+                quick=quick,
+                isa=isa,
+                corpus=source,
+                tell=lambda done, total: percent(100 * done // total),
+            )
+
+
+def _over(
+    team: Team,
+    quick: bool,
+    corpus: str | None,
+    topics: int | None,
+    minibatch: int | None,
+    *,
+    quiet: bool,
+) -> dict[str, Any]:
+    """Measure with all ranks of a team."""
+    from pysgrld.bench.ranks import measure_ranks
+
+    from .progress import Screen
+
+    with (
+        Screen(quiet=quiet) as screen,
+        screen.counting("benchmarks", 100) as percent,
+        reading_by_default(),
+    ):
+        found = measure_ranks(
+            team,
+            quick=quick,
+            corpus=Path(corpus) if corpus else None,
+            topics=topics,
+            minibatch=minibatch,
+            tell=lambda done, total: percent(100 * done // total),
+        )
+        team.leave()
+        return found
+
+
+def _show_model(found: dict[str, Any]) -> None:
+    """Show what the model makes of the figures: a line for each minibatch."""
+    of, ranks = found["corpus"], found["model"][0]["ranks"]
+    echo(
+        "\nan iteration by the number of ranks, in ms, and the share of sampling: a model, from the "
+        f"fastest of those above\n  {of['name']}: {plural(of['documents'], 'document')}, "
+        f"{plural(of['words'], 'word')}; {plural(of['topics'], 'topic')}"
+    )
+    echo("  minibatch" + "".join(f"{n:>15,}" for n in ranks) + "    busy")
+    for line in found["model"]:
+        cells = zip(line["ms"], line["sampling"], strict=True)
+        shown = "".join(f"{ms:>9,.4g} {100 * share:>3.0f} %" for ms, share in cells)
+        echo(f"  {line['minibatch']:>9,}{shown}{line['busy']:>8,}")
+    echo("\nbusy: ranks up to which each samples for half of its time or more")
 
 
 def _show(found: dict[str, Any], ratios: dict[tuple[str, str], float] | None) -> None:
     m = found["machine"]
+    if "ranks" in found:
+        echo(
+            f"{plural(found['ranks'], 'rank')} on {plural(found['nodes'], 'node')}; {found['library']}"
+        )
     echo(
         f"{m['cpu']}, {m['isa']}, {plural(m['threads'], 'thread')}; sgmc {m['pysgrld']}, {m['compiler']}"
     )

@@ -22,8 +22,6 @@ from pysgrld.errors import CorpusError, MissingInputError
 
 #: The layout of the results; files of another one are not compared.
 SCHEMA = 1
-#: Units of which less is better; of the others more is.
-TIMES = ("ns/token-sweep", "ns/element", "ns/draw")
 #: Timed repeats, after one that is not timed.
 REPEATS, QUICK_REPEATS = 5, 1
 
@@ -115,7 +113,8 @@ def speedups(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[tuple[str, 
         key = (row["group"], row["name"], row["unit"])
         if key in before:
             ratio = before[key] / row["value"]
-            found[key[:2]] = ratio if row["unit"] in TIMES else 1.0 / ratio
+            rate = row["unit"].endswith("/s")  # of these more is better, of times less
+            found[key[:2]] = 1.0 / ratio if rate else ratio
     return found
 
 
@@ -125,17 +124,21 @@ def _run(
     for done, row in enumerate(rows):
         if tell is not None:
             tell(done, len(rows))
-        values = row.run(repeats)
-        yield {
-            "group": row.group,
-            "name": row.name,
-            "unit": row.unit,
-            "value": _digits(median(values)),
-            "low": _digits(min(values)),
-            "high": _digits(max(values)),
-        }
+        yield figure(row.group, row.name, row.unit, row.run(repeats))
     if tell is not None:
         tell(len(rows), len(rows))
+
+
+def figure(group: str, name: str, unit: str, values: list[float]) -> dict[str, Any]:
+    """Give a row of results: the median of the values of all repeats, and their range."""
+    return {
+        "group": group,
+        "name": name,
+        "unit": unit,
+        "value": _digits(median(values)),
+        "low": _digits(min(values)),
+        "high": _digits(max(values)),
+    }
 
 
 def _digits(value: float) -> float:

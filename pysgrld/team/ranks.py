@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import socket
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
@@ -59,6 +60,7 @@ class Ranks:
         self.host = socket.gethostname()
         self.hosts: list[str] = self.comm.allgather(self.host)
         self.watch = Watch(self.called(self.rank), timeout)
+        self.sampling = 0.0  # seconds
         self._over = False  # all members know how it ends
         self._room: Int64s = np.zeros(0, np.int64)
 
@@ -153,10 +155,12 @@ class Ranks:
         wrong: SgmcError | None = None
         sums: tuple[Int64s, ...] = ()
         values: Doubles | None = None
+        began = time.monotonic()
         try:
-            ((sums, values),) = parts
+            ((sums, values),) = parts  # which are sampled now
         except SgmcError as error:
             wrong = error
+        self.sampling += time.monotonic() - began
         if self._any(wrong is not None):
             self._raise_first(wrong)
         small = [counts for counts in sums if counts.size <= SMALL]
@@ -212,8 +216,12 @@ class Ranks:
             )
 
     def figures(self) -> dict[str, float]:
-        """Give the number of members, and the seconds of all messages with the waiting for others."""
-        return {"ranks": self.size, "exchange_seconds": round(self.watch.seconds, 6)}
+        """Give the number of members, and seconds of messages, waiting included, and of sampling."""
+        return {
+            "ranks": self.size,
+            "exchange_seconds": round(self.watch.seconds, 6),
+            "sampling_seconds": round(self.sampling, 6),
+        }
 
     # ---- before and after all of them
 

@@ -30,6 +30,7 @@ from pysgrld.train.keeper import Keeper, Tally
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.rounds import Rounds, stopping
 from pysgrld.train.telling import Reporter
+from pysgrld.train.waiting import Waiting
 
 logger = logging.getLogger(__name__)
 
@@ -203,6 +204,7 @@ class Training:
         chain, posterior, at = self.chain, self.posterior, self.tally
         looks = Every(self.budget.eval_every, chain.step, at.train_seconds)
         saves = Every(self.budget.checkpoint_every, chain.step, at.train_seconds)
+        waiting = Waiting(self.team, self.options.minibatch, self.stream.documents)
         began = self.pulse.awake()
         for visit in rounds:
             if visit is None:
@@ -212,8 +214,11 @@ class Training:
                 self._step_seconds += self.pulse.awake() - began
                 began = self.pulse.awake()
                 continue
-            at.train_seconds += self.pulse.awake() - began
+            took = self.pulse.awake() - began
+            at.train_seconds += took
             at.wait_seconds += rounds.waited
+            if said := waiting.saw(took - rounds.waited):
+                self.reporter.note(said)
             at.add(visit)
             if posterior.due:
                 self.keeper.sample()

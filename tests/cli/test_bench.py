@@ -1,8 +1,10 @@
 """`sgmc bench`: its structure and its refusals. Never how fast anything is."""
 
 import json
+import sys
 
 import pytest
+from faults.ranks import MPIEXEC
 
 pytestmark = pytest.mark.cli
 
@@ -54,6 +56,7 @@ def test_compare_gives_a_ratio_for_every_row_that_both_have(measured, bible):
 
 
 def test_speedups_know_that_less_time_and_more_tokens_are_faster():
+    """Red with: a list of the units of time, which lacks one."""
     from pysgrld.bench.results import speedups
 
     def results(time, rate):
@@ -61,11 +64,12 @@ def test_speedups_know_that_less_time_and_more_tokens_are_faster():
             "rows": [
                 {"group": "a", "name": "time", "unit": "ns/draw", "value": time},
                 {"group": "a", "name": "rate", "unit": "tokens/s", "value": rate},
+                {"group": "b", "name": "time", "unit": "us/document", "value": time},
             ]
         }
 
     ratios = speedups(results(5.0, 30.0), results(10.0, 10.0))
-    assert ratios == {("a", "time"): 2.0, ("a", "rate"): 3.0}
+    assert ratios == {("a", "time"): 2.0, ("a", "rate"): 3.0, ("b", "time"): 2.0}
 
 
 @pytest.mark.parametrize(
@@ -131,3 +135,20 @@ def test_the_bible_is_found_beside_the_package_or_in_the_folder_at_hand(monkeypa
     for bible in reversed(bibles):
         bible.touch()
         assert bundled_corpus() == bible
+
+
+@pytest.mark.skipif(not MPIEXEC.exists(), reason="no mpiexec of the mpich wheel here")
+def test_ranks_measure_together_and_model_other_numbers(sgmc):
+    """Red with: a rank that measures more minibatches than another; what every rank prints."""
+    bench = "bench", "--mpi", "--quick", "--json", "-k", "4", "--minibatch", "10"
+    sgmc.command = MPIEXEC, "-n", "2", sys.executable, "-m", "pysgrld"
+    (sgmc.folder / "corpus.txt").write_text("red blue green\nblue white black\n" * 30)
+    found = json.loads(sgmc(*bench, "--corpus", "corpus.txt").stdout)
+    assert (found["ranks"], found["nodes"], found["corpus"]["topics"]) == (2, 1, 4)
+    assert [line["minibatch"] for line in found["model"]] == [10, 20]
+    assert len(found["rows"]) == 1 + 2 + 2 * 4
+    (sgmc.folder / "there.json").touch()
+    refused = sgmc(*bench, "-o", "there.json", code=73).stderr
+    assert refused.count("sgmc: error") == 1
+    sgmc.command = sys.executable, "-m", "pysgrld"
+    assert "mpiexec -n 2 sgmc bench --mpi" in sgmc(*bench, code=64).stderr

@@ -139,8 +139,10 @@ def main():
             fails_to_go_on()
     if name == "pieces":
         from pysgrld.team import ranks
+        from pysgrld.train import waiting
 
         ranks.MOST, ranks.FEW, ranks.SMALL = 1000, 10, 10
+        waiting.WASTED = 2.0  # they always wait
     from pysgrld.cli import main as command
 
     command(arguments)

@@ -123,6 +123,10 @@ ROWS: dict[int, Row] = {
         "a rank sees no corpus, another one, or has an older processor",
         "66 or 78, naming the rank; or a note, and the same bits",
     ),
+    69: Row(
+        "SIGKILL of one of several shards of a corpus; a shard missing at the merge",
+        "66 with the missing ones; the same array again gives the corpus of one process",
+    ),
     70: Row(
         "somebody's folder, file or link where a corpus is put together", "73; nothing is touched"
     ),

@@ -211,11 +211,15 @@ def test_a_launcher_of_another_library_is_refused(folder, variable, trials):
 
 @pytest.mark.row(64)
 def test_messages_in_pieces_give_the_same_bits(folder, trials):
-    """Pieces of 1,000 elements, of 50 words of 160 topics. Red with: a last piece that is left out."""
+    """Pieces of 1,000 elements, of 50 words of 160 topics; and a line says, once, that the ranks wait.
+
+    Red with: a last piece that is left out; a start that does not look at its iterations.
+    """
     for out, number, act in (("one", 0, (-1, "none", 0)), ("pieces", 3, (-1, "pieces", 0))):
         ended = ranks.train(number, folder, out=out, act=act, **FORMS["many"])
         assert ended.code == 0, ended
     assert ranks.state(folder / "one") == ranks.state(folder / "pieces")
+    assert ended.said.count("busy; more wait: with 3, ") == 1
     trials()
 
 

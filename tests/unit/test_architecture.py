@@ -119,6 +119,7 @@ ALLOWED: dict[str, set[str]] = {
         "run",
         "samplers",
         "settings",
+        "team",
         "train",
     },
     "experiments": {

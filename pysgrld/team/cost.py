@@ -1,0 +1,88 @@
+"""The time of an iteration, by the number of processes that share its documents.
+
+Documents are divided; topics are read and moved by every rank; counts are exchanged in shares, and each
+rank sends and receives (P - 1)/P of all of them, twice; messages have a latency. So with P ranks
+
+    sampling / P + own + 2 (P - 1)/P added + messages(P) latency.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from typing import NamedTuple
+
+#: A rank that samples documents for at least this share of its time is called busy.
+BUSY = 0.5
+#: Ranks at most that are counted.
+MOST = 100_000
+
+
+class Cost(NamedTuple):
+    """The seconds of an iteration in parts that the number of ranks P changes in different ways.
+
+    Attributes
+    ----------
+    sampling : float
+        All documents of the minibatch by one rank.
+    own : float
+        What each rank does whatever their number: topics read and moved.
+    added : float
+        All counts sent once and added up.
+    latency : float
+        A message that has no length.
+    """
+
+    sampling: float
+    own: float
+    added: float
+    latency: float = 0.0
+
+    @classmethod
+    def measured(
+        cls, ranks: int, whole: float, sampling: float, exchange: float, latency: float = 0.0
+    ) -> Cost:
+        """Make the parts of what one of several ranks has measured.
+
+        Parameters
+        ----------
+        ranks : int
+            At least 2.
+        whole, sampling, exchange : float
+            Seconds of its iteration, and of it those with its own documents, and with messages.
+        latency : float
+            Seconds of a message that has no length.
+        """
+        sent = max(0.0, exchange - latency * _messages(ranks))
+        own = max(0.0, whole - sampling - exchange)
+        return cls(ranks * sampling, own, sent * ranks / (2 * (ranks - 1)), latency)
+
+    def exchange(self, ranks: int) -> float:
+        """Give the seconds of messages and additions with so many ranks; none with one."""
+        if ranks == 1:
+            return 0.0
+        return 2 * (ranks - 1) / ranks * self.added + _messages(ranks) * self.latency
+
+    def seconds(self, ranks: int) -> float:
+        """Give the seconds of an iteration with so many ranks."""
+        return self.sampling / ranks + self.own + self.exchange(ranks)
+
+    def share(self, ranks: int) -> float:
+        """Give the share of its time for which each of so many ranks samples documents."""
+        whole = self.seconds(ranks)
+        return self.sampling / ranks / whole if whole else 0.0
+
+    def busy(self) -> int:
+        """Give the number of ranks, 1 to `MOST`, that are busy, each for at least `BUSY` of its time."""
+        ranks = range(2, MOST + 1)
+        return 1 + bisect.bisect_left(ranks, True, key=lambda n: self.share(n) < BUSY)
+
+    def larger(self, ranks: int) -> float:
+        """Give how many times the minibatch would keep so many ranks busy, if its words were the same."""
+        waits = self.own + self.exchange(ranks)
+        return BUSY / (1.0 - BUSY) * waits * ranks / self.sampling if self.sampling else math.inf
+
+
+def _messages(ranks: int) -> float:
+    """Give the latencies of an iteration: two reductions, and two messages to each of the others."""
+    return 2 * math.ceil(math.log2(ranks)) + 2 * (ranks - 1)

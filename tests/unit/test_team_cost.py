@@ -1,0 +1,108 @@
+"""The model of an iteration's cost by ranks, what it advises, and the bench that measures its parts."""
+
+import itertools
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from pysgrld.cli import main
+from pysgrld.team.alone import Alone
+from pysgrld.team.cost import BUSY, MOST, Cost
+from pysgrld.train.waiting import LOOKED_AT, Waiting
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 16, 1000])
+def test_the_model_gives_back_what_it_was_made_of(ranks):
+    """Red with: shares of all counts that are not (P - 1)/P; latencies that are counted twice."""
+    cost = Cost.measured(ranks, whole=2.0, sampling=0.9, exchange=0.5, latency=1e-5)
+    assert cost.seconds(ranks) == pytest.approx(2.0)
+    assert cost.exchange(ranks) == pytest.approx(0.5)
+    assert cost.share(ranks) == pytest.approx(0.45)
+    assert cost.seconds(1) == pytest.approx(ranks * 0.9 + 0.6)
+
+
+def test_the_sum_of_a_million_ranks_costs_twice_that_of_two():
+    cost = Cost(1.0, 0.0, 0.3)
+    assert cost.exchange(1) == 0.0
+    assert cost.exchange(2) == pytest.approx(0.3)
+    assert cost.exchange(10**6) == pytest.approx(0.6, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("cost", "busy"),
+    [
+        (Cost(1.0, 0.1, 0.0), 10),
+        (Cost(1.0, 0.25, 0.0), 4),
+        (Cost(1.0, 5.0, 0.0), 1),
+        (Cost(0.0, 0.0, 0.0), 1),
+        (Cost(1.0, 0.0, 0.0), MOST),
+        (Cost(1.0, 0.0, 0.125), 5),
+    ],
+)
+def test_ranks_are_busy_that_sample_for_half_of_their_time(cost, busy):
+    """Red with: the first number of ranks that is not busy any more."""
+    assert cost.busy() == busy
+    shares = [cost.share(n) for n in (1, 2, 3, 10, 100, 1000)]
+    assert all(a >= b for a, b in itertools.pairwise(shares))
+
+
+def test_a_larger_minibatch_keeps_the_ranks_busy():
+    cost = Cost(1.0, 0.2, 0.1, 1e-4)
+    times = cost.larger(16)
+    assert cost._replace(sampling=times).share(16) == pytest.approx(BUSY)
+    assert cost._replace(sampling=0.0).larger(16) == np.inf
+
+
+class Members(Alone):
+    """A team of some members that takes given seconds for each iteration."""
+
+    def __init__(self, size, sampling, exchange):
+        self.size, self.each, self.looked = size, (sampling, exchange), 0
+
+    def figures(self):
+        sampling, exchange = (x * self.looked for x in self.each)
+        return {"ranks": self.size, "exchange_seconds": exchange, "sampling_seconds": sampling}
+
+
+def said(team, seconds=1.0, iterations=20, minibatch=400, documents=10**6):
+    """The lines of a start, by iteration."""
+    waiting, lines = Waiting(team, minibatch, documents), {}
+    for i in range(1, iterations + 1):
+        team.looked = i
+        if line := waiting.saw(100.0 if i == 1 else seconds):
+            lines[i] = line
+    return lines
+
+
+def test_ranks_that_wait_are_told_so_once():
+    """8 ranks sample for 0.1 s of 1 s. Red with: the first iteration counted; a line after each."""
+    ((after, line),) = said(Members(8, 0.1, 0.7)).items()
+    assert after == 1 + LOOKED_AT
+    assert line == (
+        "a minibatch of 400 documents keeps about 1 rank busy; more wait: with 8, 10 % of the time is "
+        "sampling; give fewer ranks, or a new run --minibatch 3600 or more"
+    )
+
+
+def test_nothing_is_said_where_it_does_not_matter():
+    assert not said(Members(8, 0.5, 0.3))
+    assert not said(Members(2, 0.4, 0.3))  # a little less than half
+    assert not said(Members(1, 0.1, 0.0))
+    assert not said(Members(8, 0.1, 0.7), iterations=LOOKED_AT)
+
+
+def test_no_minibatch_is_named_that_is_more_than_the_corpus():
+    (line,) = said(Members(8, 0.1, 0.7), documents=3000).values()
+    assert line.endswith("give fewer ranks")
+
+
+def test_bench_with_one_rank_or_without_mpi_is_refused(monkeypatch):
+    done = CliRunner().invoke(main, ["bench", "--minibatch", "100"])
+    assert done.exit_code == 2
+    assert "with --mpi only" in done.stderr
+    monkeypatch.setitem(__import__("sys").modules, "mpi4py", None)
+    monkeypatch.delitem(__import__("sys").modules, "pysgrld.team.ranks", raising=False)
+    done = CliRunner().invoke(main, ["bench", "--mpi"])
+    assert done.exit_code == 64
+    assert "pip install 'pysgrld[mpi]'" in done.stderr
