@@ -1,6 +1,6 @@
 """`sgmc infer` beside its own kernel: what reading, naming and writing add, by format.
 
-    python benchmarks/infer.py RUN CORPUS [--documents 100000,1000000] [--threads 1]
+    python benchmarks/infer.py RUN CORPUS [--documents 100000,1000000] [--formats csv] [--threads 1]
 
 RUN is a run of LDA, CORPUS text with a document a line. The kernel alone samples the same documents from
 memory, in a process of its own before and after each command, so that a machine that is busy with other
@@ -135,6 +135,7 @@ def main() -> None:
     parser.add_argument("run")
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--documents", default="100000", help="numbers, comma between")
+    parser.add_argument("--formats", default="", help="only those with this in their name")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     threads = arguments.threads
@@ -150,6 +151,8 @@ def main() -> None:
             path = head(arguments.corpus, documents, Path(folder))
             before = alone(path)
             for name, *options in FORMATS:
+                if arguments.formats not in " ".join([name, *options]):
+                    continue
                 out = Path(folder) / name
                 given = ["-q", "--threads", str(threads), *options, "-o", str(out)]
                 whole = command(["infer", arguments.run, str(path), *given])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
@@ -152,9 +153,8 @@ class Csv:
         values = list(block.values.values())
         rows = core.decimals(values[0] if len(values) == 1 else np.hstack(values), separator=",")
         heads = csv_lines([name.id, *name.values] for name in block.names)
-        if heads:
-            rows = [head[:-1] + b"," + row for head, row in zip(heads, rows, strict=True)]
-        self.file.write(b"\n".join([*rows, b""]))
+        parts = [head[:-1] + b"," for head in heads] or repeat(b""), rows, repeat(b"\n")
+        self.file.write(b"".join(chain.from_iterable(zip(*parts, strict=False))))
 
     def end(self, rows: int) -> None:
         """Add nothing."""
@@ -169,17 +169,14 @@ class JsonLines:
 
     def write(self, block: InferredBlock) -> None:
         """Write the rows of a block."""
-        lists = [core.decimals(of, separator=", ", point=True) for of in block.values.values()]
-        tails = [f', "{name}": ['.encode() for name in self.names]
-        lines = []
-        for head, *of in zip(self._heads(block), *lists, strict=True):
-            parts = [head.encode()]
-            for tail, row in zip(tails, of, strict=True):
-                parts += (tail, row, b"]")
-            lines.append(b"".join([*parts, b"}\n"]))
-        self.file.write(b"".join(lines))
+        parts: list[Iterable[bytes]] = [self._heads(block)]
+        for name, of in zip(self.names, block.values.values(), strict=True):
+            lists = core.decimals(of, separator=", ", point=True)
+            parts += repeat(f', "{name}": ['.encode()), lists, repeat(b"]")
+        parts.append(repeat(b"}\n"))
+        self.file.write(b"".join(chain.from_iterable(zip(*parts, strict=False))))
 
-    def _heads(self, block: InferredBlock) -> Iterator[str]:
+    def _heads(self, block: InferredBlock) -> Iterator[bytes]:
         """Write what is before the lists of each row: its place, its id, its fields, and its tokens."""
         text = json.JSONEncoder().encode
         for i, length in enumerate(block.lengths.tolist()):
@@ -189,7 +186,7 @@ class JsonLines:
                 about = f', "id": {text(name.id)}'
                 if self.fields:
                     about += f', "fields": {text(dict(zip(self.fields, name.values, strict=True)))}'
-            yield f'{{"document": {block.first + i}{about}, "tokens": {length}'
+            yield f'{{"document": {block.first + i}{about}, "tokens": {length}'.encode()
 
     def end(self, rows: int) -> None:
         """Add nothing."""
