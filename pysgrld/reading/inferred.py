@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
-from collections.abc import Sequence
-from itertools import repeat
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from pysgrld.core import core
 from pysgrld.corpus.about.stream import Named
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.types import Array, Doubles, Floats, Int64s
@@ -125,8 +125,11 @@ class Npy:
 
     def write(self, block: InferredBlock) -> None:
         """Write the rows of a block."""
-        rows = np.stack(list(block.values.values()), axis=1)
-        self.file.write(rows.astype("<f4").tobytes())  # (n, 1, K) has the bytes of (n, K)
+        values = list(block.values.values())
+        rows = np.empty((len(block.lengths), len(values), block.theta.shape[1]), "<f4")
+        for i, of in enumerate(values):
+            rows[:, i] = of
+        self.file.write(rows.data)  # (n, 1, K) has the bytes of (n, K)
 
     def end(self, rows: int) -> None:
         """Write the header again, as long for any number of rows (NumPy leaves room for it)."""
@@ -143,19 +146,15 @@ class Csv:
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
         self.file = file
-        self._row = ",".join(["%.7g"] * len(layout.columns)) + "\n"
         file.write(csv_line([*layout.about, *layout.columns]))
 
     def write(self, block: InferredBlock) -> None:
         """Write the rows of a block."""
-        rows = np.hstack(list(block.values.values())).tolist()
-        heads = [csv_line([name.id, *name.values])[:-1] + b"," for name in block.names]
-        self.file.write(
-            b"".join(
-                head + (self._row % tuple(row)).encode()
-                for head, row in zip(heads or repeat(b""), rows, strict=False)
-            )
-        )
+        values = list(block.values.values())
+        rows = core.decimals(values[0] if len(values) == 1 else np.hstack(values), separator=",")
+        heads = csv_lines([name.id, *name.values] for name in block.names)
+        parts = [head[:-1] + b"," for head in heads] or repeat(b""), rows, repeat(b"\n")
+        self.file.write(b"".join(chain.from_iterable(zip(*parts, strict=False))))
 
     def end(self, rows: int) -> None:
         """Add nothing."""
@@ -167,29 +166,27 @@ class JsonLines:
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
         self.file = file
         self.names, self.fields = [name or "topics" for name in layout.names], layout.fields
-        self._list = "[" + ", ".join(["%.7g"] * layout.topics) + "]"
 
     def write(self, block: InferredBlock) -> None:
         """Write the rows of a block."""
-        lists = [self._lists(of) for of in block.values.values()]
-        for i, length in enumerate(block.lengths.tolist()):
-            record: dict[str, Any] = {"document": block.first + i}
-            if block.names:
-                record["id"] = block.names[i].id
-            if self.fields:
-                record["fields"] = dict(zip(self.fields, block.names[i].values, strict=True))
-            record["tokens"] = length
-            further = "".join(
-                f', "{name}": {of[i]}' for name, of in zip(self.names, lists, strict=True)
-            )
-            self.file.write(f"{json.dumps(record)[:-1]}{further}}}\n".encode())
+        parts: list[Iterable[bytes]] = [self._heads(block)]
+        for name, of in zip(self.names, block.values.values(), strict=True):
+            lists = core.decimals(of, separator=", ", point=True)
+            parts += repeat(f', "{name}": ['.encode()), lists, repeat(b"]")
+        parts.append(repeat(b"}\n"))
+        self.file.write(b"".join(chain.from_iterable(zip(*parts, strict=False))))
 
-    def _lists(self, values: Doubles) -> list[str]:
-        """Write each row as a list of numbers with a point or an exponent, to seven digits."""
-        written = [self._list % tuple(row) for row in values.tolist()]
-        for i in np.flatnonzero((values > 1 - 1e-7).any(axis=1)).tolist():
-            written[i] = json.dumps([float(f"{p:.7g}") for p in values[i].tolist()])  # 1.0, not 1
-        return written
+    def _heads(self, block: InferredBlock) -> Iterator[bytes]:
+        """Write what is before the lists of each row: its place, its id, its fields, and its tokens."""
+        text = json.JSONEncoder().encode
+        for i, length in enumerate(block.lengths.tolist()):
+            about = ""
+            if block.names:
+                name = block.names[i]
+                about = f', "id": {text(name.id)}'
+                if self.fields:
+                    about += f', "fields": {text(dict(zip(self.fields, name.values, strict=True)))}'
+            yield f'{{"document": {block.first + i}{about}, "tokens": {length}'.encode()
 
     def end(self, rows: int) -> None:
         """Add nothing."""
@@ -214,7 +211,11 @@ class Parquet:
             fields.append(("topics", pa.list_(number)))
             fields += [(name or "share", pa.list_(pa.float32())) for name in layout.names]
         self.schema = pa.schema(fields)
-        self._writer = pq.ParquetWriter(file, self.schema, compression="zstd")
+        # hardly two proportions, rows or ids are equal: looking for those that are costs most of the time
+        repeated = [*layout.about[1:], "tokens", "topics.list.element"]
+        self._writer = pq.ParquetWriter(
+            file, self.schema, compression="zstd", use_dictionary=repeated
+        )
         wide = layout.topics if layout.dense else min(layout.top or layout.topics, layout.topics)
         self._group = max(1, min(GROUP, WAITING // (4 * wide * (1 + len(layout.names)))))
         self._waiting: list[Any] = []
@@ -251,7 +252,7 @@ class Parquet:
     def _lists(self, block: InferredBlock) -> list[Any]:
         n, k = block.theta.shape
         top = min(self.layout.top or k, k)
-        order = np.argsort(-block.theta, axis=1, kind="stable")[:, :top]
+        order = core.greatest(block.theta, top=top)
         ends = self._pa.array(np.arange(n + 1, dtype=np.int32) * top)
         found: list[Floats | Array] = [order]
         found += [np.take_along_axis(of, order, axis=1) for of in block.values.values()]
@@ -273,12 +274,28 @@ class Parquet:
 
 def csv_line(values: Sequence[str | int | float | bool | None]) -> bytes:
     """Write a line of CSV; text that a spreadsheet would take for a formula gets a quote sign."""
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(
-        "'" + value if isinstance(value, str) and value.startswith(_FORMULA) else value
-        for value in values
+    return csv_lines([values])[0]
+
+
+def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list[bytes]:
+    """Write lines of CSV, each as `csv_line` does."""
+    found: list[bytes] = []
+    lines = csv.writer(_Lines(found), lineterminator="\n")
+    lines.writerows(
+        ["'" + v if isinstance(v, str) and v.startswith(_FORMULA) else v for v in row]
+        for row in rows
     )
-    return line.getvalue().encode("utf-8", "replace")
+    return found
+
+
+class _Lines(NamedTuple):
+    """A file of whose lines, which are written one at a time, a list is made."""
+
+    found: list[bytes]
+
+    def write(self, line: str) -> None:
+        """Take a line."""
+        self.found.append(line.encode("utf-8", "replace"))
 
 
 WRITERS: dict[str, type[RowWriter]] = {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "sgmc/kernels.hpp"
@@ -193,5 +194,19 @@ void run_sphere_evidence(KernelTable const& k, EvidenceTask const& task, std::in
 /// Scores documents by shared proportions; norms of the task come from here.
 void run_sphere_cosines(KernelTable const& k, CosinesTask task, std::int64_t documents,
                         Workspace& work, int threads);
+
+/// Bytes that a number takes at most, as write_decimals writes it.
+inline constexpr std::size_t kDecimal = 16;
+
+/// Writes n numbers as the C library does for "%.7g", with a separator between two; where `point`,
+/// a whole number gets ".0". `out` has room for n (kDecimal + separator) bytes. Returns how many it
+/// took.
+std::size_t write_decimals(double const* values, std::int64_t n, std::string_view separator,
+                           bool point, char* out);
+
+/// out (rows, top): where the greatest values of each row (rows, n) are, greatest first; of equal
+/// ones the first comes first.
+void find_greatest(double const* values, std::int64_t rows, std::int64_t n, std::int64_t top,
+                   std::int32_t* out);
 
 }  // namespace sgmc

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any
-
-import numpy as np
 
 from pysgrld.corpus.about.kinds import spelled
 from pysgrld.corpus.about.wanted import Fields
@@ -78,19 +77,15 @@ class Particulars:
 
     def ids(self) -> list[str]:
         """Give what each document is called: its id, else its file, else its row."""
-        files = np.zeros(len(self), np.int64) if self.files is None else self.files
-        given = self.fields.ids if self.fields is not None else [None] * len(self)
-        pieces = np.zeros(len(self), np.int64) if self.pieces is None else self.pieces
-        return [
-            of_piece(text.decode() if text else called(self.names[at], row), piece)
-            for (_, text), at, row, piece in zip(
-                (spelled(key, True) for key in given),
-                files.tolist(),
-                self.rows.tolist(),
-                pieces.tolist(),
-                strict=True,
-            )
-        ]
+        rows = self.rows.tolist()
+        files = repeat(0) if self.files is None else self.files.tolist()
+        found = [called(self.names[at], row) for at, row in zip(files, rows, strict=False)]
+        if self.fields is not None:
+            given = (spelled(key, True)[1].decode() for key in self.fields.ids)
+            found = [text or key for text, key in zip(given, found, strict=True)]
+        if self.pieces is not None:
+            found = [of_piece(key, n) for key, n in zip(found, self.pieces.tolist(), strict=True)]
+        return found
 
 
 def called(file: str, row: int) -> str:

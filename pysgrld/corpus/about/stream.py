@@ -62,7 +62,7 @@ class NamedDocuments:
                 if any(value is not None for value in values)
             }
             rows = zip(*columns, strict=True) if columns else ((),) * len(block)
-            self._waiting.extend(Named(key, row) for key, row in zip(ids, rows, strict=True))
+            self._waiting.extend(map(Named, ids, rows))
             yield block
 
     def names(self, number: int) -> list[Named]:

@@ -139,8 +139,9 @@ class GibbsReader:
         del at  # there is one layer
         sweeps = self._sweeps(how)
         counts = self.counts(key, parts, sweeps)
-        weights = self.alpha + counts[:, : self.topics] / (UNIT * sweeps.kept)
-        theta: Doubles = weights / weights.sum(axis=1, keepdims=True)
+        theta: Doubles = counts[:, : self.topics] / (UNIT * sweeps.kept)
+        theta += self.alpha
+        theta /= theta.sum(axis=1, keepdims=True)
         return theta
 
     def draw(self, key: Key, parts: Draw, at: int = 0) -> DocumentDraw:
