@@ -131,6 +131,16 @@ def _exit_code(error: BaseException, *, json_log: bool) -> int:
     return code
 
 
+def _help_of(error: click.UsageError) -> str:
+    """Give the help command that lists the option that was typed wrongly."""
+    if error.ctx is None:
+        return "sgmc --help"
+    name = getattr(error, "option_name", None)
+    found = [param for param in error.ctx.command.params if name in param.opts]
+    every = any(not getattr(param, "first", True) for param in found)
+    return f"{error.ctx.command_path} {'--help-all' if every else '--help'}"
+
+
 def explain(error: BaseException) -> tuple[int, str]:
     """Give the exit code of an error, and the line that a person is told."""
     if isinstance(error, click.exceptions.Exit):
@@ -140,8 +150,7 @@ def explain(error: BaseException) -> tuple[int, str]:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return 2, error.ctx.get_help() if error.ctx else REPORT
     if isinstance(error, click.UsageError):
-        path = error.ctx.command_path if error.ctx else "sgmc"
-        return 2, f"sgmc: error: {_one_line(error.format_message())} (see '{path} --help')"
+        return 2, f"sgmc: error: {_one_line(error.format_message())} (see '{_help_of(error)}')"
     if _out_of_memory(error):
         return MemoryLimitError.exit_code, (
             "sgmc: error: out of memory: use fewer --topics, a smaller --max-vocab, or a machine "

@@ -47,7 +47,7 @@ class Value(click.ParamType):  # type: ignore[type-arg]
             if len(value) > LONGEST:
                 message = message.replace(value, f"{value[:LONGEST]}...")
             name = max(param.opts, key=len) if param else "option"
-            raise click.UsageError(f"{name}: {message}") from None
+            raise click.BadOptionUsage(name, f"{name}: {message}") from None
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str

@@ -206,6 +206,22 @@ def test_the_hint_names_the_help_of_the_command_that_was_typed(typed):
     assert f"(see '{command} --help')" in said
 
 
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        ("train --keep-text", "--help-all"),
+        ("train corpus --max-df x", "--help-all"),
+        ("train --topics", "--help"),
+        ("corpus build --keep-text", "--help"),
+    ],
+)
+def test_the_hint_names_a_help_that_has_the_option(typed, named):
+    """Red with: `train --help` for an option that it leaves to --help-all."""
+    done = CliRunner().invoke(main, typed.split())
+    assert done.exit_code == 2
+    assert f"{named}')" in done.output
+
+
 def test_options_may_stand_before_or_after_the_corpus(folder):
     for args in (["-k", "3", "not-there.txt"], ["not-there.txt", "-k", "3"]):
         done = CliRunner().invoke(main, ["train", *args], prog_name="sgmc")
