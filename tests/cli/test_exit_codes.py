@@ -184,10 +184,12 @@ def raising(error):
         (OSError(28, "No space left on device"), 74, "No space left"),
     ],
 )
-def test_what_nobody_foresaw(monkeypatch, error, code, says):
+def test_what_nobody_foresaw(monkeypatch, tmp_path, error, code, says):
     monkeypatch.setattr(cli, "_give_up", lambda stream: None)
-    monkeypatch.setattr("pysgrld.reading.open.open_run", raising(error))
-    done = CliRunner().invoke(cli.main, ["topics"], prog_name="sgmc")
+    # Of the class, not of a module: a module first loaded here would keep the broken function.
+    monkeypatch.setattr("pysgrld.reading.results.Results.__init__", raising(error))
+    (tmp_path / "config.json").touch()
+    done = CliRunner().invoke(cli.main, ["topics", str(tmp_path)], prog_name="sgmc")
     assert done.exit_code == code
     assert says in done.stderr
     assert ("Traceback" in done.stderr) == (code == 70)
