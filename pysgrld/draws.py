@@ -24,12 +24,22 @@ Draw = dict[str, Floats]
 WEIGHTS = "weights"
 
 
+#: Rows that are transposed at a time: a block of both matrices stays in the cache.
+_ROWS = 256
+
+
 def by_topic(draw: Draw, blocks: tuple[Block, ...]) -> dict[str, Floats]:
     """Copy a draw into matrices of a row for each topic: ``phi`` (K, V), ..., ``r`` (1, K)."""
     matrices = {}
     for b in blocks:
         part, k = draw[b.name], b.shape[1]
-        matrices[b.name] = part[None, :k].copy() if part.ndim == 1 else part[:, :k].T.copy()
+        if part.ndim == 1:
+            matrices[b.name] = part[None, :k].copy()
+            continue
+        matrices[b.name] = np.empty((k, len(part)), part.dtype)
+        for begin in range(0, len(part), _ROWS):
+            rows = slice(begin, begin + _ROWS)
+            matrices[b.name][:, rows] = part[rows, :k].T
     return matrices
 
 

@@ -26,11 +26,18 @@ from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key, Scored
 PERPLEXITY = Score("perplexity", "perplexity", 1, whole=False)
 
 
-def visits(held_out: HeldOut | None) -> int:
-    """Count token visits of one update of the running perplexity: its cost beside that of training."""
+def visits(held_out: HeldOut | None, sweeps: int = FURTHER_SWEEPS) -> int:
+    """Count token visits of a score: its cost beside that of training.
+
+    Parameters
+    ----------
+    held_out : HeldOut or None
+    sweeps : int
+        Sweeps over observed tokens: by default those of one update of the running perplexity.
+    """
     if held_out is None:
         return 0
-    return held_out.observed.tokens * FURTHER_SWEEPS + len(held_out.held_out.indices) // 4
+    return held_out.observed.tokens * sweeps + len(held_out.held_out.indices) // 4
 
 
 class Completion:

@@ -8,8 +8,9 @@ from pysgrld.core import core
 from pysgrld.evaluate.lengths import FRESH_SWEEPS, longest_counted
 from pysgrld.evaluate.protocol import Visiting
 
-#: Sweeps when it goes on from the previous posterior sample (its topics barely moved), one kept.
-FURTHER_SWEEPS = 2
+#: Sweeps when it goes on from the previous posterior sample, the second half kept: its topics have moved
+#: little, and half of what a visit costs is its beginning and end.
+FURTHER_SWEEPS = 4
 #: Sweeps before the first of a document's draws: the last state alone counts, as with those that go on.
 DRAW_SWEEPS = FRESH_SWEEPS // 2
 #: Sweeps from one draw to the next: enough that twenty draws cover the truth where topics overlap.
@@ -56,7 +57,8 @@ def sweeps_of(how: Visiting, *, fresh: bool, new: int, longest: int) -> Sweeps:
     if how is Visiting.AFRESH:
         return Sweeps(core.Purpose.point_evaluation, FRESH_SWEEPS, half, go_on=False)
     if not fresh:
-        return Sweeps(core.Purpose.evaluation, FURTHER_SWEEPS, 1, go_on=True)
+        kept = FURTHER_SWEEPS // 2 if how is Visiting.CONTINUE else 1
+        return Sweeps(core.Purpose.evaluation, FURTHER_SWEEPS, kept, go_on=True)
     kept = half if how is Visiting.CONTINUE else 1
     return Sweeps(core.Purpose.evaluation, FRESH_SWEEPS, kept, go_on=True)
 

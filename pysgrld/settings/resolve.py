@@ -5,11 +5,12 @@ The rule, and why, is in docs/choosing-a-sampler.md.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pysgrld.errors import UsageError
+from pysgrld.evaluate.lengths import FRESH_SWEEPS
+from pysgrld.evaluate.sweeps import FURTHER_SWEEPS
 from pysgrld.models.eta import lowest_eta
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
@@ -17,9 +18,10 @@ from pysgrld.samplers import Sampler, StepFacts
 from pysgrld.samplers.precision import DENSE, FLOAT_ETA
 from pysgrld.settings.check import kind_of, preset_of
 from pysgrld.settings.options import OPTIONS
+from pysgrld.settings.scoring import TOUCHED, Work, sample_spacing
 
 #: Cost of scoring with documents sampled afresh, in units of a score that continues their chains.
-AFRESH = 25
+AFRESH = FRESH_SWEEPS // FURTHER_SWEEPS
 #: Documents of a stream that are held for shuffling: a few megabytes, some seconds of reading.
 SHUFFLE_BUFFER = 10_000
 #: Where fewer full samples than this fit on disk, slim ones are kept beside them.
@@ -90,18 +92,30 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
         value["burn-in"] = (value["warm-up"] or 200) if sampler.draws else 0
     if not whole and value["step-size"] is None:
         value["step-size"] = sampler.default_step(_step_facts(value, k, facts))
-    if value["sample-every"] in (None, "auto"):
-        visits = facts.tokens * value["minibatch"] / d * value["sweeps"]
-        # an approximation has no chains of documents that go on: each score starts them afresh
-        score = facts.score_visits * (1 if sampler.draws else AFRESH)
-        value["sample-every"] = max(family.spacing, math.ceil(score / max(visits, 1.0)))
     value["lazy"] = _lazy(value, sampler, k, facts)
+    if value["sample-every"] in (None, "auto"):
+        # where documents are scored whole, an iteration costs far more a cell than a sample does
+        cells = 0 if family.score.whole else k * facts.words
+        value["sample-every"] = _spacing(value, sampler, k, cells, facts, family.spacing)
     kept = (1 << 30) // max(1, 4 * k * facts.words)
     asked = value["samples"] if sampler.draws else 0
     value["samples"] = min(asked, max(1, kept))
     few = value["samples"] < min(asked, FEW) and "slim-samples" not in family.refuses
     default("slim-samples", asked if few else 0)
     return Resolution(family.resolved.of(value), sorted(set(OPTIONS) - said))
+
+
+def _spacing(
+    value: Mapping[str, Any], sampler: Sampler, k: int, cells: int, facts: Facts, least: int
+) -> int:
+    """Give the iterations between posterior samples, of options that are resolved but for it."""
+    tokens = facts.tokens * value["minibatch"] / facts.documents
+    touched = TOUCHED * k * min(tokens, facts.words / LAZY_FROM)
+    iteration = Work(tokens * value["sweeps"], touched if value["lazy"] == "on" else cells)
+    sample = Work(facts.score_visits, cells)
+    if not sampler.draws:  # documents have no chains that go on, and nothing is kept
+        sample = Work(AFRESH * facts.score_visits, 0)
+    return sample_spacing(sample, iteration, k, least)
 
 
 def _step_facts(value: Mapping[str, Any], k: int, facts: Facts) -> StepFacts:

@@ -21,6 +21,7 @@ from pysgrld.run.failure import keep_failure
 from pysgrld.run.restarts import refuse_endless_starts
 from pysgrld.run.standstill import Pulse
 from pysgrld.settings.options import FREE
+from pysgrld.settings.scoring import look_spacing
 from pysgrld.team.alone import ALONE
 from pysgrld.team.protocol import Orders, Team
 from pysgrld.train.begin import begin
@@ -90,6 +91,11 @@ class Training:
             else:
                 logger.info("%s", line)
         self.budget = Budget(given, p.options, p.stream.per_epoch)
+        share = p.options.minibatch / p.stream.documents
+        said = "eval-every" in given
+        self._between_looks = (
+            0 if said else look_spacing(p.held_out, p.tokens * share * p.options.sweeps)
+        )
         self.pulse, self.tally = Pulse(), Tally()
         self.keeper = Keeper(p, self.posterior, self.family, self.tally, reporter, team)
         self.ended: str | None = None  # why, if the stream has no more
@@ -202,7 +208,7 @@ class Training:
 
     def _loop(self, rounds: Rounds) -> None:
         chain, posterior, at = self.chain, self.posterior, self.tally
-        looks = Every(self.budget.eval_every, chain.step, at.train_seconds)
+        looks = Every(self.budget.eval_every, chain.step, at.train_seconds, self._between_looks)
         saves = Every(self.budget.checkpoint_every, chain.step, at.train_seconds)
         waiting = Waiting(self.team, self.options.minibatch, self.stream.documents)
         began = self.pulse.awake()

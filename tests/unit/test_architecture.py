@@ -49,7 +49,7 @@ ALLOWED: dict[str, set[str]] = {
         "run",
         "team",
     },
-    "settings": {"models", "options", "samplers"},
+    "settings": {"evaluate", "models", "options", "samplers"},
     "reading": {
         "chain",
         "corpus",

@@ -19,9 +19,9 @@ PURPOSE = core.Purpose
     ("how", "fresh", "wanted"),
     [
         (Visiting.CONTINUE, True, Sweeps(PURPOSE.evaluation, 50, 25, go_on=True)),
-        (Visiting.CONTINUE, False, Sweeps(PURPOSE.evaluation, 2, 1, go_on=True)),
+        (Visiting.CONTINUE, False, Sweeps(PURPOSE.evaluation, 4, 2, go_on=True)),
         (Visiting.DRAW, True, Sweeps(PURPOSE.evaluation, 50, 1, go_on=True)),
-        (Visiting.DRAW, False, Sweeps(PURPOSE.evaluation, 2, 1, go_on=True)),
+        (Visiting.DRAW, False, Sweeps(PURPOSE.evaluation, 4, 1, go_on=True)),
         (Visiting.AFRESH, False, Sweeps(PURPOSE.point_evaluation, 50, 25, go_on=False)),
         (Visiting.NEW, False, Sweeps(PURPOSE.infer, 200, 100, go_on=False)),
     ],
