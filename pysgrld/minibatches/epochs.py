@@ -18,6 +18,9 @@ from pysgrld.minibatches.sources import Source, compact
 from pysgrld.options.resolved import Resolved
 from pysgrld.types import Int64s, Minibatch, Positions
 
+#: Documents that are worth handing to the thread that trains.
+TOGETHER = 64
+
 
 class Epochs(NamedTuple):
     """Minibatches of a stored corpus, epoch after epoch.
@@ -59,6 +62,11 @@ class Epochs(NamedTuple):
     def per_epoch(self) -> int:
         """Minibatches in an epoch."""
         return -(-len(self.train) // self.size)
+
+    @property
+    def together(self) -> int:
+        """Minibatches that are prepared together."""
+        return max(1, TOGETHER // self.size)
 
     def _whole(self, t: int) -> range:
         """Give the places in their epoch of all documents of iteration ``t``."""

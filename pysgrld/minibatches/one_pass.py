@@ -74,6 +74,11 @@ class OnePass:
         self._positions = {0: FeedPosition(0, self._digest.hexdigest())}
 
     @property
+    def together(self) -> int:
+        """One minibatch at a time: what has come is used at once."""
+        return 1
+
+    @property
     def per_epoch(self) -> int:
         """Minibatches in a pass over D documents."""
         return -(-self.documents // self.size)

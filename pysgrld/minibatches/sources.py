@@ -53,6 +53,10 @@ class Minibatches(Protocol):
     def per_epoch(self) -> int:
         """Minibatches in a pass over the D documents."""
 
+    @property
+    def together(self) -> int:
+        """Minibatches that may be asked for before the first of them is used."""
+
     def minibatch(self, t: int) -> Minibatch | None:
         """Give the documents of iteration ``t``, counted from 0; None at the end of the corpus."""
 
