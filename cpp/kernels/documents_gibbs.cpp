@@ -186,6 +186,13 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
   }
 }
 
+/// A token of one document: the last few of a minibatch have no company. One copy for all sizes.
+template <bool Active>
+__attribute__((noinline)) void sample_alone(Slot& s, std::int64_t t, Topics const& v,
+                                            float* scratch) {
+  sample_tokens<0, Active, 1>(&s, t, v, scratch);
+}
+
 void refill_uniforms(Slot& s, DocumentsTask const& task, Stream const& stream) {
   // token i of sweep m uses word i % 64 of the blocks from 16 (m ceil(tokens/64) + i/64) on
   std::int64_t const groups = (s.tokens + 63) / 64;
@@ -367,8 +374,7 @@ void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
         sample_tokens<Blocks, Active, kSlots>(slots, t, topics, scratch.sums);
     } else {
       for (std::int64_t t = 0; t < n; ++t)
-        for (int i = 0; i < active; ++i)
-          sample_tokens<Blocks, Active, 1>(slots + i, t, topics, scratch.sums);
+        for (int i = 0; i < active; ++i) sample_alone<Active>(slots[i], t, topics, scratch.sums);
     }
     for (int i = 0; i < active;) {
       Slot& s = slots[i];
@@ -400,17 +406,8 @@ void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
 
 void documents_gibbs(DocumentsTask const& task, DocumentsScratch const& scratch) noexcept {
   if (task.mass) return run<0, true>(task, scratch);
-  switch (task.stride / 16) {
-    case 1: return run<1, false>(task, scratch);
-    case 2: return run<2, false>(task, scratch);
-    case 3: return run<3, false>(task, scratch);
-    case 4: return run<4, false>(task, scratch);
-    case 5: return run<5, false>(task, scratch);
-    case 6: return run<6, false>(task, scratch);
-    case 7: return run<7, false>(task, scratch);
-    case 8: return run<8, false>(task, scratch);
-    default: return run<0, false>(task, scratch);
-  }
+  by_blocks<1, 2, 3, 4, 5, 6, 7, 8>(task.stride / 16,
+                                    [&]<int Blocks>() { run<Blocks, false>(task, scratch); });
 }
 
 void row_mass(float const* phi, std::int64_t stride, std::int64_t begin, std::int64_t end,
