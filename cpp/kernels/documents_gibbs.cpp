@@ -186,13 +186,6 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
   }
 }
 
-/// A token of one document: the last few of a minibatch have no company. One copy for all sizes.
-template <bool Active>
-__attribute__((noinline)) void sample_alone(Slot& s, std::int64_t t, Topics const& v,
-                                            float* scratch) {
-  sample_tokens<0, Active, 1>(&s, t, v, scratch);
-}
-
 void refill_uniforms(Slot& s, DocumentsTask const& task, Stream const& stream) {
   // token i of sweep m uses word i % 64 of the blocks from 16 (m ceil(tokens/64) + i/64) on
   std::int64_t const groups = (s.tokens + 63) / 64;
@@ -374,7 +367,8 @@ void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
         sample_tokens<Blocks, Active, kSlots>(slots, t, topics, scratch.sums);
     } else {
       for (std::int64_t t = 0; t < n; ++t)
-        for (int i = 0; i < active; ++i) sample_alone<Active>(slots[i], t, topics, scratch.sums);
+        for (int i = 0; i < active; ++i)
+          sample_tokens<Blocks, Active, 1>(slots + i, t, topics, scratch.sums);
     }
     for (int i = 0; i < active;) {
       Slot& s = slots[i];
