@@ -29,14 +29,13 @@ void check_lengths(Array<double> const& lengths, std::int64_t n) {
 }
 
 /// Steps of CIR rows that float32 can follow; 0 where a listed row stays.
-template <RowKernel kernel>
-void check_step(double h) {
-  if constexpr (kernel == RowKernel::scir || kernel == RowKernel::scir_natural)
-    if (h != 0.0 && h < kLeastStep) {
-      char text[32];
-      std::snprintf(text, sizeof text, "%g", h);
-      throw NotFinite("h: steps of " + std::string(text) + " are shorter than 1e-20");
-    }
+void check_step(RowKernel kernel, double h) {
+  if (kernel != RowKernel::scir && kernel != RowKernel::scir_natural) return;
+  if (h != 0.0 && h < kLeastStep) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", h);
+    throw NotFinite("h: steps of " + std::string(text) + " are shorter than 1e-20");
+  }
 }
 
 /// What every step of a row kernel says; `rows` are those with counts.
@@ -61,19 +60,18 @@ RowsTask step_task(Array<float> const& g, std::int32_t topics, float eta,
 }
 
 /// One step of all rows by h, in place on g and sums; `rows` have counts.
-template <RowKernel kernel, Purpose purpose>
-void def_step(py::module_& m, char const* name) {
+void def_step(py::module_& m, char const* name, RowKernel kernel, Purpose purpose) {
   m.def(
       name,
-      [](Array<float> g, Array<double> sums, std::int32_t topics, float eta,
-         Array<std::int32_t> const& rows, Array<std::int64_t> const& counts, double factor,
-         double h, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
-         std::uint32_t stream, Workspace& work, int threads) {
+      [=](Array<float> g, Array<double> sums, std::int32_t topics, float eta,
+          Array<std::int32_t> const& rows, Array<std::int64_t> const& counts, double factor,
+          double h, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
+          std::uint32_t stream, Workspace& work, int threads) {
         check_state(g, sums, topics);
         check_threads(threads);
         check_rows(rows, g.shape(0));
         if (!(h > 0.0)) throw py::value_error("h: must be positive");
-        check_step<kernel>(h);
+        check_step(kernel, h);
         RowsTask task = step_task(g, topics, eta, rows, &counts, factor, purpose,
                                   address(seed, chain, step, stream));
         task.h = h;
@@ -91,22 +89,21 @@ void def_step(py::module_& m, char const* name) {
 
 /// One step of the listed rows, each by its own length (0: it stays), with counts or without, in
 /// place on g; sums are corrected by what it changed beyond expectation. `packed`: g is those rows.
-template <RowKernel kernel>
-void def_step_of_rows(py::module_& m, char const* name) {
+void def_step_of_rows(py::module_& m, char const* name, RowKernel kernel) {
   m.def(
       name,
-      [](Array<float> g, Array<double> sums, std::int32_t topics, float eta,
-         Array<std::int32_t> const& rows, Array<double> const& lengths,
-         std::optional<Array<std::int64_t>> const& counts, double factor, bool packed,
-         Purpose purpose, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
-         std::uint32_t stream, Workspace& work, int threads) {
+      [=](Array<float> g, Array<double> sums, std::int32_t topics, float eta,
+          Array<std::int32_t> const& rows, Array<double> const& lengths,
+          std::optional<Array<std::int64_t>> const& counts, double factor, bool packed,
+          Purpose purpose, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
+          std::uint32_t stream, Workspace& work, int threads) {
         check_state(g, sums, topics);
         check_threads(threads);
         std::int64_t const n = rows.shape(0);
         check_rows(rows, packed ? std::numeric_limits<std::int32_t>::max() : g.shape(0));
         if (packed) check_shape(g, "g", {n, -1});
         check_lengths(lengths, n);
-        for (std::int64_t i = 0; i < n; ++i) check_step<kernel>(lengths.data()[i]);
+        for (std::int64_t i = 0; i < n; ++i) check_step(kernel, lengths.data()[i]);
         if (purpose != Purpose::scir_pass && purpose != Purpose::catch_up_pass &&
             purpose != Purpose::look_pass)
           throw py::value_error("purpose: wanted scir_pass, catch_up_pass or look_pass");
@@ -127,8 +124,8 @@ void def_step_of_rows(py::module_& m, char const* name) {
 }
 
 /// The start of a chain, in place on g and sums.
-template <auto kernel>
-void def_start(py::module_& m, char const* name, char const* parameter, float least) {
+void def_start(py::module_& m, char const* name, decltype(&SimplexKernels::start) kernel,
+               char const* parameter, float least) {
   m.def(
       name,
       [=](Array<float> g, Array<double> sums, std::int32_t topics, float start, std::uint64_t seed,
@@ -153,12 +150,11 @@ void def_start(py::module_& m, char const* name, char const* parameter, float le
 }
 
 /// What documents read of some rows, of all where None.
-template <auto run>
-void def_read(py::module_& m, char const* name) {
+void def_read(py::module_& m, char const* name, decltype(&run_phi) run) {
   m.def(
       name,
-      [](Array<float> const& g, Array<double> const& sums, std::int32_t topics,
-         std::optional<Array<std::int32_t>> rows, int threads) {
+      [=](Array<float> const& g, Array<double> const& sums, std::int32_t topics,
+          std::optional<Array<std::int32_t>> rows, int threads) {
         check_state(g, sums, topics);
         check_threads(threads);
         std::int64_t const n = rows ? rows->shape(0) : g.shape(0), stride = g.shape(1);
@@ -180,12 +176,12 @@ void def_read(py::module_& m, char const* name) {
 }  // namespace
 
 void bind_simplex(py::module_& m) {
-  def_step<RowKernel::scir, Purpose::scir_pass>(m, "simplex_scir");
-  def_step<RowKernel::scir_natural, Purpose::scir_pass>(m, "simplex_scir_natural");
-  def_step<RowKernel::sgrld, Purpose::sgrld_noise>(m, "simplex_sgrld");
-  def_step<RowKernel::relax, Purpose{}>(m, "simplex_relax");  // draws nothing
-  def_step_of_rows<RowKernel::scir>(m, "simplex_scir_rows");
-  def_step_of_rows<RowKernel::relax>(m, "simplex_relax_rows");
+  def_step(m, "simplex_scir", RowKernel::scir, Purpose::scir_pass);
+  def_step(m, "simplex_scir_natural", RowKernel::scir_natural, Purpose::scir_pass);
+  def_step(m, "simplex_sgrld", RowKernel::sgrld, Purpose::sgrld_noise);
+  def_step(m, "simplex_relax", RowKernel::relax, Purpose{});  // draws nothing
+  def_step_of_rows(m, "simplex_scir_rows", RowKernel::scir);
+  def_step_of_rows(m, "simplex_relax_rows", RowKernel::relax);
   m.def(
       "simplex_tlasgr",
       [](Array<float> g, Array<double> sums, std::int32_t topics, float eta,
@@ -258,10 +254,10 @@ void bind_simplex(py::module_& m) {
       },
       py::kw_only(), py::arg("y"), py::arg("log_sums"), py::arg("topics"), py::arg("rows"),
       py::arg("approximate"), py::arg("threads"));
-  def_start<&SimplexKernels::start>(m, "simplex_start", "scale", 0.0f);
-  def_start<&SimplexKernels::dirichlet_start>(m, "dirichlet_start", "shape", 1.0f);
-  def_read<run_phi>(m, "simplex_phi");
-  def_read<run_dirichlet_weights>(m, "dirichlet_weights");
+  def_start(m, "simplex_start", &SimplexKernels::start, "scale", 0.0f);
+  def_start(m, "dirichlet_start", &SimplexKernels::dirichlet_start, "shape", 1.0f);
+  def_read(m, "simplex_phi", run_phi);
+  def_read(m, "dirichlet_weights", run_dirichlet_weights);
   m.def(
       "simplex_add_phi",
       [](Array<double> total, Array<float> const& g, Array<double> const& sums, std::int32_t topics,

@@ -123,17 +123,8 @@ void run(CollapsedTask const& task, CollapsedScratch const& scratch) {
 }  // namespace
 
 void documents_collapsed(CollapsedTask const& task, CollapsedScratch const& scratch) noexcept {
-  switch (task.stride / 16) {
-    case 1: return run<1>(task, scratch);
-    case 2: return run<2>(task, scratch);
-    case 3: return run<3>(task, scratch);
-    case 4: return run<4>(task, scratch);
-    case 5: return run<5>(task, scratch);
-    case 6: return run<6>(task, scratch);
-    case 7: return run<7>(task, scratch);
-    case 8: return run<8>(task, scratch);
-    default: return run<0>(task, scratch);
-  }
+  by_blocks<1, 2, 3, 4, 5, 6, 7, 8>(task.stride / 16,
+                                    [&]<int Blocks>() { run<Blocks>(task, scratch); });
 }
 
 }  // namespace sgmc::SGMC_ISA

@@ -90,7 +90,7 @@ class Document {
   float* total(int l) const { return s_.totals + o_.of[l]; }
   float* shape(int l) const { return s_.shape + o_.of[l]; }
 
-  void start(bool known) {
+  __attribute__((noinline)) void start(bool known) {
     int const layers = task_.layers;
     std::int64_t const all = o_.of[layers];
     copy(known ? task_.theta + d_ * all : task_.start, s_.theta, all);
@@ -174,8 +174,7 @@ class Document {
           auto const value = static_cast<double>(count[i]);
           double const mean = static_cast<double>(sum) * (raised[i] ? 0x1p-100 : 1.0);
           seen_ += value;
-          count[i] = task_.link == Link::binary ? positive_poisson(mean, draws_)
-                                                : bessel(c_[task_.layers] * value * mean, draws_);
+          count[i] = latent(value, mean);
           sound_ = sound_ && count[i] > 0;
         }
       }
@@ -193,6 +192,12 @@ class Document {
         expect<Blocks>(l, first + i, rows[first + i], static_cast<float>(count[i]),
                        s_.group[32 * i + 31], raised[i], to_words && task_.rao_blackwell);
     }
+  }
+
+  /// The count behind a datum that is none itself.
+  __attribute__((noinline)) std::int64_t latent(double value, double mean) {
+    return task_.link == Link::binary ? positive_poisson(mean, draws_)
+                                      : bessel(c_[task_.layers] * value * mean, draws_);
   }
 
   /// Weights too small for float32, times 2^50.
@@ -251,6 +256,12 @@ class Document {
     if (collect_ && task_.mean) fill(s_.expected, o_.of[layers], 0.0f);
     tokens_ = seen_ = 0.0;
     split<Blocks>(0, task_.indices + begin_, task_.counts + begin_, entries_);
+    above();
+  }
+
+  /// The layers above the first, which are not specialised by a number of blocks.
+  __attribute__((noinline)) void above() {
+    int const layers = task_.layers;
     if (task_.link == Link::real) {
       alignas(64) float g[16];
       store(g, log_gamma_draws(f16(static_cast<float>(task_.e0 + tokens_)), 1u, draws_));
@@ -295,7 +306,7 @@ class Document {
   /// p^(2) ~ Beta(a0 + n., b0 + s.), c^(l+1) ~ Gamma(e0 + s., 1 / (f0 + theta.)), all given the
   /// theta from before: s. of layer 1 is the sum of the second layer's theta, as the columns of Phi
   /// sum to 1, and of the top layer that of r.
-  void rates() {
+  __attribute__((noinline)) void rates() {
     int const layers = task_.layers;
     alignas(64) float a[16], g[16];
     for (int l = 0; l < 16; ++l) a[l] = 1.0f;
@@ -313,7 +324,7 @@ class Document {
     recur();
   }
 
-  void downward() {
+  __attribute__((noinline)) void downward() {
     for (int l = task_.layers - 1; l >= 0; --l) {
       if (l < task_.layers - 1) mix(l);
       auto const scale = static_cast<float>(1.0 / (c_[l] + q_[l]));
@@ -323,7 +334,7 @@ class Document {
     }
   }
 
-  void finish() {
+  __attribute__((noinline)) void finish() {
     std::int64_t const stride = task_.stride[0];
     double const unit = task_.rao_blackwell ? kUnit : 1.0;
     if (task_.word_counts)
@@ -376,13 +387,7 @@ void run(DeepTask const& task, DeepScratch const& scratch) {
 }  // namespace
 
 void documents_deep(DeepTask const& task, DeepScratch const& scratch) noexcept {
-  switch (task.stride[0] / 16) {
-    case 1: return run<1>(task, scratch);
-    case 2: return run<2>(task, scratch);
-    case 4: return run<4>(task, scratch);
-    case 8: return run<8>(task, scratch);
-    default: return run<0>(task, scratch);
-  }
+  by_blocks<1, 2, 4, 8>(task.stride[0] / 16, [&]<int Blocks>() { run<Blocks>(task, scratch); });
 }
 
 void tables_of(std::int64_t const* n, double const* shape, std::int64_t count,

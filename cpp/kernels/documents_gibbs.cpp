@@ -400,17 +400,8 @@ void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
 
 void documents_gibbs(DocumentsTask const& task, DocumentsScratch const& scratch) noexcept {
   if (task.mass) return run<0, true>(task, scratch);
-  switch (task.stride / 16) {
-    case 1: return run<1, false>(task, scratch);
-    case 2: return run<2, false>(task, scratch);
-    case 3: return run<3, false>(task, scratch);
-    case 4: return run<4, false>(task, scratch);
-    case 5: return run<5, false>(task, scratch);
-    case 6: return run<6, false>(task, scratch);
-    case 7: return run<7, false>(task, scratch);
-    case 8: return run<8, false>(task, scratch);
-    default: return run<0, false>(task, scratch);
-  }
+  by_blocks<1, 2, 3, 4, 5, 6, 7, 8>(task.stride / 16,
+                                    [&]<int Blocks>() { run<Blocks, false>(task, scratch); });
 }
 
 void row_mass(float const* phi, std::int64_t stride, std::int64_t begin, std::int64_t end,

@@ -6,9 +6,10 @@ SIGBUS; a read of it says so. Reading costs what gathering from mapped pages cos
 """
 
 from libc.errno cimport EINTR, errno
-from libc.stdint cimport int64_t, uint8_t
 from posix.types cimport off_t
 from posix.unistd cimport pread
+
+include "_arrays.pxi"
 
 cdef enum:
     ENDED = -1
@@ -17,7 +18,7 @@ cdef enum:
 CUT = ENDED
 
 
-def gather(int fd, int64_t[::1] starts, int64_t[::1] sizes, uint8_t[::1] out):
+def gather(int fd, starts, sizes, out):
     """Read the pieces, one after the other, into ``out``.
 
     Parameters
@@ -37,21 +38,23 @@ def gather(int fd, int64_t[::1] starts, int64_t[::1] sizes, uint8_t[::1] out):
     ValueError
         If the pieces do not fill ``out`` exactly.
     """
-    cdef int64_t i, n = starts.shape[0], total = 0, want = 0, at
+    cdef int64_t i, n = len(starts), room = len(out), total = 0, want = 0, at
+    cdef const int64_t* start = _int64(starts, READ)
+    cdef const int64_t* size = _int64(sizes, READ)
+    cdef uint8_t* to = _bytes(out, WRITE)
     cdef Py_ssize_t got
     cdef int problem = 0
-    cdef uint8_t* to = &out[0] if out.shape[0] else NULL
-    if sizes.shape[0] != n:
+    if len(sizes) != n:
         raise ValueError("starts and sizes: one of each for every piece")
     for i in range(n):
-        if starts[i] < 0 or sizes[i] < 0 or sizes[i] > out.shape[0] - total:
+        if start[i] < 0 or size[i] < 0 or size[i] > room - total:
             raise ValueError("the pieces do not fill the buffer")
-        total += sizes[i]
-    if total != out.shape[0]:
+        total += size[i]
+    if total != room:
         raise ValueError("the pieces do not fill the buffer")
     with nogil:
         for i in range(n):
-            at, want = starts[i], sizes[i]
+            at, want = start[i], size[i]
             while want > 0 and problem == 0:
                 got = pread(fd, to, <size_t> want, <off_t> at)
                 if got > 0:

@@ -8,7 +8,8 @@ whoever called, in Python, from that one line.
 import numpy as np
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.stdint cimport int32_t, int64_t, uint8_t
+
+include "_arrays.pxi"
 
 #: Forms of a count: a whole number of at least 1; a number in any decimal notation whose value is
 #: whole, 0 included; or none at all, which stands for 1.
@@ -147,9 +148,9 @@ def parse_entries(bytes block, int64_t last, int64_t documents, int64_t words, i
     found_documents = np.empty(lines, dtype=np.int64)
     found_words = np.empty(lines, dtype=np.int32)
     found_counts = np.empty(lines, dtype=np.int32)
-    cdef int64_t[::1] d = found_documents
-    cdef int32_t[::1] w = found_words
-    cdef int32_t[::1] c = found_counts
+    cdef int64_t* d = _int64(found_documents, WRITE)
+    cdef int32_t* w = _int32(found_words, WRITE)
+    cdef int32_t* c = _int32(found_counts, WRITE)
     cdef bint ordered = last > 0
     cdef int64_t document = 0
     cdef int64_t word = 0
@@ -235,10 +236,10 @@ def parse_pairs(bytes block, int64_t first, int64_t last, bint labelled):
     found_lines = np.empty(rows, dtype=np.int64)
     found_words = np.empty(pairs, dtype=np.int32)
     found_counts = np.empty(pairs, dtype=np.int32)
-    cdef int64_t[::1] lengths = found_lengths
-    cdef int64_t[::1] lines = found_lines
-    cdef int32_t[::1] w = found_words
-    cdef int32_t[::1] c = found_counts
+    cdef int64_t* lengths = _int64(found_lengths, WRITE)
+    cdef int64_t* lines = _int64(found_lines, WRITE)
+    cdef int32_t* w = _int32(found_words, WRITE)
+    cdef int32_t* c = _int32(found_counts, WRITE)
     cdef int64_t promised = 0
     cdef int64_t word = 0
     cdef int64_t count = 0

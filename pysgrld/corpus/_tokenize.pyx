@@ -21,11 +21,13 @@ import numpy as np
 from pysgrld.corpus import characters
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 from libcpp cimport bool
 from libcpp.string cimport string
 from libcpp.vector cimport vector
+
+include "_arrays.pxi"
 
 
 cdef extern from * nogil:
@@ -276,7 +278,7 @@ cdef class Dictionary:
             begin = end
         return found
 
-    def place(self, bytes words, const int64_t[::1] ends):
+    def place(self, bytes words not None, ends):
         """Look words up; unless the dictionary is closed, new ones get the next ids.
 
         Parameters
@@ -292,16 +294,17 @@ cdef class Dictionary:
             Their ids; -1 for words that a closed dictionary does not know.
         """
         cdef const char* start = PyBytes_AS_STRING(words)
-        cdef Py_ssize_t n = ends.shape[0]
+        cdef const int64_t* end = _int64(ends, READ)
+        cdef Py_ssize_t n = len(ends)
         cdef Py_ssize_t i
         cdef int64_t begin
         cdef vector[string_view] views
         ids = np.empty(n, dtype=np.int32)
-        cdef int32_t[::1] out = ids
+        cdef int32_t* out = _int32(ids, WRITE)
         views.reserve(n)
         for i in range(n):
-            begin = ends[i - 1] if i else 0
-            views.push_back(string_view(start + begin, ends[i] - begin))
+            begin = end[i - 1] if i else 0
+            views.push_back(string_view(start + begin, end[i] - begin))
         for i in range(n):
             if i + 8 < n:
                 self.table.prefetch(Key(views[i + 8]))
@@ -334,8 +337,7 @@ cdef class Pairs:
         """The most that a count may be too small by."""
         return self.it.lacking()
 
-    def add(self, const int32_t[::1] order, const int32_t[::1] ids, const uint8_t[::1] marked,
-            bint mixed):
+    def add(self, order, ids, marked, bint mixed):
         """Count the neighbours in a sequence of words.
 
         Parameters
@@ -348,8 +350,9 @@ cdef class Pairs:
         mixed : bool
             Count pairs of which one word is marked; else those of which none is.
         """
-        if order.shape[0] > 1:
-            self.it.add(&order[0], order.shape[0], &ids[0], &marked[0], mixed)
+        if len(order) > 1:
+            self.it.add(_int32(order, READ), len(order), _int32(ids, READ), _bytes(marked, READ),
+                        mixed)
 
     def frequent(self, uint32_t least):
         """Give first words, second words, and counts of pairs that were counted so often."""
@@ -364,20 +367,16 @@ cdef inline string_view _view(bytes text) noexcept:
 
 
 cdef _int64s(const vector[int64_t]& values):
-    cdef int64_t[::1] out
     array = np.empty(values.size(), dtype=np.int64)
     if values.size() > 0:
-        out = array
-        memcpy(&out[0], values.data(), values.size() * sizeof(int64_t))
+        memcpy(_int64(array, WRITE), values.data(), values.size() * sizeof(int64_t))
     return array
 
 
 cdef _int32s(const vector[int32_t]& values):
-    cdef int32_t[::1] out
     array = np.empty(values.size(), dtype=np.int32)
     if values.size() > 0:
-        out = array
-        memcpy(&out[0], values.data(), values.size() * sizeof(int32_t))
+        memcpy(_int32(array, WRITE), values.data(), values.size() * sizeof(int32_t))
     return array
 
 
@@ -422,10 +421,13 @@ cdef Verdict _search(_Counter counter, bytes document, pattern) except *:
     return Verdict.good
 
 
-def tally(const int32_t[::1] indices, const int32_t[::1] counts,
-          int64_t[::1] documents, int64_t[::1] tokens):
+def tally(indices, counts, documents, tokens):
     """Add entries to document frequencies and corpus counts, both indexed by word id, in place."""
-    cdef Py_ssize_t i
-    for i in range(indices.shape[0]):
-        documents[indices[i]] += 1
-        tokens[indices[i]] += counts[i]
+    cdef Py_ssize_t i, n = len(indices)
+    cdef const int32_t* word = _int32(indices, READ)
+    cdef const int32_t* count = _int32(counts, READ)
+    cdef int64_t* frequency = _int64(documents, WRITE)
+    cdef int64_t* total = _int64(tokens, WRITE)
+    for i in range(n):
+        frequency[word[i]] += 1
+        total[word[i]] += count[i]

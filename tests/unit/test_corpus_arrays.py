@@ -1,0 +1,60 @@
+"""Compiled modules that read corpora take vectors of their own type only (pysgrld/corpus/_arrays.pxi)."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from pysgrld.corpus._gather import gather
+from pysgrld.corpus._tokenize import Dictionary, tally
+
+
+def read_only(values: np.ndarray) -> np.ndarray:
+    values.flags.writeable = False
+    return values
+
+
+WRONG = {
+    "another type": (np.zeros(4, np.float64), "wanted a vector of 64-bit integers"),
+    "other bytes": (np.zeros(4, np.int32), "wanted a vector of 64-bit integers"),
+    "no sign": (np.zeros(4, np.uint64), "wanted a vector of 64-bit integers"),
+    "a matrix": (np.zeros((4, 1), np.int64), "found 2 dimensions"),
+    "every other one": (np.zeros(8, np.int64)[::2], "contiguous"),
+    "not to be written": (read_only(np.zeros(4, np.int64)), "read-only"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_arrays_of_another_form_are_refused_and_not_touched(wrong):
+    array, message = WRONG[wrong]
+    before = array.copy()
+    words, good = np.array([0, 1, 1], np.int32), np.zeros(4, np.int64)
+    for pair in ((array, good), (good, array)):
+        with pytest.raises(ValueError, match=message):
+            tally(words, words, *pair)
+    assert not good.any()
+    assert np.array_equal(array, before)
+
+
+def test_what_is_only_read_may_be_read_only():
+    documents, tokens = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    words = read_only(np.array([0, 1, 1], np.int32))
+    tally(words, read_only(np.array([1, 2, 3], np.int32)), documents, tokens)
+    assert (documents.tolist(), tokens.tolist()) == ([1, 2], [1, 5])
+    assert Dictionary().place(b"ab", read_only(np.array([1, 2]))).tolist() == [0, 1]
+
+
+def test_pieces_go_to_bytes_alone(tmp_path):
+    (tmp_path / "file").write_bytes(b"abcdef")
+    starts, sizes = np.array([4, 0]), np.array([2, 1])
+    out = np.zeros(3, np.uint8)
+    handle = os.open(tmp_path / "file", os.O_RDONLY)
+    try:
+        assert gather(handle, starts, sizes, out) == 0
+        with pytest.raises(ValueError, match="8-bit"):
+            gather(handle, starts, sizes, out.astype(np.int32))
+    finally:
+        os.close(handle)
+    assert out.tobytes() == b"efa"
