@@ -204,9 +204,11 @@ def estimator_hashes() -> dict[str, str]:
         found[f"DeepLDA-{algo}"] = _arrays(*deep.weights_, deep.r_, deep.transform(x, layer=2))
     for algo in ("scir", "sgrld", "gibbs"):
         mixture = DPMixture(algo=algo, max_iter=40, burn_in=10, n_jobs=1).fit(x)
-        found[f"DPMixture-{algo}"] = _arrays(mixture.components_, mixture.weights_)
-        found[f"DPMixture-{algo}-documents"] = _arrays(
-            mixture.predict_proba(x), mixture.score_samples(x)
+        found[f"DPMixture-{algo}"] = _arrays(
+            mixture.components_,
+            mixture.weights_,
+            mixture.predict_proba(x),
+            mixture.score_samples(x),
         )
     return found
 
