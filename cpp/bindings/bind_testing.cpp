@@ -31,9 +31,9 @@ void bind_testing(py::module_& m) {
       "draw",
       [](std::string const& kind, Array<float> const& parameter, std::uint64_t seed,
          std::uint64_t step) {
-        static constexpr char const* kinds[] = {"normal",       "gamma", "poisson", "uniform24",
-                                                "uniform_open", "log",   "exp",     "expm1m",
-                                                "digamma",      "sine",  "cosine"};
+        static constexpr char const* kinds[] = {
+            "normal", "gamma",   "poisson", "uniform24", "uniform_open", "log",    "exp",
+            "expm1m", "digamma", "sine",    "cosine",    "truncated",    "rounded"};
         int which = -1;
         for (int i = 0; i < static_cast<int>(std::size(kinds)); ++i)
           if (kind == kinds[i]) which = i;

@@ -53,6 +53,8 @@ void draw(int kind, float const* a, std::int64_t n, Address const& address, floa
         case 7: value = expm1m(p); break;
         case 9: sincos_quarter(p, value, other); break;
         case 10: sincos_quarter(p, other, value); break;
+        case 11: value = to_float(to_int(p)); break;
+        case 12: value = to_float(round_int(p)); break;
         default: {
           ExpDigamma const e = exp_digamma(p);
           value = log(e.top) - e.drop;

@@ -81,6 +81,9 @@ RUNS = {
     "preset-dpmm-2018": f"--preset dpmm-2018 {_MIXED}",
 }
 
+#: Arrays of a checkpoint that are scores of held-out documents.
+_SCORES = {"posterior.history", "density.total", "density.better"}
+
 #: Keys of a line of metrics.jsonl that are of the clock or of the machine.
 _OF_THE_MACHINE = {"train_seconds", "wait_seconds", "tokens_per_second", "rss_bytes", "time"}
 
@@ -120,6 +123,14 @@ def _folder(path: Path) -> str:
     return _digest(*(x for p in files for x in (p.name.encode(), p.read_bytes())))
 
 
+def _chain(path: Path) -> str:
+    """One digest of what a checkpoint goes on with: all of its arrays but scores of earlier draws."""
+    from pysgrld.run.tensors import view
+
+    arrays = sorted((n, a) for n, a in view(path).items() if n not in _SCORES)
+    return _digest(*(x for n, a in arrays for x in (n.encode(), a.tobytes())))
+
+
 def run_hashes(name: str, folder: Path) -> dict[str, str]:
     """Digests of all that a person can get out of a run: by what it is."""
     corpus = folder / "corpus.ldac"
@@ -137,6 +148,7 @@ def run_hashes(name: str, folder: Path) -> dict[str, str]:
     found = {
         "metrics": _digest(json.dumps(metrics[-1], sort_keys=True).encode()),
         "checkpoint": _digest(*(x for p in arrays for x in (p.name.encode(), p.read_bytes()))),
+        "chain": _chain(last / "state.safetensors"),
     }
     if (run / "samples").is_dir():
         found["samples"] = _folder(run / "samples")
@@ -181,7 +193,8 @@ def estimator_hashes() -> dict[str, str]:
     for algo in ("scir", "sgrld", "tlasgr", "smld", "smld-approx", "gibbs", "cgs", "ovb", "hsvg"):
         more = {} if algo in ("gibbs", "cgs") else {"minibatch": 20}
         lda = LDA(5, algo=algo, max_iter=20, random_state=2, n_jobs=1, **more).fit(x)
-        found[f"LDA-{algo}"] = _arrays(lda.components_, lda.transform(x), [lda.perplexity(x)])
+        found[f"LDA-{algo}"] = _arrays(lda.components_, lda.transform(x))
+        found[f"LDA-{algo}-perplexity"] = _arrays([lda.perplexity(x)])
     lda = LDA(5, random_state=2, n_jobs=1, total_samples=120)
     for begin in range(0, 120, 30):
         lda.partial_fit(x[begin : begin + 30])

@@ -1,5 +1,7 @@
 """When the batch system ends a job, as older releases of SLURM are asked for it."""
 
+import time
+
 import pytest
 
 from pysgrld.batch.job import boot_clock, job_end
@@ -52,3 +54,10 @@ def test_what_is_no_number_of_a_job_is_not_asked_for(job, squeue):
 def test_without_squeue_nothing_is_known(monkeypatch):
     monkeypatch.setenv("PATH", "")
     assert job_end({"SLURM_JOB_ID": "12"}) is None
+
+
+def test_the_clock_goes_where_no_clock_since_boot_has_a_name(monkeypatch):
+    """As on macOS. Red with: CLOCK_BOOTTIME asked for anywhere."""
+    monkeypatch.delattr(time, "CLOCK_BOOTTIME")
+    before = boot_clock()
+    assert before <= boot_clock()

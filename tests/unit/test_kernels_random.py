@@ -108,6 +108,7 @@ def test_digamma_keeps_its_promised_error(isa):
     [
         ("exp", 1000, np.exp(88)),
         ("exp", np.inf, np.exp(88)),
+        ("exp", np.nan, np.exp(88)),
         ("expm1m", np.inf, 1),
         ("expm1m", 0, 0),
     ],
@@ -120,6 +121,16 @@ def test_elementary_function_at_the_ends_of_its_range(isa, kind, x, value):
 def test_exp_far_below_is_zero(isa):
     x = np.array([-88, -100, -1000, -np.inf], np.float32)
     assert core.draw("exp", x, 1).tolist() == [0.0] * 4
+
+
+def test_floats_become_integers_as_on_every_processor(isa):
+    """Red with: NEON's own conversions, which end at 2^31 - 1 and make no number a zero."""
+    x = np.array([0.5, 1.5, 2.5, -0.5, -1.5, -2.7, 2.0**24 + 2, 2.0**31 - 128, -(2.0**31)])
+    beyond = np.array([2.0**31, np.inf, -np.inf, -1e20, np.nan])
+    both = np.concatenate((x, beyond)).astype(np.float32)
+    for kind, function in (("truncated", np.trunc), ("rounded", np.rint)):
+        expected = [*function(x), *[-(2.0**31)] * len(beyond)]
+        assert core.draw(kind, both, 1).tolist() == expected
 
 
 @pytest.mark.parametrize(

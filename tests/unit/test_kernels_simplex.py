@@ -64,6 +64,19 @@ def test_relax_of_infinite_length_is_the_shape():
     np.testing.assert_allclose(state["g"][:, :5], 0.1 + dense(state, 5)[1], rtol=1e-6)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_subnormal_numbers_are_flushed_to_zero(isa, threads):
+    """Read or made, on every thread. Red with: FPCR, or MXCSR, left as it is."""
+    state = make_state(100, 5) | {
+        "rows": np.zeros(0, np.int32),
+        "counts": core.zeros(0, 16, "int64"),
+    }
+    state["g"][:, :5] = np.array([1e-40, 1.5e-38, 4.0, 2e-38, 2.5e-38])
+    core.simplex_relax(**state, **settings(5, eta=1.2e-38, h=np.log(2.0), threads=threads))
+    halved = np.float32([0.0, 0.0, 2.0, 0.0, 1.25e-38])
+    np.testing.assert_array_equal(state["g"][:, :5], np.tile(halved, (100, 1)))
+
+
 @pytest.mark.parametrize(("v", "k"), SIZES)
 def test_sgrld_is_the_oracle_s_with_the_same_normals(v, k):
     state = make_state(v, k)

@@ -24,6 +24,18 @@ class FlushSubnormals {
 
  private:
   unsigned saved_;
+#elif defined(__aarch64__)
+  FlushSubnormals() {
+    __asm__ volatile("mrs %0, fpcr" : "=r"(saved_));
+    set(saved_ | std::uint64_t{1} << 24);
+  }
+  ~FlushSubnormals() { set(saved_); }
+
+ private:
+  static void set(std::uint64_t control) {
+    __asm__ volatile("msr fpcr, %0" : : "r"(control) : "memory");
+  }
+  std::uint64_t saved_;
 #endif
 };
 

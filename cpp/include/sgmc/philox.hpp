@@ -77,7 +77,7 @@ SGMC_INLINE NativeW widening(NativeW a, std::uint32_t m) {
 #elif defined(__SSE2__)
   return (NativeW)_mm_mul_epu32((__m128i)a, _mm_set1_epi64x(m));
 #else
-  return (a & 0xffffffffu) * static_cast<std::uint64_t>(m);
+  return (NativeW)vmull_n_u32(vmovn_u64((uint64x2_t)a), m);
 #endif
 }
 

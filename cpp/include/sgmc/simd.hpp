@@ -1,5 +1,5 @@
 // Sixteen lanes, whatever the machine: one AVX-512 register, two AVX2 registers or four of 128
-// bits.
+// bits, of SSE2 or NEON.
 //
 // Every kernel is written over these types only. A 16-lane value is a native vector or a pair of
 // halves, and each operation means the same on each instruction set, in the same order; with
@@ -15,6 +15,10 @@
 
 #if defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#else
+#error "there are kernels for x86-64 and for aarch64 only"
 #endif
 
 #define SGMC_INLINE inline __attribute__((always_inline))
@@ -205,7 +209,7 @@ SGMC_BINARY(max, NF, NF, (NativeF)_mm256_max_ps((__m256)a.v, (__m256)b.v))
 #elif defined(__SSE2__)
 SGMC_BINARY(min, NF, NF, (NativeF)_mm_min_ps((__m128)a.v, (__m128)b.v))
 SGMC_BINARY(max, NF, NF, (NativeF)_mm_max_ps((__m128)a.v, (__m128)b.v))
-#else
+#else  // NEON's own minimum knows NaN: here b is the result where one of them is
 SGMC_BINARY(min, NF, NF, a.v < b.v ? a.v : b.v)
 SGMC_BINARY(max, NF, NF, a.v > b.v ? a.v : b.v)
 #endif
@@ -228,16 +232,8 @@ SGMC_UNARY(operator~, NM, NM, static_cast<__mmask16>(~a.v))
 SGMC_UNARY(sqrt, NF, NF, (NativeF)_mm256_sqrt_ps((__m256)a.v))
 SGMC_UNARY(floor, NF, NF, (NativeF)_mm256_floor_ps((__m256)a.v))
 SGMC_UNARY(operator~, NM, NM, ~a.v)
-#else
-SGMC_INLINE NF sqrt(NF a) {
-#if defined(__SSE2__)
-  return {(NativeF)_mm_sqrt_ps((__m128)a.v)};
-#else
-  NF r;
-  for (int i = 0; i < kNative; ++i) r.v[i] = __builtin_sqrtf(a.v[i]);
-  return r;
-#endif
-}
+#elif defined(__SSE2__)
+SGMC_UNARY(sqrt, NF, NF, (NativeF)_mm_sqrt_ps((__m128)a.v))
 SGMC_INLINE NF floor(NF a) {  // |a| >= 2^23 is an integer already
   NativeF const t = __builtin_convertvector(__builtin_convertvector(a.v, NativeI), NativeF);
   NativeF const down = t - (t > a.v ? NativeF{} + 1.0f : NativeF{});
@@ -246,23 +242,30 @@ SGMC_INLINE NF floor(NF a) {  // |a| >= 2^23 is an integer already
 }
 template <class H>
   requires(lifts<H, NF>)
-SGMC_INLINE Pair<H> sqrt(Pair<H> a) {
-  return {sqrt(a.lo), sqrt(a.hi)};
-}
-template <class H>
-  requires(lifts<H, NF>)
 SGMC_INLINE Pair<H> floor(Pair<H> a) {
   return {floor(a.lo), floor(a.hi)};
 }
+SGMC_UNARY(operator~, NM, NM, ~a.v)
+#else
+SGMC_UNARY(sqrt, NF, NF, (NativeF)vsqrtq_f32((float32x4_t)a.v))
+SGMC_UNARY(floor, NF, NF, (NativeF)vrndmq_f32((float32x4_t)a.v))
 SGMC_UNARY(operator~, NM, NM, ~a.v)
 #endif
 SGMC_UNARY(operator-, NF, NF, -a.v)
 SGMC_UNARY(bits, NF, NU, (NativeU)a.v)                                        // reinterpret
 SGMC_UNARY(as_float, NU, NF, (NativeF)a.v)                                    // reinterpret
 SGMC_UNARY(to_float, NU, NF, __builtin_convertvector((NativeI)a.v, NativeF))  // signed integer
-SGMC_UNARY(to_int, NF, NU, (NativeU) __builtin_convertvector(a.v, NativeI))   // truncates
 
-// to the nearest integer, ties to even; |a| < 2^31
+// To an integer, truncated, and to the nearest one, ties to even. What no integer is near to, NaN
+// among it, becomes -2^31.
+#if defined(__SSE2__)
+SGMC_UNARY(to_int, NF, NU, (NativeU) __builtin_convertvector(a.v, NativeI))
+#else  // NEON gives 2^31 - 1 and 0 for what x86 gives -2^31 for
+SGMC_INLINE float32x4_t integral(NF a) {
+  return (float32x4_t)(a.v < 0x1p31f ? a.v : NativeF{} - 0x1p31f);
+}
+SGMC_UNARY(to_int, NF, NU, (NativeU)vcvtq_s32_f32(integral(a)))
+#endif
 #if defined(SGMC_AVX512)
 SGMC_UNARY(round_int, NF, NU, (NativeU)_mm512_cvtps_epi32((__m512)a.v))
 #elif defined(SGMC_AVX2)
@@ -270,17 +273,7 @@ SGMC_UNARY(round_int, NF, NU, (NativeU)_mm256_cvtps_epi32((__m256)a.v))
 #elif defined(__SSE2__)
 SGMC_UNARY(round_int, NF, NU, (NativeU)_mm_cvtps_epi32((__m128)a.v))
 #else
-SGMC_INLINE NU round_int(NF a) {
-  NU r;
-  for (int i = 0; i < kNative; ++i)
-    r.v[i] = static_cast<std::uint32_t>(static_cast<std::int32_t>(__builtin_rintf(a.v[i])));
-  return r;
-}
-template <class H>
-  requires(lifts<H, NF>)
-SGMC_INLINE auto round_int(Pair<H> a) {
-  return Pair<decltype(round_int(a.lo))>{round_int(a.lo), round_int(a.hi)};
-}
+SGMC_UNARY(round_int, NF, NU, (NativeU)vcvtnq_s32_f32(integral(a)))
 #endif
 
 SGMC_INLINE NU shr(NU a, int n) { return {a.v >> n}; }
@@ -318,17 +311,15 @@ SGMC_INLINE NF add_where(NM m, NF a, NF b) {
   return {a.v + (NativeF)(m.v & (NativeI)b.v)};  // + 0 elsewhere: a is never -0 where this is used
 }
 SGMC_INLINE NU add_where(NM m, NU a, NU b) { return {a.v + ((NativeU)m.v & b.v)}; }
-SGMC_INLINE std::uint32_t lanes(NM m) {
 #if defined(SGMC_AVX2)
+SGMC_INLINE std::uint32_t lanes(NM m) {
   return static_cast<std::uint32_t>(_mm256_movemask_ps((__m256)m.v));
-#elif defined(__SSE2__)
-  return static_cast<std::uint32_t>(_mm_movemask_ps((__m128)m.v));
-#else
-  std::uint32_t r = 0;
-  for (int i = 0; i < kNative; ++i) r |= (static_cast<std::uint32_t>(m.v[i]) >> 31) << i;
-  return r;
-#endif
 }
+#elif defined(__SSE2__)
+SGMC_INLINE std::uint32_t lanes(NM m) {
+  return static_cast<std::uint32_t>(_mm_movemask_ps((__m128)m.v));
+}
+#endif
 #endif
 template <class H, class K>
 SGMC_INLINE Pair<H> select(Pair<K> m, Pair<H> a, Pair<H> b) {
@@ -339,10 +330,19 @@ SGMC_INLINE Pair<H> add_where(Pair<K> m, Pair<H> a, Pair<H> b) {
   return {add_where(m.lo, a.lo, b.lo), add_where(m.hi, a.hi, b.hi)};
 }
 /// Bit i of the result is lane i of the mask.
+#if defined(__aarch64__)
+SGMC_INLINE std::uint32_t lanes(M16 m) {  // sums across lanes are slow: one for all
+  NativeU const bit{1, 2, 4, 8};
+  auto const of = [&](NM four, int first) { return (NativeU)four.v & (bit << first); };
+  return vaddvq_u32(
+      (uint32x4_t)(of(m.lo.lo, 0) | of(m.lo.hi, 4) | of(m.hi.lo, 8) | of(m.hi.hi, 12)));
+}
+#else
 template <class H>
 SGMC_INLINE std::uint32_t lanes(Pair<H> m) {
   return lanes(m.lo) | (lanes(m.hi) << width<H>);
 }
+#endif
 SGMC_INLINE int popcount(std::uint32_t m) { return __builtin_popcount(m); }
 
 SGMC_INLINE F16 abs(F16 a) { return as_float(bits(a) & u16(0x7fffffffu)); }
@@ -373,8 +373,7 @@ SGMC_INLINE NativeD root(NativeD a) {
 #elif defined(__SSE2__)
   return (NativeD)_mm_sqrt_pd((__m128d)a);
 #else
-  for (int i = 0; i < kNative / 2; ++i) a[i] = __builtin_sqrt(a[i]);
-  return a;
+  return (NativeD)vsqrtq_f64((float64x2_t)a);
 #endif
 }
 SGMC_INLINE ND roots(ND a) { return {root(a.lo), root(a.hi)}; }
@@ -391,7 +390,8 @@ SGMC_INLINE ND widen(NF a) {
   return {(NativeD)_mm_cvtps_pd((__m128)a.v),
           (NativeD)_mm_cvtps_pd(_mm_movehl_ps((__m128)a.v, (__m128)a.v))};
 #else
-  return {{a.v[0], a.v[1]}, {a.v[2], a.v[3]}};
+  return {(NativeD)vcvt_f64_f32(vget_low_f32((float32x4_t)a.v)),
+          (NativeD)vcvt_high_f64_f32((float32x4_t)a.v)};
 #endif
 }
 SGMC_UNARY(to_double, NF, ND, widen(a))
@@ -405,8 +405,7 @@ SGMC_INLINE NF narrow(ND a) {
 #elif defined(__SSE2__)
   return {(NativeF)_mm_movelh_ps(_mm_cvtpd_ps((__m128d)a.lo), _mm_cvtpd_ps((__m128d)a.hi))};
 #else
-  return {{static_cast<float>(a.lo[0]), static_cast<float>(a.lo[1]), static_cast<float>(a.hi[0]),
-           static_cast<float>(a.hi[1])}};
+  return {(NativeF)vcvt_high_f32_f64(vcvt_f32_f64((float64x2_t)a.lo), (float64x2_t)a.hi)};
 #endif
 }
 
@@ -418,6 +417,8 @@ SGMC_INLINE NativeD load_integers(std::int64_t const* p) {
   std::memcpy(&x, p, sizeof x);
 #if defined(SGMC_AVX512)
   return (NativeD)_mm512_cvtepi64_pd((__m512i)x);
+#elif defined(__aarch64__)
+  return (NativeD)vcvtq_f64_s64((int64x2_t)x);
 #else
   // 2^84 + 2^63 + the upper half and 2^52 + the lower half are doubles by their bits; the constants
   // cancel exactly, and the last addition rounds as a conversion does.
@@ -541,6 +542,29 @@ SGMC_INLINE int compress8(void* p, std::uint32_t m, __m256i a) {
   _mm256_storeu_si256(static_cast<__m256i*>(p), _mm256_permutevar8x32_epi32(a, lanes));
   return popcount(m);
 }
+#elif defined(__aarch64__)
+/// For each of the sixteen masks of four lanes, the bytes of the lanes that it has, packed.
+struct Packings {
+  alignas(16) std::uint8_t bytes[16][16]{};
+  constexpr Packings() {
+    for (int m = 0; m < 16; ++m)
+      for (int l = 0, n = 0; l < 4; ++l)
+        for (int b = 0; b < 4 && ((m >> l) & 1); ++b)
+          bytes[m][n++] = static_cast<std::uint8_t>(4 * l + b);
+  }
+};
+template <class X, class Native>
+SGMC_INLINE int compress4(X* p, std::uint32_t m, Native a) {
+  static constexpr Packings kPackings;
+  a.v = (decltype(a.v))vqtbl1q_u8((uint8x16_t)a.v, vld1q_u8(kPackings.bytes[m & 15u]));
+  store(p, a);
+  return popcount(m & 15u);
+}
+template <class X, class H>
+SGMC_INLINE int compress4(X* p, std::uint32_t m, Pair<H> a) {
+  int const n = compress4(p, m, a.lo);
+  return n + compress4(p + n, m >> width<H>, a.hi);
+}
 #endif
 
 /// Write the lanes of `a` that `m` has, packed; returns how many. `p` needs room for 16.
@@ -551,6 +575,8 @@ SGMC_INLINE int compress(float* p, std::uint32_t m, F16 a) {
 #elif defined(SGMC_AVX2)
   int const n = compress8(p, m & 0xffu, (__m256i)a.lo.v);
   return n + compress8(p + n, m >> 8, (__m256i)a.hi.v);
+#elif defined(__aarch64__)
+  return compress4(p, m, a);
 #else
   alignas(64) float x[16];
   store(x, a);
@@ -566,6 +592,8 @@ SGMC_INLINE int compress(std::int32_t* p, std::uint32_t m, U16 a) {
 #elif defined(SGMC_AVX2)
   int const n = compress8(p, m & 0xffu, (__m256i)a.lo.v);
   return n + compress8(p + n, m >> 8, (__m256i)a.hi.v);
+#elif defined(__aarch64__)
+  return compress4(p, m, a);
 #else
   alignas(64) std::int32_t x[16];
   store(x, a);
