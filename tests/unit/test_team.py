@@ -134,7 +134,15 @@ def test_a_bucket_is_spread_in_proportion_to_the_weights():
     bucket = rng.integers(0, 2**40, 70)
     bucket[3] = 0
     counts = np.zeros(phi.shape, np.int64)
-    core.spread(phi=phi, bucket=bucket, counts=counts, work=core.Workspace(), threads=2)
+    core.spread(
+        phi=phi,
+        alpha=0.1,
+        topics=130,
+        bucket=bucket,
+        counts=counts,
+        work=core.Workspace(),
+        threads=2,
+    )
     wanted = phi / phi.sum(axis=1, keepdims=True) * bucket[:, None]
     assert np.abs(counts - wanted).max() < 1e-5 * wanted.max()
     assert not counts[3].any()
@@ -152,6 +160,8 @@ def test_a_bucket_is_spread_in_proportion_to_the_weights():
 def test_wrong_arguments_of_spread_are_named(change, message):
     good = {
         "phi": np.ones((2, 16), np.float32),
+        "alpha": 0.1,
+        "topics": 16,
         "bucket": np.zeros(2, np.int64),
         "counts": np.zeros((2, 16), np.int64),
         "work": core.Workspace(),
