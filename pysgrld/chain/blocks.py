@@ -244,14 +244,14 @@ class BlockChain:
         The level is left out where steps are relative, and in the warm-up; published settings leave
         out B/D.
 
-        A learned alpha has a pace of its own, whatever moves topics: in the warm-up theirs, then B/D, at
-        most `MOST_ALPHA`. With counts X of the corpus its posterior variance is 1/X of its square, and
-        noise of minibatches at B/D adds half of that.
+        A learned alpha has a pace of its own, whatever moves topics: none in the warm-up, lest topics die
+        before they are formed, then B/D, at most `MOST_ALPHA`. Its posterior variance is 1/X_k of its
+        square, X_k being tables of the corpus; noise of minibatches at B/D adds half of that.
         """
         if b.geometry == self.sampler.geometry:
             return h
         if b.name == ALPHA_BLOCK:
-            return h if warm else min(MOST_ALPHA, self.stream.size / self.stream.documents)
+            return 0.0 if warm else min(MOST_ALPHA, self.stream.size / self.stream.documents)
         if not (warm or self.sampler.relative):
             assert isinstance(found, Counts)  # shapes stand beside topics that are counted
             h = min(1.0, h * found.level)

@@ -139,6 +139,8 @@ class LDA(CountModel):
         "random_state": "seed",
     }
 
+    _options: LDAOptions
+
     def __init__(
         self,
         n_components: int = 100,
@@ -221,7 +223,6 @@ class LDA(CountModel):
     def _finish(self) -> None:
         super()._finish()
         options, draw, k = self._options, self._draw, len(self.components_)
-        assert isinstance(options, LDAOptions)
         alpha = options.fixed_alpha
         self.alpha_ = np.array(
             draw[ALPHA_BLOCK][:k] if alpha is None else np.full(k, alpha), np.float64

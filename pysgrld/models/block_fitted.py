@@ -17,7 +17,7 @@ from pysgrld.evaluate import DocumentDraw, HeldOut, Scorer
 from pysgrld.evaluate.matching import DISTRIBUTIONS, Likeness
 from pysgrld.models.fitted import Fitted, Node, Record, Samples, SomeDocuments
 from pysgrld.models.noise import goes_on, noise_of, remedy_of, step_size
-from pysgrld.options.learned import ETA_BLOCK
+from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers import SAMPLERS, sampler_of
 from pysgrld.samplers.protocol import BlockState, Counts
 from pysgrld.schedule import FORGOTTEN, QUIET
@@ -168,10 +168,20 @@ class BlockFitted(Fitted, ABC):
         return None
 
     def word_prior(self) -> float:
-        """Give eta; where it is learned its posterior mean, or else the current one."""
-        draw = self.mean or self.current
+        """Give eta, as `learned` has it, or as it is fixed."""
         fixed: float = self.record.options.lowest_eta
-        return float(draw[ETA_BLOCK][0]) if ETA_BLOCK in draw else fixed
+        learned = self.learned()
+        return float(learned[ETA_BLOCK][0]) if ETA_BLOCK in learned else fixed
+
+    def learned(self) -> dict[str, Doubles]:
+        """Give learned priors: posterior means, or as they stand."""
+        draw = self.mean or self.current
+        sizes = {b.name: b.shape[1] for b in self.blocks}
+        return {
+            name: draw[name][: sizes[name]].astype(np.float64)
+            for name in (ALPHA_BLOCK, ETA_BLOCK)
+            if name in draw
+        }
 
     @abstractmethod
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:

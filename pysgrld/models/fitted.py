@@ -187,6 +187,9 @@ class Fitted(Protocol):
     def word_prior(self) -> float:
         """Give the Dirichlet parameter of the words of a topic."""
 
+    def learned(self) -> dict[str, Doubles]:
+        """Give the priors that were learned, by their options: posterior means, or else as they stand."""
+
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
         """Weigh each topic by how much of the corpus it makes up, (K,).
 

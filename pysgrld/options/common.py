@@ -36,7 +36,7 @@ CIR_RATES = ("paper", "natural")
 
 #: Of families whose documents have proportions with a Dirichlet prior.
 ALPHA = Option(or_learn(real(SMALLEST, 1e6)), "min(0.1, 5/K); sam: 1",
-               "Dirichlet prior per topic of a document; learn: one for each topic, by the documents",
+               "Dirichlet prior per topic of a document; learn: one each",
                "Model", metavar="A|learn", first=True)  # fmt: skip
 _AUTO_NONE: dict[str, Any] = {"auto": "auto", "none": 0}
 SHARED: dict[str, Option] = {

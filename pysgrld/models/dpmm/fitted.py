@@ -141,6 +141,10 @@ class MixtureFitted:
         eta: float = self.record.options.lowest_eta
         return eta
 
+    def learned(self) -> dict[str, Doubles]:
+        """Give nothing: what is learned beside the components are the sticks."""
+        return {}
+
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
         """Weigh each component by its stick: its expected share of the documents to come, (J,)."""
         del documents, at
