@@ -46,8 +46,12 @@ Alphas::Alphas(Alpha const& alpha, std::int32_t topics, std::int64_t stride)
     each[i / kPad].lane[i % kPad] = static_cast<float>(doubles[i]);
     most = std::max(most, static_cast<float>(doubles[i]));
   }
-  for (std::size_t i = 0; i < k; ++i)
-    share[i / kPad].lane[i % kPad] = static_cast<float>(doubles[i]) / most;
+  for (std::size_t i = 0; i < k; ++i) {
+    float const x = static_cast<float>(doubles[i]) / most;
+    if (x < std::numeric_limits<float>::min())
+      throw py::value_error("alpha: the smallest must not vanish beside the largest in float32");
+    share[i / kPad].lane[i % kPad] = x;
+  }
 }
 
 Csr csr_of(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,

@@ -192,6 +192,13 @@ def test_tables_and_rates_of_documents_have_their_laws_and_are_keyed_by_document
         found[d] = core.alpha_evidence(
             z=of_each, token_ptr=places[:2], doc_ids=ids[d : d + 1], threads=1, **arguments
         )[0][:3]
+    before = core.isa()
+    for isa in core.available_isas():
+        core.use_isa(isa)
+        alike = core.alpha_evidence(z=z, token_ptr=places, doc_ids=ids, threads=1, **arguments)
+        assert (alike[0] == tables).all()
+        assert (alike[1] == q).all()
+    core.use_isa(before)
     assert tables[:3].tolist() == found.sum(axis=0).tolist()
     assert not tables[3:].any()
     assert pmf_p(found[:, 0], deep.crt_pmf(5, 0.2)) > P

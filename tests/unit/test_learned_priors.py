@@ -82,6 +82,7 @@ def test_a_topic_of_nearly_no_alpha_is_hardly_used(topics):
         ({"alpha": np.full(3, 0.1, np.float32)}, "alpha has shape"),
         ({"alpha": each(5, 0.0)}, "alpha: must be positive"),
         ({"alpha": each(5, np.nan)}, "alpha: must be positive"),
+        ({"alpha": each(5, [1, 1, 1, 0.1, 1e38])}, "alpha: the smallest must not vanish"),
     ],
 )
 def test_wrong_parameters_of_documents_are_named(change, message):

@@ -40,6 +40,8 @@ FORMS = [
     ("lda", "scir", 130, {"counts": "sampled"}),
     ("lda", "sgrld", 130, {}),
     ("lda", "ovb", 130, {}),
+    ("lda", "scir", 5, {"alpha": "learn", "eta": "learn"}),
+    ("lda", "sgrld", 130, {"alpha": "learn"}),
     ("dlda", "tlasgr", None, {"layers": (130, 20, 3)}),
 ]
 

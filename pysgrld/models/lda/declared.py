@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 #: Topics where none are asked for.
 TOPICS = 100
-#: Gibbs sweeps of a document at a visit.
-SWEEPS = 10
+#: Gibbs sweeps of a document at a visit; where alpha is learned, which few sweeps would lead astray.
+SWEEPS, LEARNING_SWEEPS = 10, 30
 #: Passes over a document at most, of variational Bayes; it converges before as a rule.
 PASSES = 100
 #: A minibatch of the whole corpus, whatever its size.
@@ -143,7 +143,8 @@ class LDAFamily(Model[LDAOptions]):
         if value["alpha"] is None:
             value["alpha"] = usual_alpha(value["topics"])
         if value["sweeps"] is None:
-            visited = PASSES if value["algo"] == "ovb" else SWEEPS
+            visited = LEARNING_SWEEPS if value["alpha"] == LEARN else SWEEPS
+            visited = PASSES if value["algo"] == "ovb" else visited
             value["sweeps"] = 1 if whole_corpus else visited
         # none where they are not kept, as in runs older than the option
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
