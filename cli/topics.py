@@ -154,8 +154,8 @@ def command(
         if intervals and topics[0].words[0].low is None:
             screen.note("too few samples are kept to tell intervals")
         _show(results, topics, spread.title if intervals else None, at, followed)
-        if line := _learned(learned):
-            echo("\n" + fill(line))
+        if priors := _learned(learned):
+            echo("\n" + fill(priors))
         if intervals and (line := spread.remark()):
             echo("\n" + fill(f"{spread.title}: {line}"))
 
