@@ -212,9 +212,9 @@ def test_tables_and_rates_of_documents_have_their_laws_and_are_keyed_by_document
 def test_eta_given_topics_keeps_the_joint_distribution(v, topics):
     """Half of the probabilities of the smallest eta are below the floor of single precision.
 
-    Red with: log(eta) of the integral left out; V for K V; (eta - 1) for eta; no Jacobian.
+    Red with: log(eta) of the integral left out; the floor for a value; no Jacobian.
     """
-    n = 3000
+    n = 1500
     rng = np.random.default_rng(5)
     _, eta = priors(rng, n)
     found = np.empty(n)
@@ -232,7 +232,7 @@ def test_eta_given_topics_keeps_the_joint_distribution(v, topics):
 
 
 def test_slices_keep_a_law_with_bounds_and_two_modes():
-    """Red with: the level as half of u; an interval that begins at x; bounds that are not kept."""
+    """Red with: a level of u squared."""
     rng = np.random.default_rng(6)
     grid = np.linspace(-1.0, 1.0, 20_001)
     log_density = lambda x: float(np.log(np.exp(-80 * (x - 0.2) ** 2) + 0.3 + 0.2 * x))  # noqa: E731
