@@ -14,6 +14,8 @@ from .options import Described, as_json, flag, layer, plain, quiet, run_argument
 from .terminal import echo, fill, room, width, wrap
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pysgrld.models.fitted import Node
     from pysgrld.reading.results import Results
     from pysgrld.reading.values import Topic, Word
@@ -129,7 +131,7 @@ def command(
                 f"{results.gone}: no coherence, and weights, where documents tell them, are those in "
                 "the held-out ones"
             )
-        slim = len(results.slim_kept())
+        slim, learned = len(results.slim_kept()), results.fitted.learned()
         if values["json"]:
             show_json(
                 {
@@ -144,21 +146,28 @@ def command(
                     "remedy": None if spread.faithful else spread.remedy,
                     "kept_samples": len(results.kept()),
                     **({"slim_samples": slim} if slim else {}),
-                    "topics": [_record(t, signed, followed) for t in topics],
+                    **({"eta": float(eta[0])} if (eta := learned.get("eta")) is not None else {}),
+                    "topics": [_record(t, signed, followed, learned) for t in topics],
                 }
             )
             return
         if intervals and topics[0].words[0].low is None:
             screen.note("too few samples are kept to tell intervals")
         _show(results, topics, spread.title if intervals else None, at, followed)
+        if priors := _learned(learned):
+            echo("\n" + fill(priors))
         if intervals and (line := spread.remark()):
             echo("\n" + fill(f"{spread.title}: {line}"))
 
 
-def _record(topic: Topic, signed: bool, followed: Followed) -> dict[str, Any]:
+def _record(
+    topic: Topic, signed: bool, followed: Followed, learned: Mapping[str, Any]
+) -> dict[str, Any]:
     """Give a topic as JSON has it: directions have entries, not probabilities."""
     found = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
     del found["against"]
+    if "alpha" in learned:
+        found["alpha"] = float(learned["alpha"][topic.id])
     if topic.id in followed:
         found["seeds"] = [seed._asdict() for seed in followed[topic.id]]
     if signed:
@@ -166,6 +175,18 @@ def _record(topic: Topic, signed: bool, followed: Followed) -> dict[str, Any]:
         for word in found["words"] + found["against"]:
             word["entry"] = word.pop("probability")
     return found
+
+
+def _learned(learned: Mapping[str, Any]) -> str:
+    """Say what priors were learned, in a line; "" where none were."""
+    said = []
+    if (alpha := learned.get("alpha")) is not None:
+        said.append(
+            f"alpha sums to {alpha.sum():.3g}, {alpha.min():.2g} to {alpha.max():.2g} a topic"
+        )
+    if (eta := learned.get("eta")) is not None:
+        said.append(f"eta is {eta[0]:.3g}")
+    return f"Learned priors: {'; '.join(said)}." if said else ""
 
 
 def _plain(word: Word) -> dict[str, Any]:

@@ -57,6 +57,8 @@ class Purpose(enum.Enum):
     toy_noise = ...
     sphere_noise = ...
     sphere_accept = ...
+    alpha_evidence = ...
+    eta_slice = ...
     test = ...
 
 class Workspace:
@@ -92,7 +94,7 @@ def documents_gibbs(
     indices: Int32s,
     counts: Int32s,
     doc_ids: Int64s,
-    alpha: float,
+    alpha: float | Floats,
     sweeps: int,
     kept: int,
     rao_blackwell: bool,
@@ -109,8 +111,27 @@ def documents_gibbs(
     threads: int,
 ) -> tuple[Int64s | None, Int64s | None]: ...
 def spread(
-    *, phi: Floats, bucket: Int64s, counts: Int64s, work: Workspace, threads: int
+    *,
+    phi: Floats,
+    alpha: float | Floats,
+    topics: int,
+    bucket: Int64s,
+    counts: Int64s,
+    work: Workspace,
+    threads: int,
 ) -> None: ...
+def alpha_evidence(
+    *,
+    z: Int32s,
+    token_ptr: Int64s,
+    doc_ids: Int64s,
+    alpha: Floats,
+    topics: int,
+    seed: int,
+    chain: int,
+    step: int,
+    threads: int,
+) -> tuple[Int64s, Doubles]: ...
 def add_counts(*, parts: Int64s, out: Int64s, threads: int) -> None: ...
 def documents_mean_field(
     *,
@@ -135,7 +156,7 @@ def documents_collapsed(
     indices: Int32s,
     counts: Int32s,
     doc_ids: Int64s,
-    alpha: float,
+    alpha: float | Floats,
     priors: Floats,
     prior_of: Int32s,
     mass: Doubles,
@@ -171,7 +192,7 @@ def predictive(
     indices: Int32s,
     doc_counts: Int64s,
     tokens: Int64s,
-    alpha: float,
+    alpha: float | Floats,
     factor: float,
     threads: int,
 ) -> Doubles: ...

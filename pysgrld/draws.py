@@ -48,7 +48,7 @@ def by_word(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Draw:
     draw: Draw = {}
     for b in blocks:
         matrix, k = matrices[b.name], b.shape[1]
-        if b.geometry == "positive":  # a vector
+        if b.is_vector:
             draw[b.name] = np.zeros(padded(k), np.float32)
             draw[b.name][:k] = matrix[0, :k]
             continue

@@ -269,7 +269,7 @@ class Block(NamedTuple):
     """
 
     name: str
-    geometry: Literal["simplex", "dirichlet", "sphere", "positive"]
+    geometry: Literal["simplex", "dirichlet", "sphere", "positive", "concentration"]
     shape: tuple[int, int]
     prior: float
     stream: int
@@ -280,6 +280,11 @@ class Block(NamedTuple):
     clip: bool = False
     dynamics: Dynamics | None = None
     seeds: Seeds | None = None
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is one vector, not topics over words."""
+        return self.geometry in ("positive", "concentration")
 
     def average_rate(self, tokens: float) -> float:
         """Give the rate of the CIR process of an average topic: 1, or the natural 1 + N_k/s_k.

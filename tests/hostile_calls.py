@@ -101,6 +101,11 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
     return {
         "documents_gibbs": gibbs | {"rao_blackwell": True, "want_documents": True},
         "documents_gibbs#sampled": gibbs | {"rao_blackwell": False},
+        "documents_gibbs#alphas": gibbs | {"rao_blackwell": True, "alpha": vector(k) * 0.1},
+        "alpha_evidence": key
+        | {"z": np.zeros(ends[-1], np.int32), "token_ptr": ends[docs["indptr"]]}
+        | {"doc_ids": docs["doc_ids"], "alpha": vector(k) * 0.1, "topics": k}
+        | team,
         "documents_mean_field": bare
         | {"weights": phi, "topics": k, "alpha": 0.1, "sweeps": 5, "tolerance": 1e-3}
         | {"gamma": np.tile(vector(k), (DOCUMENTS, 1))}

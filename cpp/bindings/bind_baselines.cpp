@@ -49,7 +49,7 @@ void bind_baselines(py::module_& m) {
       "documents_collapsed",
       [](std::int64_t rows, std::int32_t topics, Array<std::int64_t> const& indptr,
          Array<std::int32_t> const& indices, Array<std::int32_t> const& counts,
-         Array<std::int64_t> const& doc_ids, float alpha, Array<float> const& priors,
+         Array<std::int64_t> const& doc_ids, Alpha const& alpha, Array<float> const& priors,
          Array<std::int32_t> const& prior_of, Array<double> const& mass, std::int32_t sweeps,
          std::uint64_t seed, std::uint32_t chain, std::uint64_t step, Array<std::int32_t> z,
          Array<std::int64_t> const& token_ptr, Workspace& work, int threads) {
@@ -59,7 +59,7 @@ void bind_baselines(py::module_& m) {
         check_padding("topics", stride, topics);
         check_threads(threads);
         check_tokens(z, token_ptr, task, topics);
-        check_positive("alpha", alpha);
+        Alphas const alphas(alpha, topics, stride);
         check_shape(priors, "priors", {-1, stride});
         check_shape(prior_of, "prior_of", {rows});
         check_shape(mass, "mass", {stride});
@@ -71,7 +71,7 @@ void bind_baselines(py::module_& m) {
         if (sweeps < 1) throw py::value_error("sweeps: must be at least 1");
         task.stride = stride;
         task.topics = topics;
-        task.alpha = alpha;
+        task.alpha = alphas.each.data()->lane;
         task.mass = mass.data();
         task.priors = priors.data();
         task.prior_of = prior_of.data();

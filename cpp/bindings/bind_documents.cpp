@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "bindings.hpp"
 
 namespace sgmc::bindings {
@@ -22,6 +24,35 @@ void check_scored(Array<std::int64_t> const& indptr, Array<std::int32_t> const& 
 }
 
 }  // namespace
+
+Alphas::Alphas(Alpha const& alpha, std::int32_t topics, std::int64_t stride)
+    : doubles(static_cast<std::size_t>(stride), 0.0),
+      each(doubles.size() / kPad, Lanes{}),
+      share(each),
+      most(0.0f),
+      total(0.0) {
+  auto const k = static_cast<std::size_t>(topics);
+  if (double const* const one = std::get_if<double>(&alpha)) {
+    std::fill_n(doubles.begin(), k, *one);
+    total = topics * *one;
+  } else {
+    auto const& all = std::get<Array<float>>(alpha);
+    check_shape(all, "alpha", {stride});
+    std::copy_n(all.data(), k, doubles.begin());
+    for (std::size_t i = 0; i < k; ++i) total += doubles[i];
+  }
+  for (std::size_t i = 0; i < k; ++i) {
+    check_positive("alpha", doubles[i]);
+    each[i / kPad].lane[i % kPad] = static_cast<float>(doubles[i]);
+    most = std::max(most, static_cast<float>(doubles[i]));
+  }
+  for (std::size_t i = 0; i < k; ++i) {
+    float const x = static_cast<float>(doubles[i]) / most;
+    if (x < std::numeric_limits<float>::min())
+      throw py::value_error("alpha: the smallest must not vanish beside the largest in float32");
+    share[i / kPad].lane[i % kPad] = x;
+  }
+}
 
 Csr csr_of(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
            Array<std::int32_t> const& counts, std::int64_t rows) {
@@ -95,9 +126,9 @@ void bind_documents(py::module_& m) {
       "documents_gibbs",
       [](Array<float> const& phi, std::int32_t topics, Array<std::int64_t> const& indptr,
          Array<std::int32_t> const& indices, Array<std::int32_t> const& counts,
-         Array<std::int64_t> const& doc_ids, float alpha, std::int32_t sweeps, std::int32_t kept,
-         bool rao_blackwell, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
-         Purpose purpose, std::optional<Array<std::int32_t>> z,
+         Array<std::int64_t> const& doc_ids, Alpha const& alpha, std::int32_t sweeps,
+         std::int32_t kept, bool rao_blackwell, std::uint64_t seed, std::uint32_t chain,
+         std::uint64_t step, Purpose purpose, std::optional<Array<std::int32_t>> z,
          std::optional<Array<std::int64_t>> token_ptr, bool want_words, bool want_documents,
          std::optional<Array<std::int64_t>> bucket, Workspace& work, int threads) -> py::tuple {
         check_shape(phi, "phi", {-1, -1});
@@ -106,7 +137,7 @@ void bind_documents(py::module_& m) {
         task.entity = entities_of(doc_ids, task.documents);
         check_padding("phi", stride, topics);
         check_threads(threads);
-        check_positive("alpha", alpha);
+        Alphas const alphas(alpha, topics, stride);
         if (sweeps < 1 || kept < 1 || kept > sweeps)
           throw py::value_error("sweeps, kept: must be 1 <= kept <= sweeps");
         if (z.has_value() != token_ptr.has_value())
@@ -114,7 +145,9 @@ void bind_documents(py::module_& m) {
         task.phi = phi.data();
         task.stride = stride;
         task.topics = topics;
-        task.alpha = alpha;
+        task.alpha = alphas.each.data()->lane;
+        task.share = alphas.share.data()->lane;
+        task.most_alpha = alphas.most;
         task.sweeps = sweeps;
         task.kept = kept;
         task.rao_blackwell = rao_blackwell;
@@ -158,21 +191,69 @@ void bind_documents(py::module_& m) {
 
   m.def(
       "spread",
-      [](Array<float> const& phi, Array<std::int64_t> const& bucket, Array<std::int64_t>& counts,
-         Workspace& work, int threads) {
+      [](Array<float> const& phi, Alpha const& alpha, std::int32_t topics,
+         Array<std::int64_t> const& bucket, Array<std::int64_t>& counts, Workspace& work,
+         int threads) {
         check_shape(phi, "phi", {-1, -1});
         std::int64_t const rows = phi.shape(0), stride = phi.shape(1);
-        check_padding("phi", stride, 1);
+        check_padding("phi", stride, topics);
+        Alphas const alphas(alpha, topics, stride);
         check_shape(bucket, "bucket", {rows});
         check_shape(counts, "counts", {rows, stride});
         check_threads(threads);
         std::int64_t* const to = counts.mutable_data();
         py::gil_scoped_release release;
-        run_spread(*active_kernels(), {phi.data(), nullptr, stride, rows}, bucket.data(), to, work,
-                   threads);
+        run_spread(*active_kernels(),
+                   {phi.data(), alphas.share.data()->lane, nullptr, stride, rows}, bucket.data(),
+                   to, work, threads);
       },
-      py::kw_only(), py::arg("phi"), py::arg("bucket"), py::arg("counts").noconvert(),
-      py::arg("work"), py::arg("threads"));
+      py::kw_only(), py::arg("phi"), py::arg("alpha"), py::arg("topics"), py::arg("bucket"),
+      py::arg("counts").noconvert(), py::arg("work"), py::arg("threads"));
+
+  m.def(
+      "alpha_evidence",
+      [](Array<std::int32_t> const& z, Array<std::int64_t> const& token_ptr,
+         Array<std::int64_t> const& doc_ids, Array<float> const& alpha, std::int32_t topics,
+         std::uint64_t seed, std::uint32_t chain, std::uint64_t step, int threads) {
+        check_shape(z, "z", {-1});
+        check_shape(token_ptr, "token_ptr", {-1});
+        check_shape(alpha, "alpha", {-1});
+        check_padding("alpha", alpha.shape(0), topics);
+        check_threads(threads);
+        Alphas const alphas(alpha, topics, alpha.shape(0));
+        std::int64_t const n = token_ptr.shape(0) - 1;
+        if (n < 0 || token_ptr.data()[0] < 0 || token_ptr.data()[n] > z.shape(0))
+          throw py::value_error("token_ptr: must give every document its tokens inside z");
+        for (std::int64_t d = 0; d < n; ++d) {
+          std::int64_t const tokens = token_ptr.data()[d + 1] - token_ptr.data()[d];
+          if (tokens < 0 || tokens > kMaxCollected)
+            throw py::value_error(
+                "token_ptr: must give every document its tokens inside z, at most " +
+                std::to_string(kMaxCollected));
+        }
+        for (std::int64_t i = token_ptr.data()[0]; i < token_ptr.data()[n]; ++i)
+          if (z.data()[i] < 0 || z.data()[i] >= topics)
+            throw py::value_error("z: topics must be in [0, K)");
+        auto tables = aligned<std::int64_t>({alpha.shape(0)}, true);
+        Array<double> q(n);
+        AlphaTask const task{.z = z.data(),
+                             .token_ptr = token_ptr.data(),
+                             .entity = entities_of(doc_ids, n),
+                             .topics = topics,
+                             .alpha = alphas.doubles.data(),
+                             .total = alphas.total,
+                             .address = address(seed, chain, step),
+                             .purpose = Purpose::alpha_evidence,
+                             .q = q.mutable_data()};
+        std::int64_t* const to = tables.mutable_data();
+        {
+          py::gil_scoped_release release;
+          run_alpha(*active_kernels(), task, n, to, threads);
+        }
+        return py::make_tuple(tables, q);
+      },
+      py::kw_only(), py::arg("z"), py::arg("token_ptr"), py::arg("doc_ids"), py::arg("alpha"),
+      py::arg("topics"), py::arg("seed"), py::arg("chain"), py::arg("step"), py::arg("threads"));
 
   m.def(
       "add_counts",
@@ -190,12 +271,13 @@ void bind_documents(py::module_& m) {
       "predictive",
       [](Array<float> const& phi, std::int32_t topics, Array<std::int64_t> const& indptr,
          Array<std::int32_t> const& indices, Array<std::int64_t> const& doc_counts,
-         Array<std::int64_t> const& tokens, double alpha, double factor, int threads) {
+         Array<std::int64_t> const& tokens, Alpha const& alpha, double factor, int threads) {
         check_shape(phi, "phi", {-1, -1});
         std::int64_t const stride = phi.shape(1), n = indptr.shape(0) - 1;
         check_shape(doc_counts, "doc_counts", {n, stride});
         check_shape(tokens, "tokens", {n});
         check_padding("phi", stride, topics);
+        Alphas const alphas(alpha, topics, stride);
         check_threads(threads);
         check_scored(indptr, indices, phi.shape(0));
         Array<double> p(indices.shape(0));
@@ -206,7 +288,8 @@ void bind_documents(py::module_& m) {
                                   .indices = indices.data(),
                                   .doc_counts = doc_counts.data(),
                                   .tokens = tokens.data(),
-                                  .alpha = alpha,
+                                  .alpha = alphas.doubles.data(),
+                                  .total = alphas.total,
                                   .factor = factor,
                                   .theta = nullptr,
                                   .p = p.mutable_data()};

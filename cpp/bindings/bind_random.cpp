@@ -60,6 +60,8 @@ void bind_random(py::module_& m) {
       .value("toy_noise", Purpose::toy_noise)
       .value("sphere_noise", Purpose::sphere_noise)
       .value("sphere_accept", Purpose::sphere_accept)
+      .value("alpha_evidence", Purpose::alpha_evidence)
+      .value("eta_slice", Purpose::eta_slice)
       .value("test", Purpose::test);
   m.def("isa", [] { return std::string(active_kernels()->name); });
   m.def("available_isas", &available_isas);

@@ -11,6 +11,8 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "sgmc/dispatch.hpp"
 #include "sgmc/drivers.hpp"
@@ -72,6 +74,22 @@ inline void check_padding(char const* name, std::int64_t stride, std::int32_t to
     throw py::value_error(std::string(name) +
                           ": rows must be padded to a multiple of 16 and hold K values");
 }
+
+/// Dirichlet parameters of documents as Python gives them: one number for all topics, or one for
+/// each, (stride).
+using Alpha = std::variant<double, Array<float>>;
+
+/// They, checked, in the forms that kernels read; pads are 0.
+struct Alphas {
+  struct alignas(64) Lanes {
+    float lane[kPad];
+  };
+  std::vector<double> doubles;
+  std::vector<Lanes> each, share;  // share: by the largest
+  float most;
+  double total;
+  Alphas(Alpha const& alpha, std::int32_t topics, std::int64_t stride);  // bind_documents.cpp
+};
 
 /// Documents over `rows` rows, checked (bind_documents.cpp).
 Csr csr_of(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,

@@ -23,7 +23,7 @@ void run_mean_field(KernelTable const& k, MeanFieldTask task, std::int64_t rows,
     std::fill_n(task.touched, rows, std::uint8_t{0});
   }
   threads = static_cast<int>(std::clamp<std::int64_t>(task.documents, 1, threads));
-  check_rows_of(k, "weights", task.weights, rows, task.stride, 1.0, memory, 1, threads);
+  check_rows_of(k, "weights", task.weights, nullptr, rows, task.stride, 1.0, memory, 1, threads);
   auto const stride = static_cast<std::size_t>(task.stride);
   std::vector<MeanFieldScratch> scratch(static_cast<std::size_t>(threads));
   for (std::size_t t = 0; t < scratch.size(); ++t) {

@@ -32,8 +32,8 @@ void spread(KernelTable const& k, Weights const& of, std::int64_t const* bucket,
     std::int64_t const end = std::min(of.rows, (block + 1) * kRowBlock);
     for (std::int64_t r = block * kRowBlock; r < end; ++r)
       if (bucket[r] > 0)
-        k.documents.spread_bucket(of.phi + r * of.stride, of.stride, of.mass[r], bucket[r],
-                                  word_counts + r * of.stride);
+        k.documents.spread_bucket(of.phi + r * of.stride, of.share, of.stride, of.mass[r],
+                                  bucket[r], word_counts + r * of.stride);
   });
 }
 
@@ -50,13 +50,13 @@ void check_draws(std::int64_t items, std::int32_t sweeps) {
 }
 
 float const* check_rows_of(KernelTable const& k, char const* name, float const* weights,
-                           std::int64_t rows, std::int64_t stride, double most, Scratch& memory,
-                           std::size_t slot, int threads) {
+                           float const* share, std::int64_t rows, std::int64_t stride, double most,
+                           Scratch& memory, std::size_t slot, int threads) {
   float* const mass = memory.get<float>(slot, static_cast<std::size_t>(rows));
   constexpr std::int64_t kChunk = 256;
   parallel_for((rows + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
-    k.documents.row_mass(weights, stride, chunk * kChunk, std::min(rows, (chunk + 1) * kChunk),
-                         mass);
+    k.documents.row_mass(weights, share, stride, chunk * kChunk,
+                         std::min(rows, (chunk + 1) * kChunk), mass);
   });
   for (std::int64_t r = 0; r < rows; ++r)
     if (!(mass[r] > 0.0f && static_cast<double>(mass[r]) * most < static_cast<double>(kMost)))
@@ -113,9 +113,9 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
                     share = active ? padded(extent.widest) : 0, maps = active ? stride : 0;
   std::size_t const per_slot =
       2 * length + stride + collected + kUniforms + columns + share + 2 * maps;
-  double const most = static_cast<double>(task.alpha) + static_cast<double>(extent.longest);
-  float const* const mass =
-      check_rows_of(k, "phi", task.phi, rows, task.stride, most, memory, 0, threads);
+  double const most = static_cast<double>(task.most_alpha) + static_cast<double>(extent.longest);
+  float const* const mass = check_rows_of(k, "phi", task.phi, active ? task.share : nullptr, rows,
+                                          task.stride, most, memory, 0, threads);
   if (active) task.mass = mass;
   if (word_counts) {
     task.word_counts = word_counts;
@@ -141,15 +141,32 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
   });
   if (!word_counts) return;
   clear_untouched(word_counts, task.touched, rows, task.stride);
-  if (!bucket) spread(k, {task.phi, mass, task.stride, rows}, task.bucket, word_counts, threads);
+  if (!bucket)
+    spread(k, {task.phi, task.share, mass, task.stride, rows}, task.bucket, word_counts, threads);
 }
 
 void run_spread(KernelTable const& k, Weights const& of, std::int64_t const* bucket,
                 std::int64_t* word_counts, Workspace& work, int threads) {
   Scratch memory(work);
   Weights known = of;
-  known.mass = check_rows_of(k, "phi", of.phi, of.rows, of.stride, 1.0, memory, 0, threads);
+  known.mass =
+      check_rows_of(k, "phi", of.phi, of.share, of.rows, of.stride, 1.0, memory, 0, threads);
   spread(k, known, bucket, word_counts, threads);
+}
+
+void run_alpha(KernelTable const& k, AlphaTask const& task, std::int64_t documents,
+               std::int64_t* tables, int threads) {
+  constexpr std::int64_t kChunk = 64;
+  auto const topics = static_cast<std::size_t>(task.topics);
+  auto const all = static_cast<std::size_t>(std::max(1, threads));
+  std::vector<std::int32_t> n(all * topics);
+  std::vector<std::int64_t> found(all * topics, 0);
+  parallel_for((documents + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int thread) {
+    std::size_t const own = static_cast<std::size_t>(thread) * topics;
+    k.documents.alpha(task, chunk * kChunk, std::min(documents, (chunk + 1) * kChunk),
+                      n.data() + own, found.data() + own);
+  });
+  for (std::size_t i = 0; i < found.size(); ++i) tables[i % topics] += found[i];
 }
 
 void run_add(std::int64_t const* parts, std::int64_t n, std::int64_t size, std::int64_t* out,

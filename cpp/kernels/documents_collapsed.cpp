@@ -38,7 +38,7 @@ class Sampler {
       std::int32_t* const z = task_.z + task_.token_ptr[d];
       std::int64_t const tokens = task_.token_ptr[d + 1] - task_.token_ptr[d];
       std::int64_t const groups = (tokens + 63) / 64;
-      for (std::int64_t k = 0; k < task_.stride; ++k) s_.counts[k] = task_.alpha;
+      for (std::int64_t k = 0; k < task_.stride; ++k) s_.counts[k] = task_.alpha[k];
       for (std::int64_t t = 0; t < tokens; ++t)
         if (z[t] >= 0) s_.counts[z[t]] += 1.0f;
       pending_.in_counts = kNobody;

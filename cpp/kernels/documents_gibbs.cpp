@@ -8,10 +8,10 @@
 // a token's new topic waits for the document's next token, so that one pass does both.
 //
 // Two forms of a document, chosen by the number of topics (kDenseTopics):
-//   dense   weights (alpha + n_dk) phi_kw over all K topics, read from the row of the word;
+//   dense   weights (alpha_k + n_dk) phi_kw over all K topics, read from the row of the word;
 //   active  weights n_dk phi_kw over the topics that the document uses, their columns of phi copied
-//           into a small matrix of its own, and a bucket of mass alpha sum_k phi_kw for a draw from
-//           the whole row (Yao, Mimno and McCallum 2009): a token's cost hardly depends on K.
+//           into a small matrix of its own, and a bucket of mass sum_k alpha_k phi_kw for a draw
+//           from the whole row (Yao, Mimno and McCallum 2009): a token's cost hardly depends on K.
 #include <cstdint>
 
 #include "sgmc/choose.hpp"
@@ -28,7 +28,7 @@ struct Slot {
   std::int32_t const* rows;  // word row of each entry
   std::int32_t* token;       // entry of each token
   std::int32_t* z;           // topic of each token, -1 before its first draw
-  float* n;                  // by position: alpha + n_dk (dense) or n_dk (active)
+  float* n;                  // by position: alpha_k + n_dk (dense) or n_dk (active)
   float* uniforms;
   std::int64_t document, tokens, entries;
   std::int64_t at, uniform_at, uniform_end;
@@ -51,9 +51,10 @@ struct Slot {
 struct Topics {
   float const* phi;
   float const* mass;
+  float const* share;
   std::int64_t stride;
   std::int32_t topics;
-  float alpha;
+  float most_alpha;
   bool rao_blackwell;
 };
 
@@ -64,20 +65,20 @@ void clear(float* x, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = 0.0f;
 }
 
-/// Lane-wise sums of a row of phi, block by block; they are left in `sums`.
-SGMC_INLINE F16 sum_row(float const* phi, std::int64_t stride, float* sums) {
+/// Lane-wise sums of a row of phi times share, block by block; they are left in `sums`.
+SGMC_INLINE F16 sum_row(float const* phi, float const* share, std::int64_t stride, float* sums) {
   F16 sum = f16(0.0f);
   for (std::int64_t k = 0; k < stride; k += 16) {
-    sum = sum + load(phi + k);
+    sum = sum + load(phi + k) * load(share + k);
     store(sums + k, sum);
   }
   return sum;
 }
 
-/// A topic in proportion to a row of phi; `target` is uniform below the sum of the row.
+/// A topic in proportion to a row of phi times alpha; `target` is uniform below the sum of the row.
 __attribute__((noinline)) std::int32_t draw_from_row(float const* phi, Topics const& v,
                                                      float target, float* sums) {
-  F16 const sum = sum_row(phi, v.stride, sums);
+  F16 const sum = sum_row(phi, v.share, v.stride, sums);
   F16 const cumulative = prefix(sum);
   LaneChoice const at = choose_lane(cumulative - sum, cumulative, f16(target));
   return choose_block<0>(at, static_cast<int>(v.stride / 16), sums, v.topics - 1);
@@ -127,7 +128,7 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
     blocks[i] = Blocks > 0 ? Blocks : Active ? s.blocks : static_cast<int>(v.stride / 16);
     step[i] = Active ? s.columns_step : 16;
     weights[i] = Active ? s.columns + 16 * entry[i] : v.phi + row * v.stride;
-    bucket[i] = Active ? v.alpha * v.mass[row] : 0.0f;
+    bucket[i] = Active ? v.most_alpha * v.mass[row] : 0.0f;
     U16 const old = u16(static_cast<std::uint32_t>(Active && z >= 0 ? s.where[z] : z));
     U16 const pending = u16(static_cast<std::uint32_t>(s.pending));
     float* const counts = s.n;
@@ -173,7 +174,7 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
     }
     std::int32_t z, position;
     if (Active && beyond[i] >= 0.0f) {
-      z = draw_from_row(v.phi + s.rows[entry[i]] * v.stride, v, beyond[i] / v.alpha, scratch);
+      z = draw_from_row(v.phi + s.rows[entry[i]] * v.stride, v, beyond[i] / v.most_alpha, scratch);
       position = position_of(s, z, v);
     } else {
       int const last = (Active ? s.used : v.topics) - 1;
@@ -208,10 +209,11 @@ void start_sweep(Slot& s, DocumentsTask const& task, Stream const& stream) {
   if (s.pending >= 0) s.n[s.pending] += 1.0f;
   s.pending = -1;
   // alpha + n loses the low bits of alpha when n grows: restore them once a sweep
-  F16 const alpha = f16(task.alpha);
   if constexpr (!Active)
-    for (std::int64_t k = 0; k < task.stride; k += 16)
+    for (std::int64_t k = 0; k < task.stride; k += 16) {
+      F16 const alpha = load(task.alpha + k);
       store(s.n + k, floor(load(s.n + k) - alpha + f16(0.5f)) + alpha);
+    }
   bool const first = s.sweep == task.sweeps - task.kept;
   if (first) {
     std::int64_t const blocks = Active ? s.blocks : task.stride / 16;
@@ -253,7 +255,7 @@ bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream 
       s.block_step = task.word_counts ? s.columns_step : 16;
       s.entry_step = task.word_counts ? 16 : 0;
     } else {
-      for (std::int64_t k = 0; k < task.stride; ++k) s.n[k] = task.alpha;
+      for (std::int64_t k = 0; k < task.stride; ++k) s.n[k] = task.alpha[k];
       s.block_step = 16;
       s.entry_step = task.word_counts ? task.stride : 0;
     }
@@ -324,7 +326,8 @@ void finish_document(Slot& s, DocumentsTask const& task, float* sums) {
         std::int64_t const row = s.rows[e];
         F16 const part = f16(s.share[e] / task.mass[row]);
         for (std::int64_t k = 0; k < stride; k += 16)
-          store(sums + k, load(sums + k) + part * load(task.phi + row * stride + k));
+          store(sums + k,
+                load(sums + k) + part * (load(task.phi + row * stride + k) * load(task.share + k)));
       }
       for (std::int64_t k = 0; k < stride; ++k) out[k] += fixed_point(sums[k], kUnit);
     }
@@ -334,8 +337,8 @@ void finish_document(Slot& s, DocumentsTask const& task, float* sums) {
 template <int Blocks, bool Active>
 void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
   Stream const stream = Stream::at(task.address, task.purpose);
-  Topics const topics{task.phi,    task.mass,  task.stride,
-                      task.topics, task.alpha, task.rao_blackwell};
+  Topics const topics{task.phi,    task.mass,       task.share,        task.stride,
+                      task.topics, task.most_alpha, task.rao_blackwell};
   Slot slots[kSlots]{};
   int active = 0;
   for (int i = 0; i < kSlots; ++i) {
@@ -404,13 +407,13 @@ void documents_gibbs(DocumentsTask const& task, DocumentsScratch const& scratch)
                                     [&]<int Blocks>() { run<Blocks, false>(task, scratch); });
 }
 
-void row_mass(float const* phi, std::int64_t stride, std::int64_t begin, std::int64_t end,
-              float* mass) noexcept {
+void row_mass(float const* phi, float const* share, std::int64_t stride, std::int64_t begin,
+              std::int64_t end, float* mass) noexcept {
   for (std::int64_t r = begin; r < end; ++r) {
     F16 sum = f16(0.0f), least = f16(0.0f);
     for (std::int64_t k = 0; k < stride; k += 16) {
       F16 const x = load(phi + r * stride + k);
-      sum = sum + x;
+      sum = sum + (share ? x * load(share + k) : x);
       least = min(least, x);
     }
     bool const negative = lanes(least < f16(0.0f)) != 0;
@@ -418,10 +421,11 @@ void row_mass(float const* phi, std::int64_t stride, std::int64_t begin, std::in
   }
 }
 
-void spread_bucket(float const* phi, std::int64_t stride, float mass, std::int64_t bucket,
-                   std::int64_t* counts) noexcept {
+void spread_bucket(float const* phi, float const* share, std::int64_t stride, float mass,
+                   std::int64_t bucket, std::int64_t* counts) noexcept {
   double const part = static_cast<double>(bucket) / static_cast<double>(mass);
-  for (std::int64_t k = 0; k < stride; ++k) counts[k] += fixed_point(phi[k], part);
+  for (std::int64_t k = 0; k < stride; ++k)
+    counts[k] += fixed_point(share ? phi[k] * share[k] : phi[k], part);
 }
 
 }  // namespace sgmc::SGMC_ISA

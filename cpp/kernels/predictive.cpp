@@ -12,10 +12,10 @@ void predictive(PredictiveTask const& task, std::int64_t begin, std::int64_t end
     if (task.theta) {
       for (std::int64_t k = 0; k < stride; ++k) theta[k] = task.theta[d * stride + k];
     } else {
-      double const total = task.topics * task.alpha + static_cast<double>(task.tokens[d]);
+      double const total = task.total + static_cast<double>(task.tokens[d]);
       for (std::int64_t k = 0; k < stride; ++k)
         theta[k] =
-            (task.alpha + static_cast<double>(task.doc_counts[d * stride + k]) * task.factor) /
+            (task.alpha[k] + static_cast<double>(task.doc_counts[d * stride + k]) * task.factor) /
             total;
     }
     for (std::int64_t i = task.indptr[d]; i < task.indptr[d + 1]; ++i) {

@@ -11,8 +11,12 @@ void documents_deep(DeepTask const&, DeepScratch const&) noexcept;
 void documents_mean_field(MeanFieldTask const&, MeanFieldScratch const&) noexcept;
 void documents_collapsed(CollapsedTask const&, CollapsedScratch const&) noexcept;
 void documents_mixture(MixtureTask const&, std::int64_t, std::int64_t, float*) noexcept;
-void row_mass(float const*, std::int64_t, std::int64_t, std::int64_t, float*) noexcept;
-void spread_bucket(float const*, std::int64_t, float, std::int64_t, std::int64_t*) noexcept;
+void alpha_evidence(AlphaTask const&, std::int64_t, std::int64_t, std::int32_t*,
+                    std::int64_t*) noexcept;
+void row_mass(float const*, float const*, std::int64_t, std::int64_t, std::int64_t,
+              float*) noexcept;
+void spread_bucket(float const*, float const*, std::int64_t, float, std::int64_t,
+                   std::int64_t*) noexcept;
 void simplex_scir(float*, RowsTask const&, RowsScratch const&) noexcept;
 void simplex_scir_log(double*, double const*, LogRowsTask const&) noexcept;
 void simplex_sgrld(float*, float const*, RowsTask const&) noexcept;
@@ -71,6 +75,7 @@ KernelTable const& table() noexcept {
               .mean_field = documents_mean_field,
               .collapsed = documents_collapsed,
               .mixture = documents_mixture,
+              .alpha = alpha_evidence,
               .row_mass = row_mass,
               .spread_bucket = spread_bucket,
               .predictive = predictive,

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from pysgrld.errors import UsageError
 from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number
 from pysgrld.estimators.count_model import CountModel
+from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.options.common import CIR_RATES, LAZY
+from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK, LEARN
 from pysgrld.options.seeds import SeedWords, seed_words
 
 __all__ = ["LDA"]
+
+
+def _is_prior(value: Any) -> bool:
+    """Say whether a value is a Dirichlet parameter, or asks for it to be learned."""
+    return is_positive(value) or (isinstance(value, str) and value == LEARN)
 
 
 class LDA(CountModel):
@@ -26,10 +35,12 @@ class LDA(CountModel):
         Number of topics K, at least 1.
     algo : {"scir", "sgrld", "smld", "smld-approx", "tlasgr", "tlfsgr", "gibbs", "cgs", "ovb", "hsvg"}
         Sampler of the topics; docs/choosing-a-sampler.md says what each is.
-    alpha : float, optional
-        Dirichlet prior per topic of a document, in (0, 10^6); by default min(0.1, 5/K).
-    eta : float
-        Dirichlet prior per word of a topic, in (0, 10^6).
+    alpha : float or "learn", optional
+        Dirichlet prior per topic of a document, in (0, 10^6); by default min(0.1, 5/K). ``"learn"``: one
+        for each topic, by the documents; not with ``ovb`` and ``hsvg``.
+    eta : float or "learn"
+        Dirichlet prior per word of a topic, in (0, 10^6). ``"learn"``: one number, by the topics; with
+        ``scir``, ``gibbs`` and ``cgs``, without seed words.
     minibatch : int, optional
         Documents an iteration, at least 1; by default 400, or fewer where that is a quarter of the corpus
         or they are long. Not asked by `partial_fit`, which takes what it is given.
@@ -77,6 +88,10 @@ class LDA(CountModel):
     ----------
     components_ : (K, V) float32
         Posterior mean of the topics; rows sum to 1.
+    alpha_ : (K,) float64
+        Dirichlet prior of documents; of a learned one its posterior mean.
+    eta_ : float
+        Dirichlet prior of topics; of a learned one its posterior mean.
     n_features_in_ : int
         V.
     feature_names_in_ : (V,) array of str objects
@@ -124,13 +139,15 @@ class LDA(CountModel):
         "random_state": "seed",
     }
 
+    _options: LDAOptions
+
     def __init__(
         self,
         n_components: int = 100,
         *,
         algo: str = "scir",
-        alpha: float | None = None,
-        eta: float = 0.05,
+        alpha: float | str | None = None,
+        eta: float | str = 0.05,
         minibatch: int | None = None,
         sweeps: int | None = None,
         step_size: tuple[float, float, float] | None = None,
@@ -174,12 +191,17 @@ class LDA(CountModel):
             raise UsageError("n_components: wanted a number of topics, found None")
         return [
             number("topics", "n_components", self.n_components, 1, 1 << 18),
-            Rule("alpha", self.alpha, is_positive(self.alpha), f"alpha > 0, between {BOUNDS}"),
+            Rule(
+                "alpha",
+                self.alpha,
+                _is_prior(self.alpha),
+                f'alpha > 0, between {BOUNDS}, or "learn"',
+            ),
             Rule(
                 "eta",
                 self.eta,
-                self.eta is not None and is_positive(self.eta),
-                f"eta > 0, between {BOUNDS}",
+                self.eta is not None and _is_prior(self.eta),
+                f'eta > 0, between {BOUNDS}, or "learn"',
             ),
             Rule("lazy", self.lazy, self.lazy in LAZY, f"lazy in {', '.join(LAZY)}"),
             Rule(
@@ -197,6 +219,15 @@ class LDA(CountModel):
             ),
             *self._shared_rules(),
         ]
+
+    def _finish(self) -> None:
+        super()._finish()
+        options, draw, k = self._options, self._draw, len(self.components_)
+        alpha = options.fixed_alpha
+        self.alpha_ = np.array(
+            draw[ALPHA_BLOCK][:k] if alpha is None else np.full(k, alpha), np.float64
+        )
+        self.eta_ = float(draw[ETA_BLOCK][0]) if ETA_BLOCK in draw else options.lowest_eta
 
     def _seeds(self) -> SeedWords | None:
         """Give the seed words, checked."""

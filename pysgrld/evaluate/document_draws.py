@@ -27,6 +27,8 @@ DrawsOf = Callable[[Int32s], Iterable[tuple[Key, Draw]]]
 #: Stream of the random numbers of proportions: far above those of blocks of topics. A stream is for
 #: entities of 31 bits; those above have further ones.
 _STREAM, _BITS = 1 << 10, 31
+#: Unit of the counts that parameters which differ add to.
+_FINE = 1 << 32
 
 
 class DocumentDraws(NamedTuple):
@@ -91,7 +93,7 @@ def document_draws(
 def proportions_given(
     counts: Int64s,
     topics: int,
-    alpha: float,
+    alpha: float | Floats,
     key: Key,
     ids: Int64s,
     work: core.Workspace,
@@ -100,15 +102,19 @@ def proportions_given(
     """Draw theta ~ Dirichlet(alpha + n) of documents whose topics have been counted, (n, K) float32.
 
     Gammas over their sums. Those of a small alpha are mostly 0 in single precision, and of a document
-    without tokens they may all be: it takes one token of a uniform topic, which is the same law, as
-    Dirichlet(alpha) is the mean of Dirichlet(alpha + e_k) over the topics k.
+    without tokens they may all be: it takes one token of a topic in proportion to alpha, which is the
+    same law, as Dirichlet(alpha) is the mean of Dirichlet(alpha + e_k) over topics k ~ alpha.
+
+    The kernel knows one shape for all cells and counts beside it: of parameters that differ the least is
+    that shape, and what others have beyond it joins the counts, in units of 2^-32.
 
     Parameters
     ----------
     counts : (n, Kp) int64
     topics : int
         K.
-    alpha : float
+    alpha : float, or (Kp,) float32
+        For all topics, or for each.
     key : Key
     ids : (n,) int64
         Key each document's randomness: no two alike.
@@ -123,7 +129,20 @@ def proportions_given(
             ids[empty], nothing, key.seed, key.chain, core.Purpose.infer, key.step
         )
         counts = counts.copy()
-        counts[empty, (where * topics).astype(np.int64)] = 1
+        if isinstance(alpha, np.ndarray):
+            edges = np.cumsum(alpha[:topics], dtype=np.float64)
+            chosen = np.minimum(np.searchsorted(edges, where * edges[-1], "right"), topics - 1)
+        else:
+            chosen = (where * topics).astype(np.int64)
+        counts[empty, chosen] = 1
+    unit = 1
+    if isinstance(alpha, np.ndarray):
+        unit, least = _FINE, float(alpha[:topics].min())
+        counts = counts * unit
+        counts[:, :topics] += np.rint((alpha[:topics].astype(np.float64) - least) * unit).astype(
+            int
+        )
+        alpha = least
     theta = np.empty((n, topics), np.float32)
     order = np.argsort(ids, kind="stable")
     high = ids[order] >> _BITS
@@ -138,7 +157,7 @@ def proportions_given(
             rows=(ids[some] & ((1 << _BITS) - 1)).astype(np.int32),
             lengths=np.full(len(some), np.inf),
             counts=np.ascontiguousarray(counts[some]),
-            factor=1.0,
+            factor=1.0 / unit,
             packed=True,
             purpose=core.Purpose.look_pass,
             stream=_STREAM + beyond,

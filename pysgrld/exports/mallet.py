@@ -129,10 +129,10 @@ def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Export
 
 def _priors(results: Results, at: int) -> _Priors:
     """Give the model's Dirichlet parameters; of one without them the topics' shares stand for alpha."""
-    beta, k = float(results.options.lowest_eta), results.layers[at]
+    beta, k = results.fitted.word_prior(), results.layers[at]
     alpha = results.fitted.document_prior(at)
     if alpha is not None:
-        return _Priors(np.full(k, alpha), beta)
+        return _Priors(alpha, beta)
     share = results.weights(at)
     return _Priors(np.maximum(np.full(k, 1 / k) if share is None else share, _LEAST), beta)
 

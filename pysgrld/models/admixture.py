@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,6 +14,7 @@ from pysgrld.evaluate.document_draws import document_draws
 from pysgrld.evaluate.proportions import BLOCK, over_their_words, proportions
 from pysgrld.models.block_fitted import BlockFitted
 from pysgrld.models.fitted import Record, Samples, SomeDocuments
+from pysgrld.options.learned import ALPHA_BLOCK
 from pysgrld.types import Block, Documents, Doubles, Int32s, Int64s, Key
 
 
@@ -62,9 +64,19 @@ class AdmixtureFitted(BlockFitted):
         key = Key(options.seed, options.chain, self.record.step)
         return reader.token_topics(key, at_words(self.current, words), at)
 
-    def document_prior(self, at: int) -> float | None:
-        """Give the parameter of the Dirichlet prior of documents' proportions, if it is symmetric."""
-        return self._prior or None
+    def document_prior(self, at: int) -> Doubles | None:
+        """Give the parameters of the Dirichlet prior of documents' proportions, (K,).
+
+        Where they are learned their posterior mean, or else the current ones.
+        """
+        return self._priors(self.mean or self.current, at)
+
+    def _priors(self, draw: Draw, at: int) -> Doubles | None:
+        """Give the Dirichlet prior of documents under a draw, (K,); None where it is no Dirichlet."""
+        k, fixed = self.layers[at], self.record.options.alpha
+        if ALPHA_BLOCK in draw:
+            return draw[ALPHA_BLOCK][:k].astype(np.float64)
+        return np.full(k, float(fixed))
 
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
         """Weigh each topic by the expected share of some documents' tokens that it makes, (K,).
@@ -75,21 +87,18 @@ class AdmixtureFitted(BlockFitted):
         if given is None:
             return None
         some, ids = given
-        draw, k, prior = self.mean or self.current, self.layers[at], self._prior
-        total = np.zeros(k)
+        draw = self.mean or self.current
+        prior = self._priors(draw, at)
+        if prior is None:
+            prior = np.zeros(self.layers[at])
+        total, mass = np.zeros(self.layers[at]), math.fsum(prior)
         for begin in range(0, len(ids), BLOCK):
             rows = np.arange(begin, min(begin + BLOCK, len(ids)))
             part = some.take(rows)
             theta = self.proportions(draw, part, ids[rows], at)
-            total += (theta * (k * prior + part.lengths[:, None]) - prior).sum(axis=0)
+            total += (theta * (mass + part.lengths[:, None]) - prior).sum(axis=0)
         share: Doubles = np.maximum(total, 0.0)
         return share / share.sum() if share.sum() else None
-
-    @property
-    def _prior(self) -> float:
-        """Dirichlet parameter of the proportions, where it is the same for all topics; else 0."""
-        alpha: float = self.record.options.alpha
-        return alpha
 
     def scorer(self, held_out: HeldOut) -> Scorer:
         """Make a scorer of this run's draws on documents."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pysgrld.chain.blocks import arrays_of
+from pysgrld.chain.blocks import arrays_of, know_eta
 from pysgrld.chain.posterior import samples_in, sums_in
 from pysgrld.core import core
 from pysgrld.draws import WEIGHTS, Draw, by_word
@@ -17,6 +17,7 @@ from pysgrld.evaluate import DocumentDraw, HeldOut, Scorer
 from pysgrld.evaluate.matching import DISTRIBUTIONS, Likeness
 from pysgrld.models.fitted import Fitted, Node, Record, Samples, SomeDocuments
 from pysgrld.models.noise import goes_on, noise_of, remedy_of, step_size
+from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers import SAMPLERS, sampler_of
 from pysgrld.samplers.protocol import BlockState, Counts
 from pysgrld.schedule import FORGOTTEN, QUIET
@@ -75,7 +76,7 @@ class BlockFitted(Fitted, ABC):
     def states(self) -> dict[str, BlockState[Counts]]:
         """The blocks under their samplers, by name, as of the newest checkpoint."""
         options, record = self.record.options, self.record
-        return {
+        states = {
             b.name: sampler_of(self.sampler.name, b).restored(
                 b,
                 arrays_of(b.name, record.arrays),
@@ -85,6 +86,8 @@ class BlockFitted(Fitted, ABC):
             )
             for b in self.blocks
         }
+        know_eta(states, self.blocks[0].name)
+        return states
 
     @property
     def samples(self) -> int:
@@ -110,7 +113,7 @@ class BlockFitted(Fitted, ABC):
         """Give the shapes that the matrices of a kept sample must have: (K, V), and (1, K) of r."""
         del sample
         return {
-            b.name: (1, b.shape[1]) if b.geometry == "positive" else (b.shape[1], b.shape[0])
+            b.name: (1, b.shape[1]) if b.is_vector else (b.shape[1], b.shape[0])
             for b in self.blocks
         }
 
@@ -159,10 +162,26 @@ class BlockFitted(Fitted, ABC):
         """
         raise UsageError(f"tokens of {self.kind} have no topics of their own")
 
-    def document_prior(self, at: int) -> float | None:
-        """Give None, unless a family has such a parameter."""
+    def document_prior(self, at: int) -> Doubles | None:
+        """Give None, unless a family has such parameters."""
         del at
         return None
+
+    def word_prior(self) -> float:
+        """Give eta, as `learned` has it, or as it is fixed."""
+        fixed: float = self.record.options.lowest_eta
+        learned = self.learned()
+        return float(learned[ETA_BLOCK][0]) if ETA_BLOCK in learned else fixed
+
+    def learned(self) -> dict[str, Doubles]:
+        """Give learned priors: posterior means, or as they stand."""
+        draw = self.mean or self.current
+        sizes = {b.name: b.shape[1] for b in self.blocks}
+        return {
+            name: draw[name][: sizes[name]].astype(np.float64)
+            for name in (ALPHA_BLOCK, ETA_BLOCK)
+            if name in draw
+        }
 
     @abstractmethod
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
@@ -228,7 +247,7 @@ class BlockFitted(Fitted, ABC):
         s_k is the scale of the unnormalised topic at the newest checkpoint, and N_k the tokens that
         the topic has.
         """
-        if len(self.blocks) > 1 or self.sampler.whole_corpus:
+        if len(self.layers) > 1 or self.sampler.whole_corpus:
             return ()
         state, record = self.states[self.blocks[0].name], self.record
         found = state.contraction(shares * record.tokens, step_size(record, record.step))

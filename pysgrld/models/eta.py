@@ -1,4 +1,4 @@
-"""The Dirichlet prior of words as ``--eta`` gives it: one number, or a list with one for each layer."""
+"""The Dirichlet prior of words as ``--eta`` gives it: a number, one for each layer, or learn."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pysgrld.errors import UsageError
+from pysgrld.options.learned import ETA
 
 
 def check_one_eta(given: Mapping[str, Any]) -> None:
@@ -20,6 +21,8 @@ def check_one_eta(given: Mapping[str, Any]) -> None:
         raise UsageError(f"--eta has {len(eta)} numbers: give one, or one for each layer")
 
 
-def lowest_eta(eta: float | Sequence[float]) -> float:
-    """Give the prior of the topics over words: the number, or the first of a list."""
+def lowest_eta(eta: float | str | Sequence[float]) -> float:
+    """Give the prior of topics over words: a number, the first of a list, or where it begins."""
+    if isinstance(eta, str):
+        return ETA
     return eta if isinstance(eta, float | int) else eta[0]

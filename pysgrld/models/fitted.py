@@ -181,8 +181,14 @@ class Fitted(Protocol):
             If tokens of this model have no topics, or documents are not sampled.
         """
 
-    def document_prior(self, at: int) -> float | None:
-        """Give the Dirichlet parameter of the proportions, the same for all topics; None without one."""
+    def document_prior(self, at: int) -> Doubles | None:
+        """Give the Dirichlet parameters of the proportions, (K,); None where they have no such prior."""
+
+    def word_prior(self) -> float:
+        """Give the Dirichlet parameter of the words of a topic."""
+
+    def learned(self) -> dict[str, Doubles]:
+        """Give the priors that were learned, by their options: posterior means, or else as they stand."""
 
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
         """Weigh each topic by how much of the corpus it makes up, (K,).

@@ -106,6 +106,8 @@ class Model(Protocol[R]):
         Documents of a minibatch, where the corpus is large enough.
     spacing : int
         Iterations between posterior samples, at least.
+    learns : frozenset of str
+        Options of priors that may be learned along with the topics.
     adds_up : bool
         Whether what is found in documents is integers that a team adds up, so that several processes may
         train one chain.
@@ -124,6 +126,7 @@ class Model(Protocol[R]):
     minibatch: int
     spacing: int = 5
     adds_up: bool = False
+    learns: frozenset[str] = frozenset()
 
     @property
     def score(self) -> Score:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pysgrld.options.learned import or_learn
 from pysgrld.options.option import Option
 from pysgrld.options.parse import (
     SMALLEST,
@@ -34,16 +35,18 @@ LAZY = ("auto", "on", "off")
 CIR_RATES = ("paper", "natural")
 
 #: Of families whose documents have proportions with a Dirichlet prior.
-ALPHA = Option(real(SMALLEST, 1e6), "min(0.1, 5/K); sam: 1", "Dirichlet prior per topic of a document",
-               "Model", metavar="A", first=True)  # fmt: skip
+ALPHA = Option(or_learn(real(SMALLEST, 1e6)), "min(0.1, 5/K); sam: 1",
+               "Dirichlet prior per topic of a document; learn: one each",
+               "Model", metavar="A|learn", first=True)  # fmt: skip
 _AUTO_NONE: dict[str, Any] = {"auto": "auto", "none": 0}
 SHARED: dict[str, Option] = {
     # model
     "topics": Option(integer(1, 1 << 18), "100", "number of topics; of a deep model: in one layer",
                      "Model", metavar="K", first=True),
-    "eta": Option(reals(SMALLEST, 0, ""), "0.05",
-                  "Dirichlet prior per word of a topic; of a deep model: for all layers, or one each",
-                  "Model", metavar="E[,E...]", default=(0.05,)),
+    "eta": Option(or_learn(reals(SMALLEST, 0, "")), "0.05",
+                  "Dirichlet prior per word of a topic; of a deep model: for all layers, or one each; "
+                  "learn: one number, by the topics",
+                  "Model", metavar="E[,E...]|learn", default=(0.05,)),
     # sampling
     "minibatch": Option(integer(1), "400, D/4 or 80,000 tokens; gibbs, cgs: all",
                         "documents per minibatch",

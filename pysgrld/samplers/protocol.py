@@ -93,6 +93,9 @@ class BlockState(Protocol[E]):
         already gives itself.
         """
 
+    def take_prior(self, prior: float) -> None:
+        """Go on with another `Block.prior`; rows that wait must have been brought up to date."""
+
     def catch_up(self, key: Key, words: Int32s) -> None:
         """Bring the rows of these words up to date before they are read; nothing where none wait."""
 
@@ -213,6 +216,9 @@ class Sampler:
         Whether a step of 1 goes all the way to the conditional mean; else one of 1 / N_k does.
     inflates : bool
         Whether noise of minibatches widens the posterior by a factor that is known.
+    learns : frozenset of str
+        Options of priors that may be learned along with topics that it moves: none without draws, and eta
+        only where the smallest probabilities, which it is learned from, follow their law exactly.
     own : frozenset of str
         Options that only such samplers have a use for.
     takes : frozenset of str
@@ -232,6 +238,7 @@ class Sampler:
     draws: bool = True
     relative: bool = True
     inflates: bool = False
+    learns: frozenset[str] = frozenset({"alpha"})
     own: frozenset[str] = frozenset()
     takes: frozenset[str] = frozenset()
     ignores: frozenset[str] = frozenset()

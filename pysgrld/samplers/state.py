@@ -49,6 +49,10 @@ class State(BlockState[E], ABC):
         """Give itself: it samples already."""
         return self
 
+    def take_prior(self, prior: float) -> None:
+        """Go on with another prior."""
+        self.block = self.block._replace(prior=prior)
+
     def catch_up(self, key: Key, words: Int32s) -> None:
         """Do nothing: no row waits."""
         del key, words

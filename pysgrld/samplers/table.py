@@ -13,6 +13,8 @@ _SCALE = frozenset({"scale-weight"})
 _PROJECTS = _SCALE | {"edge"}
 _FITTED = frozenset({"kept-sweeps", "counts"})
 _NOISY = frozenset({"friction", "inner-steps", "redraw", "noise-estimate"})
+_BOTH = frozenset({"alpha", "eta"})
+_NOTHING: frozenset[str] = frozenset()
 _CLIMBS = frozenset({"inner-steps"})
 _NO_WALKS = frozenset({"kept-sweeps", "theta-chart", "theta-step"})
 _TRAJECTORY = frozenset({"leapfrog-steps"})
@@ -28,6 +30,7 @@ SAMPLERS: dict[str, Sampler] = {
             "Cir",
             lazy_state="LazyCir",
             inflates=True,
+            learns=_BOTH,
             own=frozenset({"lazy", "cir-rate"}),
         ),
         Sampler(
@@ -66,6 +69,7 @@ SAMPLERS: dict[str, Sampler] = {
             "pysgrld.samplers.simplex.gibbs",
             "Conjugate",
             whole_corpus=True,
+            learns=_BOTH,
         ),
         Sampler(
             "cgs",
@@ -73,6 +77,7 @@ SAMPLERS: dict[str, Sampler] = {
             "pysgrld.samplers.simplex.mean",
             "Mean",
             whole_corpus=True,
+            learns=_BOTH,
         ),
         Sampler(
             "ovb",
@@ -80,6 +85,7 @@ SAMPLERS: dict[str, Sampler] = {
             "pysgrld.samplers.simplex.variational",
             "Dirichlets",
             draws=False,
+            learns=_NOTHING,
             ignores=_FITTED,
         ),
         Sampler(
@@ -88,6 +94,7 @@ SAMPLERS: dict[str, Sampler] = {
             "pysgrld.samplers.simplex.variational",
             "Dirichlets",
             draws=False,
+            learns=_NOTHING,
         ),
         Sampler(
             "sggmc",
@@ -166,6 +173,22 @@ CONJUGATE_SHAPES = Sampler(
     geometry="positive",
     whole_corpus=True,
 )
+#: A learned eta: given the topics, or given the counts of the whole corpus.
+CONCENTRATION = Sampler(
+    "concentration",
+    "one Dirichlet parameter given topics, by slice sampling (Neal 2003)",
+    "pysgrld.samplers.concentration",
+    "GivenTopics",
+    geometry="concentration",
+)
+COUNTED_CONCENTRATION = Sampler(
+    "concentration-gibbs",
+    "one Dirichlet parameter given the whole corpus's counts, by slice sampling",
+    "pysgrld.samplers.concentration",
+    "GivenCounts",
+    geometry="concentration",
+    whole_corpus=True,
+)
 
 
 def sampler_of(algo: str, block: Block) -> Sampler:
@@ -173,4 +196,6 @@ def sampler_of(algo: str, block: Block) -> Sampler:
     topics = SAMPLERS[algo]
     if block.geometry == topics.geometry:
         return topics
+    if block.geometry == "concentration":
+        return COUNTED_CONCENTRATION if topics.whole_corpus else CONCENTRATION
     return CONJUGATE_SHAPES if topics.whole_corpus else SHAPES

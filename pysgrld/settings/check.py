@@ -84,9 +84,32 @@ def check_usage(given: Mapping[str, Any]) -> None:
         raise UsageError(
             f"{named} sampled by {', '.join(family.algorithms)}, not by {sampler.name}"
         )
+    _check_learned(given, sampler, family)
     family.check(given, sampler.name)
     for wrong in _contradictions(given, sampler):
         raise UsageError(wrong)
+
+
+def _check_learned(given: Mapping[str, Any], sampler: Sampler, family: Model[Any]) -> None:
+    """Refuse priors to be learned that the model or the sampler cannot learn.
+
+    Raises
+    ------
+    UsageError
+    """
+    for name in ("alpha", "eta"):
+        if not isinstance(given.get(name), str):
+            continue
+        if name not in family.learns:
+            raise UsageError(
+                f"--{name} learn has no meaning for --model {family.name}: give a number"
+            )
+        if name not in sampler.learns:
+            can = (a for a in family.algorithms if name in SAMPLERS[a].learns)
+            raise UsageError(
+                f"--{name} learn has no meaning for --algo {sampler.name}: give a number, or --algo "
+                f"{', '.join(can)}"
+            )
 
 
 def check_shared(given: Mapping[str, Any]) -> None:

@@ -52,6 +52,9 @@ RUNS = {
     "lda-scir-natural-log": f"--cir-rate natural --eta 0.005 -k 7 {_BASE}",
     "lda-scir-sampled": f"--counts sampled -k 7 {_BASE}",
     "lda-scir-active": f"-k 140 {_BASE}",
+    "lda-scir-learned": f"--alpha learn --eta learn -k 7 {_BASE}",
+    "lda-scir-learned-lazy": f"--alpha learn --eta learn --lazy on -k 140 {_BASE}",
+    "lda-cgs-learned": f"--alpha learn --eta learn --algo cgs -k 7 {_WHOLE}",
     "lda-gibbs-active": f"--algo gibbs -k 140 {_WHOLE}",
     "lda-defaults": "--iterations 60 --holdout 20",
     **{

@@ -39,6 +39,8 @@ PURPOSES = {
     "toy_noise": 32,
     "sphere_noise": 33,
     "sphere_accept": 34,
+    "alpha_evidence": 35,
+    "eta_slice": 36,
     "test": 255,
 }
 

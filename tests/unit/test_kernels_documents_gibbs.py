@@ -269,7 +269,9 @@ def test_counts_that_are_spread_afterwards_are_the_same_bits(topics):
     bucket, work = np.full(12, 99), core.Workspace()
     counts, _ = kernel(phi, topics, docs, rao_blackwell=True, bucket=bucket)
     assert bucket.any() == (topics > core.DENSE_TOPICS)
-    core.spread(phi=phi, bucket=bucket, counts=counts, work=work, threads=2)
+    core.spread(
+        phi=phi, alpha=0.1, topics=topics, bucket=bucket, counts=counts, work=work, threads=2
+    )
     assert counts.tobytes() == whole.tobytes()
 
 

@@ -40,6 +40,8 @@ FORMS = [
     ("lda", "scir", 130, {"counts": "sampled"}),
     ("lda", "sgrld", 130, {}),
     ("lda", "ovb", 130, {}),
+    ("lda", "scir", 5, {"alpha": "learn", "eta": "learn"}),
+    ("lda", "sgrld", 130, {"alpha": "learn"}),
     ("dlda", "tlasgr", None, {"layers": (130, 20, 3)}),
 ]
 
@@ -134,7 +136,15 @@ def test_a_bucket_is_spread_in_proportion_to_the_weights():
     bucket = rng.integers(0, 2**40, 70)
     bucket[3] = 0
     counts = np.zeros(phi.shape, np.int64)
-    core.spread(phi=phi, bucket=bucket, counts=counts, work=core.Workspace(), threads=2)
+    core.spread(
+        phi=phi,
+        alpha=0.1,
+        topics=130,
+        bucket=bucket,
+        counts=counts,
+        work=core.Workspace(),
+        threads=2,
+    )
     wanted = phi / phi.sum(axis=1, keepdims=True) * bucket[:, None]
     assert np.abs(counts - wanted).max() < 1e-5 * wanted.max()
     assert not counts[3].any()
@@ -152,6 +162,8 @@ def test_a_bucket_is_spread_in_proportion_to_the_weights():
 def test_wrong_arguments_of_spread_are_named(change, message):
     good = {
         "phi": np.ones((2, 16), np.float32),
+        "alpha": 0.1,
+        "topics": 16,
         "bucket": np.zeros(2, np.int64),
         "counts": np.zeros((2, 16), np.int64),
         "work": core.Workspace(),

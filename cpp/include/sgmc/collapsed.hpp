@@ -11,7 +11,7 @@ namespace sgmc {
 
 /// Collapsed Gibbs sampling: topics over words are integrated out too.
 ///
-///   p(z_i = k | rest) ~ (alpha + n_dk^-i) (eta_kw + n_kw^-i) / (eta_k + n_k^-i)
+///   p(z_i = k | rest) ~ (alpha_k + n_dk^-i) (eta_kw + n_kw^-i) / (eta_k + n_k^-i)
 ///                                                    Griffiths and Steyvers (2004), eq. (5)
 ///
 /// with eta_k the sum of eta_kw over all V words. Words of one prior share a row of `priors`.
@@ -23,7 +23,7 @@ struct CollapsedTask : Csr {
   std::int64_t stride;
   std::int32_t topics;
   std::uint64_t const* entity;
-  float alpha;
+  float const* alpha;            // (stride)
   double const* mass;            // (stride): eta_k
   float const* priors;           // rows of `stride` values eta_kw
   std::int32_t const* prior_of;  // (R): a word's row of `priors`
@@ -38,7 +38,7 @@ struct CollapsedTask : Csr {
 
 /// Scratch: `stride` values each, `uniforms` kUniforms.
 struct CollapsedScratch {
-  float* counts;   // alpha + n_dk
+  float* counts;   // alpha_k + n_dk
   float* inverse;  // 1 / (eta_k + n_k)
   float* sums;
   float* uniforms;

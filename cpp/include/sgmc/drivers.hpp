@@ -24,11 +24,11 @@ void check_sums(char const* name, double const* sums, std::int32_t topics);
 /// times sweeps are at most kMaxDraws, and sweeps at most kMaxSweeps.
 void check_draws(std::int64_t items, std::int32_t sweeps);
 
-/// Throws NotFinite unless every row of weights has a sum that is positive and finite, also times
-/// `most`. Returns the sums, (rows), in slot `slot` of the scratch.
+/// Throws NotFinite unless every row of weights (times share, where not null) has a sum that is
+/// positive and finite, also times `most`. Returns the sums, (rows), in slot `slot` of the scratch.
 float const* check_rows_of(KernelTable const& k, char const* name, float const* weights,
-                           std::int64_t rows, std::int64_t stride, double most, Scratch& memory,
-                           std::size_t slot, int threads);
+                           float const* share, std::int64_t rows, std::int64_t stride, double most,
+                           Scratch& memory, std::size_t slot, int threads);
 
 /// The extent of some documents, and the order in which threads take them: longest first, so that
 /// no thread is left alone with a long one at the end.
@@ -49,10 +49,11 @@ void clear_untouched(std::int64_t* counts, std::uint8_t const* touched, std::int
 void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
                    std::int64_t* word_counts, std::int64_t* bucket, Workspace& work, int threads);
 
-/// Weights that documents were sampled by, and the sum of each row.
+/// Weights that documents were sampled by, phi times share, and the sum of each row.
 struct Weights {
-  float const* phi;   // (rows, stride)
-  float const* mass;  // (rows)
+  float const* phi;    // (rows, stride)
+  float const* share;  // (stride), or null: all 1
+  float const* mass;   // (rows)
   std::int64_t stride, rows;
 };
 
@@ -60,6 +61,10 @@ struct Weights {
 /// whose sums come from here. After all counts and buckets have been added up: it rounds.
 void run_spread(KernelTable const& k, Weights const& of, std::int64_t const* bucket,
                 std::int64_t* word_counts, Workspace& work, int threads);
+
+/// Draws what documents say about alpha: q of each, and tables (topics), added to.
+void run_alpha(KernelTable const& k, AlphaTask const& task, std::int64_t documents,
+               std::int64_t* tables, int threads);
 
 /// Adds n parts (n, size) to out (size).
 void run_add(std::int64_t const* parts, std::int64_t n, std::int64_t size, std::int64_t* out,

@@ -39,22 +39,25 @@ inline constexpr int kDenseTopics = 128;
 
 /// Gibbs sampling of the topics of documents, given topics phi.
 ///
-///   p(z_i = k | rest) ~ (alpha + n_dk^{-i}) phi_k,w(i)          Patterson & Teh (2013), eq. (11)
+///   p(z_i = k | rest) ~ (alpha_k + n_dk^{-i}) phi_k,w(i)        Patterson & Teh (2013), eq. (11)
 ///
 /// `sweeps` systematic scans in order of word entries; statistics are collected in the last `kept`.
-/// Every row of phi has a sum that is positive and finite, also times alpha + tokens (the driver
-/// refuses others). A document starts from its stored topics where z >= 0; where z < 0 a token
-/// enters in the first sweep conditional on those before it (sequential fold-in). NumPy:
+/// Every row of phi has a sum that is positive and finite, also times max alpha + tokens (the
+/// driver refuses others). A document starts from its stored topics where z >= 0; where z < 0 a
+/// token enters in the first sweep conditional on those before it (sequential fold-in). NumPy:
 /// tests/oracles/documents_gibbs.py. Randomness: Purpose `purpose`, entity = entity[d].
 struct DocumentsTask : Csr {
   // topics: (R, stride) float, each row one word, K used; rows sum to anything
   float const* phi;
   std::int64_t stride;
   std::int32_t topics;
-  float const* mass;  // (R) sum of each row by row_mass, where topics > kDenseTopics; else null
+  // (R) sum of each row times share, by row_mass, where topics > kDenseTopics; else null
+  float const* mass;
   std::uint64_t const* entity;
   std::int64_t const* order;  // the documents as they shall be taken
-  float alpha;
+  float const* alpha;         // (stride), pads 0
+  float const* share;         // (stride): alpha / most_alpha, so all 1 where they are equal
+  float most_alpha;
   std::int32_t sweeps, kept;
   bool rao_blackwell;  // collect p_k / sum p in units of 2^-24, else sampled topics in units of 1
   Address address;
@@ -66,8 +69,8 @@ struct DocumentsTask : Csr {
   // when cannot matter, as all are integers. Row r is valid where touched[r], 0 on entry, is 1.
   std::int64_t* word_counts;  // (R, stride)
   std::uint8_t* touched;      // (R)
-  // with mass and rao_blackwell: counts of row r that are yet to be spread in proportion to phi_r,
-  // added to; zero on entry
+  // with mass and rao_blackwell: counts of row r that are yet to be spread in proportion to phi_r
+  // times share, added to; zero on entry
   std::int64_t* bucket;      // (R)
   std::int64_t* doc_counts;  // (documents, stride)
   std::int64_t* next;        // shared cursor into order[], advanced atomically
@@ -92,6 +95,24 @@ struct DocumentScratch {
 struct DocumentsScratch {
   DocumentScratch slot[kSlots];
   float* sums;  // kSlots * stride
+};
+
+/// What documents say about alpha, given the topics of their tokens: the auxiliary variables under
+/// which its conditional law is a product of gammas (docs/mathematics.md, "Learned priors").
+///
+///   tables_k = sum_d CRT(n_dk, alpha_k),   q_d = -ln Beta(sum_k alpha_k, N_d)
+///
+/// Randomness: Purpose `purpose`, entity = entity[d]. All z are in [0, K).
+struct AlphaTask {
+  std::int32_t const* z;  // document d owns z[token_ptr[d] .. token_ptr[d + 1])
+  std::int64_t const* token_ptr;
+  std::uint64_t const* entity;
+  std::int32_t topics;
+  double const* alpha;  // (topics)
+  double total;         // their sum
+  Address address;
+  Purpose purpose;
+  double* q;  // (documents): 0 where there are no tokens
 };
 
 // ---- rows of a matrix of simplexes --------------------------------------------------------------
@@ -158,8 +179,8 @@ struct LogRowsTask {
 };
 
 /// Held-out tokens scored by p = sum_k theta_dk phi_wk,
-/// theta_dk = (alpha + doc_counts_dk * factor) / (K alpha + tokens_d)   Patterson & Teh (2013), eq.
-/// (15), or with theta as it is given
+/// theta_dk = (alpha_k + doc_counts_dk * factor) / (sum alpha + tokens_d)   Patterson & Teh (2013),
+/// eq. (15), or with theta as it is given
 struct PredictiveTask {
   float const* phi;  // (R, stride)
   std::int64_t stride;
@@ -168,9 +189,10 @@ struct PredictiveTask {
   std::int32_t const* indices;     // rows of phi
   std::int64_t const* doc_counts;  // (documents, stride)
   std::int64_t const* tokens;      // observed tokens of each document
-  double alpha, factor;
-  float const* theta;  // (documents, stride), or null: of the counts
-  double* p;           // one per entry
+  double const* alpha;             // (stride)
+  double total, factor;            // sum of alpha
+  float const* theta;              // (documents, stride), or null: of the counts
+  double* p;                       // one per entry
 };
 
 // ---- the table ---------------------------------------------------------------------------------
@@ -183,12 +205,17 @@ struct DocumentKernels {
   void (*collapsed)(CollapsedTask const&, CollapsedScratch const&) noexcept;
   /// Documents [begin, end); scores is scratch of stride values.
   void (*mixture)(MixtureTask const&, std::int64_t begin, std::int64_t end, float* scores) noexcept;
-  /// mass[r] = sum_k phi_rk, r in [begin, end); NaN where a weight is negative.
-  void (*row_mass)(float const* phi, std::int64_t stride, std::int64_t begin, std::int64_t end,
-                   float* mass) noexcept;
-  /// counts[k] += round(bucket phi_k / mass): one row.
-  void (*spread_bucket)(float const* phi, std::int64_t stride, float mass, std::int64_t bucket,
-                        std::int64_t* counts) noexcept;
+  /// Documents [begin, end): q of each, and tables (topics), added to; n is scratch of topics
+  /// values.
+  void (*alpha)(AlphaTask const&, std::int64_t begin, std::int64_t end, std::int32_t* n,
+                std::int64_t* tables) noexcept;
+  /// mass[r] = sum_k phi_rk share_k, r in [begin, end), all shares 1 where null; NaN where a weight
+  /// is negative.
+  void (*row_mass)(float const* phi, float const* share, std::int64_t stride, std::int64_t begin,
+                   std::int64_t end, float* mass) noexcept;
+  /// counts[k] += round(bucket phi_k share_k / mass): one row; all shares 1 where null.
+  void (*spread_bucket)(float const* phi, float const* share, std::int64_t stride, float mass,
+                        std::int64_t bucket, std::int64_t* counts) noexcept;
   /// Documents [begin, end); theta is scratch of stride values.
   void (*predictive)(PredictiveTask const&, std::int64_t begin, std::int64_t end,
                      double* theta) noexcept;

@@ -43,6 +43,8 @@ enum class Purpose : std::uint32_t {
       32,  // pysgrld.simplex, pysgrld.sphere; entity = iteration, ordinal = chain and coordinate
   sphere_noise = 33,   // noise of points on spheres; entity = first row of a block of 64, part 2^32
   sphere_accept = 34,  // whether a trajectory of points is accepted; entity = 0
+  alpha_evidence = 35,  // tables and betas of documents, which say what alpha is; entity = document
+  eta_slice = 36,       // slice sampling of eta; entity = 0
   test = 255,
 };
 

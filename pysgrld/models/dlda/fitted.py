@@ -30,8 +30,10 @@ class DeepFitted(AdmixtureFitted):
     """A trained run of deep LDA, read: topics of several layers, each over the one below."""
 
     score = DEEP_PERPLEXITY
-    #: The prior of the proportions is no symmetric Dirichlet: nothing of it is taken off the weights.
-    _prior = 0.0
+
+    def _priors(self, draw: Draw, at: int) -> None:
+        """Give None: the prior is no Dirichlet, and nothing of it is taken off the weights."""
+        del draw, at
 
     def over_words(self, draw: Draw, at: int) -> Floats:
         """Give the topics of a layer over the words, through the layers below, (V, Kp) float32."""

@@ -131,10 +131,19 @@ class MixtureFitted:
         drawn = next(self.document_draws([(self.record.step, {})], documents, ids, at))
         return np.repeat(drawn.theta.argmax(axis=1), documents.lengths).astype(np.int32)
 
-    def document_prior(self, at: int) -> float | None:
+    def document_prior(self, at: int) -> Doubles | None:
         """Give None: documents have one component, and no proportions."""
         del at
         return None
+
+    def word_prior(self) -> float:
+        """Give eta."""
+        eta: float = self.record.options.lowest_eta
+        return eta
+
+    def learned(self) -> dict[str, Doubles]:
+        """Give nothing: what is learned beside the components are the sticks."""
+        return {}
 
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
         """Weigh each component by its stick: its expected share of the documents to come, (J,)."""

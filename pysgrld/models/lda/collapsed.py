@@ -11,8 +11,9 @@ import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.draws import Draw
-from pysgrld.models.lda.documents import token_places
+from pysgrld.models.lda.documents import alpha_evidence, alpha_of, token_places
 from pysgrld.models.lda.resolved import LDAOptions
+from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.restore import check_topics, put_back
 from pysgrld.samplers.protocol import Counts
 from pysgrld.team.alone import ALONE
@@ -27,8 +28,8 @@ class CollapsedDocuments:
     ----------
     block : Block
         The topics over words, with their prior.
-    alpha : float
-        Symmetric Dirichlet parameter per topic of a document.
+    alpha : float or None
+        Symmetric Dirichlet parameter per topic of a document; None where it is learned, one for each.
     sweeps : int
         Over all tokens, an iteration.
     threads : int
@@ -40,7 +41,7 @@ class CollapsedDocuments:
         Topics of all tokens that are kept, -1 before the first sweep.
     """
 
-    def __init__(self, *, block: Block, alpha: float, sweeps: int, threads: int) -> None:
+    def __init__(self, *, block: Block, alpha: float | None, sweeps: int, threads: int) -> None:
         self.block, self.alpha, self.sweeps = block, alpha, sweeps
         self.topics = block.shape[1]
         self.z: Int32s = np.zeros(0, np.int32)
@@ -59,7 +60,9 @@ class CollapsedDocuments:
 
         Griffiths and Steyvers (2004), eq. (5). Randomness: purpose ``documents``, entity = document.
         """
-        del draw, team  # topics are integrated out
+        del team
+        alpha = alpha_of(draw, self.alpha)  # topics are integrated out
+        eta = float(draw[ETA_BLOCK][0]) if ETA_BLOCK in draw else self.block.prior
         counts = core.documents_collapsed(
             rows=len(batch.words),
             topics=self.topics,
@@ -67,8 +70,8 @@ class CollapsedDocuments:
             indices=batch.indices,
             counts=batch.counts,
             doc_ids=batch.doc_ids,
-            alpha=self.alpha,
-            **self._prior(batch.words),
+            alpha=alpha,
+            **self._prior(batch.words, eta),
             sweeps=self.sweeps,
             **key.address(),
             z=self.z,
@@ -77,11 +80,23 @@ class CollapsedDocuments:
             threads=self._threads,
         )
         level = int(batch.counts.sum(dtype=np.int64)) / self.topics
-        return {"phi": Counts(batch.words, counts, 1.0, level)}
+        evidence = {"phi": Counts(batch.words, counts, 1.0, level)}
+        if isinstance(alpha, np.ndarray):
+            tables, q = core.alpha_evidence(
+                z=self.z,
+                token_ptr=self._token_ptr,
+                doc_ids=batch.doc_ids,
+                alpha=alpha,
+                topics=self.topics,
+                **key.address(),
+                threads=self._threads,
+            )
+            evidence[ALPHA_BLOCK] = alpha_evidence(tables, q, 1.0, level)
+        return evidence
 
-    def _prior(self, words: Int32s) -> dict[str, Array]:
+    def _prior(self, words: Int32s, prior: float) -> dict[str, Array]:
         """Give eta of the cells: rows that differ, the row of each word, and sums over all V words."""
-        (v, k), eta, seeds = self.block.shape, np.float32(self.block.prior), self.block.seeds
+        (v, k), eta, seeds = self.block.shape, np.float32(prior), self.block.seeds
         seeded = np.zeros(0, np.int32) if seeds is None else seeds.rows
         priors = np.full((1 + len(seeded), padded(k)), eta)
         mass = np.full(padded(k), v * np.float64(eta))
@@ -112,5 +127,5 @@ class CollapsedDocuments:
 def documents(options: LDAOptions, block: Block, threads: int) -> CollapsedDocuments:
     """Make the sampler of documents that resolved options ask for."""
     return CollapsedDocuments(
-        block=block, alpha=options.alpha, sweeps=options.sweeps, threads=threads
+        block=block, alpha=options.fixed_alpha, sweeps=options.sweeps, threads=threads
     )

@@ -11,6 +11,7 @@ from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.options.common import ALPHA
 from pysgrld.options.facts import Facts
+from pysgrld.options.learned import LEARN, usual_alpha
 from pysgrld.options.option import Option
 from pysgrld.options.parse import choice
 from pysgrld.options.seeds import SEEDS, check_seeds
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 #: Topics where none are asked for.
 TOPICS = 100
-#: Gibbs sweeps of a document at a visit.
-SWEEPS = 10
+#: Gibbs sweeps of a document at a visit; where alpha is learned, which few sweeps would lead astray.
+SWEEPS, LEARNING_SWEEPS = 10, 30
 #: Passes over a document at most, of variational Bayes; it converges before as a rule.
 PASSES = 100
 #: A minibatch of the whole corpus, whatever its size.
@@ -97,6 +98,7 @@ class LDAFamily(Model[LDAOptions]):
     resolved = LDAOptions
     minibatch = 400
     adds_up = True
+    learns = frozenset({"alpha", "eta"})
 
     @property
     def score(self) -> Score:
@@ -109,6 +111,10 @@ class LDAFamily(Model[LDAOptions]):
         """Refuse more than one prior of words, and documents kept of which an iteration sees some."""
         check_one_eta(given)
         check_seeds(given)
+        if given.get("eta") == LEARN and "seed-words" in given:
+            raise UsageError(
+                "--eta learn is one prior for all words, --seed-words gives some another: leave one out"
+            )
         if given.get("keep-documents") == "on":
             for name in sorted({"minibatch", "corpus-size"} & set(given)):
                 raise UsageError(
@@ -132,11 +138,13 @@ class LDAFamily(Model[LDAOptions]):
 
         value["topics"] = value["topics"] or TOPICS
         settle_seeds(value, facts)
-        value["eta"] = lowest_eta(value["eta"])
+        if value["eta"] != LEARN:
+            value["eta"] = lowest_eta(value["eta"])
         if value["alpha"] is None:
-            value["alpha"] = min(0.1, 5.0 / value["topics"])
+            value["alpha"] = usual_alpha(value["topics"])
         if value["sweeps"] is None:
-            visited = PASSES if value["algo"] == "ovb" else SWEEPS
+            visited = LEARNING_SWEEPS if value["alpha"] == LEARN else SWEEPS
+            visited = PASSES if value["algo"] == "ovb" else visited
             value["sweeps"] = 1 if whole_corpus else visited
         # none where they are not kept, as in runs older than the option
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None

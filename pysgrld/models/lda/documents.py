@@ -5,6 +5,7 @@ Kernel: cpp/kernels/documents_gibbs.cpp.
 
 from __future__ import annotations
 
+#: Shape of the gamma prior of a learned alpha_k: an exponential law.
 from collections.abc import Mapping
 
 import numpy as np
@@ -13,30 +14,67 @@ from pysgrld.core import core
 from pysgrld.draws import Draw, weights_of
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.seeds import seeds_of
+from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK, LEARN, usual_alpha
 from pysgrld.restore import check_topics, put_back
 from pysgrld.samplers.protocol import Counts
 from pysgrld.schedule import Schedule
 from pysgrld.team.alone import ALONE
 from pysgrld.team.protocol import Collected, Team
-from pysgrld.types import UNIT, Array, Block, Documents, Floats, Int32s, Int64s, Key, Minibatch
+from pysgrld.types import (
+    UNIT,
+    Array,
+    Block,
+    Documents,
+    Doubles,
+    Floats,
+    Int32s,
+    Int64s,
+    Key,
+    Minibatch,
+)
+
+#: Shape of the gamma prior of a learned alpha_k: an exponential law.
+ALPHA_SHAPE = 1.0
 
 
 def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
-    """Give the one block of the model: topics over words.
+    """Give the blocks of the model: topics over words, and the priors that are learned.
 
+    A learned alpha is Gamma(`ALPHA_SHAPE`) a priori, of the mean that a fixed one has by default.
     Published settings start where the papers do, at Gamma(1), not at the corpus's scale.
     """
     weight = Schedule(*options.scale_weight)
-    k, eta = options.topics, options.eta
+    k, eta = options.topics, options.lowest_eta
     natural = options.cir_rate == "natural"  # runs older than the option lack it
     clip = options.edge == "clip"
     mass = 0.0 if options.preset else float(tokens)
     seeds = seeds_of(options, tokens)
-    return (
+    parts = [
         Block(
             "phi", "simplex", (v, k), eta, 0, mass, weight, natural=natural, clip=clip, seeds=seeds
-        ),
-    )
+        )
+    ]
+    if options.alpha == LEARN:
+        rate = ALPHA_SHAPE / usual_alpha(k)
+        shape = (1, k)
+        parts.append(
+            Block(ALPHA_BLOCK, "positive", shape, ALPHA_SHAPE * k, 4, mass, weight, (rate,))
+        )
+    if options.eta == LEARN:
+        sizes = (float(v), float(k))
+        parts.append(Block(ETA_BLOCK, "concentration", (1, 1), eta, 8, mass, weight, sizes))
+    return tuple(parts)
+
+
+def alpha_of(draw: Draw, alpha: float | None) -> float | Floats:
+    """Give the Dirichlet prior of documents: a number, or one for each topic, (Kp,), of the draw."""
+    return draw[ALPHA_BLOCK] if alpha is None else alpha
+
+
+def alpha_evidence(tables: Int64s, q: Doubles, scale: float, level: float) -> Counts:
+    """Give the evidence on alpha: tables of a minibatch, (Kp,), and q of its documents, (n,)."""
+    rate = float(q.sum()) * scale
+    return Counts(np.zeros(1, np.int32), tables[None, :], scale, level, rate)
 
 
 def token_places(documents: Documents) -> Int64s:
@@ -51,8 +89,8 @@ class GibbsDocuments:
     ----------
     topics : int
         K.
-    alpha : float
-        Symmetric Dirichlet parameter per topic.
+    alpha : float or None
+        Symmetric Dirichlet parameter per topic; None where it is learned, one for each.
     sweeps, kept : int
         Gibbs sweeps at a visit, and how many of them (the last) are collected.
     rao_blackwell : bool
@@ -64,7 +102,7 @@ class GibbsDocuments:
         self,
         *,
         topics: int,
-        alpha: float,
+        alpha: float | None,
         sweeps: int,
         kept: int,
         rao_blackwell: bool,
@@ -90,21 +128,37 @@ class GibbsDocuments:
 
         Patterson and Teh (2013), eq. (11). Randomness: purpose ``documents``, entity = document.
         """
-        phi = weights_of(draw)
-        found = team.add(self._sampled(key, phi, part) for part in team.parts(batch))
-        counts, tokens, *bucket = found.sums
-        if bucket:
+        phi, alpha = weights_of(draw), alpha_of(draw, self.alpha)
+        found = team.add(self._sampled(key, phi, alpha, part) for part in team.parts(batch))
+        counts, tokens, *others = found.sums
+        if self.active:
             core.spread(
-                phi=phi, bucket=bucket[0], counts=counts, work=self._work, threads=self._threads
+                phi=phi,
+                alpha=alpha,
+                topics=self.topics,
+                bucket=others[0],
+                counts=counts,
+                work=self._work,
+                threads=self._threads,
             )
         unit = UNIT if self.rao_blackwell else 1
         level = batch.scale * int(tokens[0]) / self.topics
         factor = batch.scale / (unit * self.kept)
-        return {"phi": Counts(batch.words, counts, factor, level)}
+        evidence = {"phi": Counts(batch.words, counts, factor, level)}
+        if found.values is not None:
+            evidence[ALPHA_BLOCK] = alpha_evidence(others[-1], found.values, batch.scale, level)
+        return evidence
 
-    def _sampled(self, key: Key, phi: Floats, batch: Minibatch) -> Collected:
-        """Sample some documents: counts of words by topic, tokens, and counts yet to be spread."""
+    def _sampled(self, key: Key, phi: Floats, alpha: float | Floats, batch: Minibatch) -> Collected:
+        """Sample some documents: counts of words by topic, tokens, and counts yet to be spread.
+
+        Where alpha is learned also what the topics of the last sweep say about it: tables, and q of each.
+        """
         bucket = np.zeros(len(batch.words), np.int64) if self.active else None
+        z, token_ptr = self._z, self._token_ptr
+        if self.alpha is None and z is None:
+            token_ptr = token_places(Documents(batch.indptr, batch.indices, batch.counts))
+            z = np.full(token_ptr[-1], -1, np.int32)
         counts, _ = core.documents_gibbs(
             phi=phi,
             topics=self.topics,
@@ -112,21 +166,36 @@ class GibbsDocuments:
             indices=batch.indices,
             counts=batch.counts,
             doc_ids=batch.doc_ids,
-            alpha=self.alpha,
+            alpha=alpha,
             sweeps=self.sweeps,
             kept=self.kept,
             rao_blackwell=self.rao_blackwell,
             **key.address(),
             purpose=core.Purpose.documents,
-            z=self._z,
-            token_ptr=self._token_ptr,
+            z=z,
+            token_ptr=token_ptr,
             bucket=bucket,
             work=self._work,
             threads=self._threads,
         )
         assert counts is not None
-        sums = counts, np.array([batch.tokens])
-        return Collected(sums if bucket is None else (*sums, bucket))
+        sums = [counts, np.array([batch.tokens])]
+        if bucket is not None:
+            sums.append(bucket)
+        if not isinstance(alpha, np.ndarray):
+            return Collected(tuple(sums))
+        assert z is not None
+        assert token_ptr is not None
+        tables, q = core.alpha_evidence(
+            z=z,
+            token_ptr=token_ptr,
+            doc_ids=batch.doc_ids,
+            alpha=alpha,
+            topics=self.topics,
+            **key.address(),
+            threads=self._threads,
+        )
+        return Collected((*sums, tables), q)
 
     def arrays(self) -> dict[str, Array]:
         """Give the topics of all tokens, ``z``, where they are kept."""
@@ -150,7 +219,7 @@ def documents(options: LDAOptions, block: Block, threads: int) -> GibbsDocuments
     del block
     return GibbsDocuments(
         topics=options.topics,
-        alpha=options.alpha,
+        alpha=options.fixed_alpha,
         sweeps=options.sweeps,
         kept=options.kept_sweeps,
         rao_blackwell=options.counts == "rao-blackwell",

@@ -12,7 +12,7 @@ from pysgrld.models.lda.resolved import LDAOptions
 
 def readers(options: LDAOptions) -> LdaReaders:
     """Make the maker of readers, which fit or sample documents as training does."""
-    return LdaReaders(options.topics, options.alpha, options.algo == "ovb")
+    return LdaReaders(options.topics, options.fixed_alpha, options.algo == "ovb")
 
 
 def scorer(options: LDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:

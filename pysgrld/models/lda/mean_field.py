@@ -121,6 +121,7 @@ class MeanFieldDocuments:
 def documents(options: LDAOptions, block: Block, threads: int) -> MeanFieldDocuments:
     """Make the fit of documents that resolved options ask for."""
     del block
+    assert options.fixed_alpha is not None  # nothing is sampled that it could be learned from
     return MeanFieldDocuments(
-        topics=options.topics, alpha=options.alpha, sweeps=options.sweeps, threads=threads
+        topics=options.topics, alpha=options.fixed_alpha, sweeps=options.sweeps, threads=threads
     )

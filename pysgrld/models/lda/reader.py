@@ -14,7 +14,7 @@ from pysgrld.evaluate.document_draws import proportions_given
 from pysgrld.evaluate.lengths import longest_counted
 from pysgrld.evaluate.protocol import DocumentDraw, Reader, Visiting
 from pysgrld.evaluate.sweeps import Sweeps, sweeps_of, sweeps_of_draw
-from pysgrld.models.lda.documents import token_places
+from pysgrld.models.lda.documents import alpha_of, token_places
 from pysgrld.models.lda.mean_field import MeanFieldDocuments
 from pysgrld.restore import check_topics, put_back
 from pysgrld.types import UNIT, Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
@@ -30,14 +30,14 @@ class LdaReaders(NamedTuple):
     ----------
     topics : int
         K.
-    alpha : float
-        Symmetric Dirichlet prior per topic of a document.
+    alpha : float or None
+        Symmetric Dirichlet prior per topic of a document; None where draws have one for each.
     mean_field : bool
         Whether documents are fitted by mean field, as in training; else their topics are sampled.
     """
 
     topics: int
-    alpha: float
+    alpha: float | None
     mean_field: bool = False
 
     @property
@@ -53,6 +53,7 @@ class LdaReaders(NamedTuple):
     def __call__(self, documents: Documents, doc_ids: Int64s, threads: int) -> Reader:
         """Make a reader: by mean-field where training is, else by Gibbs."""
         if self.mean_field:
+            assert self.alpha is not None  # nothing was sampled that it could be learned from
             return MeanFieldReader(self.topics, self.alpha, documents, threads)
         return GibbsReader(self.topics, self.alpha, documents, doc_ids, threads)
 
@@ -63,7 +64,8 @@ class GibbsReader:
     Parameters
     ----------
     topics : int
-    alpha : float
+    alpha : float or None
+        None where draws have one for each topic.
     documents : Documents
         Observed tokens, over the rows of phi that are given later.
     doc_ids : (n,) int64
@@ -74,7 +76,7 @@ class GibbsReader:
     NEW: ClassVar[int] = 50
 
     def __init__(
-        self, topics: int, alpha: float, documents: Documents, doc_ids: Int64s, threads: int
+        self, topics: int, alpha: float | None, documents: Documents, doc_ids: Int64s, threads: int
     ) -> None:
         self.topics, self.alpha = topics, alpha
         self.documents, self.doc_ids, self.threads = documents, doc_ids, threads
@@ -101,7 +103,7 @@ class GibbsReader:
             indices=self.documents.indices,
             counts=self.documents.counts,
             doc_ids=self.doc_ids,
-            alpha=self.alpha,
+            alpha=alpha_of(parts, self.alpha),
             sweeps=sweeps.number,
             kept=sweeps.kept,
             rao_blackwell=expected,
@@ -129,18 +131,19 @@ class GibbsReader:
             indices=scored.indices,
             doc_counts=self.counts(key, parts, sweeps),
             tokens=self._lengths,
-            alpha=self.alpha,
+            alpha=alpha_of(parts, self.alpha),
             factor=1.0 / (UNIT * sweeps.kept),
             threads=self.threads,
         )
 
     def theta(self, key: Key, parts: Draw, how: Visiting, at: int = 0) -> Doubles:
-        """Give (alpha + E[n_dk]) / (K alpha + N_d), (n, K) (Patterson and Teh 2013, eq. 15)."""
+        """Give (alpha_k + E[n_dk]) / (sum alpha + N_d), (n, K) (Patterson and Teh 2013, eq. 15)."""
         del at  # there is one layer
         sweeps = self._sweeps(how)
         counts = self.counts(key, parts, sweeps)
         theta: Doubles = counts[:, : self.topics] / (UNIT * sweeps.kept)
-        theta += self.alpha
+        alpha = alpha_of(parts, self.alpha)
+        theta += alpha[: self.topics] if isinstance(alpha, np.ndarray) else alpha
         theta /= theta.sum(axis=1, keepdims=True)
         return theta
 
@@ -149,7 +152,13 @@ class GibbsReader:
         del at  # there is one layer
         counts = self.counts(key, parts, sweeps_of_draw(fresh=self._fresh), expected=False)
         theta = proportions_given(
-            counts, self.topics, self.alpha, key, self.doc_ids, self._work, self.threads
+            counts,
+            self.topics,
+            alpha_of(parts, self.alpha),
+            key,
+            self.doc_ids,
+            self._work,
+            self.threads,
         )
         return DocumentDraw(theta, counts[:, : self.topics].astype(np.float32))
 

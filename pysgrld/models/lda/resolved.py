@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
+from pysgrld.models.eta import lowest_eta
 from pysgrld.options.resolved import Resolved, Steps
 from pysgrld.options.seeds import FoundSeeds
 
 
 @dataclass(frozen=True, kw_only=True)
 class LDAOptions(Resolved):
-    """Resolved options of LDA."""
+    """Resolved options of LDA; ``alpha`` and ``eta`` are numbers, or learned."""
 
     topics: int
     scale_weight: Steps
-    alpha: float
-    eta: float
+    alpha: float | Literal["learn"]
+    eta: float | Literal["learn"]
     seed_words: FoundSeeds | None = None
     seed_weight: float | None = None
 
     @property
     def lowest_eta(self) -> float:
-        """Dirichlet prior per word of a topic."""
-        return self.eta
+        """Dirichlet prior per word of a topic; of a learned one where it starts."""
+        return lowest_eta(self.eta)
+
+    @property
+    def fixed_alpha(self) -> float | None:
+        """Dirichlet prior per topic of a document; None where it is learned."""
+        return None if isinstance(self.alpha, str) else self.alpha

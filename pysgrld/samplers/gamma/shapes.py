@@ -1,11 +1,14 @@
-"""Gamma shapes r of a top layer: r_k ~ Gamma(gamma0 / K, 1/c0), seen through tables and rates.
+"""Gamma shapes r_k ~ Gamma(gamma0 / K, 1/c0), seen through tables and rates.
+
+They are r of deep LDA's top layer, and a learned alpha of LDA.
 
 Given X_k tables and the sum Q of the documents' q, r_k is Gamma(gamma0/K + X_k, 1/(c0 + Q)) (Zhou,
 Cong and Chen 2016). Minibatch samplers take a preconditioned Langevin step towards that, whatever
 moves the topics (Cong et al. 2017, eq. 17 and 19); full-batch Gibbs draws it, and gamma0 and c0 too.
 
 Arrays: ``r`` (Kp,) float64; ``m`` (1,) and ``updates`` (1,), the running scale of Q; ``gamma0``, ``c0``
-(1,). A block's ``prior`` is gamma0, its ``hyper`` (c0, e1, f1, e2, f2).
+(1,). A block's ``prior`` is gamma0, its ``hyper`` (c0, e1, f1, e2, f2), or (c0,) where gamma0 and c0 are
+known.
 """
 
 from __future__ import annotations
@@ -38,11 +41,11 @@ class Shapes(State[Counts]):
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> State[Counts]:
-        """Start every r_k at 1/K; nothing is drawn."""
+        """Start every r_k at its mean a priori; nothing is drawn."""
         del key
         k = block.shape[1]
         r = np.zeros(padded(k))
-        r[:k] = 1.0 / k
+        r[:k] = block.prior / (k * block.hyper[0])
         m, updates = no_estimate(1)
         gamma0, c0 = np.array([block.prior]), np.array([block.hyper[0]])
         return WarmShapes(cls, block, threads, r=r, m=m, updates=updates, gamma0=gamma0, c0=c0)
@@ -110,16 +113,23 @@ class ConjugateShapes(Shapes):
         """Draw c0, gamma0 and r, in this order; ``h`` plays no part."""
         del h
         k = self.block.shape[1]
-        _, e1, f1, e2, f2 = self.block.hyper
         r, q, gamma0, c0 = self.r, evidence.rate, self.gamma0, self.c0
         x = np.round(evidence.counts[0, :k] * evidence.factor).astype(np.int64)
+        if len(self.block.hyper) > 1:
+            self._draw_prior(key, x, q)
+        r[:k] = np.maximum(self._gammas(key, 2, gamma0[0] / k + x) / (c0[0] + q), LEAST)
+
+    def _draw_prior(self, key: Key, x: Int64s, q: float) -> None:
+        """Draw c0 and gamma0."""
+        k = self.block.shape[1]
+        _, e1, f1, e2, f2 = self.block.hyper
+        r, gamma0, c0 = self.r, self.gamma0, self.c0
         c0[:] = self._gammas(key, 0, e2 + gamma0) / (f2 + r[:k].sum())
         seats = core.tables(
             n=x, shape=np.full(k, gamma0[0] / k), **key.address(), purpose=core.Purpose.shape_gibbs
         )
         rate = f1 + np.log1p(q / c0[0])
         gamma0[:] = self._gammas(key, 1, np.array([e1 + seats.sum()])) / rate
-        r[:k] = np.maximum(self._gammas(key, 2, gamma0[0] / k + x) / (c0[0] + q), LEAST)
 
     def _gammas(self, key: Key, which: int, shape: Doubles) -> Doubles:
         """Draw Gamma(shape, 1): a CIR transition of infinite length, on logarithms."""

@@ -1,0 +1,30 @@
+"""Priors that a run may learn along with the topics: ``--alpha learn`` and ``--eta learn``.
+
+No NumPy here: help must be instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+#: What stands for the number of a prior that is learned.
+LEARN = "learn"
+#: Where a learned eta starts, and its mean a priori: the default of those that are fixed.
+ETA = 0.05
+#: Names of the blocks that learned priors are.
+ALPHA_BLOCK, ETA_BLOCK = "alpha", "eta"
+
+
+def usual_alpha(topics: int) -> float:
+    """Give the default of LDA's alpha, which is also the mean that a learned one has a priori."""
+    return min(0.1, 5.0 / topics)
+
+
+def or_learn(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Parse "learn", or what else ``parse`` takes."""
+
+    def parsed(text: str) -> Any:
+        return LEARN if text == LEARN else parse(text)
+
+    return parsed

@@ -1,0 +1,180 @@
+"""One Dirichlet parameter eta of all words and topics, learned: drawn from its conditional law.
+
+A priori eta - `FLOAT_ETA` is exponential, such that eta's mean is `pysgrld.options.learned.ETA`; below
+the bound topics would need another form. Its logarithm is moved by slice sampling (Neal 2003), which
+leaves the law exactly invariant:
+
+- `GivenTopics`: given phi, prod_k Gamma(V eta) / Gamma(eta)^V prod_w phi_kw^(eta - 1). Of a probability
+  that is at its floor in single precision nothing is known but that it is below: its factor is the
+  integral up to there, floor^eta / eta. Rows of topics are unnormalised; their sums say nothing here, as
+  the law of phi given eta is the same at any scale (docs/mathematics.md, "Learned priors").
+- `GivenCounts`: given the counts N_kw of the whole corpus, phi integrated out:
+  prod_k Gamma(V eta) / Gamma(V eta + N_k) prod_w Gamma(eta + N_kw) / Gamma(eta).
+
+Array: ``eta`` (1,) float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pysgrld.core import core, padded
+from pysgrld.options.learned import ETA
+from pysgrld.restore import picked
+from pysgrld.samplers.precision import FLOAT_ETA
+from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.state import State
+from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
+
+#: Eta is below it.
+MOST = 1e6
+#: Width of a slice's first interval of log eta, and by which it grows.
+_WIDTH = 0.1
+#: Points that a slice is tried at, at most; never reached, but no loop ends by numbers alone.
+_TRIES = 200
+#: Rows of topics whose logarithms are summed together: bounds the memory, and fixes the order.
+_TOGETHER = 4096
+
+
+class Concentration(State[Any]):
+    """A learned eta; what it is moved by differs."""
+
+    names = ("eta",)
+    eta: Doubles
+
+    @classmethod
+    def start(cls, key: Key, block: Block, threads: int) -> State[Any]:
+        """Start at the mean of the prior; nothing is drawn."""
+        del key
+        return cls(block, threads, eta=np.array([block.prior]))
+
+    @classmethod
+    def restored(
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
+    ) -> State[Any]:
+        """Make the state of a checkpoint's arrays, the same in a warm-up."""
+        del settled
+        return cls(block, threads, **picked(arrays, cls.names, f"{block.name}."))
+
+    @property
+    def value(self) -> float:
+        """The parameter."""
+        return float(self.eta[0])
+
+    def rows(self, words: Int32s | None = None) -> Floats:
+        """Give eta, first of a padded vector, (16,) float32."""
+        del words
+        found = np.zeros(padded(1), np.float32)
+        found[0] = self.eta[0]
+        return found
+
+    def summary(self) -> Doubles:
+        """Give eta, (1,)."""
+        return self.eta
+
+    def _draw(self, key: Key, log_likelihood: Callable[[float], float]) -> None:
+        """Draw eta given all else."""
+        ordinals = np.arange(_TRIES + 2)
+        u = core.uniforms(
+            np.zeros(len(ordinals), np.int64),
+            ordinals,
+            key.seed,
+            key.chain,
+            core.Purpose.eta_slice,
+            key.step,
+        )
+
+        def log_density(x: float) -> float:  # of log eta
+            eta = math.exp(x)
+            return log_likelihood(eta) - (eta - FLOAT_ETA) / (ETA - FLOAT_ETA) + x
+
+        low, high = math.log(FLOAT_ETA), math.log(MOST)
+        self.eta[0] = math.exp(sliced(log_density, math.log(self.eta[0]), low, high, u))
+
+
+class GivenTopics(Concentration):
+    """Eta given topics."""
+
+    def step(self, key: Key, evidence: Floats, h: float) -> None:
+        """Draw eta given phi of all words, (V, Kp) with pads of any value; ``h`` plays no part."""
+        del h
+        v, k = self.block.hyper
+        cells = v * k
+        logs, known = 0.0, 0
+        for begin in range(0, int(v), _TOGETHER):
+            phi = evidence[begin : begin + _TOGETHER, : int(k)]
+            seen = phi[phi > core.PHI_FLOOR]
+            logs += float(np.log(seen, dtype=np.float64).sum())
+            known += len(seen)
+        below, floor = cells - known, math.log(core.PHI_FLOOR)
+
+        def log_likelihood(eta: float) -> float:
+            return (
+                k * math.lgamma(v * eta)
+                - cells * math.lgamma(eta)
+                + (eta - 1.0) * logs
+                + below * (eta * floor - math.log(eta))
+            )
+
+        self._draw(key, log_likelihood)
+
+
+class GivenCounts(Concentration):
+    """Eta given whole counts of the whole corpus."""
+
+    def step(self, key: Key, evidence: Counts, h: float) -> None:
+        """Draw eta given N_kw, topics integrated out; ``h`` plays no part."""
+        del h
+        v, k = self.block.hyper
+        found = np.rint(evidence.counts[:, : int(k)] * evidence.factor).astype(np.int64)
+        totals = found.sum(axis=0).tolist()
+        # log Gamma(eta + n) - log Gamma(eta) = sum over j < n of log(eta + j): how many cells have j
+        beyond = np.bincount(found.ravel())[::-1].cumsum()[::-1][1:].astype(np.float64)
+        at = np.arange(len(beyond), dtype=np.float64)
+
+        def log_likelihood(eta: float) -> float:
+            rising = sum(math.lgamma(v * eta) - math.lgamma(v * eta + n) for n in totals)
+            return rising + float(beyond @ np.log(eta + at))
+
+        self._draw(key, log_likelihood)
+
+
+def sliced(
+    log_density: Callable[[float], float], x: float, low: float, high: float, u: Doubles
+) -> float:
+    """Move a number so that its law stays: slice sampling with stepping out and shrinkage.
+
+    Neal (2003), figures 3 and 5.
+
+    Parameters
+    ----------
+    log_density : callable
+        Up to a constant.
+    x : float
+        Where it is, within the bounds.
+    low, high : float
+        Bounds of its law.
+    u : (n,) float64
+        Uniforms in (0, 1): the first for the level, the second for the interval's place.
+    """
+    level = log_density(x) + math.log(u[0])
+    left = x - _WIDTH * u[1]
+    right = left + _WIDTH
+    while left > low and log_density(left) > level:
+        left -= _WIDTH
+    while right < high and log_density(right) > level:
+        right += _WIDTH
+    left, right = max(left, low), min(right, high)
+    for share in map(float, u[2:]):
+        tried: float = left + share * (right - left)
+        if log_density(tried) >= level:
+            return tried
+        if tried < x:
+            left = tried
+        else:
+            right = tried
+    return x
