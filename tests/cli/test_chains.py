@@ -20,7 +20,10 @@ pytestmark = pytest.mark.cli
 SGMC = Path(sys.executable).with_name("sgmc")
 BIBLE = Path(__file__).parents[2] / "data" / "docword.bible.txt.gz"
 #: What the fixtures train.
-SMALL = ("-k", "8", "--minibatch", "100", "--sweeps", "4", "--warm-up", "20", "--iterations", "60")
+SMALL = (
+    *("-k", "8", "--minibatch", "100", "--sweeps", "4", "--warm-up", "20", "--sample-every", "5"),
+    *("--iterations", "60"),
+)
 #: Long enough to be disturbed, with all that a chain leaves.
 LONG = (*SMALL[:-1], "400", "--eval-every", "50")
 
