@@ -117,7 +117,10 @@ def test_a_disk_that_fills_up_leaves_the_page_that_was_there(copied):
 
 def test_a_page_is_made_of_a_run_that_trains(sgmc):
     """Red with: a lock that reading takes; a file that must be finished."""
-    options = "-k 8 --minibatch 100 --sweeps 4 --warm-up 20 --sample-every 5".split()
+    options = [
+        *("-k", "8", "--minibatch", "100", "--sweeps", "4"),
+        *("--warm-up", "20", "--sample-every", "5"),
+    ]
     options += ["--iterations", "1000000", "--checkpoint-every", "50"]
     with sgmc.start("train", BIBLE, *options, "--out", "run", "-q") as training:
         end = time.monotonic() + 60

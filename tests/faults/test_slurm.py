@@ -24,7 +24,10 @@ pytestmark = [
 DATA = Path(__file__).parents[2] / "data"
 SGMC = str(Path(sys.executable).with_name("sgmc"))
 #: A run of some seconds.
-OPTIONS = "-k 8 --minibatch 100 --sweeps 4 --warm-up 20 --sample-every 5".split()
+OPTIONS = [
+    *("-k", "8", "--minibatch", "100", "--sweeps", "4"),
+    *("--warm-up", "20", "--sample-every", "5"),
+]
 
 
 @pytest.fixture(scope="module")

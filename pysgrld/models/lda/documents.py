@@ -5,7 +5,6 @@ Kernel: cpp/kernels/documents_gibbs.cpp.
 
 from __future__ import annotations
 
-#: Shape of the gamma prior of a learned alpha_k: an exponential law.
 from collections.abc import Mapping
 
 import numpy as np
