@@ -148,6 +148,7 @@ void bind_documents(py::module_& m) {
         task.alpha = alphas.each.data()->lane;
         task.share = alphas.share.data()->lane;
         task.most_alpha = alphas.most;
+        task.rows = rows;
         task.sweeps = sweeps;
         task.kept = kept;
         task.rao_blackwell = rao_blackwell;
@@ -178,7 +179,7 @@ void bind_documents(py::module_& m) {
         }
         {
           py::gil_scoped_release release;
-          run_documents(*active_kernels(), task, rows, to, rest, work, threads);
+          run_documents(*active_kernels(), task, to, rest, work, threads);
         }
         return py::make_tuple(words, documents);
       },

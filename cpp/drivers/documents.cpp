@@ -15,6 +15,29 @@ namespace {
 /// value.
 std::size_t padded(std::int64_t n) { return static_cast<std::size_t>((n + 31) / 16 * 16); }
 
+/// Counts that one thread lets wait, 8 MB; more where a single document may need more.
+constexpr std::size_t kMostWaiting = std::size_t{1} << 20;
+
+/// Makes room for counts that wait, `room` of them, of any documents of the task.
+WaitingCounts waiting_counts(DocumentsTask const& task, std::size_t room, Scratch& memory,
+                             std::size_t slot) {
+  auto const lists = static_cast<std::size_t>(task.indptr[task.documents] - task.indptr[0]);
+  auto const rows = static_cast<std::size_t>(task.rows) + 1;
+  // in values of four bytes; packed counts are written sixteen at a time
+  std::int32_t* at =
+      memory.get<std::int32_t>(slot, 2 * (lists + 1 + rows) + 2 * lists + 2 * (room + kPad));
+  auto const take = [&](std::size_t size) { return std::exchange(at, at + size); };
+  WaitingCounts w{};
+  w.begin = reinterpret_cast<std::int64_t*>(take(2 * (lists + 1)));
+  w.first = reinterpret_cast<std::int64_t*>(take(2 * rows));
+  w.row = take(lists);
+  w.order = take(lists);
+  w.topic = take(room + kPad);
+  w.value = reinterpret_cast<float*>(take(room + kPad));
+  w.room = static_cast<std::int64_t>(room);
+  return w;
+}
+
 /// Throws std::invalid_argument where a document is too long to be counted exactly.
 void check_collected(Extent const& extent, std::int32_t kept) {
   for (std::size_t d = 0; d < extent.tokens.size(); ++d)
@@ -51,12 +74,12 @@ void check_draws(std::int64_t items, std::int32_t sweeps) {
 
 float const* check_rows_of(KernelTable const& k, char const* name, float const* weights,
                            float const* share, std::int64_t rows, std::int64_t stride, double most,
-                           Scratch& memory, std::size_t slot, int threads) {
+                           Scratch& memory, std::size_t slot, int threads, float* running) {
   float* const mass = memory.get<float>(slot, static_cast<std::size_t>(rows));
   constexpr std::int64_t kChunk = 256;
   parallel_for((rows + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
     k.documents.row_mass(weights, share, stride, chunk * kChunk,
-                         std::min(rows, (chunk + 1) * kChunk), mass);
+                         std::min(rows, (chunk + 1) * kChunk), mass, running);
   });
   for (std::int64_t r = 0; r < rows; ++r)
     if (!(mass[r] > 0.0f && static_cast<double>(mass[r]) * most < static_cast<double>(kMost)))
@@ -93,10 +116,10 @@ void clear_untouched(std::int64_t* counts, std::uint8_t const* touched, std::int
     if (!touched[r]) std::fill_n(counts + r * stride, stride, std::int64_t{0});
 }
 
-void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
-                   std::int64_t* word_counts, std::int64_t* bucket, Workspace& work, int threads) {
+void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t* word_counts,
+                   std::int64_t* bucket, Workspace& work, int threads) {
   Scratch memory(work);
-  std::int64_t const n = task.documents;
+  std::int64_t const n = task.documents, rows = task.rows;
   Extent const extent = extent_of(task);
   check_collected(extent, task.kept);
   check_draws(extent.all, task.sweeps);
@@ -114,9 +137,14 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
   std::size_t const per_slot =
       2 * length + stride + collected + kUniforms + columns + share + 2 * maps;
   double const most = static_cast<double>(task.most_alpha) + static_cast<double>(extent.longest);
+  auto const running = all * static_cast<std::size_t>(segments_of(task.stride)) * kPad;
+  float* const sums = active ? memory.get<float>(3, running) : nullptr;
   float const* const mass = check_rows_of(k, "phi", task.phi, active ? task.share : nullptr, rows,
-                                          task.stride, most, memory, 0, threads);
-  if (active) task.mass = mass;
+                                          task.stride, most, memory, 0, threads, sums);
+  if (active) {
+    task.mass = mass;
+    task.running = sums;
+  }
   if (word_counts) {
     task.word_counts = word_counts;
     task.touched = memory.get<std::uint8_t>(1, all);
@@ -126,7 +154,7 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
   }
   std::vector<DocumentsScratch> scratch(static_cast<std::size_t>(threads));
   for (std::size_t t = 0; t < scratch.size(); ++t) {
-    float* at = memory.get<float>(3 + t, kSlots * (per_slot + stride));
+    float* at = memory.get<float>(4 + 2 * t, kSlots * (per_slot + stride));
     auto const take = [&](std::size_t size) { return std::exchange(at, at + size); };
     auto const take_int = [&](std::size_t size) {
       return reinterpret_cast<std::int32_t*>(take(size));
@@ -135,6 +163,9 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
       slot = {take_int(length), take_int(length), take(stride),   take(collected), take(kUniforms),
               take(columns),    take(share),      take_int(maps), take_int(maps)};
     scratch[t].sums = at;
+    if (active && word_counts)
+      scratch[t].waiting =
+          waiting_counts(task, std::max(entries * stride, kMostWaiting), memory, 5 + 2 * t);
   }
   parallel_for(threads, threads, [&](std::int64_t item, int) {
     k.documents.gibbs(task, scratch[static_cast<std::size_t>(item)]);

@@ -40,6 +40,7 @@ struct Slot {
   std::int64_t block_step, entry_step;  // entry_step is 0 where only document counts are wanted
   // active documents only
   float* columns;       // phi of the topics in use, (blocks, entries, 16)
+  std::int32_t fresh;   // position whose column is yet to be copied, or -1
   float* share;         // by entry: expected draws from the bucket
   std::int32_t* topic;  // by position
   std::int32_t* where;  // by topic: its position, or -1
@@ -51,6 +52,7 @@ struct Slot {
 struct Topics {
   float const* phi;
   float const* mass;
+  float const* running;
   float const* share;
   std::int64_t stride;
   std::int32_t topics;
@@ -65,27 +67,46 @@ void clear(float* x, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = 0.0f;
 }
 
-/// Lane-wise sums of a row of phi times share, block by block; they are left in `sums`.
-SGMC_INLINE F16 sum_row(float const* phi, float const* share, std::int64_t stride, float* sums) {
-  F16 sum = f16(0.0f);
-  for (std::int64_t k = 0; k < stride; k += 16) {
+/// Adds `n` blocks of a row of phi times share to lane-wise sums, which are left in `sums`.
+SGMC_INLINE F16 sum_row(F16 sum, float const* phi, float const* share, std::int64_t n,
+                        float* sums) {
+  for (std::int64_t k = 0; k < 16 * n; k += 16) {
     sum = sum + load(phi + k) * load(share + k);
     store(sums + k, sum);
   }
   return sum;
 }
 
-/// A topic in proportion to a row of phi times alpha; `target` is uniform below the sum of the row.
-__attribute__((noinline)) std::int32_t draw_from_row(float const* phi, Topics const& v,
-                                                     float target, float* sums) {
-  F16 const sum = sum_row(phi, v.share, v.stride, sums);
+/// A topic in proportion to row `row` of phi times alpha; `target` is uniform below its sum. The
+/// lane and the segment are found in the running sums, so that one segment of the row is read.
+__attribute__((noinline)) std::int32_t draw_from_row(std::int64_t row, Topics const& v,
+                                                     float target) {
+  std::int64_t const blocks = v.stride / 16, segments = segments_of(v.stride);
+  float const* const running = v.running + 16 * row * segments;
+  F16 const sum = load(running + 16 * (segments - 1));
   F16 const cumulative = prefix(sum);
   LaneChoice const at = choose_lane(cumulative - sum, cumulative, f16(target));
-  return choose_block<0>(at, static_cast<int>(v.stride / 16), sums, v.topics - 1);
+  float const inside = lane(at.inside, 0);
+  std::int64_t segment = 0;  // sums do not fall: those that are passed come first
+  for (std::int64_t i = 0; i + 1 < segments; ++i) segment += running[16 * i + at.lane] <= inside;
+  float sums[16 * kSegment];
+  F16 const before = segment ? load(running + 16 * (segment - 1)) : f16(0.0f);
+  std::int64_t const first = segment * kSegment,
+                     n = blocks - first < kSegment ? blocks - first : kSegment;
+  sum_row(before, v.phi + row * v.stride + 16 * first, v.share + 16 * first, n, sums);
+  auto const offset = static_cast<std::int32_t>(16 * first);
+  return offset + choose_block<0>(at, static_cast<int>(n), sums, v.topics - 1 - offset);
 }
 
-/// Position of a topic in an active document, which takes it in if it is new.
-std::int32_t position_of(Slot& s, std::int32_t topic, Topics const& v) {
+/// Copies the column of phi that belongs to a position.
+void copy_column(Slot& s, std::int32_t position, Topics const& v) {
+  std::int32_t const topic = s.topic[position];
+  float* const column = s.columns + (position >> 4) * s.columns_step + (position & 15);
+  for (std::int64_t e = 0; e < s.entries; ++e) column[16 * e] = v.phi[s.rows[e] * v.stride + topic];
+}
+
+/// Position of a topic in an active document, which takes it in if it is new: then it is `fresh`.
+std::int32_t position_of(Slot& s, std::int32_t topic) {
   if (s.where[topic] >= 0) return s.where[topic];
   std::int32_t at = s.used;
   // a topic that lost its last token makes room, as long as nothing was collected for it
@@ -103,8 +124,7 @@ std::int32_t position_of(Slot& s, std::int32_t topic, Topics const& v) {
   }
   s.topic[at] = topic;
   s.where[topic] = at;
-  float* const column = s.columns + (at >> 4) * s.columns_step + (at & 15);
-  for (std::int64_t e = 0; e < s.entries; ++e) column[16 * e] = v.phi[s.rows[e] * v.stride + topic];
+  s.fresh = at;
   return at;
 }
 
@@ -121,6 +141,10 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
 #pragma GCC unroll 4
   for (int i = 0; i < Count; ++i) {
     Slot& s = slots[i];
+    if (Active && s.fresh >= 0) {
+      copy_column(s, s.fresh, v);
+      s.fresh = -1;
+    }
     std::int64_t const token = s.at + t;
     std::int32_t const z = s.z[token];
     entry[i] = s.token[token];
@@ -155,7 +179,14 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
     F16 const counted = splat(cumulative, 15);
     total[i] = Active ? counted + f16(bucket[i]) : counted;
     F16 const target = f16(s.uniforms[s.uniform_at + t]) * total[i];
-    if constexpr (Active) beyond[i] = lane(target - counted, 0);
+    if constexpr (Active) {
+      beyond[i] = lane(target - counted, 0);
+      if (beyond[i] >= 0.0f) {  // a draw from the row, in the next phase
+        std::int64_t const n = 16 * segments_of(v.stride);
+        float const* const sums = v.running + s.rows[entry[i]] * n;
+        for (std::int64_t k = 0; k < n; k += 16) __builtin_prefetch(sums + k);
+      }
+    }
     chosen[i] = choose_lane(cumulative - running[i], cumulative, target);
   }
 
@@ -174,8 +205,12 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
     }
     std::int32_t z, position;
     if (Active && beyond[i] >= 0.0f) {
-      z = draw_from_row(v.phi + s.rows[entry[i]] * v.stride, v, beyond[i] / v.most_alpha, scratch);
-      position = position_of(s, z, v);
+      z = draw_from_row(s.rows[entry[i]], v, beyond[i] / v.most_alpha);
+      position = position_of(s, z);
+      // the column is copied before the document's next token, when the others had theirs
+      if (s.fresh >= 0)
+        for (std::int64_t e = 0; e < s.entries; ++e)
+          __builtin_prefetch(v.phi + s.rows[e] * v.stride + z);
     } else {
       int const last = (Active ? s.used : v.topics) - 1;
       position = choose_block<Blocks>(chosen[i], blocks[i], scratch + i * v.stride, last);
@@ -247,6 +282,7 @@ bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream 
       continue;
     }
     s.collect = false;
+    s.fresh = -1;
     if constexpr (Active) {
       for (std::int32_t p = 0; p < s.used; ++p) s.where[s.topic[p]] = -1;
       s.used = s.blocks = 0;
@@ -261,8 +297,12 @@ bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream 
     }
     if (task.z) {
       s.z = task.z + task.token_ptr[s.document];
-      for (std::int64_t t = 0; t < s.tokens; ++t)
-        if (s.z[t] >= 0) s.n[Active ? position_of(s, s.z[t], v) : s.z[t]] += 1.0f;
+      for (std::int64_t t = 0; t < s.tokens; ++t) {
+        if (s.z[t] < 0) continue;
+        s.n[Active ? position_of(s, s.z[t]) : s.z[t]] += 1.0f;
+        if (Active && s.fresh >= 0) copy_column(s, s.fresh, v);
+      }
+      s.fresh = -1;
     } else {
       for (std::int64_t t = 0; t < s.tokens; ++t) s.z[t] = -1;
     }
@@ -273,12 +313,11 @@ bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream 
   }
 }
 
-/// Adds round(x * unit) of 16 positions to integers: `small` promises x < 128.
+/// Adds round(x * unit) of 16 positions to integers.
 template <bool Active>
-SGMC_INLINE void add_counts(Slot const& s, int b, float const* x, double unit, bool small,
-                            std::int64_t* out) {
+SGMC_INLINE void add_counts(Slot const& s, int b, float const* x, double unit, std::int64_t* out) {
   if constexpr (!Active) {
-    add_fixed(out + 16 * b, x, unit, small);
+    add_fixed(out + 16 * b, x, unit, false);
   } else {
     std::int32_t const* const topic = s.topic + 16 * b;
     for (std::uint32_t m = lanes(f16(0.0f) < load(x)); m; m &= m - 1) {
@@ -288,28 +327,73 @@ SGMC_INLINE void add_counts(Slot const& s, int b, float const* x, double unit, b
   }
 }
 
+/// Calls add(out) with a row of counts that no other thread has; it was cleared if it is new.
+template <class Add>
+SGMC_INLINE void with_row(DocumentsTask const& task, std::int64_t row, Add&& add) {
+  std::int64_t const stride = task.stride;
+  std::int64_t* const out = task.word_counts + row * stride;
+  if (!take_row(task.touched + row))
+    for (std::int64_t k = 0; k < stride; ++k) out[k] = 0;
+  add(out);
+  give_row(task.touched + row);
+}
+
+/// Adds what waits to the rows of its words, row after row.
+void add_waiting(DocumentsTask const& task, WaitingCounts& w) {
+  double const unit = task.rao_blackwell ? kUnit : 1.0;
+  for (std::int64_t r = 0; r <= task.rows; ++r) w.first[r] = 0;
+  for (std::int64_t i = 0; i < w.lists; ++i) ++w.first[w.row[i] + 1];
+  for (std::int64_t r = 0; r < task.rows; ++r) w.first[r + 1] += w.first[r];
+  for (std::int64_t i = 0; i < w.lists; ++i)
+    w.order[w.first[w.row[i]]++] = static_cast<std::int32_t>(i);
+  for (std::int64_t i = 0; i < w.lists;) {
+    std::int32_t const row = w.row[w.order[i]];
+    with_row(task, row, [&](std::int64_t* out) {
+      for (; i < w.lists && w.row[w.order[i]] == row; ++i)
+        for (std::int64_t p = w.begin[w.order[i]]; p < w.begin[w.order[i] + 1]; ++p)
+          out[w.topic[p]] += fixed_point(w.value[p], unit);
+    });
+  }
+  w.n = w.lists = 0;
+}
+
+/// Lets the counts of an active document wait.
+void let_wait(Slot const& s, DocumentsTask const& task, WaitingCounts& w) {
+  if (w.room - w.n < 16 * s.blocks * s.entries) add_waiting(task, w);
+  for (std::int64_t e = 0; e < s.entries; ++e) {
+    w.row[w.lists] = s.rows[e];
+    w.begin[w.lists] = w.n;
+    for (int b = 0; b < s.blocks; ++b) {
+      F16 const x = load(s.collected + b * s.block_step + e * s.entry_step);
+      std::uint32_t const some = lanes(f16(0.0f) < x);
+      compress(w.topic + w.n, some, load_u(s.topic + 16 * b));
+      w.n += compress(w.value + w.n, some, x);
+    }
+    w.begin[++w.lists] = w.n;
+    if (task.rao_blackwell)
+      __atomic_fetch_add(task.bucket + s.rows[e], fixed_point(s.share[e], kUnit), __ATOMIC_RELAXED);
+  }
+}
+
 template <bool Active>
-void finish_document(Slot& s, DocumentsTask const& task, float* sums) {
+void finish_document(Slot& s, DocumentsTask const& task, WaitingCounts& waiting, float* sums) {
   double const unit = task.rao_blackwell ? kUnit : 1.0;
   std::int64_t const stride = task.stride;
   std::int32_t const* const count = task.counts + task.indptr[s.document];
   int const blocks = Active ? s.blocks : static_cast<int>(stride / 16);
-  if (task.word_counts) {
+  if (Active && task.word_counts) {
+    let_wait(s, task, waiting);
+  } else if (task.word_counts) {
     for (std::int64_t e = 0; e < s.entries; ++e) {
-      std::int64_t const row = s.rows[e];
-      std::int64_t* const out = task.word_counts + row * stride;
-      if (!Active && e + 2 < s.entries) {  // rows are far apart: fetch the next ones meanwhile
+      if (e + 2 < s.entries) {  // rows are far apart: fetch the next ones meanwhile
         std::int64_t const* const ahead = task.word_counts + s.rows[e + 2] * stride;
         for (std::int64_t k = 0; k < stride; k += 8) __builtin_prefetch(ahead + k, 1);
       }
-      if (!take_row(task.touched + row))
-        for (std::int64_t k = 0; k < stride; ++k) out[k] = 0;
       bool const small = std::int64_t{count[e]} * task.kept < 128;
-      for (int b = 0; b < blocks; ++b)
-        add_counts<Active>(s, b, s.collected + b * s.block_step + e * s.entry_step, unit, small,
-                           out);
-      if (Active && task.rao_blackwell) task.bucket[row] += fixed_point(s.share[e], kUnit);
-      give_row(task.touched + row);
+      with_row(task, s.rows[e], [&](std::int64_t* out) {
+        for (int b = 0; b < blocks; ++b)
+          add_fixed(out + 16 * b, s.collected + b * s.block_step + e * s.entry_step, unit, small);
+      });
     }
   }
   if (task.doc_counts) {
@@ -318,8 +402,7 @@ void finish_document(Slot& s, DocumentsTask const& task, float* sums) {
     std::int64_t const rows = s.entry_step ? s.entries : 1;
     for (std::int64_t e = 0; e < rows; ++e)
       for (int b = 0; b < blocks; ++b)
-        add_counts<Active>(s, b, s.collected + b * s.block_step + e * s.entry_step, unit, false,
-                           out);
+        add_counts<Active>(s, b, s.collected + b * s.block_step + e * s.entry_step, unit, out);
     if (Active && task.rao_blackwell) {
       clear(sums, stride);
       for (std::int64_t e = 0; e < s.entries; ++e) {
@@ -336,9 +419,10 @@ void finish_document(Slot& s, DocumentsTask const& task, float* sums) {
 
 template <int Blocks, bool Active>
 void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
+  WaitingCounts waiting = scratch.waiting;
   Stream const stream = Stream::at(task.address, task.purpose);
-  Topics const topics{task.phi,    task.mass,       task.share,        task.stride,
-                      task.topics, task.most_alpha, task.rao_blackwell};
+  Topics const topics{task.phi,    task.mass,   task.running,    task.share,
+                      task.stride, task.topics, task.most_alpha, task.rao_blackwell};
   Slot slots[kSlots]{};
   int active = 0;
   for (int i = 0; i < kSlots; ++i) {
@@ -382,7 +466,7 @@ void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
         if (++s.sweep < task.sweeps) {
           start_sweep<Active>(s, task, stream);
         } else {
-          finish_document<Active>(s, task, scratch.sums);
+          finish_document<Active>(s, task, waiting, scratch.sums);
           alive = start_document<Active>(s, task, topics, stream);
         }
       } else if (s.at == s.uniform_end) {
@@ -397,6 +481,7 @@ void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
       }
     }
   }
+  if (waiting.lists) add_waiting(task, waiting);
 }
 
 }  // namespace
@@ -408,13 +493,18 @@ void documents_gibbs(DocumentsTask const& task, DocumentsScratch const& scratch)
 }
 
 void row_mass(float const* phi, float const* share, std::int64_t stride, std::int64_t begin,
-              std::int64_t end, float* mass) noexcept {
+              std::int64_t end, float* mass, float* running) noexcept {
+  std::int64_t const blocks = stride / 16;
   for (std::int64_t r = begin; r < end; ++r) {
     F16 sum = f16(0.0f), least = f16(0.0f);
-    for (std::int64_t k = 0; k < stride; k += 16) {
-      F16 const x = load(phi + r * stride + k);
-      sum = sum + (share ? x * load(share + k) : x);
+    float* to = running ? running + 16 * r * segments_of(stride) : nullptr;
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      F16 const x = load(phi + r * stride + 16 * b);
+      sum = sum + (share ? x * load(share + 16 * b) : x);
       least = min(least, x);
+      if (!to || ((b + 1) % kSegment != 0 && b + 1 != blocks)) continue;
+      store(to, sum);
+      to += 16;
     }
     bool const negative = lanes(least < f16(0.0f)) != 0;
     mass[r] = negative ? __builtin_nanf("") : lane(prefix(sum), 15);

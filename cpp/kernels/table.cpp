@@ -13,7 +13,7 @@ void documents_collapsed(CollapsedTask const&, CollapsedScratch const&) noexcept
 void documents_mixture(MixtureTask const&, std::int64_t, std::int64_t, float*) noexcept;
 void alpha_evidence(AlphaTask const&, std::int64_t, std::int64_t, std::int32_t*,
                     std::int64_t*) noexcept;
-void row_mass(float const*, float const*, std::int64_t, std::int64_t, std::int64_t,
+void row_mass(float const*, float const*, std::int64_t, std::int64_t, std::int64_t, float*,
               float*) noexcept;
 void spread_bucket(float const*, float const*, std::int64_t, float, std::int64_t,
                    std::int64_t*) noexcept;

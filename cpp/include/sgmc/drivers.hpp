@@ -25,10 +25,12 @@ void check_sums(char const* name, double const* sums, std::int32_t topics);
 void check_draws(std::int64_t items, std::int32_t sweeps);
 
 /// Throws NotFinite unless every row of weights (times share, where not null) has a sum that is
-/// positive and finite, also times `most`. Returns the sums, (rows), in slot `slot` of the scratch.
+/// positive and finite, also times `most`. Returns the sums, (rows), in slot `slot` of the scratch;
+/// where `running` is not null, (rows, segments, 16), it receives the running ones.
 float const* check_rows_of(KernelTable const& k, char const* name, float const* weights,
                            float const* share, std::int64_t rows, std::int64_t stride, double most,
-                           Scratch& memory, std::size_t slot, int threads);
+                           Scratch& memory, std::size_t slot, int threads,
+                           float* running = nullptr);
 
 /// The extent of some documents, and the order in which threads take them: longest first, so that
 /// no thread is left alone with a long one at the end.
@@ -46,8 +48,8 @@ void clear_untouched(std::int64_t* counts, std::uint8_t const* touched, std::int
 /// Runs the Gibbs kernel over all documents. `task` comes without order, cursor and per-thread
 /// results; word_counts (rows, stride) and doc_counts may be null. Longest documents first. Where
 /// `bucket` (rows) is not null it receives what is yet to be spread over each row (run_spread).
-void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t rows,
-                   std::int64_t* word_counts, std::int64_t* bucket, Workspace& work, int threads);
+void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t* word_counts,
+                   std::int64_t* bucket, Workspace& work, int threads);
 
 /// Weights that documents were sampled by, phi times share, and the sum of each row.
 struct Weights {

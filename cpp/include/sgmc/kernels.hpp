@@ -36,6 +36,13 @@ inline constexpr int kSlots = 4;       // documents advanced together by one thr
 inline constexpr int kUniforms = 512;  // uniforms generated at a time
 /// Up to this many topics a document is sampled over all of them, above over those that it uses.
 inline constexpr int kDenseTopics = 128;
+/// Blocks of 16 topics from one running sum of a row of phi to the next that is kept for draws from
+/// the whole row.
+inline constexpr std::int64_t kSegment = 8;
+/// Segments of a row of `stride` values.
+constexpr std::int64_t segments_of(std::int64_t stride) {
+  return (stride / kPad + kSegment - 1) / kSegment;
+}
 
 /// Gibbs sampling of the topics of documents, given topics phi.
 ///
@@ -49,10 +56,11 @@ inline constexpr int kDenseTopics = 128;
 struct DocumentsTask : Csr {
   // topics: (R, stride) float, each row one word, K used; rows sum to anything
   float const* phi;
-  std::int64_t stride;
+  std::int64_t rows, stride;
   std::int32_t topics;
-  // (R) sum of each row times share, by row_mass, where topics > kDenseTopics; else null
-  float const* mass;
+  // by row_mass, where topics > kDenseTopics; else null
+  float const* mass;     // (R): sum of each row times share
+  float const* running;  // (R, segments, 16): its sums, lane by lane, up to the end of each segment
   std::uint64_t const* entity;
   std::int64_t const* order;  // the documents as they shall be taken
   float const* alpha;         // (stride), pads 0
@@ -91,10 +99,24 @@ struct DocumentScratch {
   std::int32_t* where;  // stride
 };
 
+/// Counts of documents that wait to be added to the rows of their words, as lists of topics: rows
+/// are far apart in memory, so each is visited once for many documents. For topics > kDenseTopics.
+struct WaitingCounts {
+  std::int32_t* topic;  // of each count that is not 0, packed
+  float* value;
+  std::int32_t* row;    // of each list
+  std::int64_t* begin;  // where it begins among the counts; one more at the end
+  std::int64_t* first;  // scratch, (R + 1)
+  std::int32_t* order;  // scratch, a place for each list
+  std::int64_t n, lists;
+  std::int64_t room;  // for counts; at least (max_entries | 1) * stride. Lists have room for all
+};
+
 /// Scratch of one thread.
 struct DocumentsScratch {
   DocumentScratch slot[kSlots];
   float* sums;  // kSlots * stride
+  WaitingCounts waiting;
 };
 
 /// What documents say about alpha, given the topics of their tokens: the auxiliary variables under
@@ -210,9 +232,10 @@ struct DocumentKernels {
   void (*alpha)(AlphaTask const&, std::int64_t begin, std::int64_t end, std::int32_t* n,
                 std::int64_t* tables) noexcept;
   /// mass[r] = sum_k phi_rk share_k, r in [begin, end), all shares 1 where null; NaN where a weight
-  /// is negative.
+  /// is negative. Where `running` is not null, (R, segments, 16), also the sums up to the end of
+  /// each segment of blocks.
   void (*row_mass)(float const* phi, float const* share, std::int64_t stride, std::int64_t begin,
-                   std::int64_t end, float* mass) noexcept;
+                   std::int64_t end, float* mass, float* running) noexcept;
   /// counts[k] += round(bucket phi_k share_k / mass): one row; all shares 1 where null.
   void (*spread_bucket)(float const* phi, float const* share, std::int64_t stride, float mass,
                         std::int64_t bucket, std::int64_t* counts) noexcept;
