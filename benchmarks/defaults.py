@@ -63,7 +63,11 @@ MANY: dict[str, Mapping[str, Any]] = {
         "x step-size": 2,
         "x warm-up": 0.5,
     },
-    "four times the minibatch and step size": {"x minibatch": 4, "x step-size": 4, "x warm-up": 0.25},
+    "four times the minibatch and step size": {
+        "x minibatch": 4,
+        "x step-size": 4,
+        "x warm-up": 0.25,
+    },
     "6 sweeps": {"sweeps": 6},
     "4 sweeps": {"sweeps": 4},
     "twice the minibatch and step size, 6 sweeps": {

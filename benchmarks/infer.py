@@ -1,12 +1,18 @@
 """`sgmc infer` beside its own kernel: what reading, naming and writing add, by format.
 
     python benchmarks/infer.py RUN CORPUS [--documents 100000,1000000] [--formats csv] [--threads 1]
+    python benchmarks/infer.py RUN CORPUS --peers [--documents 10000]
 
-RUN is a run of LDA, CORPUS text with a document a line. The kernel alone samples the same documents from
+RUN is a run of LDA, CORPUS text with a document a line. The kernel alone reads the same documents from
 memory, in a process of its own before and after each command, so that a machine that is busy with other
 work is so for both. Prints, for each format: documents a second; the kernel's time for the same documents
 as a share of the command's, by the clock and of processor time (user and system); memory; bytes of a
 document.
+
+With --peers: documents a second of processor time beside gensim (given sgmc's topics and alpha) and
+tomotopy (which has to train topics of its own, 50 sweeps over the same documents), one thread, by
+their own defaults; and the mean log likelihood of every second token of documents, given proportions
+that are inferred from the others.
 """
 
 from __future__ import annotations
@@ -27,11 +33,11 @@ import numpy as np
 from pysgrld.core import core
 from pysgrld.draws import at_words, weights_of
 from pysgrld.evaluate.proportions import over_their_words
-from pysgrld.reading.infer import DOCUMENTS
+from pysgrld.models.lda.reader import EXPECTED_PASSES
+from pysgrld.reading.infer import DOCUMENTS, infer
 from pysgrld.reading.open import open_run
 from pysgrld.types import Documents
 
-SWEEPS = 50
 FORMATS = (
     ("theta.npy",),
     ("theta.parquet", "--top", "5"),
@@ -61,7 +67,7 @@ class Cost(NamedTuple):
 
 
 def kernel_alone(run: str, corpus: str, threads: int) -> Cost:
-    """Sample the topics of all documents, which are in memory, as `sgmc infer` does."""
+    """Find the expected topics of all documents, which are in memory, as `sgmc infer` does."""
     results = open_run(run, threads)
     wall = processor = 0.0
     first, work = 0, core.Workspace()
@@ -72,40 +78,24 @@ def kernel_alone(run: str, corpus: str, threads: int) -> Cost:
             there, words = over_their_words(some, ids)
             phi = weights_of(at_words(results.mean, words))
             clock, spent = time.perf_counter(), time.thread_time()
-            sample(phi, results, there, ids, work, threads)
+            expect(phi, results, there, work, threads)
             wall += time.perf_counter() - clock
             processor += time.thread_time() - spent
             first += len(some)
     return Cost(wall, processor)
 
 
-def sample(
-    phi: np.ndarray,
-    results: object,
-    documents: Documents,
-    ids: np.ndarray,
-    work: core.Workspace,
-    threads: int,
+def expect(
+    phi: np.ndarray, results: object, documents: Documents, work: core.Workspace, threads: int
 ) -> None:
-    core.documents_gibbs(
+    core.documents_expected(
         phi=phi,
         topics=results.layers[0],
         indptr=documents.indptr,
         indices=documents.indices,
         counts=documents.counts,
-        doc_ids=ids,
         alpha=results.options.alpha,
-        sweeps=SWEEPS,
-        kept=SWEEPS // 2,
-        rao_blackwell=True,
-        seed=0,
-        chain=0,
-        step=0,
-        purpose=core.Purpose.infer,
-        z=None,
-        token_ptr=None,
-        want_words=False,
-        want_documents=True,
+        passes=EXPECTED_PASSES,
         work=work,
         threads=threads,
     )
@@ -130,6 +120,67 @@ def head(corpus: Path, documents: int, folder: Path) -> Path:
     return path
 
 
+def beside(run: str, corpus: Path, number: int) -> None:
+    """Print documents a second and quality of sgmc, gensim and tomotopy, a row for each."""
+    import tomotopy
+    from gensim.models import LdaModel
+
+    results = open_run(run, 1)
+    with tempfile.TemporaryDirectory() as folder:
+        blocks = list(results.documents(str(head(corpus, number, Path(folder))), Silent()))
+    phi = results.mean["phi"][:, : results.layers[0]].T
+    alpha, (k, v) = results.options.alpha, phi.shape
+    tokens = [
+        np.repeat(some.indices[a:b], some.counts[a:b])
+        for some in blocks
+        for a, b in itertools.pairwise(some.indptr)
+    ]
+    tokens = [np.random.default_rng(i).permutation(t) for i, t in enumerate(tokens)]
+    observed = [np.unique(t[::2], return_counts=True) for t in tokens]
+
+    def say(name: str, seconds: float, theta: np.ndarray, topics: np.ndarray) -> None:
+        logs = [np.log(theta[d] @ topics[:, t[1::2]]) for d, t in enumerate(tokens)]
+        print(
+            f"{name:44} {len(tokens) / seconds:10,.0f} {np.concatenate(logs).mean():8.3f}",
+            flush=True,
+        )
+
+    indptr = np.concatenate(([0], np.cumsum([len(w) for w, _ in observed]))).astype(np.int64)
+    halves = Documents(
+        indptr,
+        np.concatenate([w for w, _ in observed]).astype(np.int32),
+        np.concatenate([n for _, n in observed]).astype(np.int32),
+    )
+    clock = time.process_time()
+    theta = np.concatenate([block.theta for block in infer(results, [halves])])
+    say("sgmc", time.process_time() - clock, theta, phi)
+
+    model = LdaModel(
+        num_topics=k, id2word={w: str(w) for w in range(v)}, alpha=alpha, dtype=np.float32
+    )
+    model.expElogbeta = phi.astype(np.float32)
+    bags = [list(zip(w.tolist(), n.tolist(), strict=True)) for w, n in observed]
+    clock = time.process_time()
+    gamma, _ = model.inference(bags)
+    seconds = time.process_time() - clock
+    say("gensim, topics and alpha of sgmc", seconds, gamma / gamma.sum(axis=1, keepdims=True), phi)
+
+    own = tomotopy.LDAModel(k=k, alpha=alpha, seed=1)
+    for t in tokens:
+        own.add_doc([str(w) for w in t])
+    own.optim_interval = 0
+    own.train(50, workers=1)
+    topics = np.full((k, v), 1e-9)
+    words = [int(w) for w in own.used_vocabs]
+    topics[:, words] = [own.get_topic_word_dist(i) for i in range(k)]
+    documents = [own.make_doc([str(w) for w in t[::2]]) for t in tokens]
+    clock = time.process_time()
+    own.infer(documents, workers=1)
+    seconds = time.process_time() - clock
+    theta = np.array([document.get_topic_dist() for document in documents])
+    say("tomotopy, its own topics (of these documents)", seconds, theta, topics)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run")
@@ -137,8 +188,12 @@ def main() -> None:
     parser.add_argument("--documents", default="100000", help="numbers, comma between")
     parser.add_argument("--formats", default="", help="only those with this in their name")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--peers", action="store_true", help="beside gensim and tomotopy")
     arguments = parser.parse_args()
     threads = arguments.threads
+    if arguments.peers:
+        beside(arguments.run, arguments.corpus, int(arguments.documents.split(",")[0]))
+        return
     row = "{:26} {:>10} {:>8} {:>8} {:>10} {:>8} {:>8}"
     print(row.format("format", "documents", "a second", "clock", "processor", "MB", "bytes"))
     fresh = multiprocessing.get_context("spawn")

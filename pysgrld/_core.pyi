@@ -120,6 +120,18 @@ def spread(
     work: Workspace,
     threads: int,
 ) -> None: ...
+def documents_expected(
+    *,
+    phi: Floats,
+    topics: int,
+    indptr: Int64s,
+    indices: Int32s,
+    counts: Int32s,
+    alpha: float | Floats,
+    passes: int,
+    work: Workspace,
+    threads: int,
+) -> Floats: ...
 def alpha_evidence(
     *,
     z: Int32s,

@@ -111,6 +111,10 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
         | {"gamma": np.tile(vector(k), (DOCUMENTS, 1))}
         | work
         | team,
+        "documents_expected": bare
+        | {"phi": phi, "topics": k, "alpha": 0.1, "passes": 3}
+        | work
+        | team,
         "documents_collapsed": docs
         | {"rows": WORDS, "topics": k, "alpha": 0.1, "sweeps": 3}
         | {"priors": np.full((2, padded(k)), 0.1, np.float32), "mass": np.full(padded(k), 2.0)}

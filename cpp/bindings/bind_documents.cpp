@@ -191,6 +191,32 @@ void bind_documents(py::module_& m) {
       py::arg("bucket").noconvert() = py::none(), py::arg("work"), py::arg("threads"));
 
   m.def(
+      "documents_expected",
+      [](Array<float> const& phi, std::int32_t topics, Array<std::int64_t> const& indptr,
+         Array<std::int32_t> const& indices, Array<std::int32_t> const& counts, Alpha const& alpha,
+         std::int32_t passes, Workspace& work, int threads) {
+        check_shape(phi, "phi", {-1, -1});
+        std::int64_t const rows = phi.shape(0), stride = phi.shape(1);
+        auto task = task_over<ExpectedTask>(csr_of(indptr, indices, counts, rows));
+        check_padding("phi", stride, topics);
+        check_threads(threads);
+        Alphas const alphas(alpha, topics, stride);
+        if (passes < 0) throw py::value_error("passes: must be at least 0");
+        auto found = aligned<float>({task.documents, stride}, false);
+        task.phi = phi.data();
+        task.stride = stride;
+        task.alpha = alphas.each.data()->lane;
+        task.passes = passes;
+        task.found = found.mutable_data();
+        {
+          py::gil_scoped_release release;
+          run_expected(*active_kernels(), task, rows, work, threads);
+        }
+        return found;
+      },
+      py::kw_only(), py::arg("phi"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),
+      py::arg("counts"), py::arg("alpha"), py::arg("passes"), py::arg("work"), py::arg("threads"));
+  m.def(
       "spread",
       [](Array<float> const& phi, Alpha const& alpha, std::int32_t topics,
          Array<std::int64_t> const& bucket, Array<std::int64_t>& counts, Workspace& work,

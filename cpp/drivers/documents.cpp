@@ -176,6 +176,31 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t* word_
     spread(k, {task.phi, task.share, mass, task.stride, rows}, task.bucket, word_counts, threads);
 }
 
+void run_expected(KernelTable const& k, ExpectedTask task, std::int64_t rows, Workspace& work,
+                  int threads) {
+  Scratch memory(work);
+  Extent const extent = extent_of(task);
+  check_draws(task.indptr[task.documents] + task.documents, task.passes + 1);
+  std::int64_t next = 0;
+  task.order = extent.order.data();
+  task.next = &next;
+  threads = static_cast<int>(std::clamp<std::int64_t>(task.documents, 1, threads));
+  float const* const last = task.alpha + task.stride;
+  double const most = static_cast<double>(*std::max_element(task.alpha, last)) +
+                      static_cast<double>(extent.longest);
+  check_rows_of(k, "phi", task.phi, nullptr, rows, task.stride, most, memory, 0, threads);
+  auto const stride = static_cast<std::size_t>(task.stride);
+  std::size_t const shares = static_cast<std::size_t>(extent.widest | 1) * stride;
+  std::vector<ExpectedScratch> scratch(static_cast<std::size_t>(threads));
+  for (std::size_t t = 0; t < scratch.size(); ++t) {
+    float* const at = memory.get<float>(1 + t, shares + stride);
+    scratch[t] = {at, at + shares};
+  }
+  parallel_for(threads, threads, [&](std::int64_t item, int) {
+    k.documents.expected(task, scratch[static_cast<std::size_t>(item)]);
+  });
+}
+
 void run_spread(KernelTable const& k, Weights const& of, std::int64_t const* bucket,
                 std::int64_t* word_counts, Workspace& work, int threads) {
   Scratch memory(work);

@@ -9,6 +9,7 @@ namespace sgmc::SGMC_ISA {
 void documents_gibbs(DocumentsTask const&, DocumentsScratch const&) noexcept;
 void documents_deep(DeepTask const&, DeepScratch const&) noexcept;
 void documents_mean_field(MeanFieldTask const&, MeanFieldScratch const&) noexcept;
+void documents_expected(ExpectedTask const&, ExpectedScratch const&) noexcept;
 void documents_collapsed(CollapsedTask const&, CollapsedScratch const&) noexcept;
 void documents_mixture(MixtureTask const&, std::int64_t, std::int64_t, float*) noexcept;
 void alpha_evidence(AlphaTask const&, std::int64_t, std::int64_t, std::int32_t*,
@@ -73,6 +74,7 @@ KernelTable const& table() noexcept {
               .gibbs = documents_gibbs,
               .deep = documents_deep,
               .mean_field = documents_mean_field,
+              .expected = documents_expected,
               .collapsed = documents_collapsed,
               .mixture = documents_mixture,
               .alpha = alpha_evidence,

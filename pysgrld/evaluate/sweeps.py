@@ -36,23 +36,30 @@ class Sweeps(NamedTuple):
     go_on: bool
 
 
-def sweeps_of(how: Visiting, *, fresh: bool, new: int, longest: int) -> Sweeps:
-    """Give the sweeps of a visit.
+def sweeps_of_new(number: int, *, longest: int) -> Sweeps:
+    """Give the sweeps of new documents, whose proportions are wanted; the second half is kept.
+
+    Parameters
+    ----------
+    number : int
+    longest : int
+        Tokens of the longest document: of one that is too long for all kept sweeps to be counted, the
+        last sweep alone is kept.
+    """
+    kept = number // 2 if longest <= longest_counted(number) else 1
+    return Sweeps(core.Purpose.infer, number, kept, go_on=False)
+
+
+def sweeps_of(how: Visiting, *, fresh: bool) -> Sweeps:
+    """Give the sweeps of a visit of held-out documents.
 
     Parameters
     ----------
     how : Visiting
+        Not of new documents.
     fresh : bool
         Whether the documents' kept chains have not begun yet.
-    new : int
-        Sweeps that a new document gets, the second half of them kept.
-    longest : int
-        Tokens of the longest document: of one that is too long for all of a new document's kept
-        sweeps to be counted, the last sweep alone is kept.
     """
-    if how is Visiting.NEW:
-        kept = new // 2 if longest <= longest_counted(new) else 1
-        return Sweeps(core.Purpose.infer, new, kept, go_on=False)
     half = FRESH_SWEEPS // 2
     if how is Visiting.AFRESH:
         return Sweeps(core.Purpose.point_evaluation, FRESH_SWEEPS, half, go_on=False)

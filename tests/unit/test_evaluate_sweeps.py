@@ -6,7 +6,7 @@ import pytest
 from pysgrld.core import core, padded
 from pysgrld.evaluate import Visiting
 from pysgrld.evaluate.lengths import longest_counted
-from pysgrld.evaluate.sweeps import Sweeps, sweeps_of
+from pysgrld.evaluate.sweeps import Sweeps, sweeps_of, sweeps_of_new
 from pysgrld.models.dlda.reader import DeepReaders
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.lda.reader import LdaReaders
@@ -23,20 +23,19 @@ PURPOSE = core.Purpose
         (Visiting.DRAW, True, Sweeps(PURPOSE.evaluation, 50, 1, go_on=True)),
         (Visiting.DRAW, False, Sweeps(PURPOSE.evaluation, 4, 1, go_on=True)),
         (Visiting.AFRESH, False, Sweeps(PURPOSE.point_evaluation, 50, 25, go_on=False)),
-        (Visiting.NEW, False, Sweeps(PURPOSE.infer, 200, 100, go_on=False)),
     ],
 )
 def test_sweeps_of_each_visit(how, fresh, wanted):
     """Red with: the first visit of a draw averaged; a point score that goes on from kept chains."""
-    assert sweeps_of(how, fresh=fresh, new=200, longest=10) == wanted
+    assert sweeps_of(how, fresh=fresh) == wanted
 
 
 def test_a_document_that_is_too_long_keeps_its_last_sweep():
     """Red with: one token more than can be counted taken for short enough."""
     most = longest_counted(200)
     assert most == core.MAX_COLLECTED // 100
-    assert sweeps_of(Visiting.NEW, fresh=True, new=200, longest=most).kept == 100
-    assert sweeps_of(Visiting.NEW, fresh=True, new=200, longest=most + 1).kept == 1
+    assert sweeps_of_new(200, longest=most) == Sweeps(PURPOSE.infer, 200, 100, go_on=False)
+    assert sweeps_of_new(200, longest=most + 1).kept == 1
 
 
 DOCUMENTS = Documents(np.array([0, 2, 3]), np.array([0, 1, 2], np.int32), np.full(3, 4, np.int32))
@@ -92,9 +91,9 @@ def test_kept_chains_begin_once(name, monkeypatch):
     make, seen = READERS[name], []
     reader, again = (make(DOCUMENTS, np.arange(2), 1) for _ in range(2))
 
-    def spy(how, *, fresh, new, longest):
+    def spy(how, *, fresh):
         seen.append(fresh)
-        return sweeps_of(how, fresh=fresh, new=new, longest=longest)
+        return sweeps_of(how, fresh=fresh)
 
     monkeypatch.setattr(f"{type(reader).__module__}.sweeps_of", spy)
     for how in (Visiting.AFRESH, Visiting.CONTINUE, Visiting.DRAW):

@@ -64,6 +64,11 @@ struct Weights {
 void run_spread(KernelTable const& k, Weights const& of, std::int64_t const* bucket,
                 std::int64_t* word_counts, Workspace& work, int threads);
 
+/// Finds the expected topics of documents over `rows` rows of phi. `task` comes without order and
+/// cursor.
+void run_expected(KernelTable const& k, ExpectedTask task, std::int64_t rows, Workspace& work,
+                  int threads);
+
 /// Draws what documents say about alpha: q of each, and tables (topics), added to.
 void run_alpha(KernelTable const& k, AlphaTask const& task, std::int64_t documents,
                std::int64_t* tables, int threads);

@@ -10,6 +10,7 @@
 #include "sgmc/collapsed.hpp"
 #include "sgmc/csr.hpp"
 #include "sgmc/deep.hpp"
+#include "sgmc/expected.hpp"
 #include "sgmc/limits.hpp"
 #include "sgmc/mean_field.hpp"
 #include "sgmc/mixture.hpp"
@@ -224,6 +225,7 @@ struct DocumentKernels {
   void (*gibbs)(DocumentsTask const&, DocumentsScratch const&) noexcept;
   void (*deep)(DeepTask const&, DeepScratch const&) noexcept;
   void (*mean_field)(MeanFieldTask const&, MeanFieldScratch const&) noexcept;
+  void (*expected)(ExpectedTask const&, ExpectedScratch const&) noexcept;
   void (*collapsed)(CollapsedTask const&, CollapsedScratch const&) noexcept;
   /// Documents [begin, end); scores is scratch of stride values.
   void (*mixture)(MixtureTask const&, std::int64_t begin, std::int64_t end, float* scores) noexcept;

@@ -11,7 +11,7 @@ from pysgrld.core import core, padded
 from pysgrld.draws import Draw
 from pysgrld.evaluate.lengths import longest_counted
 from pysgrld.evaluate.protocol import DocumentDraw, Reader, Visiting
-from pysgrld.evaluate.sweeps import sweeps_of, sweeps_of_draw
+from pysgrld.evaluate.sweeps import Sweeps, sweeps_of, sweeps_of_draw, sweeps_of_new
 from pysgrld.evaluate.token_topics import document_of_each_token, topics_given
 from pysgrld.models.dlda.documents import hyper_of, name_of, prior_mean, topic_arguments
 from pysgrld.models.dlda.resolved import DeepLDAOptions
@@ -79,14 +79,18 @@ class DeepReader:
         """Whether the documents' kept chains have not begun yet."""
         return len(self._rate) == 0
 
+    def _sweeps(self, how: Visiting) -> Sweeps:
+        if how is Visiting.NEW:
+            return sweeps_of_new(self.NEW, longest=int(self.documents.lengths.max(initial=0)))
+        return sweeps_of(how, fresh=self._fresh)
+
     def proportions(self, key: Key, parts: Draw, how: Visiting) -> list[Floats]:
         """Give the mean proportions of the topics of every layer, each (n, Kp) float32.
 
         Given shapes s and counts n, theta over its sum is Dirichlet(s + n): what is averaged is
         that mean, with n expected over the split, in the kept sweeps.
         """
-        longest = int(self.documents.lengths.max(initial=0))
-        sweeps = sweeps_of(how, fresh=self._fresh, new=self.NEW, longest=longest)
+        sweeps = self._sweeps(how)
         state: dict[str, Any] = {}
         if sweeps.go_on:
             state = {"theta": self._theta, "rates": self._rates, "fresh": self._fresh}
