@@ -36,17 +36,17 @@ class LDA(CountModel):
     algo : {"scir", "sgrld", "smld", "smld-approx", "tlasgr", "tlfsgr", "gibbs", "cgs", "ovb", "hsvg"}
         Sampler of the topics; docs/choosing-a-sampler.md says what each is.
     alpha : float or "learn", optional
-        Dirichlet prior per topic of a document, in (0, 10^6); by default min(0.1, 5/K). ``"learn"``: one
-        for each topic, by the documents; not with ``ovb`` and ``hsvg``.
-    eta : float or "learn"
-        Dirichlet prior per word of a topic, in (0, 10^6). ``"learn"``: one number, by the topics; with
-        ``scir``, ``gibbs`` and ``cgs``, without seed words.
+        Dirichlet prior per topic of a document, in (0, 10^6); by default 5/K, within 0.01 and 0.1.
+        ``"learn"``: one for each topic, by the documents; not with ``ovb`` and ``hsvg``.
+    eta : float or "learn", optional
+        Dirichlet prior per word of a topic, in (0, 10^6); by default 5/K, within 0.01 and 0.05.
+        ``"learn"``: one number, by the topics; with ``scir``, ``gibbs`` and ``cgs``, without seed words.
     minibatch : int, optional
         Documents an iteration, at least 1; by default 400, or fewer where that is a quarter of the corpus
         or they are long. Not asked by `partial_fit`, which takes what it is given.
     sweeps : int, optional
         Gibbs sweeps of a document an iteration, at least 1, the second half of which is counted; by
-        default 10. ``gibbs``, ``cgs``: 1. ``ovb``: passes at most, 100.
+        default 10, above 128 topics 20. ``gibbs``, ``cgs``: 1. ``ovb``: passes at most, 100.
     step_size : (float, float, float), optional
         A, B, C of the step A (1 + t/B)^(-C): A in (0, 10^6], B > 0, C in [0, 1]. By default the rule of
         the sampler for this corpus.
@@ -147,7 +147,7 @@ class LDA(CountModel):
         *,
         algo: str = "scir",
         alpha: float | str | None = None,
-        eta: float | str = 0.05,
+        eta: float | str | None = None,
         minibatch: int | None = None,
         sweeps: int | None = None,
         step_size: tuple[float, float, float] | None = None,
@@ -200,7 +200,7 @@ class LDA(CountModel):
             Rule(
                 "eta",
                 self.eta,
-                self.eta is not None and _is_prior(self.eta),
+                self.eta is None or _is_prior(self.eta),
                 f'eta > 0, between {BOUNDS}, or "learn"',
             ),
             Rule("lazy", self.lazy, self.lazy in LAZY, f"lazy in {', '.join(LAZY)}"),

@@ -35,7 +35,7 @@ LAZY = ("auto", "on", "off")
 CIR_RATES = ("paper", "natural")
 
 #: Of families whose documents have proportions with a Dirichlet prior.
-ALPHA = Option(or_learn(real(SMALLEST, 1e6)), "min(0.1, 5/K); sam: 1",
+ALPHA = Option(or_learn(real(SMALLEST, 1e6)), "5/K, within 0.01 and 0.1; sam: 1",
                "Dirichlet prior per topic of a document; learn: one each",
                "Model", metavar="A|learn", first=True)  # fmt: skip
 _AUTO_NONE: dict[str, Any] = {"auto": "auto", "none": 0}
@@ -43,7 +43,7 @@ SHARED: dict[str, Option] = {
     # model
     "topics": Option(integer(1, 1 << 18), "100", "number of topics; of a deep model: in one layer",
                      "Model", metavar="K", first=True),
-    "eta": Option(or_learn(reals(SMALLEST, 0, "")), "0.05",
+    "eta": Option(or_learn(reals(SMALLEST, 0, "")), "5/K, within 0.01 and 0.05; dlda: 0.05",
                   "Dirichlet prior per word of a topic; of a deep model: for all layers, or one each; "
                   "learn: one number, by the topics",
                   "Model", metavar="E[,E...]|learn", default=(0.05,)),
@@ -51,7 +51,7 @@ SHARED: dict[str, Option] = {
     "minibatch": Option(integer(1), "400, D/4 or 80,000 tokens; gibbs, cgs: all",
                         "documents per minibatch",
                         "Sampling", metavar="N"),
-    "sweeps": Option(integer(1, 100_000), "10; gibbs, cgs: 1; ovb: 100",
+    "sweeps": Option(integer(1, 100_000), "10, from 129 topics 20; gibbs, cgs: 1; ovb: 100",
                      "Gibbs sweeps per document and minibatch, the first half burn-in; ovb: passes "
                      "over a document at most, until it has converged", "Sampling",
                      metavar="N"),

@@ -10,7 +10,7 @@ from typing import Any
 
 #: What stands for the number of a prior that is learned.
 LEARN = "learn"
-#: Where a learned eta starts, and its mean a priori: the default of those that are fixed.
+#: Where a learned eta starts, and its mean a priori: what a fixed one is by default up to 100 topics.
 ETA = 0.05
 #: Names of the blocks that learned priors are.
 ALPHA_BLOCK, ETA_BLOCK = "alpha", "eta"
@@ -18,7 +18,12 @@ ALPHA_BLOCK, ETA_BLOCK = "alpha", "eta"
 
 def usual_alpha(topics: int) -> float:
     """Give the default of LDA's alpha, which is also the mean that a learned one has a priori."""
-    return min(0.1, 5.0 / topics)
+    return max(0.01, min(0.1, 5.0 / topics))
+
+
+def usual_eta(topics: int) -> float:
+    """Give the default of LDA's eta: many topics have few tokens each, and want a weak prior."""
+    return max(0.01, min(ETA, 5.0 / topics))
 
 
 def or_learn(parse: Callable[[str], Any]) -> Callable[[str], Any]:

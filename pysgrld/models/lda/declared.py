@@ -11,7 +11,7 @@ from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.options.common import ALPHA
 from pysgrld.options.facts import Facts
-from pysgrld.options.learned import LEARN, usual_alpha
+from pysgrld.options.learned import LEARN, usual_alpha, usual_eta
 from pysgrld.options.option import Option
 from pysgrld.options.parse import choice
 from pysgrld.options.seeds import SEEDS, check_seeds
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 TOPICS = 100
 #: Gibbs sweeps of a document at a visit; where alpha is learned, which few sweeps would lead astray.
 SWEEPS, LEARNING_SWEEPS = 10, 30
+#: Topics above which documents keep those in use only: what begins and ends a visit costs as much as ten
+#: sweeps, and topics take longer to be found.
+MANY, MANY_SWEEPS = 128, 20
 #: Passes over a document at most, of variational Bayes; it converges before as a rule.
 PASSES = 100
 #: A minibatch of the whole corpus, whatever its size.
@@ -138,12 +141,15 @@ class LDAFamily(Model[LDAOptions]):
 
         value["topics"] = value["topics"] or TOPICS
         settle_seeds(value, facts)
+        if "eta" not in said:
+            value["eta"] = usual_eta(value["topics"])
         if value["eta"] != LEARN:
             value["eta"] = lowest_eta(value["eta"])
         if value["alpha"] is None:
             value["alpha"] = usual_alpha(value["topics"])
         if value["sweeps"] is None:
-            visited = LEARNING_SWEEPS if value["alpha"] == LEARN else SWEEPS
+            visited = SWEEPS if value["topics"] <= MANY else MANY_SWEEPS
+            visited = LEARNING_SWEEPS if value["alpha"] == LEARN else visited
             visited = PASSES if value["algo"] == "ovb" else visited
             value["sweeps"] = 1 if whole_corpus else visited
         # none where they are not kept, as in runs older than the option

@@ -1,0 +1,35 @@
+"""Defaults that depend on the number of topics."""
+
+import pytest
+
+from pysgrld.options.facts import Facts
+from pysgrld.settings.resolve import resolve
+
+FACTS = Facts(20_000, 8_000, 2_000_000, 0, lambda size, seed: 4_000)
+
+
+@pytest.mark.parametrize(
+    ("k", "alpha", "eta", "sweeps"),
+    [
+        (10, 0.1, 0.05, 10),
+        (100, 0.05, 0.05, 10),
+        (128, 5 / 128, 5 / 128, 10),
+        (129, 5 / 129, 5 / 129, 20),
+        (500, 0.01, 0.01, 20),
+        (5_000, 0.01, 0.01, 20),
+    ],
+)
+def test_priors_and_sweeps_by_the_number_of_topics(k, alpha, eta, sweeps):
+    """Red with: no least alpha; eta that stays; twenty sweeps from 128."""
+    found, _ = resolve({"algo": "scir", "topics": k}, FACTS)
+    assert (found.alpha, found.eta, found.sweeps) == (alpha, eta, sweeps)
+
+
+def test_what_is_given_stays():
+    """Red with: a default in place of a prior that was typed; of sweeps of a learned alpha."""
+    found, _ = resolve({"algo": "scir", "topics": 500, "eta": (0.05,), "sweeps": 10}, FACTS)
+    assert (found.eta, found.sweeps) == (0.05, 10)
+    found, _ = resolve({"algo": "scir", "topics": 500, "alpha": "learn"}, FACTS)
+    assert found.sweeps == 30
+    assert resolve({"algo": "gibbs", "topics": 500}, FACTS)[0].sweeps == 1
+    assert resolve({"preset": "sgrld-2013"}, FACTS)[0].eta == 0.0001
