@@ -245,6 +245,21 @@ def test_theta_has_the_prior_that_a_peer_has_learned(module):
     assert judge.point(scoring.Found(topics, np.array([100.0, 0.001]))) > 1.2 * ours
 
 
+@pytest.mark.parametrize(("own", "alpha"), [(False, 0.3), (True, "learn")])
+def test_threads_and_own_priors_reach_sgmc(own, alpha, module, monkeypatch):
+    scoring, seen = module("scoring"), []
+
+    def begin(options, stream, facts, run_on):
+        seen.append((options.algo, options.alpha, options.eta, run_on.threads))
+        raise scoring.Done
+
+    monkeypatch.setattr(importlib.import_module("pysgrld.train.begin"), "begin", begin)
+    task = scoring.Task(of_dense(np.full((20, 6), 3, np.int32)), 6, 2, 0.3, 0.07, 1, 2, 50)
+    with pytest.raises(scoring.Done):
+        module("contestants").sgmc("cgs")(task, scoring.Watch(None, 1.0, 2, print), own)
+    assert seen == [("cgs", alpha, 0.07, 2)]
+
+
 def test_the_clock_is_the_processors_for_one_thread_and_the_walls_for_more(module):
     scoring = module("scoring")
     clocks = {n: scoring.Watch(None, 1.0, n, print).clock for n in (1, 2)}
@@ -287,7 +302,7 @@ def test_one_command_gives_points_table_and_plot(tmp_path):
 
 
 def test_a_contest_of_two_threads_with_own_priors_stands_beside_another(tmp_path):
-    """Red with: threads or priors that are no part of a contest's name, or do not reach the peer."""
+    """Red with: threads or priors that are no part of a contest's name."""
     pytest.importorskip("matplotlib")
     compete(tmp_path)
     contests, printed = compete(tmp_path, "--threads", "2", "--own")
