@@ -242,6 +242,7 @@ def prepare(
     readers = LdaReaders(contest.topics, priors["alpha"])
     return {
         "name": contest.corpus,
+        "about": source.about,
         "documents": len(training),
         "words": corpus.words,
         "tokens": training.tokens,

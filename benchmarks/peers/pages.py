@@ -211,8 +211,8 @@ def plot(found: dict[str, Any], path: Path) -> None:
     axes.grid(color="#e6e6e6", lw=0.7)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    clock = "CPU seconds" if settings["threads"] == 1 else "seconds by the wall's clock"
-    axes.set_xlabel(f"{clock} of training, {threads(settings)}")
+    clock = "CPU" if settings["threads"] == 1 else "wall-clock"
+    axes.set_xlabel(f"{clock} seconds of training, {threads(settings)}")
     axes.set_ylabel("held-out perplexity (lower is better)")
     priors = "own priors" if settings["own"] else "the same priors for all"
     axes.set_title(
@@ -379,7 +379,7 @@ def write_docs(contests: list[dict[str, Any]], kernels: dict[str, Any], docs: Pa
     parts = []
     for corpus, group in groupby(contests, key=lambda found: found["corpus"]):
         parts.append(
-            f"### {corpus['name']}\n\n"
+            f"### {corpus['name']}\n\n{corpus['about']}\n"
             f"{corpus['documents']:,} training documents, {corpus['tokens']:,} tokens, "
             f"{corpus['words']:,} words; {corpus['held_out_tokens']:,} held-out tokens of "
             f"{corpus['held_out_documents']:,} documents. The unigram model has "

@@ -10,8 +10,8 @@ from contestants import PEERS
 
 from pysgrld.types import Documents
 
-#: A short document has so many tokens at most, and at least half of them.
-SHORT = 200
+#: A short document has so many tokens: with 100 at least, there would be 1,467 documents only.
+SHORTEST, LONGEST = 80, 200
 #: Documents of the small corpus.
 FEW = 2000
 
@@ -24,11 +24,14 @@ class Source(NamedTuple):
     files : tuple of str
         One file (some of its documents are held out), training and test, or training and two halves
         of test documents.
+    about : str
+        What they are, in a sentence.
     cut : callable (documents, seed), optional
         Takes some of the first file.
     """
 
     files: tuple[str, ...]
+    about: str = ""
     cut: Callable[[Documents, int], Documents] | None = None
 
 
@@ -70,10 +73,10 @@ class Contest(NamedTuple):
 def small(documents: Documents, seed: int) -> Documents:
     """Take a few documents of some length in a random order, and cut them short at random."""
     rng = np.random.default_rng(seed)
-    long_ones = np.flatnonzero(documents.lengths >= SHORT // 2)
+    long_ones = np.flatnonzero(documents.lengths >= SHORTEST)
     chosen = documents.take(rng.permutation(long_ones)[:FEW])
     counts = [
-        rng.multivariate_hypergeometric(n, min(SHORT, n.sum()))
+        rng.multivariate_hypergeometric(n, min(LONGEST, n.sum()))
         for n in np.split(chosen.counts, chosen.indptr[1:-1])
     ]
     holders = np.repeat(np.arange(len(chosen)), np.diff(chosen.indptr))
@@ -90,16 +93,24 @@ CORPORA = {
             "20news/docword.20news.train.txt.gz",
             "20news/docword.20news.test-observed.txt.gz",
             "20news/docword.20news.test-heldout.txt.gz",
-        )
+        ),
+        "20 Newsgroups, matrix and split of the authors of deep LDA.",
     ),
     "wikipedia": Source(
-        ("wikipedia/docword.wiki.train.txt.gz", "wikipedia/docword.wiki.test.txt.gz")
+        ("wikipedia/docword.wiki.train.txt.gz", "wikipedia/docword.wiki.test.txt.gz"),
+        "English Wikipedia, whole articles.",
     ),
     "simplewiki": Source(
-        ("simplewiki/docword.simplewiki.train.txt.gz", "simplewiki/docword.simplewiki.test.txt.gz")
+        ("simplewiki/docword.simplewiki.train.txt.gz", "simplewiki/docword.simplewiki.test.txt.gz"),
+        "Simple English Wikipedia, whole articles.",
     ),
-    "nips": Source(("nips/docword.nips.txt.gz",)),
-    "small": Source(("20news/docword.20news-rawcount.train.txt.gz",), small),
+    "nips": Source(("nips/docword.nips.txt.gz",), "NIPS papers, volumes 0 to 12."),
+    "small": Source(
+        ("20news/docword.20news-rawcount.train.txt.gz",),
+        f"20 Newsgroups, raw counts: {FEW:,} of the documents with at least {SHORTEST} tokens, cut to "
+        f"{LONGEST} at random.",
+        small,
+    ),
 }
 
 EXACT = ("sgmc scir", "sgmc cgs", "tomotopy")
