@@ -1,12 +1,14 @@
 """Held-out perplexity against training seconds: sgmc beside other topic modellers.
 
-    python benchmarks/peers --corpus NAME FILE... [--corpus ...] -o FOLDER
+    python benchmarks/peers --data FOLDER [--contest PATTERN...]    contests of the page (plan.py)
+    python benchmarks/peers --corpus NAME FILE... -o FOLDER         one of your own
 
-A corpus is one file (1,000 of its documents are held out), a training file and a test file, or a
-training file and the two halves of test documents that others have split. Every peer that this
-Python can import trains in a process of its own, on one core and one thread; the others are named
-and left out. Written are peers.json with every point, a table, and a plot for each corpus;
---write-docs also measures the kernels and writes docs/benchmarks.md.
+A corpus is one file (up to 1,000 of its documents are held out), a training file and a test file,
+or a training file and the two halves of test documents that others have split. Every peer that this
+Python can import trains in a process of its own, on cores of its own; the others are named and left
+out. A contest that is over is stored in peers.json of the folder, in place of an older one of its
+name. Then all that are there are shown: tables, and a plot for each; with --write-docs as
+docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -16,17 +18,18 @@ import importlib.metadata
 import importlib.util
 import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
 import tempfile
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pages
 from contestants import PEERS
+from plan import CONTESTS, CORPORA, Contest, Source
 
 from pysgrld.bench.end_to_end import bundled_corpus
 from pysgrld.bench.machine import machine
@@ -34,12 +37,15 @@ from pysgrld.bench.results import measure
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.documents import store_documents
-from pysgrld.evaluate import Completion, pair, split
+from pysgrld.evaluate import Completion, pair, split, visits
+from pysgrld.minibatches import minibatch_words
 from pysgrld.models.lda.reader import LdaReaders
+from pysgrld.options.facts import Facts
+from pysgrld.settings.resolve import resolve
 from pysgrld.types import Key
 
 HERE = Path(__file__).parent
-ONE_THREAD = (
+THREADS = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -49,122 +55,169 @@ ONE_THREAD = (
 
 
 def main() -> None:
-    arguments = parse()
+    arguments, contests = parse()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # which ends the child too
-    if arguments.corpus:
-        compete(arguments)
-    found = json.loads((arguments.output / "peers.json").read_text())
-    for corpus in found["corpora"]:
-        print(f"\n{corpus['name']}\n\n{pages.table(found, corpus)}")
+    stored = arguments.output / "peers.json"
+    for contest, source in contests:
+        found = compete(contest, source, arguments.cores)
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        store(stored, found)
+    if not stored.exists():
+        sys.exit(f"{stored} is not there: name a corpus, or the folder of data")
+    everything = in_order(json.loads(stored.read_text())["contests"])
+    for found in everything:
+        print(f"\n{found['name']}\n\n{pages.tables(found)}")
         if not arguments.write_docs:
-            pages.plot(found, corpus, arguments.output / f"peers-{corpus['name']}.png")
+            pages.plot(found, arguments.output / pages.image(found))
     if arguments.write_docs:
         kernels = arguments.output / "kernels.json"
-        if arguments.corpus or not kernels.exists():
+        if arguments.kernels or not kernels.exists():
             print("kernels: about a minute", file=sys.stderr)
             measured = measure(corpus=bundled_corpus())
             kernels.write_text(json.dumps(measured, indent=1) + "\n")
-        pages.write_docs(found, json.loads(kernels.read_text()), HERE.parents[1] / "docs")
+        pages.write_docs(everything, json.loads(kernels.read_text()), HERE.parents[1] / "docs")
 
 
-def parse() -> argparse.Namespace:
+def parse() -> tuple[argparse.Namespace, list[tuple[Contest, Source]]]:
+    """Read the command line, and what contests it asks for."""
     parser = argparse.ArgumentParser(
         prog="python benchmarks/peers",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
+    cores = sorted(os.sched_getaffinity(0))
     add(
-        "--corpus",
+        "--data",
+        type=Path,
+        metavar="FOLDER",
+        help="where the files of the plan are: run its contests",
+    )
+    add(
+        "--contest",
         nargs="+",
-        action="append",
-        default=[],
-        metavar="NAME FILE",
-        help="a name and one to three files; without any, FOLDER/peers.json is shown again",
+        metavar="PATTERN",
+        help=f"only those of the plan: {', '.join(contest.name for contest in CONTESTS)}",
     )
     add(
         "-o",
         "--output",
         type=Path,
-        default=HERE.parent / "results",
         metavar="FOLDER",
-        help="where results go (benchmarks/results)",
+        help="where results go (those of the plan: benchmarks/results)",
     )
-    add("-k", "--topics", type=int, default=100)
-    add("--alpha", type=float, help="for all (min(0.1, 5/K), the default of sgmc)")
-    add("--eta", type=float, default=0.05, help="for all (0.05)")
-    add("--budget", type=float, default=64.0, metavar="SECONDS", help="of training, each (64)")
     add(
-        "--peers",
+        "--cores",
+        type=int,
         nargs="+",
-        default=list(PEERS),
-        choices=list(PEERS),
-        metavar="PEER",
-        help=f"which of: {', '.join(PEERS)} (all)",
+        default=cores,
+        metavar="CORE",
+        help="where to pin peers: a contest takes as many as it has threads, the last ones (all)",
     )
-    add("--own", action="store_true", help="a second time with each peer's own priors and defaults")
-    add("--core", type=int, default=max(os.sched_getaffinity(0)), help="where to pin them (last)")
-    add("--seed", type=int, default=1)
     add("--write-docs", action="store_true", help="also write docs/benchmarks.md and its plots")
+    add("--kernels", action="store_true", help="and measure its kernels anew")
+    own = parser.add_argument_group("a contest that is not in the plan")
+    add = own.add_argument
+    add("--corpus", nargs="+", metavar="NAME FILE", help="a name and one to three files")
+    add("-k", "--topics", type=int, help="(100)")
+    add("--threads", type=int, help="(1)")
+    add("--budget", type=float, metavar="SECONDS", help="of training, each (64)")
+    add("--alpha", type=float, help="for all (what sgmc has by default at that K)")
+    add("--eta", type=float, help="for all (the same)")
+    add("--own", action="store_const", const=True, help="each peer with its own priors")
+    add("--peers", nargs="+", choices=list(PEERS), metavar="PEER", help=f"{', '.join(PEERS)} (all)")
+    add("--seed", type=int, help="(1)")
     arguments = parser.parse_args()
-    for name, *files in arguments.corpus:
+    given = {
+        name: getattr(arguments, name)
+        for name in Contest._fields
+        if getattr(arguments, name) is not None
+    }
+    if not set(arguments.cores) <= set(cores):
+        parser.error(f"--cores: this process may use {' '.join(map(str, cores))}")
+    if arguments.corpus:
+        if arguments.data or arguments.contest:
+            parser.error(
+                "--corpus is a contest that is not in the plan: leave --data and --contest out"
+            )
+        if arguments.output is None:
+            parser.error("--corpus needs -o: results of the plan have their folder to themselves")
+        name, *files = arguments.corpus
         if not 1 <= len(files) <= 3:
             parser.error(f"--corpus {name}: give one to three files")
-    if arguments.alpha is None:
-        arguments.alpha = min(0.1, 5.0 / arguments.topics)
-    return arguments
+        usual = {"topics": 100, "budget": 64.0, "peers": PEERS} | given
+        contest = Contest(**(usual | {"corpus": name, "peers": tuple(usual["peers"])}))
+        if contest.topics < 1 or contest.threads < 1 or contest.budget <= 0:
+            parser.error("topics, threads and seconds are positive numbers")
+        return arguments, [(contest, Source(tuple(files)))]
+    arguments.output = arguments.output or HERE.parent / "results"
+    if given:
+        parser.error(f"--{next(iter(given))} is for --corpus: the plan has its own")
+    if arguments.contest and not arguments.data:
+        parser.error("--contest needs --data: where are the files?")
+    patterns = (arguments.contest or ["*"]) if arguments.data else []
+    for pattern in patterns:
+        if not any(fnmatch(contest.name, pattern) for contest in CONTESTS):
+            parser.error(f"--contest {pattern}: no contest of the plan has such a name")
+    return arguments, [
+        (contest, source._replace(files=tuple(str(arguments.data / f) for f in source.files)))
+        for contest in CONTESTS
+        if any(fnmatch(contest.name, pattern) for pattern in patterns)
+        for source in [CORPORA[contest.corpus]]
+    ]
 
 
-def compete(arguments: argparse.Namespace) -> None:
-    """Run every peer on every corpus; peers.json is written anew after each of them."""
+def compete(contest: Contest, source: Source, cores: list[int]) -> dict[str, Any]:
+    """Run every peer of a contest."""
     present = []
-    for name in arguments.peers:
-        if importlib.util.find_spec(PEERS[name].module):
-            present.append(name)
-        else:
-            print(
-                f"{name} is not installed: left out (pip install {PEERS[name].package})",
-                file=sys.stderr,
+    for name in contest.peers:
+        peer = PEERS[name]
+        if not importlib.util.find_spec(peer.module):
+            say(contest, f"{name} is not installed: left out (pip install {peer.package})")
+        elif not peer.takes_part(own=contest.own, threads=contest.threads):
+            say(
+                contest,
+                f"{name} has no {'threads' if contest.threads > 1 else 'priors of its own'}",
             )
-    found: dict[str, Any] = {
-        "machine": machine(),
-        "command": "python benchmarks/peers " + " ".join(map(shorten, sys.argv[1:])),
-        "versions": {
-            package: importlib.metadata.version(package)
-            for package in ["numpy", *dict.fromkeys(PEERS[name].package for name in present)]
-        },
-        "settings": {
-            name: getattr(arguments, name) for name in ("topics", "alpha", "eta", "budget", "seed")
-        },
-        "corpora": [],
-    }
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    for name, *files in arguments.corpus:
-        with tempfile.TemporaryDirectory(prefix="sgmc-bench-") as scratch:
-            facts = prepare(name, files, arguments, Path(scratch))
-            found["corpora"].append(facts)
-            for peer in present:
-                for own in (False, True) if arguments.own and PEERS[peer].own else (False,):
-                    facts["peers"].append(child(peer, own, name, arguments, Path(scratch)))
-                    target = arguments.output / "peers.json"
-                    target.write_text(json.dumps(found, indent=1) + "\n")
+        else:
+            present.append(name)
+    cores = cores[-contest.threads :]
+    if len(cores) < contest.threads:
+        say(contest, f"{contest.threads} threads on {len(cores)} core: the figures will say little")
+    with tempfile.TemporaryDirectory(prefix="sgmc-bench-") as scratch:
+        facts, priors = prepare(contest, source, Path(scratch))
+        settings = contest._replace(**priors)._asdict()
+        found: dict[str, Any] = {
+            "name": contest.name,
+            "machine": machine(),
+            "versions": {
+                package: importlib.metadata.version(package)
+                for package in ["numpy", *dict.fromkeys(PEERS[name].package for name in present)]
+            },
+            "settings": {n: v for n, v in settings.items() if n not in {"corpus", "peers"}},
+            "corpus": facts,
+        }
+        job = {**found["settings"], "name": contest.name, "cores": cores, "corpus": scratch}
+        found["peers"] = [child(peer, job, Path(scratch)) for peer in present]
+    return found
 
 
 def prepare(
-    name: str, files: list[str], arguments: argparse.Namespace, folder: Path
-) -> dict[str, Any]:
-    """Store the three parts of a corpus where every child finds them."""
-    corpus = open_corpus(files[:1], CorpusOptions(), store=folder / "read")
-    train = np.arange(corpus.documents)
-    if len(files) == 1:
-        ids = choose_documents(
-            corpus.documents, min(1000, max(1, corpus.documents // 10)), Key(arguments.seed, 0, 0)
-        )
-        held_out = split(corpus.take(ids), ids, 0.8, arguments.seed)
-        train = np.setdiff1d(train, ids, assume_unique=True)
+    contest: Contest, source: Source, folder: Path
+) -> tuple[dict[str, Any], dict[str, float]]:
+    """Store the three parts of a corpus where every child finds them; give its facts and priors."""
+    corpus = open_corpus([source.files[0]], CorpusOptions(), store=folder / "read")
+    training = corpus.take(np.arange(corpus.documents))
+    if source.cut:
+        training = source.cut(training, contest.seed)
+    if len(source.files) == 1:
+        d = len(training)
+        ids = choose_documents(d, min(1000, max(1, d // 10)), Key(contest.seed, 0, 0))
+        held_out = split(training.take(ids), ids, 0.8, contest.seed)
+        training = training.take(np.setdiff1d(np.arange(d), ids, assume_unique=True))
     else:
         parts = []
-        for i, path in enumerate(files[1:]):
+        for i, path in enumerate(source.files[1:]):
             other = open_corpus(
                 [path], CorpusOptions(), store=folder / f"read-{i}", match=corpus.vocabulary
             )
@@ -172,69 +225,75 @@ def prepare(
         if len(parts) == 2:
             held_out = pair(*parts)
         else:
-            held_out = split(parts[0], np.arange(len(parts[0])), 0.8, arguments.seed)
-    stored = {
-        "training": corpus.take(train),
-        "observed": held_out.observed,
-        "held-out": held_out.held_out,
-    }
+            held_out = split(parts[0], np.arange(len(parts[0])), 0.8, contest.seed)
+    stored = {"training": training, "observed": held_out.observed, "held-out": held_out.held_out}
     for part, documents in stored.items():
         store_documents(folder / part, documents, corpus.vocabulary, {"part": part})
     counts = np.asarray(Corpus.open(folder / "training").totals.word_counts)
-    unigram = Completion(held_out, LdaReaders(arguments.topics, arguments.alpha), 1).unigram(counts)
+    words = minibatch_words(training, np.arange(len(training)))
+    facts = Facts(len(training), corpus.words, training.tokens, visits(held_out), words)
+    usual = resolve({"algo": "scir", "topics": contest.topics}, facts).options
+    priors = {
+        name: float(getattr(usual, name))
+        if getattr(contest, name) is None
+        else getattr(contest, name)
+        for name in ("alpha", "eta")
+    }
+    readers = LdaReaders(contest.topics, priors["alpha"])
     return {
-        "name": name,
-        "documents": len(train),
+        "name": contest.corpus,
+        "about": source.about,
+        "documents": len(training),
         "words": corpus.words,
-        "tokens": stored["training"].tokens,
+        "tokens": training.tokens,
         "held_out_documents": len(held_out.observed),
         "held_out_tokens": held_out.held_out.tokens,
         "dropped": held_out.dropped,
-        "unigram": round(unigram, 2),
-        "peers": [],
-    }
+        "unigram": round(Completion(held_out, readers, 1).unigram(counts), 2),
+    }, priors
 
 
-def child(
-    peer: str, own: bool, corpus: str, arguments: argparse.Namespace, folder: Path
-) -> dict[str, Any]:
+def child(name: str, job: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Train one peer in a process of its own; one that fails is said, and the others go on."""
-    job = {
-        "peer": peer,
-        "own": own,
-        "name": corpus,
-        "corpus": str(folder),
-        "core": arguments.core,
-        "topics": arguments.topics,
-        "alpha": arguments.alpha,
-        "eta": arguments.eta,
-        "budget": arguments.budget,
-        "seed": arguments.seed,
-        "result": str(folder / "result.json"),
-    }
-    (folder / "job.json").write_text(json.dumps(job))
+    peer, result = PEERS[name], folder / "result.json"
+    (folder / "job.json").write_text(json.dumps({**job, "peer": name, "result": str(result)}))
     facts = {
-        "peer": peer,
-        "own": own,
-        "kind": PEERS[peer].kind,
-        "refits": PEERS[peer].refits,
-        "settings": PEERS[peer].own if own else PEERS[peer].settings,
+        "peer": name,
+        "kind": peer.kind,
+        "refits": peer.refits,
+        "settings": peer.own if job["own"] else peer.settings,
     }
     done = subprocess.run(
-        [sys.executable, str(HERE / "contest.py"), str(folder / "job.json")],
-        env={**os.environ, **dict.fromkeys(ONE_THREAD, "1")},
+        [sys.executable, str(HERE / "child.py"), str(folder / "job.json")],
+        env={**os.environ, **dict.fromkeys(THREADS, str(job["threads"]))},
         stdout=subprocess.DEVNULL,
         check=False,
     )
     if done.returncode:
-        print(f"{corpus}: {peer} failed with {done.returncode}: left out", file=sys.stderr)
+        print(f"{job['name']}: {name} failed with {done.returncode}: left out", file=sys.stderr)
         return facts | {"failed": done.returncode, "points": []}
-    return facts | json.loads((folder / "result.json").read_text())
+    return facts | json.loads(result.read_text())
 
 
-def shorten(argument: str) -> str:
-    """Leave out the folders of a path: where data lies on this machine interests nobody."""
-    return shlex.quote(Path(argument).name if os.sep in argument else argument)
+def store(path: Path, found: dict[str, Any]) -> None:
+    """Write a contest to the file of all of them, in place of an older one of its name."""
+    before = json.loads(path.read_text())["contests"] if path.exists() else []
+    others = [contest for contest in before if contest["name"] != found["name"]]
+    path.write_text(json.dumps({"contests": in_order([*others, found])}, indent=1) + "\n")
+
+
+def in_order(contests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put contests in the order of the plan; those that are not in it come last, by name."""
+    order = [contest.name for contest in CONTESTS]
+    return sorted(
+        contests,
+        key=lambda c: (order.index(c["name"]) if c["name"] in order else len(order), c["name"]),
+    )
+
+
+def say(contest: Contest, line: str) -> None:
+    """Write a line to standard error."""
+    print(f"{contest.name}: {line}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scoring import Task, Watch
+from scoring import Found, Task, Watch
 
 
 class Peer(NamedTuple):
@@ -27,7 +27,9 @@ class Peer(NamedTuple):
     refits : bool
         Whether it cannot go on, so that every point is a fit from scratch.
     settings, own : str
-        What is set beside the priors; what its own defaults are (empty: the same).
+        What is set beside the priors; what its own priors are (empty: it has none but ours).
+    threads : bool
+        Whether it can train with several threads.
     """
 
     package: str
@@ -37,6 +39,11 @@ class Peer(NamedTuple):
     refits: bool
     settings: str
     own: str
+    threads: bool = False
+
+    def takes_part(self, *, own: bool, threads: int) -> bool:
+        """Return whether it can do what a contest asks for."""
+        return (bool(self.own) or not own) and (self.threads or threads == 1)
 
 
 # ---- sgmc
@@ -46,7 +53,6 @@ def sgmc(algo: str) -> Callable[[Task, Watch, bool], None]:
     """Train as `sgmc train --algo ALGO` does without any other option."""
 
     def run(task: Task, watch: Watch, own: bool) -> None:
-        del own
         from pysgrld.minibatches import Epochs, minibatch_words
         from pysgrld.models.protocol import CorpusFacts, RunOn
         from pysgrld.options.facts import Facts
@@ -57,7 +63,7 @@ def sgmc(algo: str) -> Callable[[Task, Watch, bool], None]:
         given = {
             "algo": algo,
             "topics": task.topics,
-            "alpha": task.alpha,
+            "alpha": "learn" if own else task.alpha,
             "eta": task.eta,
             "seed": task.seed,
         }
@@ -68,14 +74,18 @@ def sgmc(algo: str) -> Callable[[Task, Watch, bool], None]:
         watch.start()
         stream = Epochs.of(options, task.documents, np.arange(d))
         # taking a sample and adding it to the mean topics is training; scoring it is not
-        posterior = begin(options, stream, CorpusFacts(task.words, tokens), RunOn(1))
+        posterior = begin(options, stream, CorpusFacts(task.words, tokens), RunOn(task.threads))
         chain = posterior.chain
 
-        def topics() -> Any:
-            return chain.draw()["phi"][:, : task.topics].T
+        def found(draw: Any) -> Found:
+            alpha = draw["alpha"][: task.topics] if own else None
+            return Found(draw["phi"][:, : task.topics].T, alpha)
 
-        def mean() -> Any:
-            return posterior.mean()["phi"][:, : task.topics].T
+        def topics() -> Found:
+            return found(chain.draw())
+
+        def mean() -> Found:
+            return found(posterior.mean())
 
         while True:
             visit = chain.advance()
@@ -101,13 +111,13 @@ def tomotopy(task: Task, watch: Watch, own: bool) -> None:
         model.optim_interval = 0
     tokens, sweeps = task.documents.tokens, 0
 
-    def topics() -> Any:
+    def topics() -> Found:
         found = np.array([model.get_topic_word_dist(k) for k in range(task.topics)])
-        return spread(task, found, model.used_vocabs)
+        return Found(spread(task, found, model.used_vocabs), model.alpha if own else None)
 
     watch.start()
     while True:
-        model.train(1, workers=1)
+        model.train(1, workers=task.threads)
         sweeps += 1
         # topics settle within some fifty sweeps; every fifth sweep is as often as sgmc averages
         watch.tick(topics, tokens, draw=sweeps > 50 and sweeps % 5 == 0)
@@ -132,7 +142,7 @@ def topica(sampler: str) -> Callable[[Task, Watch, bool], None]:
 
         def fit(sweeps: int) -> Any:
             model = topica.LDA(
-                task.topics, seed=task.seed, num_threads=1, sampler=sampler, **priors
+                task.topics, seed=task.seed, num_threads=task.threads, sampler=sampler, **priors
             )
             before, number, apart = snapshots(sweeps)
             model.fit(
@@ -143,7 +153,7 @@ def topica(sampler: str) -> Callable[[Task, Watch, bool], None]:
                 progress=False,
                 keep_theta_draws=False,
             )
-            return lambda: np.asarray(model.topic_word)
+            return lambda: Found(np.asarray(model.topic_word), model.alpha if own else None)
 
         watch.refits(fit, task.documents.tokens)
 
@@ -179,9 +189,13 @@ def pyrmallet(task: Task, watch: Watch, own: bool) -> None:
             **priors,
         )
         model._fit_native(corpus, alpha_sum, None)
-        return lambda: spread(
-            task, np.array(model._model.topic_word_matrix()), model._model.vocabulary
-        )
+        trained = model._model
+
+        def topics() -> Found:
+            found = spread(task, np.array(trained.topic_word_matrix()), trained.vocabulary)
+            return Found(found, trained.alpha if own else None)
+
+        return topics
 
     watch.refits(fit, task.documents.tokens)
 
@@ -198,7 +212,7 @@ def lda(task: Task, watch: Watch, own: bool) -> None:
             task.topics, n_iter=sweeps, random_state=task.seed, refresh=sweeps, **priors
         )
         model.fit(counts)
-        return lambda: model.components_
+        return lambda: Found(model.components_, model.alpha if own else None)
 
     logging.getLogger("lda").setLevel(logging.WARNING)
     watch.refits(fit, task.documents.tokens)
@@ -228,6 +242,9 @@ def gensim(task: Task, watch: Watch, own: bool) -> None:
     )
     lengths = task.documents.lengths.tolist()
 
+    def topics() -> Found:
+        return Found(model.get_topics(), model.alpha if own else None)
+
     class Bags:
         seen = 0
 
@@ -237,7 +254,7 @@ def gensim(task: Task, watch: Watch, own: bool) -> None:
         def __iter__(self) -> Iterator[Any]:
             for i, bag in enumerate(bags):
                 if i % chunk == 0 and self.seen:
-                    watch.tick(model.get_topics, self.seen)
+                    watch.tick(topics, self.seen)
                     self.seen = 0
                 self.seen += lengths[i]
                 yield bag
@@ -253,8 +270,9 @@ def sklearn(task: Task, watch: Watch, own: bool) -> None:
     counts = matrix(task)
     tokens, lengths = task.documents.tokens, task.documents.lengths
 
-    def topics_of(model: Any) -> Any:
-        return model.components_ / model.components_.sum(axis=1, keepdims=True)
+    def topics_of(model: Any) -> Found:
+        topics = model.components_ / model.components_.sum(axis=1, keepdims=True)
+        return Found(topics, model.doc_topic_prior_ if own else None)
 
     def fit(passes: int) -> Any:
         model = LatentDirichletAllocation(task.topics, max_iter=passes, random_state=task.seed)
@@ -342,8 +360,15 @@ def snapshots(sweeps: int) -> tuple[int, int, int]:
 
 
 PEERS = {
-    "sgmc scir": Peer("pysgrld", "pysgrld", "sgmc", sgmc("scir"), False, "defaults", ""),
-    "sgmc sgrld": Peer("pysgrld", "pysgrld", "sgmc", sgmc("sgrld"), False, "defaults", ""),
+    "sgmc scir": Peer(
+        "pysgrld", "pysgrld", "sgmc", sgmc("scir"), False, "defaults", "--alpha learn", True
+    ),
+    "sgmc sgrld": Peer(
+        "pysgrld", "pysgrld", "sgmc", sgmc("sgrld"), False, "defaults", "--alpha learn", True
+    ),
+    "sgmc cgs": Peer(
+        "pysgrld", "pysgrld", "sgmc", sgmc("cgs"), False, "defaults", "--alpha learn", True
+    ),
     "tomotopy": Peer(
         "tomotopy",
         "tomotopy",
@@ -352,6 +377,7 @@ PEERS = {
         False,
         "alpha fixed",
         "alpha 0.1 optimised, eta 0.01",
+        True,
     ),
     "topica": Peer(
         "topica",
@@ -361,6 +387,7 @@ PEERS = {
         True,
         "SparseLDA, alpha fixed, mean of 5 snapshots, at most 25 sweeps apart",
         "alpha 1, eta 0.01, both optimised",
+        True,
     ),
     "topica warp": Peer(
         "topica",
@@ -370,6 +397,7 @@ PEERS = {
         True,
         "WarpLDA, alpha fixed, mean of 5 snapshots, at most 25 sweeps apart",
         "alpha 1, eta 0.01, both optimised",
+        True,
     ),
     "pyrmallet": Peer(
         "pyrmallet",

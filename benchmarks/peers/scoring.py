@@ -14,15 +14,23 @@ from pysgrld.evaluate import Completion, HeldOut
 from pysgrld.models.lda.reader import LdaReaders
 from pysgrld.types import Documents, Key
 
-#: Topics, (K, V), rows that sum to 1: what is asked of a peer when it is scored.
-Topics = Callable[[], Any]
+#: Priors of theta that the last topics are also scored with: is a peer held back by its own, or ours?
+OTHER_ALPHAS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 
-#: Priors of theta that the last topics are also scored with: is a peer held back by ours?
-OTHER_ALPHAS = (0.02, 0.05, 0.1, 0.2)
+
+class Found(NamedTuple):
+    """What a peer has found: topics, (K, V), rows that sum to 1; its own alpha, (K,) or a number."""
+
+    topics: Any
+    alpha: Any = None
+
+
+#: What is asked of a peer when it is scored.
+Topics = Callable[[], Found]
 
 
 class Task(NamedTuple):
-    """Documents, their order and priors, which are equal for all peers."""
+    """Documents, their order, priors and threads, which are equal for all peers."""
 
     documents: Documents
     words: int
@@ -30,6 +38,7 @@ class Task(NamedTuple):
     alpha: float
     eta: float
     seed: int
+    threads: int
     score_visits: int  # cost of one update of sgmc's running perplexity, for its default spacing
 
 
@@ -37,48 +46,64 @@ class Judge:
     """Scores topics by document completion as `sgmc eval` does: theta by Gibbs, topics fixed."""
 
     def __init__(self, held_out: HeldOut, topics: int, alpha: float) -> None:
-        self.held_out, self.topics = held_out, topics
-        self.completion = Completion(held_out, LdaReaders(topics, alpha), 1)
+        self.held_out, self.topics, self.alpha = held_out, topics, alpha
+        self.completion = self._completion()
 
-    def point(self, topics: Any) -> float:
+    def _completion(self) -> Completion:
+        return Completion(self.held_out, LdaReaders(self.topics, None), 1)
+
+    def point(self, found: Found) -> float:
         """Compute the perplexity of one matrix of topics."""
-        return self.completion.point(Key(0, 0, 0), self._rows(topics))
+        return self.completion.point(Key(0, 0, 0), self._draw(found))
 
-    def add_draw(self, topics: Any) -> None:
+    def add_draw(self, found: Found) -> None:
         """Average p(w) over one more posterior draw."""
-        self.completion.update(Key(0, 0, self.completion.samples), self._rows(topics))
+        self.completion.update(Key(0, 0, self.completion.samples), self._draw(found))
 
     def other_alphas(self, topics: Any) -> dict[str, float]:
         """Compute the perplexity of one matrix of topics where theta has other priors."""
-        rows = self._rows(topics)
-        found = {}
-        for alpha in OTHER_ALPHAS:
-            readers = LdaReaders(self.topics, alpha)
-            completion = Completion(self.held_out, readers, 1)
-            found[f"{alpha:g}"] = round(completion.point(Key(0, 0, 0), rows), 2)
-        return found
+        return {
+            f"{alpha:g}": round(
+                self._completion().point(Key(0, 0, 0), self._draw(Found(topics, alpha))), 2
+            )
+            for alpha in OTHER_ALPHAS
+        }
 
-    def _rows(self, topics: Any) -> Draw:
-        words = self.completion.words
-        rows = core.zeros(len(words), padded(self.topics), "float32")
-        rows[:, : self.topics] = np.maximum(np.asarray(topics)[:, words].T, core.PHI_FLOOR)
-        return {"phi": rows}
+    def _draw(self, found: Found) -> Draw:
+        """Lay topics out as draws are, over held-out words; theta's prior is the peer's, or ours."""
+        words, width = self.completion.words, padded(self.topics)
+        phi = core.zeros(len(words), width, "float32")
+        phi[:, : self.topics] = np.maximum(np.asarray(found.topics)[:, words].T, core.PHI_FLOOR)
+        alpha = np.zeros(width, np.float32)
+        alpha[: self.topics] = self.alpha if found.alpha is None else found.alpha
+        return {"phi": phi, "alpha": alpha}
 
 
 class Done(Exception):
     """Raised when the budget of seconds is used."""
 
 
+def looks(budget: float, an_octave: int) -> list[float]:
+    """Give the seconds at which a peer is scored: so many times an octave, and at the end."""
+    times = [2.0 ** (i / an_octave) for i in range(-2 * an_octave, 20 * an_octave)]
+    return [t for t in times if t < budget] + [budget]
+
+
 class Watch:
-    """A clock of the process's CPU seconds that runs while a peer trains, not while it is scored.
+    """A clock that runs while a peer trains, not while it is scored.
+
+    With one thread it counts the process's CPU seconds, with more those of the wall.
 
     A peer that can go on calls `start` once and `tick` after every unit of work; one that cannot
     hands `refits` a function that fits from scratch.
     """
 
-    def __init__(self, judge: Judge, budget: float, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, judge: Judge, budget: float, threads: int, say: Callable[[str], None]
+    ) -> None:
         self.judge, self.budget, self.say = judge, budget, say
-        self.looks = [2.0**i for i in range(-2, 20) if 2.0**i < budget] + [budget]
+        self.clock = time.process_time if threads == 1 else time.perf_counter
+        self.looks = looks(budget, 2)
         self.seconds = self.judging = 0.0
         self.tokens = 0
         self.points: list[dict[str, Any]] = []
@@ -87,7 +112,7 @@ class Watch:
 
     def start(self) -> None:
         """Begin to train; reading and converting the corpus is over."""
-        self.began = time.process_time()
+        self.began = self.clock()
 
     def tick(
         self, topics: Topics, tokens: int, *, draw: bool = False, mean: Topics | None = None
@@ -100,7 +125,7 @@ class Watch:
         ------
         Done
         """
-        stopped = time.process_time()
+        stopped = self.clock()
         self.seconds += stopped - self.began
         self.tokens += tokens
         if draw:
@@ -110,11 +135,13 @@ class Watch:
             self.looks = [look for look in self.looks if look > self.seconds]
             if not self.looks:
                 raise Done
-        self.began = time.process_time()
+        self.began = self.clock()
         self.judging += self.began - stopped
 
     def refits(self, fit: Callable[[int], Topics], tokens: int) -> None:
         """Fit from scratch with as many sweeps as each of the times takes, and score each fit.
+
+        Octaves only: every point costs all of its time anew.
 
         Raises
         ------
@@ -123,7 +150,7 @@ class Watch:
         spent: dict[int, float] = {}
         for n in (2, 6):  # tell what a sweep takes; and are points as good as any
             spent[n] = self._fit(fit, n, tokens)
-        for look in self.looks:
+        for look in looks(self.budget, 1):
             (n1, s1), (n2, s2) = sorted(spent.items())[-2:]
             # sweeps get faster as topics become sparse; a slope of nearly nothing is the clock's noise
             sweep = max((s2 - s1) / (n2 - n1), 0.2 * s2 / n2)
@@ -134,20 +161,20 @@ class Watch:
 
     def _fit(self, fit: Callable[[int], Topics], sweeps: int, tokens: int) -> float:
         """Fit from scratch and score; returns the seconds of the whole fit."""
-        began = time.process_time()
+        began = self.clock()
         topics = fit(sweeps)
-        self.seconds = time.process_time() - began
+        self.seconds = self.clock() - began
         self.tokens = sweeps * tokens
         self._look(topics())
         return self.seconds
 
-    def _look(self, topics: Any, mean: Topics | None = None) -> None:
-        self.last = np.asarray(topics)
+    def _look(self, found: Found, mean: Topics | None = None) -> None:
+        self.last = np.asarray(found.topics)
         draws = self.judge.completion.samples
         point = {
             "seconds": round(self.seconds, 3),
             "tokens": self.tokens,
-            "point": round(self.judge.point(topics), 2),
+            "point": round(self.judge.point(found), 2),
             "averaged": round(self.judge.completion.average(), 2) if draws else None,
             "draws": draws,
         }

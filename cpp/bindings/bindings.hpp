@@ -28,6 +28,7 @@ void bind_random(py::module_& m);
 void bind_baselines(py::module_& m);
 void bind_deep(py::module_& m);
 void bind_documents(py::module_& m);
+void bind_elementary(py::module_& m);
 void bind_output(py::module_& m);
 void bind_simplex(py::module_& m);
 void bind_sphere(py::module_& m);

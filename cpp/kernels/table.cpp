@@ -61,6 +61,12 @@ void uniforms(std::int64_t const*, std::int64_t const*, std::int64_t, Address co
 void tables_of(std::int64_t const*, double const*, std::int64_t, Address const&, Purpose,
                std::int64_t*) noexcept;
 void latent_counts(Link, double const*, std::int64_t, Address const&, std::int64_t*) noexcept;
+void log_all(double const*, std::int64_t, double*) noexcept;
+void log1p_all(double const*, std::int64_t, double*) noexcept;
+void exp_all(double const*, std::int64_t, double*) noexcept;
+void cospi_all(double const*, std::int64_t, double*) noexcept;
+void product(double const*, double const*, std::int64_t, std::int64_t, std::int64_t,
+             double*) noexcept;
 void draw(int, float const*, std::int64_t, Address const&, float*) noexcept;
 void philox_blocks(std::uint32_t const*, std::uint32_t const*, std::int64_t,
                    std::uint32_t*) noexcept;
@@ -118,6 +124,14 @@ KernelTable const& table() noexcept {
               .permute = permute,
               .uniforms = uniforms,
               .tables = tables_of,
+          },
+      .elementary =
+          {
+              .log = log_all,
+              .log1p = log1p_all,
+              .exp = exp_all,
+              .cospi = cospi_all,
+              .product = product,
           },
       .testing =
           {

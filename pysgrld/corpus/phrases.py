@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pysgrld.arithmetic import log
 from pysgrld.corpus._tokenize import Dictionary, Pairs
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.listener import ReadingProgress
@@ -177,7 +178,7 @@ class _Reading:
         p = counts / n
         ratio = p / (self.counts[first] / n * (self.counts[second] / n))
         with np.errstate(divide="ignore", invalid="ignore"):
-            score = np.where(p < 1.0, np.log(ratio) / -np.log(p), 0.0)
+            score = np.where(p < 1.0, log(ratio) / -log(p), 0.0)
         words = [self.known.get(word, word) for word in self.words.words()]
         return [
             Phrase(f"{words[first[i]]} {words[second[i]]}", int(counts[i]), float(score[i]))

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from pysgrld.arithmetic import log
 from pysgrld.core import check_lengths
 from pysgrld.draws import at_words
 from pysgrld.errors import UsageError
@@ -158,4 +159,4 @@ class CountModel(TopicModel):
         UsageError
             A `ValueError`, as from `perplexity`.
         """
-        return -float(np.log(self.perplexity(X, y)))
+        return -float(log(self.perplexity(X, y)))

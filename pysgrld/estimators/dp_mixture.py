@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from pysgrld.arithmetic import exp, log
 from pysgrld.errors import UsageError
 from pysgrld.estimators.base import (
     BOUNDS,
@@ -277,8 +278,8 @@ class DPMixture(Framed):
             self.concentration_ = mixture.concentration
             log_weights, _ = mixture.log_weights
             order = np.argsort(-log_weights, kind="stable")
-            self.weights_ = np.exp(log_weights[order])
-            self.components_ = np.exp(mixture.log_phi[:, order]).T
+            self.weights_ = exp(log_weights[order])
+            self.components_ = exp(mixture.log_phi[:, order]).T
             self.labels_ = np.full(len(documents), -1)
             self.labels_[usable] = np.argsort(order)[mixture.z]
         return self
@@ -342,8 +343,8 @@ class DPMixture(Framed):
             A `ValueError`: a bad count, or another number of columns than in `fit`.
         """
         documents = self._documents(X)
-        with np.errstate(divide="ignore"):  # the least probabilities are 0 in double precision
-            log_phi, log_weights = np.log(self.components_.T), np.log(self.weights_)
+        # log 0 is minus infinity: the least probabilities are 0 in double precision
+        log_phi, log_weights = log(self.components_.T), log(self.weights_)
         return responsibilities(documents, log_phi, log_weights)
 
     def predict(self, X: Any) -> Int64s:

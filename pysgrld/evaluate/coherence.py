@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pysgrld.arithmetic import log
 from pysgrld.minibatches import Source
 from pysgrld.types import Doubles, Int64s
 
@@ -60,9 +61,9 @@ def coherence(top: Int64s, source: Source, ids: Int64s) -> Coherence:
     both, v, w = together[:, first, second], alone[:, first], alone[:, second]
     n = float(len(ids))
     with np.errstate(divide="ignore", invalid="ignore"):
-        npmi = np.log(both * n / (v * w)) / -np.log(both / n)
+        npmi = log(both * n / (v * w)) / -log(both / n)
     npmi = np.where(both == 0, -1.0, np.where(both == n, 0.0, npmi))
-    umass = np.log((both + 1.0) / np.maximum(v, 1.0))
+    umass = log((both + 1.0) / np.maximum(v, 1.0))
     return Coherence(npmi.mean(axis=1), umass.mean(axis=1), len(ids))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pysgrld.arithmetic import dot, log
 from pysgrld.draws import Draw
 from pysgrld.errors import NumericalError
 from pysgrld.evaluate.figure import Figure
@@ -96,9 +97,7 @@ class Completion:
         That of the documents' topics is the last state of their chains. The sample is added to the
         running average.
         """
-        with np.errstate(divide="ignore"):
-            found: float = -np.log(self._perplexity(self._take(key, parts, Visiting.DRAW)))
-        return found
+        return -float(log(self._perplexity(self._take(key, parts, Visiting.DRAW))))
 
     def _take(self, key: Key, parts: Draw, how: Visiting) -> Doubles:
         p = self._reader.predict(key, parts, self._scored, how)
@@ -154,14 +153,13 @@ class Completion:
     def _figure(self, p: Doubles) -> Figure:
         """Give the perplexity of the probabilities of all scored entries, with its standard error."""
         scored = self.held_out.held_out
-        with np.errstate(divide="ignore"):
-            logs = scored.summed(np.log(p) * scored.counts)
+        logs = scored.summed(log(p) * scored.counts)
         return Figure.perplexity(self._perplexity(p), logs, scored.lengths.astype(np.float64))
 
     def _perplexity(self, p: Doubles) -> float:
         counts = self.held_out.held_out.counts
-        with np.errstate(divide="ignore", invalid="ignore"):
-            total = float(np.dot(counts, np.log(p)))
+        with np.errstate(invalid="ignore"):
+            total = dot(counts, log(p))
         if math.isnan(total):
             raise NumericalError("the probabilities of the held-out documents are no numbers")
         return math.exp(-total / self.tokens)

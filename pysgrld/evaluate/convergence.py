@@ -7,6 +7,7 @@ ArviZ, whose figures these equal.
 
 from __future__ import annotations
 
+import math
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -169,6 +170,6 @@ def _effective(draws: Doubles) -> Doubles:
     rest, pair = (np.take_along_axis(a, last[None, :], axis=0)[0] for a in (even, sums))
     tau = -1.0 + 2.0 * counted + np.where((rest > 0) | (pair >= 0), rest, 0.0)
     draws_in_all = chains * n
-    tau = np.maximum(tau, 1.0 / np.log10(draws_in_all))
+    tau = np.maximum(tau, 1.0 / math.log10(draws_in_all))
     constant = np.ptp(draws, axis=(0, 1)) < np.finfo(float).resolution
     return np.where(constant, float(draws_in_all), draws_in_all / tau)

@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from pysgrld.arithmetic import dot
 from pysgrld.types import Doubles, Int64s
 
 
@@ -83,7 +84,7 @@ class Figure(float):
         n = len(self.influence)
         if n < 2:
             return math.nan
-        return math.sqrt(n / (n - 1) * float(np.dot(self.influence, self.influence)))
+        return math.sqrt(n / (n - 1) * dot(self.influence, self.influence))
 
     def among(self, drawn: Int64s) -> float:
         """Give the figure of other documents: some of these, by their numbers, repetitions counted.

@@ -82,7 +82,7 @@ def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Export
         counts = _counted(results)
     k = results.layers[asked.at]
     phi = results.fitted.over_words(draw, asked.at)[:, :k]
-    used = lengths.astype(np.float64) @ theta
+    used = (lengths[:, None] * theta).sum(axis=0)
     tokens = used * (results.run.config["corpus"]["training_tokens"] / max(1.0, used.sum()))
     model = TopicUse(phi, theta, lengths, counts, np.maximum(tokens, _TINY))
     _write_arguments(results, asked, model)

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from pysgrld.arithmetic import dot, log
 from pysgrld.core import core, padded
 from pysgrld.options.learned import ETA
 from pysgrld.restore import picked
@@ -108,7 +109,7 @@ class GivenTopics(Concentration):
         for begin in range(0, int(v), _TOGETHER):
             phi = evidence[begin : begin + _TOGETHER, : int(k)]
             seen = phi[phi > core.PHI_FLOOR]
-            logs += float(np.log(seen, dtype=np.float64).sum())
+            logs += float(log(seen.astype(np.float64)).sum())
             known += len(seen)
         below, floor = cells - known, math.log(core.PHI_FLOOR)
 
@@ -138,7 +139,7 @@ class GivenCounts(Concentration):
 
         def log_likelihood(eta: float) -> float:
             rising = sum(math.lgamma(v * eta) - math.lgamma(v * eta + n) for n in totals)
-            return rising + float(beyond @ np.log(eta + at))
+            return rising + dot(beyond, log(eta + at))
 
         self._draw(key, log_likelihood)
 

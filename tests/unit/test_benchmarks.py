@@ -2,14 +2,21 @@
 
 import ast
 import importlib
+import importlib.util
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
+from pysgrld.core import core, padded
+from pysgrld.evaluate import Completion, split
+from pysgrld.models.lda.reader import LdaReaders
+from pysgrld.types import Documents, Key
 
 ROOT = Path(__file__).parents[2]
 PEERS = ROOT / "benchmarks" / "peers"
@@ -96,37 +103,253 @@ def test_names_of_lines_are_apart_and_near_their_lines(module):
     assert np.mean(placed[:4]) == pytest.approx(np.mean([0.3, 0.3, 0.31, 0.36]))
 
 
-def test_one_command_gives_points_table_and_plot(tmp_path):
+POINTS = [(1.0, 1000.0), (2.0, 900.0), (4.0, 950.0), (8.0, 800.0)]
+
+
+def test_seconds_until_a_perplexity_are_interpolated_on_log_scales(module):
+    """Red with: interpolation of seconds instead of their logarithms; the last crossing."""
     pytest.importorskip("matplotlib")
+    until = module("pages").seconds_until
+    assert until(POINTS, (1000 * 900) ** 0.5) == pytest.approx(2**0.5)
+    assert until(POINTS, 900.0) == pytest.approx(2.0)
+    assert until(POINTS, 920.0) < 2  # it had that before it was worse again
+    assert 4 < until(POINTS, 850.0) < 8
+    assert until(POINTS, 1200.0) == 1.0  # the first point has it: a bound
+    assert until(POINTS, 799.0) is None
+
+
+def test_a_perplexity_at_some_seconds_is_interpolated_on_log_scales(module):
+    pytest.importorskip("matplotlib")
+    at = module("pages").perplexity_at
+    assert at(POINTS, 2**0.5) == pytest.approx((1000 * 900) ** 0.5)
+    assert at(POINTS, 8.0) == pytest.approx(800.0)
+    assert at(POINTS, 0.9) is None
+    assert at(POINTS[:1], 1.0) == 1000.0
+
+
+def of(peer, figures):
+    """A peer of a stored contest, with (seconds, one draw, draws averaged) of each point."""
+    points = [
+        {"seconds": s, "point": p, "averaged": a, "draws": 0, "tokens": 1} for s, p, a in figures
+    ]
+    return {"peer": peer, "points": points}
+
+
+def test_seconds_of_sgmc_are_ratios_to_those_of_tomotopy(module):
+    """Red with: sgmc's one draw instead of its averaged ones; a bound that is shown as a figure."""
+    pytest.importorskip("matplotlib")
+    ours = of("sgmc scir", [(1.0, 990.0, 900.0), (2.0, 990.0, 800.0), (4.0, 990.0, 700.0)])
+    theirs = of("tomotopy", [(1.0, 1000.0, None), (2.0, 950.0, 850.0), (4.0, 800.0, 690.0)])
+    rows = module("pages").versus({"peers": [ours, theirs]}).splitlines()
+    assert rows[2:7] == [
+        "| tomotopy, draws averaged | 850 | 2.0 | 1.40 | 1.43 |",
+        "| tomotopy, draws averaged | 690 | 4.0 | not within 4 | |",
+        "| tomotopy, one draw | 1000 | 1.0 | at most 1.00 | at least 1.0 |",
+        "| tomotopy, one draw | 950 | 2.0 | at most 1.00 | at least 2.0 |",
+        "| tomotopy, one draw | 800 | 4.0 | 2.00 | 2.00 |",
+    ]
+    assert rows[-1].endswith("sgmc scir has 1.014 of tomotopy's perplexity.")
+    assert module("pages").versus({"peers": [ours]}) == ""
+
+
+def test_a_contest_takes_the_place_of_an_older_one_of_its_name(module, tmp_path):
+    """Red with: contests that are only added; those of the plan not in its order."""
+    pytest.importorskip("matplotlib")
+    command = load("peers_command", PEERS / "__main__.py")
+    stored = tmp_path / "peers.json"
+    names = ["mine-5", "wikipedia-100", "20news-100", "wikipedia-100"]
+    for i, name in enumerate(names):
+        command.store(stored, {"name": name, "at": i})
+    found = json.loads(stored.read_text())["contests"]
+    assert [(contest["name"], contest["at"]) for contest in found] == [
+        ("20news-100", 2),
+        ("wikipedia-100", 3),
+        ("mine-5", 0),
+    ]
+
+
+def test_names_of_the_plan_are_unique_and_its_files_named(module):
+    plan, peers = module("plan"), module("contestants").PEERS
+    names = [contest.name for contest in plan.CONTESTS]
+    assert len(set(names)) == len(names)
+    assert {"20news-100", "wikipedia-100", "wikipedia-1000-2t", "20news-100-own"} <= set(names)
+    assert {contest.corpus for contest in plan.CONTESTS} == set(plan.CORPORA)
+    for source in plan.CORPORA.values():
+        assert 1 <= len(source.files) <= 3
+        assert all(f.endswith(".txt.gz") and not Path(f).is_absolute() for f in source.files)
+    for contest in plan.CONTESTS:
+        assert all(
+            peers[name].takes_part(own=contest.own, threads=contest.threads)
+            for name in contest.peers
+        ), contest.name
+
+
+def test_the_results_that_are_stored_are_contests_of_the_plan(module):
+    """Red with: a row of the plan that was renamed, so that its old figures stay for ever."""
+    names = [contest.name for contest in module("plan").CONTESTS]
+    stored = json.loads((ROOT / "benchmarks" / "results" / "peers.json").read_text())["contests"]
+    found = [contest["name"] for contest in stored]
+    assert found == sorted(found, key=names.index)
+    for contest in stored:
+        assert f"peers-{contest['name']}.png" in (ROOT / "docs" / "benchmarks.md").read_text()
+        assert (ROOT / "docs" / "img" / f"peers-{contest['name']}.png").exists()
+
+
+def test_the_page_is_what_is_made_of_the_results(module, monkeypatch, tmp_path):
+    """Red with: a figure or a word that was changed by hand; a contest whose section is left out."""
+    pytest.importorskip("matplotlib")
+    pages, results = module("pages"), ROOT / "benchmarks" / "results"
+    contests, kernels = (
+        json.loads((results / name).read_text()) for name in ("peers.json", "kernels.json")
+    )
+    monkeypatch.setattr(pages, "plot", lambda found, path: None)
+    pages.write_docs(contests["contests"], kernels, tmp_path)
+    page = (tmp_path / "benchmarks.md").read_text()
+    assert page == (ROOT / "docs" / "benchmarks.md").read_text()
+
+
+def test_the_small_corpus_is_short_documents_of_tokens_that_are_there(module):
+    """Red with: documents of fewer than 80 tokens; counts drawn with replacement."""
+    plan = module("plan")
+    rng = np.random.default_rng(0)
+    dense = rng.poisson(rng.uniform(0.5, 8, (3000, 1)), (3000, 50)).astype(np.int32)
+    dense[:, 0] += 1
+    documents = of_dense(dense)
+    cut = plan.small(documents, 1)
+    assert len(cut) == plan.FEW
+    assert 80 <= cut.lengths.min() < 100
+    assert cut.lengths.max() == 200
+    assert cut.counts.min() >= 1
+    order = np.random.default_rng(1).permutation(np.flatnonzero(dense.sum(axis=1) >= 80))
+    left = np.zeros((len(cut), 50), np.int32)
+    left[np.repeat(np.arange(len(cut)), np.diff(cut.indptr)), cut.indices] = cut.counts
+    assert (left <= dense[order[: plan.FEW]]).all()
+    again = plan.small(documents, 1)
+    assert np.array_equal(again.counts, cut.counts)
+
+
+def of_dense(dense):
+    rows, words = np.nonzero(dense)
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(dense)))))
+    return Documents(indptr.astype(np.int64), words.astype(np.int32), dense[rows, words])
+
+
+def load(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_theta_has_the_prior_that_a_peer_has_learned(module):
+    """Red with: our alpha for everybody, and with one that is padded by what is not zero."""
+    scoring = module("scoring")
+    held_out = split(of_dense(np.full((20, 6), 3, np.int32)), np.arange(20), 0.5, 1)
+    topics = np.array([[0.9, 0.02, 0.02, 0.02, 0.02, 0.02], [0.1, 0.18, 0.18, 0.18, 0.18, 0.18]])
+    judge = scoring.Judge(held_out, 2, 0.1)
+    ours = judge.point(scoring.Found(topics))
+    assert judge.point(scoring.Found(topics, 0.1)) == ours
+    assert judge.point(scoring.Found(topics, np.array([0.1, 0.1]))) == ours
+    expected = Completion(held_out, LdaReaders(2, 0.1), 1)
+    phi = core.zeros(6, padded(2), "float32")
+    phi[:, :2] = topics.T
+    assert ours == pytest.approx(float(expected.point(Key(0, 0, 0), {"phi": phi})), rel=1e-6)
+    # word 0 is a sixth of the tokens: the first topic alone is a bad model
+    assert judge.point(scoring.Found(topics, np.array([100.0, 0.001]))) > 1.2 * ours
+
+
+@pytest.mark.parametrize(("own", "alpha"), [(False, 0.3), (True, "learn")])
+def test_threads_and_own_priors_reach_sgmc(own, alpha, module, monkeypatch):
+    scoring, seen = module("scoring"), []
+
+    def begin(options, stream, facts, run_on):
+        seen.append((options.algo, options.alpha, options.eta, run_on.threads))
+        raise scoring.Done
+
+    monkeypatch.setattr(importlib.import_module("pysgrld.train.begin"), "begin", begin)
+    task = scoring.Task(of_dense(np.full((20, 6), 3, np.int32)), 6, 2, 0.3, 0.07, 1, 2, 50)
+    with pytest.raises(scoring.Done):
+        module("contestants").sgmc("cgs")(task, scoring.Watch(None, 1.0, 2, print), own)
+    assert seen == [("cgs", alpha, 0.07, 2)]
+
+
+def test_the_clock_is_the_processors_for_one_thread_and_the_walls_for_more(module):
+    scoring = module("scoring")
+    clocks = {n: scoring.Watch(None, 1.0, n, print).clock for n in (1, 2)}
+    assert clocks == {1: time.process_time, 2: time.perf_counter}
+
+
+def test_points_are_two_an_octave_and_one_where_a_fit_is_done_anew(module):
+    looks = module("scoring").looks
+    np.testing.assert_allclose(looks(3, 1), [0.25, 0.5, 1, 2, 3])
+    np.testing.assert_allclose(looks(1, 2), [0.25, 0.125**0.5, 0.5, 0.5**0.5, 1])
+
+
+def compete(folder, *arguments):
+    """Run one contest on the bundled corpus; gives what was stored and printed."""
+    common = ["--budget", "0.3", "-k", "5", "--peers", "sgmc scir", "-o", folder]
     done = subprocess.run(
-        [
-            sys.executable,
-            PEERS,
-            "--corpus",
-            "bible",
-            BIBLE,
-            "--budget",
-            "0.3",
-            "-k",
-            "5",
-            "--peers",
-            "sgmc scir",
-            "-o",
-            tmp_path,
-        ],
+        [sys.executable, PEERS, "--corpus", "bible", BIBLE, *common, *arguments],
         capture_output=True,
         text=True,
         check=True,
-        cwd=tmp_path,
+        cwd=folder,
         timeout=300,
     )
-    assert "| **sgmc scir" in done.stdout
-    found = json.loads((tmp_path / "peers.json").read_text())
-    (corpus,) = found["corpora"]
+    return json.loads((folder / "peers.json").read_text())["contests"], done.stdout
+
+
+def test_one_command_gives_points_table_and_plot(tmp_path):
+    pytest.importorskip("matplotlib")
+    (contest,), printed = compete(tmp_path)
+    assert "| **sgmc scir" in printed
+    assert contest["name"] == "bible-5"
+    corpus = contest["corpus"]
     assert (corpus["documents"], corpus["held_out_documents"]) == (1071, 118)
-    (peer,) = corpus["peers"]
+    (peer,) = contest["peers"]
     seconds = [point["seconds"] for point in peer["points"]]
     assert seconds == sorted(seconds)
     assert peer["points"][-1]["point"] < corpus["unigram"]
-    assert str(ROOT) not in json.dumps(found)
-    assert (tmp_path / "peers-bible.png").read_bytes().startswith(b"\x89PNG")
+    assert str(ROOT) not in json.dumps(contest)
+    assert (tmp_path / "peers-bible-5.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_contest_of_two_threads_with_own_priors_stands_beside_another(tmp_path):
+    """Red with: threads or priors that are no part of a contest's name."""
+    pytest.importorskip("matplotlib")
+    compete(tmp_path)
+    contests, printed = compete(tmp_path, "--threads", "2", "--own")
+    assert [contest["name"] for contest in contests] == ["bible-5", "bible-5-2t-own"]
+    settings, (peer,) = contests[1]["settings"], contests[1]["peers"]
+    assert (settings["threads"], settings["own"]) == (2, True)
+    assert peer["settings"] == "--alpha learn"
+    assert peer["points"][-1]["seconds"] >= 0.3
+    assert "bible-5-2t-own" in printed
+    assert (tmp_path / "peers-bible-5-2t-own.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--contest", "wikipedia-7", "--data", "."], "no contest of the plan has such a name"),
+        (["--contest", "wikipedia-100"], "--contest needs --data"),
+        (["--data", ".", "-k", "7"], "--topics is for --corpus"),
+        (["--corpus", "a", "b", "--data", "."], "leave --data and --contest out"),
+        (["--corpus", "a", "b"], "--corpus needs -o"),
+        (["--corpus", "a", "-o", "."], "give one to three files"),
+        (["--cores", "4095"], "this process may use"),
+    ],
+)
+def test_a_contest_that_cannot_be_is_refused(arguments, said, tmp_path):
+    pytest.importorskip("matplotlib")
+    done = subprocess.run(
+        [sys.executable, PEERS, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        timeout=300,
+    )
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr

@@ -347,6 +347,20 @@ struct RandomKernels {
                  Purpose, std::int64_t* out) noexcept;
 };
 
+/// Functions of n doubles, and products of matrices; no operation is contracted or ordered anew.
+/// Errors are below 1 ulp, of log1p and cospi below 2; tests/unit/test_kernels_elementary.py.
+struct ElementaryKernels {
+  void (*log)(double const* x, std::int64_t n, double* out) noexcept;
+  void (*log1p)(double const* x, std::int64_t n, double* out) noexcept;
+  void (*exp)(double const* x, std::int64_t n, double* out) noexcept;
+  /// cos(pi x), |x| < 2^50.
+  void (*cospi)(double const* x, std::int64_t n, double* out) noexcept;
+  /// out (rows, columns) = a (rows, inner) b (inner, columns): each sum from the first term to the
+  /// last.
+  void (*product)(double const* a, double const* b, std::int64_t rows, std::int64_t inner,
+                  std::int64_t columns, double* out) noexcept;
+};
+
 /// What only tests call.
 struct TestingKernels {
   /// n draws of one sampler, or values of one function; draw i is from entity i, NaN where none is
@@ -372,6 +386,7 @@ struct KernelTable {
   SimplexKernels simplex;
   SphereKernels sphere;
   RandomKernels random;
+  ElementaryKernels elementary;
   TestingKernels testing;
 };
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pysgrld.arithmetic import product
 from pysgrld.core import core, padded
 from pysgrld.draws import Draw
 from pysgrld.models.dlda.resolved import DeepLDAOptions
@@ -216,7 +217,7 @@ def topic_arguments(parts: Draw, layers: tuple[int, ...], *, flat: bool) -> dict
     else:
         means[-1][:] = parts["r"]
         for i in range(len(layers) - 1, 0, -1):
-            means[i - 1][: layers[i - 1]] = phi[i] @ means[i]
+            means[i - 1][: layers[i - 1]] = product(phi[i], means[i])
     return {"phi": phi, "topics": list(layers), "r": parts["r"], "start": np.concatenate(means)}
 
 
@@ -224,7 +225,7 @@ def projection(parts: Draw, layers: tuple[int, ...], at: int) -> Floats:
     """Compute layer ``at``'s topics, from 0, over the words: Phi1 Phi2 ... Phi_l, (V, Kp) float32."""
     phi = parts["phi"]
     for i in range(1, at + 1):
-        phi = phi[:, : layers[i - 1]] @ parts[name_of(i)]
+        phi = product(phi[:, : layers[i - 1]], parts[name_of(i)]).astype(np.float32)
     return phi
 
 
@@ -232,6 +233,6 @@ def prior_mean(parts: Draw, layers: tuple[int, ...], at: int) -> Doubles:
     """Compute the expected proportions of layer ``at`` in a document of which nothing is known."""
     mean = parts["r"][: layers[-1]].astype(np.float64)
     for i in range(len(layers) - 1, at, -1):
-        mean = parts[name_of(i)][:, : layers[i]].astype(np.float64) @ mean
+        mean = product(parts[name_of(i)][:, : layers[i]], mean)
     expected: Doubles = mean / mean.sum()
     return expected

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from pysgrld.arithmetic import dot, log, product
 from pysgrld.core import core, padded
 from pysgrld.draws import Draw
 from pysgrld.evaluate.lengths import longest_counted
@@ -171,7 +173,7 @@ class DeepReader:
         for above in range(1, at + 1):
             phi = parts[name_of(above)][:, : self.layers[above]]
             higher = self._layer(self._theta, above)
-            tokens = higher * ((tokens / (higher @ phi.T)) @ phi)
+            tokens = higher * product(tokens / product(higher, phi.T), phi)
         theta = theta / theta.sum(axis=1, keepdims=True)
         return DocumentDraw(theta.astype(np.float32), tokens.astype(np.float32))
 
@@ -230,8 +232,8 @@ class DeepReader:
             return {}
         totals = np.repeat(self._total, np.diff(scored.indptr))
         with np.errstate(divide="ignore", invalid="ignore"):
-            log_p = float(np.dot(scored.counts, np.log(self._rate / totals)))
-        return {"rate_weighted_perplexity": float(np.exp(-log_p / scored.counts.sum()))}
+            log_p = dot(scored.counts, log(self._rate / totals))
+        return {"rate_weighted_perplexity": math.exp(-log_p / int(scored.counts.sum()))}
 
     def arrays(self) -> dict[str, Array]:
         """Give the state of the documents' chains, from which they go on exactly."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pysgrld.arithmetic import exp, log, log1p, logaddexp
 from pysgrld.models.dpmm.likelihood import (
     count_words,
     log_gamma,
@@ -105,7 +106,7 @@ class Births:
         there = Evidence.of(self.documents, z, self.words, components)
         if birth:
             log_odds = self._gathered(there, d)
-            moves = np.log(u) - np.log1p(-u) < log_odds
+            moves = log(u) - log1p(-u) < log_odds
             moves[d] = True
         else:
             moves = z == z[d]
@@ -123,7 +124,7 @@ class Births:
         without = others.more(Evidence.of(some, elsewhere, self.words, len(others.sizes)))
         if not birth:
             log_odds = self._gathered(without, d)
-        log_forth = -np.logaddexp(0.0, np.where(moves, -log_odds, log_odds))
+        log_forth = -logaddexp(0.0, np.where(moves, -log_odds, log_odds))
         log_forth[d] = 0.0  # it moves whatever its odds
         rows = np.unique(some.indices)  # of other words nothing changes
         gain = self._log_law(others.beside(own), rows) - self._log_law(without, rows)
@@ -154,9 +155,9 @@ class Births:
     def _means(self, evidence: Evidence) -> tuple[Doubles, Doubles]:
         """Give log probabilities of words that are expected, (V, J), and log sizes."""
         found, sizes = evidence
-        log_phi: Doubles = np.log(self.base + found)
-        log_phi -= np.log(self.words * self.base + found.sum(axis=0))
-        return log_phi, np.log(sizes)
+        log_phi: Doubles = log(self.base + found)
+        log_phi -= log(self.words * self.base + found.sum(axis=0))
+        return log_phi, log(sizes)
 
     def _spread(
         self, some: Documents, others: Evidence, z: Int32s | None = None, u: Doubles | None = None
@@ -173,7 +174,7 @@ class Births:
             if z is not None:
                 found[at] = z[at]
             elif u is not None:
-                cumulative = np.exp(logs).cumsum(axis=1)
+                cumulative = exp(logs).cumsum(axis=1)
                 found[at] = (cumulative <= u[at, None] * cumulative[:, -1:]).sum(axis=1)
             log_p[at] = logs[np.arange(len(at)), found[at]]
         return found, float(log_p.sum())
@@ -189,7 +190,7 @@ class Births:
         size = SHARE * len(documents)
         for _ in range(STEPS):
             log_odds = self._log_odds(phi, size, elsewhere)
-            share = np.exp(-np.logaddexp(0.0, -log_odds))
+            share = exp(-logaddexp(0.0, -log_odds))
             size = max(float(share.sum()), np.finfo(np.float64).tiny)
             parts = documents.counts * share[self._holders]
             found = np.bincount(documents.indices, parts, self.words)
@@ -197,7 +198,7 @@ class Births:
         return self._log_odds(phi, size, elsewhere)
 
     def _log_odds(self, phi: Doubles, size: float, elsewhere: Doubles) -> Doubles:
-        parts = self.documents.counts * np.log(phi)[self.documents.indices]
+        parts = self.documents.counts * log(phi)[self.documents.indices]
         own = np.bincount(self._holders, parts, len(self.documents))
         log_odds: Doubles = own + math.log(size) - elsewhere
         return log_odds

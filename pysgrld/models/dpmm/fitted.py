@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from pysgrld.arithmetic import log
 from pysgrld.core import core
 from pysgrld.draws import Draw
 from pysgrld.errors import CheckpointError
@@ -104,8 +105,8 @@ class MixtureFitted:
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
         """Give the probability of each component of documents, (n, J); an empty one has the weights."""
         del ids, at  # nothing is random, and there is one layer
-        with np.errstate(divide="ignore"):  # what single precision lacks is left to the weights
-            log_phi, log_w = np.log(draw["phi"]), np.log(draw["w"][:-1].astype(np.float64))
+        # log 0 is minus infinity: what single precision lacks is left to the weights
+        log_phi, log_w = log(draw["phi"]), log(draw["w"][:-1].astype(np.float64))
         return responsibilities(documents, log_phi, log_w)
 
     def document_draws(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pysgrld.arithmetic import log
 from pysgrld.types import Array, Doubles, Int64s
 
 #: Uniforms that an exchange reads for each component.
@@ -29,7 +30,7 @@ def swapped(
     """
     k, members, log_rest = len(members), members.copy(), log_rest.copy()
     component, stick = np.arange(k), np.arange(k)
-    choice, *log_u = u[:, 0], *np.log(u[:, 1:]).T
+    choice, *log_u = u[:, 0], *log(u[:, 1:]).T
 
     def swap(j: Int64s, other: Int64s, accepted: Array, *moved: Array) -> None:
         j, other = j[accepted], other[accepted]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pysgrld.arithmetic import log, normals
 from pysgrld.core import core, padded
 from pysgrld.types import BlockAddress, Doubles
 
@@ -23,9 +24,9 @@ def sticks(
         Uniforms.
     """
     drift = prior - g + members - shares * members.sum(axis=0)
-    noise = np.sqrt(-2.0 * np.log(u[..., 0])) * np.cos(2.0 * np.pi * u[..., 1])
+    noise = normals(u[..., 0], u[..., 1])
     moved = np.abs(g + h * drift + np.sqrt(2.0 * h * g) * noise)
-    logs: Doubles = np.log(np.maximum(moved, np.finfo(np.float64).tiny))
+    logs: Doubles = log(np.maximum(moved, np.finfo(np.float64).tiny))
     return logs
 
 
@@ -56,5 +57,5 @@ def components(
         work=work,
         threads=threads,
     )
-    logs: Doubles = np.log(np.maximum(single[:, :k].astype(np.float64), np.finfo(np.float32).tiny))
+    logs: Doubles = log(np.maximum(single[:, :k].astype(np.float64), np.finfo(np.float32).tiny))
     return logs

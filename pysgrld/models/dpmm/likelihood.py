@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pysgrld.arithmetic import exp, log
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s
 
 #: Products that are held at a time: 2 MB, which a processor has near.
@@ -16,7 +17,7 @@ CELLS = 1 << 18
 def logsumexp(logs: Doubles) -> Doubles:
     """Give the logarithm of the sums of exponentials along rows."""
     top = logs.max(axis=1)
-    summed: Doubles = top + np.log(np.exp(logs - top[:, None]).sum(axis=1))
+    summed: Doubles = top + log(exp(logs - top[:, None]).sum(axis=1))
     return summed
 
 
@@ -106,7 +107,7 @@ def responsibilities(
     there = np.flatnonzero(documents.lengths > 0)
     logs[there] += log_likelihoods(documents.take(there), log_phi)
     logs[~np.isfinite(logs.max(axis=1))] = log_weights
-    found: Doubles = np.exp(logs - logsumexp(logs)[:, None])
+    found: Doubles = exp(logs - logsumexp(logs)[:, None])
     return found
 
 

@@ -6,8 +6,11 @@ large they are, and which documents a draw puts together; docs/diagnose.md says 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from pysgrld.arithmetic import dot, log
 from pysgrld.types import Array, Doubles
 
 #: Documents of a component that is more than a passing one.
@@ -57,4 +60,4 @@ def numbers_of_components(sizes: Array) -> dict[str, int]:
 def effective(w: Doubles) -> float:
     """Give the exponential of the entropy of weights: as many equal components would have it."""
     p = w[w > 0] / w.sum()
-    return float(np.exp(-(p * np.log(p)).sum()))
+    return math.exp(-dot(p, log(p)))

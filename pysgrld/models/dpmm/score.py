@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pysgrld.arithmetic import dot, log, logaddexp
 from pysgrld.draws import Draw
 from pysgrld.errors import NumericalError
 from pysgrld.evaluate import Figure, HeldOut, Score
@@ -70,7 +71,7 @@ class Density:
     def update(self, key: Key, parts: Draw) -> float:
         """Add one posterior sample to the running average, and give the averaged score."""
         del key  # nothing is random
-        self._total = np.logaddexp(self._total, self._of(parts))
+        self._total = logaddexp(self._total, self._of(parts))
         self.samples += 1
         return self.average()
 
@@ -90,8 +91,8 @@ class Density:
         """Score the word frequencies of the training documents, plus 0.01 each."""
         whole = self.held_out.held_out
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
-        logs = np.log(q[whole.indices])
-        value = -float(np.dot(whole.counts, logs)) / len(whole)
+        logs = log(q[whole.indices])
+        value = -dot(whole.counts, logs) / len(whole)
         return Figure.mean(value, -whole.summed(logs * whole.counts))
 
     def log_probability(self, key: Key, parts: Draw) -> float:
@@ -134,8 +135,7 @@ class Density:
     def _of(self, parts: Draw) -> Doubles:
         """Give the log density of every document; ``phi`` has the rows of `words`."""
         # log 0 where single precision underflowed: the prior's term of the mixture covers it
-        with np.errstate(divide="ignore"):
-            log_phi, log_w = np.log(parts["phi"]), np.log(parts["w"].astype(np.float64))
+        log_phi, log_w = log(parts["phi"]), log(parts["w"].astype(np.float64))
         found = log_mixture(self._documents, log_phi, log_w[:-1], log_w[-1] + self._prior)
         if not np.isfinite(found).all():
             raise NumericalError("the densities of the held-out documents are no numbers")

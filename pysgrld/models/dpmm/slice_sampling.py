@@ -25,6 +25,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pysgrld.arithmetic import exp, log, logaddexp
 from pysgrld.core import core, padded
 from pysgrld.draws import Draw
 from pysgrld.errors import CheckpointError, NumericalError
@@ -111,7 +112,7 @@ class Mixture:
     def log_weights(self) -> tuple[Doubles, float]:
         """Logarithms of the weights w_j, (J,), and of what is left of the stick."""
         one, two = self._log_sticks
-        whole = np.logaddexp(one, two)
+        whole = logaddexp(one, two)
         left = np.cumsum(two - whole)
         return (one - whole) + np.concatenate(([0.0], left[:-1])), float(left[-1])
 
@@ -120,7 +121,7 @@ class Mixture:
         """Logarithms of the components' probabilities, (V, J)."""
         log_g = self._log_g[:, : self.components]
         top = log_g.max(axis=0)
-        logs: Doubles = log_g - (top + np.log(np.exp(log_g - top).sum(axis=0)))
+        logs: Doubles = log_g - (top + log(exp(log_g - top).sum(axis=0)))
         return logs
 
     @property
@@ -198,10 +199,10 @@ class Mixture:
         counts = count_words(some, z, self.words, k)
         h, stick_h = pace * s.step, pace * s.stick_step
         if s.algo == "sgrld":
-            g = np.exp(self._log_sticks)
+            g = exp(self._log_sticks)
             u = self._uniforms(np.arange(2 * k).repeat(2), np.tile([0, 1], 2 * k)).reshape(2, k, 2)
             self._log_sticks = langevin.sticks(g, self._shares(g), prior, members, stick_h, u)
-            g = np.exp(self._log_g[:, :k])
+            g = exp(self._log_g[:, :k])
             address: BlockAddress = {**self._address, "stream": _COMPONENTS}
             self._log_g[:, :k] = langevin.components(
                 g, counts, s.base, scale, h, address, self._work, self.threads
@@ -244,7 +245,7 @@ class Mixture:
     def _given_sticks(self) -> tuple[float, float]:
         """Give shape and rate of the law of c given the sticks (Kalli et al. 2011)."""
         one, two = self._log_sticks
-        left = float((two - np.logaddexp(one, two)).sum())
+        left = float((two - logaddexp(one, two)).sum())
         return self.settings.shape + self.components, self.settings.rate - left
 
     def _given_occupied(self) -> tuple[float, float]:
@@ -255,7 +256,7 @@ class Mixture:
         s, k, d = self.settings, self.occupied, len(self.doc_ids)
         pair = np.array([[self.concentration + 1.0], [d]])
         a, b = self._gamma(np.zeros((2, 1)), pair, _BETA)
-        rate = s.rate - float((a - np.logaddexp(a, b))[0])
+        rate = s.rate - float((a - logaddexp(a, b))[0])
         odds = (s.shape + k - 1.0) / (d * rate)
         u = self._uniforms(np.array([_CHOICE]), np.array([0]))[0]
         return s.shape + k - (0.0 if u < odds / (1.0 + odds) else 1.0), rate
@@ -269,7 +270,7 @@ class Mixture:
         k, (one, two) = self.components, self._log_sticks
         places = _SWAPS + np.arange(k).repeat(UNIFORMS)
         u = self._uniforms(places, np.tile(np.arange(UNIFORMS), k)).reshape(k, UNIFORMS)
-        log_rest = two - np.logaddexp(one, two)
+        log_rest = two - logaddexp(one, two)
         component, stick = swapped(self.log_weights[0], log_rest, self.sizes, u)
         self._log_sticks = self._log_sticks[:, stick]
         self._log_g[:, :k] = self._log_g[:, component]
@@ -281,7 +282,7 @@ class Mixture:
         ``chunks`` new components are there already.
         """
         log_weights, _ = self.log_weights
-        slices = np.log(self._of_documents(ids, 0)) + log_weights[self.z[at]]
+        slices = log(self._of_documents(ids, 0)) + log_weights[self.z[at]]
         lowest = float(slices.min())
         while self.log_weights[1] > lowest:
             self._grow(chunks, CHUNK)
@@ -352,8 +353,8 @@ class Mixture:
         The last of the weights is what is left of the stick.
         """
         log_weights, left = self.log_weights
-        phi = np.exp(self.log_phi if words is None else self.log_phi[words])
-        w = np.exp(np.append(log_weights, left))
+        phi = exp(self.log_phi if words is None else self.log_phi[words])
+        w = exp(np.append(log_weights, left))
         return {"phi": phi.astype(np.float32), "w": w.astype(np.float32)}
 
     # ---- checkpoints

@@ -276,7 +276,8 @@ class MeanFieldReader:
         """Give the expected share of the tokens of each topic, as documents were last fitted, (K,)."""
         del at  # there is one layer
         lengths = self.documents.lengths.astype(np.float64)
-        share: Doubles = lengths @ self._last[:, : self.fitting.topics] / max(1.0, lengths.sum())
+        share: Doubles = (lengths[:, None] * self._last[:, : self.fitting.topics]).sum(axis=0)
+        share /= max(1.0, lengths.sum())
         return share
 
     def figures(self, scored: Scored) -> dict[str, float]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pysgrld.arithmetic import log
 from pysgrld.minibatches.sources import Source
 from pysgrld.types import Documents, Doubles, Int32s, Int64s, Positions
 
@@ -59,7 +60,7 @@ def inverse_frequencies(source: Source, train: Positions, words: int) -> Doubles
     for begin in range(0, len(train), BLOCK):
         some = source.take(train[begin : begin + BLOCK])
         frequency += np.bincount(some.indices, minlength=words)
-    found: Doubles = np.log(len(train) / np.maximum(1, frequency))
+    found: Doubles = log(len(train) / np.maximum(1, frequency))
     found[frequency == 0] = 0.0
     return found
 

@@ -15,10 +15,12 @@ axis of all arrays, and none depends on which others are there.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
+from pysgrld.arithmetic import exp, log
 from pysgrld.types import Doubles
 
 #: Documents that are fitted together.
@@ -70,15 +72,15 @@ def gamma_functions(x: Doubles) -> GammaFunctions:
     y = x + 8.0
     r = 1.0 / y
     q = r * r
-    log = (y - 0.5) * np.log(y) - y + 0.5 * np.log(2.0 * np.pi)
-    log += r * (1 / 12 - q * (1 / 360 - q * (1 / 1260 - q * (1 / 1680 - q * (1 / 1188)))))
-    psi = np.log(y) - 0.5 * r
+    found = (y - 0.5) * log(y) - y + 0.5 * math.log(2.0 * math.pi)
+    found += r * (1 / 12 - q * (1 / 360 - q * (1 / 1260 - q * (1 / 1680 - q * (1 / 1188)))))
+    psi = log(y) - 0.5 * r
     psi -= q * (1 / 12 - q * (1 / 120 - q * (1 / 252 - q * (1 / 240 - q * (1 / 132)))))
     psi1 = r + 0.5 * q
     psi1 += r * q * (1 / 6 - q * (1 / 30 - q * (1 / 42 - q * (1 / 30 - q * (5 / 66)))))
     psi2 = -q - r * q
     psi2 -= q * q * (1 / 2 - q * (1 / 6 - q * (1 / 6 - q * (3 / 10 - q * (5 / 6)))))
-    return GammaFunctions(log - np.log(product), psi - first, psi1 + second, psi2 - 2.0 * third)
+    return GammaFunctions(found - log(product), psi - first, psi1 + second, psi2 - 2.0 * third)
 
 
 class Cosines(NamedTuple):
@@ -235,7 +237,7 @@ def _fitted(at: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -
         matrix[own, own] = np.where(held, 1.0, matrix[own, own])
         step, pivot = solve(matrix, gradient.copy())
         share = _LONGEST / np.maximum(np.abs(step).max(axis=0), _LONGEST)
-        there = np.maximum(now * np.exp(share * step), LEAST)
+        there = np.maximum(now * exp(share * step), LEAST)
         better = (pivot > 0.0) & (objective(there, gram, toward, law) >= here.value)
         at[:, going[better]] = there[:, better]
         promise = 0.5 * (1.0 + damping[going]) * (gradient * step).sum(axis=0)

@@ -86,7 +86,8 @@ def start(products: Products, topics: int) -> Doubles:
         gram -= factor[:, None] * pivot
         right -= factor[:, None] * row
         gram[k], right[k] = pivot, row
-    found = np.maximum(right.T, 0.1 / topics)
+    # document by document: how a sum is taken depends on how an array lies
+    found = np.ascontiguousarray(np.maximum(right, 0.1 / topics).T)
     theta = np.zeros((n, stride))
     theta[:, :topics] = found / found.sum(axis=1, keepdims=True)
     return theta

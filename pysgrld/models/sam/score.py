@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pysgrld.arithmetic import dot, exp, log, logaddexp, product
 from pysgrld.core import core, padded
 from pysgrld.draws import Draw
 from pysgrld.errors import NumericalError
@@ -118,7 +119,7 @@ class LogPerplexity:
         if self._idf is None:
             return _figure(np.full(len(whole), math.nan))
         of, mean = directions(whole, self._idf), counts * self._idf
-        mean /= max(1e-300, math.sqrt(float(np.dot(mean, mean))))
+        mean /= max(1e-300, math.sqrt(dot(mean, mean)))
         holders = np.repeat(np.arange(len(whole)), np.diff(whole.indptr))
         cosines = np.bincount(holders, of.values * mean[of.indices], len(whole))
         kappa = self.options.kappa
@@ -230,15 +231,16 @@ class LogPerplexity:
             _PROPOSAL,
             self.threads,
         ).reshape(len(ids), PROPOSALS, k)
-        gram, along = found.gram[:k, :k], found.along[:, :k]
-        lengths = np.sqrt(np.maximum(np.einsum("nsk,kj,nsj->ns", drawn, gram, drawn), 1e-24))
-        cosines = np.einsum("nsk,nk->ns", drawn, along) / lengths
-        logs = np.log(drawn)
+        gram, along, flat = found.gram[:k, :k], found.along[:, None, :k], drawn.reshape(-1, k)
+        squares = (product(flat, gram) * flat).sum(axis=1)
+        lengths = np.sqrt(np.maximum(squares.reshape(drawn.shape[:2]), 1e-24))
+        cosines = (drawn * along).sum(axis=2) / lengths
+        logs = log(drawn)
         log_prior = _log_beta(np.full((1, k), alpha)) + (alpha - 1.0) * logs.sum(axis=2)
-        log_proposal = _log_beta(shape)[:, None] + np.einsum("nsk,nk->ns", logs, shape - 1.0)
+        log_proposal = _log_beta(shape)[:, None] + (logs * (shape[:, None] - 1.0)).sum(axis=2)
         weights = kappa * cosines + log_prior - log_proposal
         most = weights.max(axis=1)
-        density = most + np.log(np.exp(weights - most[:, None]).mean(axis=1))
+        density = most + log(exp(weights - most[:, None]).mean(axis=1))
         return _finite(core.log_normaliser(v, kappa) + density)
 
 
@@ -271,7 +273,7 @@ def dirichlets(
         stream=stream,
         threads=threads,
     )
-    found = np.exp(logs - logs.max(axis=1, keepdims=True))
+    found = exp(logs - logs.max(axis=1, keepdims=True))
     theta: Doubles = np.maximum(found / found.sum(axis=1, keepdims=True), 1e-300)
     return theta
 
@@ -285,7 +287,7 @@ def _log_beta(shape: Doubles) -> Doubles:
 
 def _added(total: Doubles, found: Doubles, samples: int) -> Doubles:
     """Add densities to the sum of so many samples, all as logarithms."""
-    summed: Doubles = np.logaddexp(total, found) if samples else found
+    summed: Doubles = logaddexp(total, found) if samples else found
     return summed
 
 

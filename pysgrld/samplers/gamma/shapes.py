@@ -18,6 +18,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pysgrld.arithmetic import exp, normals
 from pysgrld.core import core, padded
 from pysgrld.restore import picked
 from pysgrld.samplers.protocol import Counts
@@ -128,7 +129,7 @@ class ConjugateShapes(Shapes):
         seats = core.tables(
             n=x, shape=np.full(k, gamma0[0] / k), **key.address(), purpose=core.Purpose.shape_gibbs
         )
-        rate = f1 + np.log1p(q / c0[0])
+        rate = f1 + math.log1p(q / c0[0])
         gamma0[:] = self._gammas(key, 1, np.array([e1 + seats.sum()])) / rate
 
     def _gammas(self, key: Key, which: int, shape: Doubles) -> Doubles:
@@ -142,7 +143,7 @@ class ConjugateShapes(Shapes):
             stream=self.block.stream + which + 1,
             threads=1,
         )
-        g: Doubles = np.exp(log_g[0])
+        g: Doubles = exp(log_g[0])
         return g
 
 
@@ -158,5 +159,4 @@ def _normals(key: Key, block: Block) -> Doubles:
         core.Purpose.shape_noise,
         key.step,
     )
-    z: Doubles = np.sqrt(-2.0 * np.log(u[:k])) * np.cos(2.0 * np.pi * u[k:])
-    return z
+    return normals(u[:k], u[k:])

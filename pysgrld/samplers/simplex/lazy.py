@@ -19,6 +19,7 @@ all rows are brought up to date, after which ``sums`` are the sums.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
@@ -79,7 +80,7 @@ class LazyRows(Rows):
             self.last[:] = self.now
             return
         eta = float(np.float32(self.block.prior))  # as the kernel knows it
-        self.sums[:k] += (v * eta - self.sums[:k]) * -np.expm1(-h)
+        self.sums[:k] += (v * eta - self.sums[:k]) * -math.expm1(-h)
         self._step_some(
             **self.arguments(key, evidence),
             lengths=np.full(len(evidence.rows), h),

@@ -8,11 +8,13 @@ tail keep logarithms. This rule is stated here and nowhere else.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
 import numpy as np
 
+from pysgrld.arithmetic import exp, log, logaddexp
 from pysgrld.core import core, padded
 from pysgrld.restore import picked
 from pysgrld.samplers.precision import FLOAT_ETA
@@ -25,7 +27,7 @@ from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 def log_sums(log_g: Doubles) -> Doubles:
     """Give the logarithms of the sums of exp(log_g) over rows, (K,)."""
     top = log_g.max(axis=0)
-    return np.asarray(top + np.log(np.exp(log_g - top).sum(axis=0)))
+    return np.asarray(top + log(exp(log_g - top).sum(axis=0)))
 
 
 def shapes(found: Counts, block: Block) -> Doubles:
@@ -79,7 +81,7 @@ class LogRows(State[Counts]):
     def start(cls, key: Key, block: Block, threads: int) -> State[Counts]:
         """Start at the logarithms of the rows that single precision starts at."""
         g = drawn(key, block, threads)["g"][:, : block.shape[1]]
-        log_g = np.log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
+        log_g = log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
         return LogWarmUp(cls, block, threads, log_g=log_g)
 
     @classmethod
@@ -101,7 +103,7 @@ class LogRows(State[Counts]):
         sums = log_sums(self.log_g)
         chosen = self.log_g if words is None else self.log_g[words]
         phi = core.zeros(len(chosen), padded(k), "float32")
-        phi[:, :k] = np.maximum(np.exp(chosen - sums), core.PHI_FLOOR)
+        phi[:, :k] = np.maximum(exp(chosen - sums), core.PHI_FLOOR)
         return phi
 
     def summary(self) -> Doubles:
@@ -125,8 +127,8 @@ class LogWarmUp(LogRows):
     def step(self, key: Key, evidence: Counts, h: float) -> None:
         """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h)."""
         del key
-        towards = np.log(shapes(evidence, self.block)) + np.log(-np.expm1(-h))
-        self.log_g = np.logaddexp(self.log_g - h, towards)
+        towards = log(shapes(evidence, self.block)) + math.log(-math.expm1(-h))
+        self.log_g = logaddexp(self.log_g - h, towards)
 
     def settle(self) -> State[Counts]:
         """Give the state of the sampler itself."""

@@ -18,6 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from pysgrld.arithmetic import exp
 from pysgrld.core import core
 from pysgrld.options.resolved import Steps
 from pysgrld.samplers.protocol import Counts, StepFacts
@@ -50,7 +51,7 @@ class LogCir(LogRows):
         """Make one CIR transition of length ``h`` with shapes eta + N_kw."""
         kappa = None
         if self.block.natural:
-            ratio = totals(evidence, self.block) * np.exp(-log_sums(self.log_g))
+            ratio = totals(evidence, self.block) * exp(-log_sums(self.log_g))
             kappa = np.minimum(1.0 + ratio, 1e30)
         transition(
             key,

@@ -12,6 +12,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from pysgrld.arithmetic import exp, log
 from pysgrld.core import core
 from pysgrld.options.resolved import Steps
 from pysgrld.samplers.protocol import Counts, StepFacts
@@ -46,19 +47,19 @@ class Dual(FromRows):
         y = core.zeros(len(warm.g), warm.g.shape[1], "float32")
         y[:, :k] = cls.coordinates(warm.g[:, :k])
         log_sums = np.zeros(y.shape[1])
-        log_sums[:k] = np.log(cls.exponentials(y[:, :k].astype(np.float64)).sum(axis=0))
+        log_sums[:k] = log(cls.exponentials(y[:, :k].astype(np.float64)).sum(axis=0))
         return cls(warm.block, warm.threads, y=y, log_sums=log_sums)
 
     @staticmethod
     def coordinates(g: Floats) -> Array:
         """Give y of unnormalised rows, (V, K): log(g / g of the last word)."""
-        log_g = np.log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
+        log_g = log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
         return np.asarray(log_g - log_g[-1])
 
     @staticmethod
     def exponentials(y: Doubles) -> Doubles:
         """Give unnormalised probabilities of y, (V, K)."""
-        return np.asarray(np.exp(y))
+        return np.asarray(exp(y))
 
     def step(self, key: Key, evidence: Counts, h: float) -> None:
         """Make the step y <- y + h (eta + N - (V eta + N.) phi) + sqrt(2h) z; the last y stays 0."""

@@ -1,11 +1,11 @@
-"""One peer on one corpus, in a process of its own on one core: job as JSON in, points as JSON out."""
+"""One peer on one corpus, in a process of its own on its cores: job as JSON in, points as JSON out."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import resource
+import re
 import sys
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from pysgrld.evaluate import HeldOut, visits
 
 def main() -> None:
     job = json.loads(Path(sys.argv[1]).read_text())
-    os.sched_setaffinity(0, {job["core"]})
+    os.sched_setaffinity(0, job["cores"])
     peer = PEERS[job["peer"]]
     folder = Path(job["corpus"])
     training, observed, held_out = (
@@ -38,19 +38,28 @@ def main() -> None:
         job["alpha"],
         job["eta"],
         job["seed"],
+        job["threads"],
         visits(scored),
     )
-    label = f"{job['name']:<12}{job['peer'] + (', own' if job['own'] else ''):<18}"
-    watch = Watch(judge, job["budget"], lambda line: print(label + line, file=sys.stderr))
+    label = f"{job['name']:<20}{job['peer']:<14}"
+    watch = Watch(
+        judge, job["budget"], job["threads"], lambda line: print(label + line, file=sys.stderr)
+    )
     with contextlib.suppress(Done):
         peer.run(task, watch, job["own"])
     found = {
         "points": watch.points,
         "other_alphas": {} if watch.last is None else judge.other_alphas(watch.last),
         "judging_seconds": round(watch.judging, 1),
-        "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "peak_rss_bytes": peak(),
     }
     Path(job["result"]).write_text(json.dumps(found))
+
+
+def peak() -> int:
+    """Read the peak of this program's memory; that of ``resource`` begins with its parent's."""
+    found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    return int(found[1]) * 1024 if found else 0
 
 
 if __name__ == "__main__":
