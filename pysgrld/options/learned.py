@@ -18,7 +18,7 @@ ALPHA_BLOCK, ETA_BLOCK = "alpha", "eta"
 
 def usual_alpha(topics: int) -> float:
     """Give the default of LDA's alpha, which is also the mean that a learned one has a priori."""
-    return max(0.01, min(0.1, 5.0 / topics))
+    return max(0.015, min(0.1, 5.0 / topics))
 
 
 def usual_eta(topics: int) -> float:
