@@ -22,15 +22,17 @@ from typing import Any
 
 import numpy as np
 
+from pysgrld.chain.posterior import Posterior
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.evaluate import split
 from pysgrld.minibatches import Epochs, minibatch_words
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.options.facts import Facts
+from pysgrld.options.resolved import Resolved
 from pysgrld.settings.resolve import resolve
 from pysgrld.train.begin import begin
-from pysgrld.types import Key
+from pysgrld.types import Int64s, Key
 
 #: What is changed, as multiples of the default or as options.
 VARIATIONS: dict[str, Mapping[str, Any]] = {
@@ -163,9 +165,7 @@ def run(
     seed: int,
 ) -> list[float]:
     """Train and give the averaged perplexity at each of these times; NaN before there is a sample."""
-    d = corpus.documents
-    ids = choose_documents(d, min(1000, d // 10), Key(0, 0, 0))
-    train = np.setdiff1d(np.arange(d), ids)
+    train, ids = divided(corpus)
     tokens = int(corpus.lengths()[train].sum())
     given = {"algo": "scir", "seed": seed, **size}
     facts = Facts(len(train), corpus.words, tokens, 0, minibatch_words(corpus, train))
@@ -185,21 +185,40 @@ def run(
     if "minibatch" in changes:  # what else follows from it stays as it is
         changes = {n: plain[n] for n in ("step-size", "warm-up")} | changes
     options, _ = resolve(given | changes, facts)
-    held_out = split(corpus.take(ids), ids, 0.8, 0)
-    stream = Epochs.of(options, corpus, train)
-    known = CorpusFacts(corpus.words, tokens)
-    posterior = begin(options, stream, known, RunOn(1), held_out, keep_mean=False)
-    chain = posterior.chain
+    posterior = begun(options, corpus, train, ids)
     spent, figures = 0.0, []
     for limit in seconds:
-        while spent < limit:
-            began = time.process_time()
-            chain.advance()
-            spent += time.process_time() - began
-            if posterior.due:
-                posterior.take_sample()
+        spent = trained(posterior, spent, limit)
         figures.append(posterior.score if posterior.samples else math.nan)
     return figures
+
+
+def divided(corpus: Corpus) -> tuple[Int64s, Int64s]:
+    """Give the documents to train on, and those of the validation split."""
+    d = corpus.documents
+    ids = choose_documents(d, min(1000, d // 10), Key(0, 0, 0))
+    return np.setdiff1d(np.arange(d), ids), ids
+
+
+def begun(
+    options: Resolved, corpus: Corpus, train: Int64s, ids: Int64s, *, keep_mean: bool = False
+) -> Posterior:
+    """Start a chain on one thread, and its averages over the documents of the validation split."""
+    held_out = split(corpus.take(ids), ids, 0.8, 0)
+    stream = Epochs.of(options, corpus, train)
+    known = CorpusFacts(corpus.words, int(corpus.lengths()[train].sum()))
+    return begin(options, stream, known, RunOn(1), held_out, keep_mean=keep_mean)
+
+
+def trained(posterior: Posterior, spent: float, limit: float) -> float:
+    """Train until so many CPU seconds are spent in all; give how many are."""
+    while spent < limit:
+        began = time.process_time()
+        posterior.chain.advance()
+        spent += time.process_time() - began
+        if posterior.due:
+            posterior.take_sample()
+    return spent
 
 
 if __name__ == "__main__":

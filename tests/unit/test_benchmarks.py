@@ -48,13 +48,18 @@ def test_what_a_script_imports_of_the_package_is_there(path):
         ),
         ("draws.py", ["means", "--iterations", "3", "--documents", "8"]),
         ("lazy_rows.py", ["--words", "300", "--documents", "200", "--topics", "3"]),
+        (
+            "spectral.py",
+            [BIBLE, "--seconds", "0.3", "--chains", "2", "-k", "3", "--starts", "random,recovered"],
+        ),
         ("tokeniser.py", ["--runs", "1", ROOT / "tests" / "data" / "tiny.txt"]),
     ],
 )
 def test_a_script_that_needs_no_other_tool_runs_at_its_smallest(script, arguments):
     """Red with: options written by hand, without one that was added later; a renamed property."""
-    if script == "tokeniser.py":
-        pytest.importorskip("sklearn")
+    needed = {"spectral.py": "scipy", "tokeniser.py": "sklearn"}
+    if script in needed:
+        pytest.importorskip(needed[script])
     subprocess.run(
         [sys.executable, ROOT / "benchmarks" / script, *arguments],
         check=True,
@@ -65,9 +70,27 @@ def test_a_script_that_needs_no_other_tool_runs_at_its_smallest(script, argument
 
 @pytest.fixture
 def module(monkeypatch):
-    """A module of benchmarks/peers, found as when that folder is run."""
+    """A module of benchmarks or benchmarks/peers, found as when that folder is run."""
+    monkeypatch.syspath_prepend(str(PEERS.parent))
     monkeypatch.syspath_prepend(str(PEERS))
     return importlib.import_module
+
+
+@pytest.mark.parametrize(("how", "least"), [("recovered", 0.85), ("rows", 0.55)])
+def test_anchor_words_give_the_topics_of_a_corpus_that_has_them(module, how, least):
+    """Red with: no diagonal taken off; the nearest row for the farthest."""
+    sparse = pytest.importorskip("scipy.sparse")
+    spectral, rng = module("spectral"), np.random.default_rng(1)
+    k, words, tokens = 5, 60, 8
+    phi = np.hstack([0.1 * np.eye(k), 0.9 * rng.dirichlet(np.full(words - k, 0.3), k)])
+    theta = rng.dirichlet(np.full(k, 0.3), 10_000)
+    counts = np.array([rng.multinomial(tokens, p) for p in theta @ phi], np.float32)
+    law = spectral.anchored(sparse.csr_matrix(counts), k, rng, 50, how)
+    assert law.sum() == pytest.approx(1.0, abs=1e-5)
+    found = (law / law.sum(axis=0)).T
+    shared = np.minimum(phi[:, None], found).sum(axis=2)
+    assert sorted(shared.argmax(axis=1)) == list(range(k))
+    assert shared.max(axis=1).min() > least
 
 
 def test_words_are_spelt_in_letters_and_read_back(module):
