@@ -54,40 +54,9 @@ VARIATIONS: dict[str, Mapping[str, Any]] = {
     "eta 0.1": {"eta": 0.1},
     "a sample every 2 iterations": {"sample-every": 2},
 }
-#: The same for many topics, where an iteration's cells weigh as much as its documents.
-MANY: dict[str, Mapping[str, Any]] = {
-    "the defaults": {},
-    "half the step size": {"x step-size": 0.5},
-    "twice the step size": {"x step-size": 2},
-    "twice the minibatch, same step size": {"x minibatch": 2, "x warm-up": 0.5},
-    "twice the minibatch, twice the step size": {
-        "x minibatch": 2,
-        "x step-size": 2,
-        "x warm-up": 0.5,
-    },
-    "four times the minibatch and step size": {
-        "x minibatch": 4,
-        "x step-size": 4,
-        "x warm-up": 0.25,
-    },
-    "6 sweeps": {"sweeps": 6},
-    "4 sweeps": {"sweeps": 4},
-    "twice the minibatch and step size, 6 sweeps": {
-        "x minibatch": 2,
-        "x step-size": 2,
-        "x warm-up": 0.5,
-        "sweeps": 6,
-    },
-    "twice the warm-up": {"x warm-up": 2},
-    "alpha 0.01": {"alpha": 0.01},
-    "alpha 0.02": {"alpha": 0.02},
-    "eta 0.03": {"eta": 0.03},
-}
-#: From so many topics on `MANY` is what is tried.
-MANY_TOPICS = 500
-#: The same for many topics, where an iteration's cells weigh as much as its documents.
 _TWICE = {"x minibatch": 2, "x warm-up": 0.5}
 _FOUR = {"x minibatch": 4, "x warm-up": 0.25}
+#: The same for many topics, where an iteration's cells weigh as much as its documents.
 MANY: dict[str, Mapping[str, Any]] = {
     "the defaults": {},
     "alpha 0.02": {"alpha": 0.02},
