@@ -350,7 +350,7 @@ This page and its plots are written by one command (at the end), from
   minibatches widens what is sampled. Who needs one matrix of topics takes the mean topics.
 - All corpora are small enough for memory, where the samplers that keep every token's topic are at
   home; sgmc and the variational methods need a minibatch only.
-- {scope} Gibbs samplers with sparse data structures gain on others as K grows{growth}.
+- {scope}
 
 ## Kernels
 
@@ -434,7 +434,6 @@ def words(contests: list[dict[str, Any]]) -> dict[str, str]:
         "refits": ", ".join(dict.fromkeys(p["peer"] for p in peers if p["refits"])) or "none here",
         "others": ", ".join(f"{alpha:g}" for alpha in others),
         "scope": scope,
-        "growth": "; this page does not show it" if len(ks) == 1 else ": compare the sections",
         "but": OWN_ALPHA if own else "",
     }
 
