@@ -10,6 +10,8 @@ from pathlib import Path
 
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
+import pysgrld
+
 #: What NumPy finds here beyond what it was built to need.
 FOUND = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]
 #: ... and of it, what only processors with AVX-512 have.
@@ -37,11 +39,13 @@ print(json.dumps({name: run_hashes(name, folder) for name in sys.argv[2:]}))
 def hashes_on(processor: str, names: list[str], folder: Path) -> dict[str, dict[str, str]]:
     """Run cases as they would run on a processor, in a process of their own."""
     ours = {name: value for name, value in os.environ.items() if name not in _set_by_any()}
-    root = Path(__file__).parents[2]
-    ours["PYTHONPATH"] = os.pathsep.join([str(root), str(root / "tests")])
+    # the package that the tests import: as it is installed, where that is so
+    places = (Path(pysgrld.__file__).parents[1], Path(__file__).parents[1])
+    ours["PYTHONPATH"] = os.pathsep.join(map(str, places))
     done = subprocess.run(
         [sys.executable, "-c", _SCRIPT, str(folder), *names],
         env=ours | PROCESSORS[processor],
+        cwd=folder,
         capture_output=True,
         text=True,
         check=True,
