@@ -275,6 +275,34 @@ def test_counts_that_are_spread_afterwards_are_the_same_bits(topics):
     assert counts.tobytes() == whole.tobytes()
 
 
+def test_more_counts_than_may_wait_are_those_of_parts():
+    """A thread lets 2^20 counts wait: 800 documents have more, each part of 200 has fewer.
+
+    Red with: what waits forgotten where there is no room.
+    """
+    docs = make_documents([200] * 800, 40)
+    phi = topics_matrix(40, 400)
+    how = sampling(alpha=2.0, sweeps=4, kept=3, rao_blackwell=True)
+    whole, _ = kernel(
+        phi, 400, docs, documents=False, bucket=(rest := np.zeros(40, np.int64)), **how
+    )
+    found, bucket = np.zeros_like(whole), np.zeros(40, np.int64)
+    for begin in range(0, 800, 200):
+        indptr = docs["indptr"][begin : begin + 201]
+        entries = slice(indptr[0], indptr[-1])
+        part = {
+            "indptr": indptr - indptr[0],
+            "indices": docs["indices"][entries],
+            "counts": docs["counts"][entries],
+            "doc_ids": docs["doc_ids"][begin : begin + 200],
+        }
+        some = np.zeros(40, np.int64)
+        found += kernel(phi, 400, part, documents=False, bucket=some, **how)[0]
+        bucket += some
+    np.testing.assert_array_equal(whole, found)
+    np.testing.assert_array_equal(rest, bucket)
+
+
 def test_uniform_just_below_one_never_leaves_the_topics_that_exist():
     """A uniform of 1 - 2^-24 must choose a topic below K, though prefix sums round differently.
 
