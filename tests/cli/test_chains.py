@@ -185,20 +185,9 @@ def held(run):
 
 def test_a_second_interrupt_ends_all_at_once(sgmc):
     """Red with: the chains left to end by themselves."""
-    args = (
-        "train",
-        BIBLE,
-        "-k",
-        "100",
-        "--sweeps",
-        "1000",
-        "--iterations",
-        "1000",
-        "--chains",
-        "2",
-        "--out",
-        "all",
-    )
+    # One iteration takes seconds, so none ends between the two interrupts.
+    seconds = ("-k", "100", "--sweeps", "10000", "--iterations", "1000")
+    args = ("train", BIBLE, *seconds, "--chains", "2", "--out", "all")
     with started(sgmc, *args) as process:
         wait_for(lambda: states(sgmc.folder / "all") == ["running"] * 2)
         pids = [RunDirectory.open(run).status["pid"] for run in chains_of(sgmc.folder / "all")]
