@@ -297,6 +297,7 @@ def simplex_smld_phi(
     topics: int,
     rows: Int32s | None,
     approximate: bool,
+    work: Workspace | None = None,
     threads: int,
 ) -> Floats: ...
 def simplex_scir(
@@ -368,10 +369,22 @@ def dirichlet_start(
     threads: int,
 ) -> None: ...
 def dirichlet_weights(
-    *, g: Floats, sums: Doubles, topics: int, rows: Int32s | None, threads: int
+    *,
+    g: Floats,
+    sums: Doubles,
+    topics: int,
+    rows: Int32s | None,
+    work: Workspace | None = None,
+    threads: int,
 ) -> Floats: ...
 def simplex_phi(
-    *, g: Floats, sums: Doubles, topics: int, rows: Int32s | None, threads: int
+    *,
+    g: Floats,
+    sums: Doubles,
+    topics: int,
+    rows: Int32s | None,
+    work: Workspace | None = None,
+    threads: int,
 ) -> Floats: ...
 def simplex_add_phi(
     *,

@@ -31,7 +31,7 @@ void bind_baselines(py::module_& m) {
         py::object words = py::none();
         std::int64_t* to = nullptr;
         if (want_words) {
-          auto a = word_counts(work, rows, stride);
+          auto a = lent<std::int64_t>(work, rows, stride);
           to = a.mutable_data();
           words = a;
         }
@@ -80,7 +80,7 @@ void bind_baselines(py::module_& m) {
         task.purpose = Purpose::documents;
         task.z = z.mutable_data();
         task.token_ptr = token_ptr.data();
-        auto found = word_counts(work, rows, stride);
+        auto found = lent<std::int64_t>(work, rows, stride);
         std::int64_t* const to = found.mutable_data();
         py::gil_scoped_release release;
         run_collapsed(*active_kernels(), task, rows, to, work, threads);

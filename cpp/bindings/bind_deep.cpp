@@ -93,7 +93,7 @@ void bind_deep(py::module_& m) {
         std::int64_t* table_counts = nullptr;
         std::int64_t* upper[kMaxLayers] = {};
         if (want_words) {
-          auto w = word_counts(work, rows, task.stride[0]);
+          auto w = lent<std::int64_t>(work, rows, task.stride[0]);
           to = w.mutable_data();
           words = w;
           for (int l = 1; l < layers; ++l) {

@@ -91,13 +91,6 @@ void check_tokens(Array<std::int32_t> const& z, Array<std::int64_t> const& token
       throw py::value_error("z: topics must be -1 or in [0, K)");
 }
 
-Array<std::int64_t> word_counts(Workspace& work, std::int64_t rows, std::int64_t stride) {
-  auto counts = std::make_unique<Counts>(work, rows * stride);
-  py::capsule const owner(counts.get(), [](void* p) { delete static_cast<Counts*>(p); });
-  std::int64_t* const data = counts.release()->data();
-  return Array<std::int64_t>({rows, stride}, data, owner);
-}
-
 void bind_documents(py::module_& m) {
   py::class_<Workspace>(m, "Workspace").def(py::init<>());
 
@@ -163,7 +156,7 @@ void bind_documents(py::module_& m) {
         std::int64_t* to = nullptr;
         std::int64_t* rest = nullptr;
         if (want_words) {
-          auto a = word_counts(work, rows, stride);
+          auto a = lent<std::int64_t>(work, rows, stride);
           to = a.mutable_data();
           words = a;
         }

@@ -149,12 +149,13 @@ void def_start(py::module_& m, char const* name, decltype(&SimplexKernels::start
       py::arg("threads"));
 }
 
-/// What documents read of some rows, of all where None.
+/// What documents read of some rows, of all where None; in memory of the workspace where there is
+/// one.
 void def_read(py::module_& m, char const* name, decltype(&run_phi) run) {
   m.def(
       name,
       [=](Array<float> const& g, Array<double> const& sums, std::int32_t topics,
-          std::optional<Array<std::int32_t>> rows, int threads) {
+          std::optional<Array<std::int32_t>> rows, Workspace* work, int threads) {
         check_state(g, sums, topics);
         check_threads(threads);
         std::int64_t const n = rows ? rows->shape(0) : g.shape(0), stride = g.shape(1);
@@ -162,7 +163,7 @@ void def_read(py::module_& m, char const* name, decltype(&run_phi) run) {
           for (std::int64_t i = 0; i < n; ++i)
             if (rows->data()[i] < 0 || rows->data()[i] >= g.shape(0))
               throw py::value_error("rows: not rows of g");
-        auto out = aligned<float>({n, stride}, false);
+        auto out = work ? lent<float>(*work, n, stride) : aligned<float>({n, stride}, false);
         float* const to = out.mutable_data();
         std::int32_t const* const from = rows ? rows->data() : nullptr;
         py::gil_scoped_release release;
@@ -170,7 +171,7 @@ void def_read(py::module_& m, char const* name, decltype(&run_phi) run) {
         return out;
       },
       py::kw_only(), py::arg("g"), py::arg("sums"), py::arg("topics"), py::arg("rows"),
-      py::arg("threads"));
+      py::arg("work") = nullptr, py::arg("threads"));
 }
 
 }  // namespace
@@ -236,7 +237,7 @@ void bind_simplex(py::module_& m) {
   m.def(
       "simplex_smld_phi",
       [](Array<float> const& y, Array<double> const& log_sums, std::int32_t topics,
-         std::optional<Array<std::int32_t>> rows, bool approximate, int threads) {
+         std::optional<Array<std::int32_t>> rows, bool approximate, Workspace* work, int threads) {
         check_state(y, log_sums, topics);
         check_threads(threads);
         std::int64_t const n = rows ? rows->shape(0) : y.shape(0), stride = y.shape(1);
@@ -244,7 +245,7 @@ void bind_simplex(py::module_& m) {
           for (std::int64_t i = 0; i < n; ++i)
             if (rows->data()[i] < 0 || rows->data()[i] >= y.shape(0))
               throw py::value_error("rows: not rows of y");
-        auto out = aligned<float>({n, stride}, false);
+        auto out = work ? lent<float>(*work, n, stride) : aligned<float>({n, stride}, false);
         float* const to = out.mutable_data();
         std::int32_t const* const from = rows ? rows->data() : nullptr;
         py::gil_scoped_release release;
@@ -253,7 +254,7 @@ void bind_simplex(py::module_& m) {
         return out;
       },
       py::kw_only(), py::arg("y"), py::arg("log_sums"), py::arg("topics"), py::arg("rows"),
-      py::arg("approximate"), py::arg("threads"));
+      py::arg("approximate"), py::arg("work") = nullptr, py::arg("threads"));
   def_start(m, "simplex_start", &SimplexKernels::start, "scale", 0.0f);
   def_start(m, "dirichlet_start", &SimplexKernels::dirichlet_start, "shape", 1.0f);
   def_read(m, "simplex_phi", run_phi);

@@ -111,9 +111,15 @@ std::uint64_t const* entities_of(Array<std::int64_t> const& doc_ids, std::int64_
 void check_tokens(Array<std::int32_t> const& z, Array<std::int64_t> const& token_ptr,
                   Csr const& documents, std::int32_t topics);
 
-/// Word counts, not initialised, in memory of the workspace that goes back to it when Python lets
-/// go of the array (bind_documents.cpp).
-Array<std::int64_t> word_counts(Workspace& work, std::int64_t rows, std::int64_t stride);
+/// A matrix, not initialised, in memory of the workspace that goes back to it when Python lets go
+/// of the array. Its rows start on cache lines where the stride is one of `padded`.
+template <class T>
+Array<T> lent(Workspace& work, std::int64_t rows, std::int64_t stride) {
+  auto memory = std::make_unique<Lent<T>>(work, rows * stride);
+  py::capsule const owner(memory.get(), [](void* p) { delete static_cast<Lent<T>*>(p); });
+  T* const data = memory.release()->data();
+  return Array<T>({rows, stride}, data, owner);
+}
 
 /// A new C-contiguous array whose rows start on cache lines.
 template <class T>

@@ -12,17 +12,4 @@ Scratch::Scratch(Workspace& work) : work_(work) {
 
 Scratch::~Scratch() { work_.busy_.clear(std::memory_order_release); }
 
-Counts::Counts(Workspace& work, std::int64_t n) : shelf_(work.shelf_) {
-  {
-    std::lock_guard const lock(shelf_->mutex);
-    swap(room_, shelf_->room);
-  }
-  data_ = room_.hold<std::int64_t>(static_cast<std::size_t>(n));
-}
-
-Counts::~Counts() {
-  std::lock_guard const lock(shelf_->mutex);
-  if (shelf_->room.bytes() < room_.bytes()) swap(shelf_->room, room_);
-}
-
 }  // namespace sgmc

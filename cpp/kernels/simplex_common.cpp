@@ -38,9 +38,12 @@ void simplex_phi(float const* g, std::int32_t const* rows, std::int64_t begin, s
   std::int64_t const stride = task.stride;
   for (std::int64_t i = begin; i < end; ++i) {
     float const* const row = g + (rows ? rows[i] : i) * stride;
+    float const* const ahead = rows && i + 1 < end ? g + rows[i + 1] * stride : row;
     float* const to = out + i * stride;
-    for (std::int64_t k = 0; k < stride; k += 16)
+    for (std::int64_t k = 0; k < stride; k += 16) {
+      __builtin_prefetch(ahead + k);  // a list may have the next row anywhere
       store(to + k, max(load(row + k) * load(task.inverse_sums + k), f16(kPhiFloor)));
+    }
     for (std::int64_t k = task.topics; k < stride; ++k) to[k] = 0.0f;
   }
 }

@@ -137,6 +137,7 @@ SGMC_INLINE void first_pass(Row<float> const& row, std::uint32_t first_cell, flo
     std::uint32_t const used = first_lanes(task.topics - k);
     U16 const cell = iota() + u16(first_cell + static_cast<std::uint32_t>(k));
     F16 const mu = load(row.g + k) * rate;
+    row.fetch_ahead(k);
     // N >= 1 iff v < 1 - exp(-mu), and never where v >= mu
     F16 const v = uniform_open(words.next());
     std::uint32_t const waits = used & lanes((v < mu) | (one <= shape));

@@ -15,6 +15,10 @@ struct Row {
   Float* g;
   std::int64_t const* counts;  // or null
   double keep, take;           // e^-h and 1 - e^-h of its length; take = 0: it stays
+  Float* ahead;                // the next row, or this one where it is the last
+
+  /// Asks for a line of the next row, which a list may have anywhere.
+  SGMC_INLINE void fetch_ahead(std::int64_t k) const { __builtin_prefetch(ahead + k); }
 };
 
 /// The rows of a task, one after the other.
@@ -29,13 +33,16 @@ class Rows {
     std::int64_t const i = at_++, w = task_.rows ? task_.rows[i] : i;
     if (task_.rows) set_length(task_.lengths[i]);
     bool const seen = touched_ < task_.n_touched && task_.touched[touched_] == w;
-    row = {w, g_ + (task_.packed ? i : w) * task_.stride,
-           seen ? task_.counts + touched_ * task_.stride : nullptr, keep_, take_};
+    row = {w,     at(i), seen ? task_.counts + touched_ * task_.stride : nullptr,
+           keep_, take_, at(at_ == task_.end ? i : at_)};
     touched_ += seen;
     return true;
   }
 
  private:
+  SGMC_INLINE Float* at(std::int64_t i) const {
+    return g_ + (task_.rows && !task_.packed ? task_.rows[i] : i) * task_.stride;
+  }
   SGMC_INLINE void set_length(double h) {
     keep_ = __builtin_exp(-h);
     take_ = -__builtin_expm1(-h);

@@ -37,11 +37,12 @@ class Room {
 };
 
 /// The memory of one caller: scratch for the call that runs, of which there is one at a time, and
-/// room for word counts.
+/// room that it lends.
 class Workspace {
  private:
   friend class Scratch;
-  friend class Counts;
+  template <class T>
+  friend class Lent;
   struct Shelf {
     std::mutex mutex;
     Room room;
@@ -71,20 +72,30 @@ class Scratch {
   Workspace& work_;
 };
 
-/// Word counts, not initialised, that belong to whoever holds this. Their memory goes back to the
-/// workspace in the end, for the counts of a later call.
-class Counts {
+/// n values of T, not initialised, that belong to whoever holds this. Their memory goes back to the
+/// workspace in the end, for those of a later call.
+template <class T>
+class Lent {
  public:
-  Counts(Workspace& work, std::int64_t n);
-  ~Counts();
-  Counts(Counts const&) = delete;
-  Counts& operator=(Counts const&) = delete;
-  std::int64_t* data() const { return data_; }
+  Lent(Workspace& work, std::int64_t n) : shelf_(work.shelf_) {
+    {
+      std::lock_guard const lock(shelf_->mutex);
+      swap(room_, shelf_->room);
+    }
+    data_ = room_.hold<T>(static_cast<std::size_t>(n));
+  }
+  ~Lent() {
+    std::lock_guard const lock(shelf_->mutex);
+    if (shelf_->room.bytes() < room_.bytes()) swap(shelf_->room, room_);
+  }
+  Lent(Lent const&) = delete;
+  Lent& operator=(Lent const&) = delete;
+  T* data() const { return data_; }
 
  private:
   std::shared_ptr<Workspace::Shelf> shelf_;
   Room room_;
-  std::int64_t* data_;
+  T* data_;
 };
 
 }  // namespace sgmc

@@ -102,7 +102,12 @@ class Rows(FromRows):
     def rows(self, words: Int32s | None = None) -> Floats:
         """Give phi of these words, floored so that no token lacks a topic."""
         return core.simplex_phi(
-            g=self.g, sums=self.sums, topics=self.block.shape[1], rows=words, threads=self.threads
+            g=self.g,
+            sums=self.sums,
+            topics=self.block.shape[1],
+            rows=words,
+            work=None if words is None else self.work,
+            threads=self.threads,
         )
 
     def add_to(self, total: Doubles) -> None:

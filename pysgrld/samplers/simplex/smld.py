@@ -88,6 +88,7 @@ class Dual(FromRows):
             topics=self.block.shape[1],
             rows=words,
             approximate=self.approximate,
+            work=None if words is None else self.work,
             threads=self.threads,
         )
 
