@@ -266,6 +266,10 @@ class Block(NamedTuple):
         Of blocks whose points move on spheres.
     seeds : Seeds or None
         Cells whose Dirichlet parameter is larger than ``prior``.
+    longest : float
+        Longest step of a block that has a pace of its own, which is that of no topics; 0: it has none.
+    prior_of : str
+        Name of the block whose ``prior`` this one is: it moves given that block. Empty: of none.
     """
 
     name: str
@@ -280,6 +284,8 @@ class Block(NamedTuple):
     clip: bool = False
     dynamics: Dynamics | None = None
     seeds: Seeds | None = None
+    longest: float = 0.0
+    prior_of: str = ""
 
     @property
     def is_vector(self) -> bool:

@@ -15,7 +15,6 @@ from pysgrld.core import core
 from pysgrld.draws import WEIGHTS, Draw, by_topic
 from pysgrld.errors import NumericalError
 from pysgrld.minibatches import Ahead, Minibatches
-from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.options.resolved import Resolved
 from pysgrld.samplers import SAMPLERS, sampler_of
 from pysgrld.samplers.protocol import BlockState, Counts, Potential
@@ -25,11 +24,9 @@ from pysgrld.team.alone import ALONE
 from pysgrld.team.protocol import Team
 from pysgrld.types import Array, Block, Documents, Doubles, Floats, Int32s, Key, Minibatch
 
-#: Longest step of a learned alpha: Euler steps of 1/4 widen its law by a seventh.
-MOST_ALPHA = 0.25
-#: Iterations after which a learned eta moves where topics move by minibatches: all of their rows are
-#: brought up to date for it.
-ETA_EVERY = 20
+#: Iterations after which the prior of a block moves where the block moves by minibatches: all of its rows
+#: are brought up to date for it.
+PRIORS_EVERY = 20
 
 
 class BlockChain:
@@ -187,13 +184,13 @@ class BlockChain:
         if t == self.warm_up:
             self._settle()
         try:
-            if not self.sampler.whole_corpus and t >= self.warm_up and t % ETA_EVERY == 0:
-                self._learn_eta(key, None)
+            if not self.sampler.whole_corpus and t >= self.warm_up and t % PRIORS_EVERY == 0:
+                self._move_priors(key, {})
             evidence = self.documents.visit(key, self._read(key, batch.words), batch, self.team)
             if self.sampler.whole_corpus:
-                self._learn_eta(key, evidence[self.topics.name])
+                self._move_priors(key, evidence)
             for b in self.blocks:
-                if b.name == ETA_BLOCK:
+                if b.prior_of:
                     continue
                 found = evidence[b.name]
                 if b.seeds is not None and isinstance(found, Counts):
@@ -208,22 +205,24 @@ class BlockChain:
         self._check()
         return Visit(len(batch.doc_ids), batch.tokens, h)
 
-    def _learn_eta(self, key: Key, counts: Counts | Potential | None) -> None:
-        """Draw eta, where it is learned: given counts of the whole corpus, or else given topics."""
-        if ETA_BLOCK not in self.states:
-            return
-        found: Counts | Potential | Floats | None = counts
-        if found is None:
-            topics = self.states[self.topics.name]
-            topics.catch_up(key, np.arange(self.topics.shape[0], dtype=np.int32))
-            found = topics.rows()
-        self.states[ETA_BLOCK].step(key, found, 0.0)
-        know_eta(self.states, self.topics.name)
+    def _move_priors(self, key: Key, evidence: Mapping[str, Counts | Potential]) -> None:
+        """Draw priors of blocks: given counts of the whole corpus, or the block where there are none."""
+        shapes = {b.name: b.shape for b in self.blocks}
+        for b in self.blocks:
+            if not b.prior_of:
+                continue
+            found: Counts | Potential | Floats | None = evidence.get(b.prior_of)
+            if found is None:
+                below = self.states[b.prior_of]
+                below.catch_up(key, np.arange(shapes[b.prior_of][0], dtype=np.int32))
+                found = below.rows()
+            self.states[b.name].step(key, found, 0.0)
+        take_priors(self.blocks, self.states)
 
     def _settle(self) -> None:
         """End the warm-up."""
         self.states = {name: state.settle() for name, state in self.states.items()}
-        know_eta(self.states, self.topics.name)
+        take_priors(self.blocks, self.states)
 
     def _read(self, key: Key, words: Int32s) -> Draw:
         """Bring the topics of some words up to date, and give the draw of all blocks."""
@@ -245,13 +244,13 @@ class BlockChain:
         out B/D.
 
         A learned alpha has a pace of its own, whatever moves topics: none in the warm-up, lest topics die
-        before they are formed, then B/D, at most `MOST_ALPHA`. Its posterior variance is 1/X_k of its
+        before they are formed, then B/D, at most ``longest``. Its posterior variance is 1/X_k of its
         square, X_k being tables of the corpus; noise of minibatches at B/D adds half of that.
         """
         if b.geometry == self.sampler.geometry:
             return h
-        if b.name == ALPHA_BLOCK:
-            return 0.0 if warm else min(MOST_ALPHA, self.stream.size / self.stream.documents)
+        if b.longest:
+            return 0.0 if warm else min(b.longest, self.stream.size / self.stream.documents)
         if not (warm or self.sampler.relative):
             assert isinstance(found, Counts)  # shapes stand beside topics that are counted
             h = min(1.0, h * found.level)
@@ -325,15 +324,16 @@ class BlockChain:
             self._settle()
         for name, state in self.states.items():
             state.restore(arrays_of(name, arrays))
-        know_eta(self.states, self.topics.name)
+        take_priors(self.blocks, self.states)
         self.documents.restore(arrays)
         self.step = step
 
 
-def know_eta(states: Mapping[str, BlockState[Any]], topics: str) -> None:
-    """Tell topics the eta that is learned beside them; nothing where it is fixed."""
-    if ETA_BLOCK in states:
-        states[topics].take_prior(float(states[ETA_BLOCK].rows()[0]))
+def take_priors(blocks: tuple[Block, ...], states: Mapping[str, BlockState[Any]]) -> None:
+    """Tell blocks the priors that are blocks themselves; the others keep theirs."""
+    for b in blocks:
+        if b.prior_of:
+            states[b.prior_of].take_prior(float(states[b.name].rows()[0]))
 
 
 def arrays_of(block: str, arrays: Mapping[str, Array]) -> dict[str, Array]:

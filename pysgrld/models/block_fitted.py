@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pysgrld.chain.blocks import arrays_of, know_eta
+from pysgrld.chain.blocks import arrays_of, take_priors
 from pysgrld.chain.posterior import samples_in, sums_in
 from pysgrld.core import core
 from pysgrld.draws import WEIGHTS, Draw, by_word
@@ -86,7 +86,7 @@ class BlockFitted(Fitted, ABC):
             )
             for b in self.blocks
         }
-        know_eta(states, self.blocks[0].name)
+        take_priors(self.blocks, states)
         return states
 
     @property

@@ -34,6 +34,8 @@ from pysgrld.types import (
 
 #: Shape of the gamma prior of a learned alpha_k: an exponential law.
 ALPHA_SHAPE = 1.0
+#: Longest step of a learned alpha: Euler steps of 1/4 widen its law by a seventh.
+MOST_ALPHA = 0.25
 
 
 def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
@@ -54,14 +56,13 @@ def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
         )
     ]
     if options.alpha == LEARN:
-        rate = ALPHA_SHAPE / usual_alpha(k)
-        shape = (1, k)
-        parts.append(
-            Block(ALPHA_BLOCK, "positive", shape, ALPHA_SHAPE * k, 4, mass, weight, (rate,))
-        )
+        rate, shape = (ALPHA_SHAPE / usual_alpha(k),), (1, k)
+        alpha = Block(ALPHA_BLOCK, "positive", shape, ALPHA_SHAPE * k, 4, mass, weight, rate)
+        parts.append(alpha._replace(longest=MOST_ALPHA))
     if options.eta == LEARN:
         sizes = (float(v), float(k))
-        parts.append(Block(ETA_BLOCK, "concentration", (1, 1), eta, 8, mass, weight, sizes))
+        prior = Block(ETA_BLOCK, "concentration", (1, 1), eta, 8, mass, weight, sizes)
+        parts.append(prior._replace(prior_of="phi"))
     return tuple(parts)
 
 
