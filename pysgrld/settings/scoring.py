@@ -18,12 +18,29 @@ from pysgrld.evaluate.split import HeldOut
 BETWEEN_SAMPLES = 10
 #: Token visits of training for one of a look at the current topics, at least.
 BETWEEN_LOOKS = 40
-#: Nanoseconds of a token visit, without those for each topic and for each topic alone.
-VISIT, VISIT_TOPIC = 25.0, 0.1
-#: Nanoseconds of one cell of the topics: its step, and a sample's that is averaged and written.
-STEP, KEEP = 4.0, 8.0
+#: Nanoseconds of a token visit without those for each topic.
+VISIT = 25.0
 #: What a cell of a lazy row that is touched costs, in steps of one that is not lazy.
 TOUCHED = 4
+
+
+class Cost(NamedTuple):
+    """What work costs beside `VISIT`, in nanoseconds.
+
+    Attributes
+    ----------
+    topic : float
+        Of each topic in a token visit; visits of few sweeps cost more, for beginning and ending.
+    cell : float
+        Of a cell of the topics.
+    """
+
+    topic: float
+    cell: float
+
+
+#: Cells are stepped in training; those of a sample are averaged and written.
+TRAINING, SAMPLE = Cost(0.05, 2.5), Cost(0.07, 9.0)
 
 
 class Work(NamedTuple):
@@ -40,9 +57,9 @@ class Work(NamedTuple):
     visits: float
     cells: float
 
-    def nanoseconds(self, topics: int, cell: float) -> float:
-        """Estimate the time on one thread, at least 1, given the time of a cell."""
-        return max(1.0, self.visits * (VISIT + VISIT_TOPIC * topics) + self.cells * cell)
+    def nanoseconds(self, topics: int, cost: Cost) -> float:
+        """Estimate the time on one thread, at least 1."""
+        return max(1.0, self.visits * (VISIT + cost.topic * topics) + self.cells * cost.cell)
 
 
 def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> int:
@@ -56,7 +73,7 @@ def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> in
     least : int
         The spacing where a sample costs nothing.
     """
-    share = sample.nanoseconds(topics, KEEP) / iteration.nanoseconds(topics, STEP)
+    share = sample.nanoseconds(topics, SAMPLE) / iteration.nanoseconds(topics, TRAINING)
     return max(least, math.ceil(BETWEEN_SAMPLES * share))
 
 
