@@ -15,6 +15,8 @@ from pysgrld.core import core, padded
 from pysgrld.minibatches import compact
 from pysgrld.models.dlda import documents as dlda
 from pysgrld.models.lda.documents import GibbsDocuments
+from pysgrld.models.lda.reader import EXPECTED_PASSES
+from pysgrld.options.learned import usual_alpha
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.protocol import Counts, Slope
 from pysgrld.types import UNIT, Block, Documents, Doubles, Dynamics, Floats, Key, Minibatch
@@ -50,6 +52,18 @@ def _documents(quick: bool) -> Iterator[Timing]:
             f"deep, K={'-'.join(map(str, layers))}, 50 tokens, 30 sweeps",
             "ns/token-sweep",
             _deep(layers, 50, 30, 50 if quick else 200),
+        )
+
+    for k in (100,) if quick else (100, 1000):
+        few = 100 if quick else 500
+        yield Timing(
+            "documents",
+            f"new documents, K={k}, 150 tokens, {EXPECTED_PASSES} passes",
+            "ns/token-pass",
+            _expected(k, 150, few),
+        )
+        yield Timing(
+            "documents", f"tables of alpha, K={k}, 150 tokens", "ns/token", _tables(k, 150, few)
         )
 
 
@@ -106,6 +120,54 @@ def _gibbs(
     return run
 
 
+def _expected(k: int, length: int, documents: int) -> Callable[[int], list[float]]:
+    def run(repeats: int) -> list[float]:
+        phi, batch = _minibatch(k, length, documents)
+        work = core.Workspace()
+
+        def once(step: int) -> None:
+            del step  # every visit is the same
+            core.documents_expected(
+                phi=phi,
+                topics=k,
+                indptr=batch.indptr,
+                indices=batch.indices,
+                counts=batch.counts,
+                alpha=usual_alpha(k),
+                passes=EXPECTED_PASSES,
+                work=work,
+                threads=1,
+            )
+
+        return nanoseconds(once, documents * length * EXPECTED_PASSES, repeats)
+
+    return run
+
+
+def _tables(k: int, length: int, documents: int) -> Callable[[int], list[float]]:
+    def run(repeats: int) -> list[float]:
+        rng = np.random.default_rng(0)
+        few = rng.integers(k, size=(documents, 20))  # as many topics as a document has
+        z = np.take_along_axis(few, rng.integers(20, size=(documents, length)), axis=1)
+        alpha = np.zeros(padded(k), np.float32)
+        alpha[:k] = usual_alpha(k)
+
+        def once(step: int) -> None:
+            core.alpha_evidence(
+                z=z.ravel().astype(np.int32),
+                token_ptr=np.arange(documents + 1) * length,
+                doc_ids=np.arange(documents),
+                alpha=alpha,
+                topics=k,
+                **Key(1, 0, step).address(),
+                threads=1,
+            )
+
+        return nanoseconds(once, documents * length, repeats)
+
+    return run
+
+
 @lru_cache(maxsize=1)  # the rows of one K and length follow each other
 def _minibatch(k: int, length: int, documents: int, v: int = 8000) -> tuple[Floats, Minibatch]:
     """Make topics of which a few percent carry the mass, and documents of at most twenty topics."""
@@ -158,20 +220,21 @@ def _rows(quick: bool) -> Iterator[Timing]:
                 "ns/element",
                 _steps(algo, h, 100, v, touched),
             )
+    if not quick:
+        yield Timing(
+            "rows",
+            "SCIR, lazy, h=0.1, K=100, 5,000 of V=100,000",
+            "ns/element",
+            _lazy_steps(0.1, 100, 100_000, 5000),
+        )
 
 
 def _steps(
     algo: str | None, h: float, k: int, v: int, touched: int
 ) -> Callable[[int], list[float]]:
     def run(repeats: int) -> list[float]:
-        rng = np.random.default_rng(0)
-        counts = np.zeros((touched, padded(k)), np.int64)
-        # one cell in ten has counts, as the topics of words have
-        some = (rng.random((touched, k)) < 0.1) * rng.gamma(0.5, 40.0, (touched, k))
-        counts[:, :k] = some * UNIT
-        rows = np.sort(rng.choice(v, touched, replace=False)).astype(np.int32)
-        found = Counts(rows, counts, 1.0 / UNIT)
-        block = Block("phi", "simplex", (v, k), 0.05, 0, float(some.sum()))
+        found = _counts(k, v, touched)
+        block = Block("phi", "simplex", (v, k), 0.05, 0, float(found.counts.sum() / UNIT))
         # a transition of infinite length: the state that a chain with these counts comes to
         start = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).settle()
         start.step(Key(1, 0, 0), found, np.inf)
@@ -181,6 +244,37 @@ def _steps(
         return nanoseconds(lambda t: state.step(Key(1, 0, t + 1), found, h), v * k, repeats)
 
     return run
+
+
+def _lazy_steps(h: float, k: int, v: int, touched: int) -> Callable[[int], list[float]]:
+    """Rows caught up and stepped: four lists in turn, so that each has waited for three steps."""
+
+    def run(repeats: int) -> list[float]:
+        parts = [_counts(k, v, touched, seed) for seed in range(4)]
+        mass = 4 * float(parts[0].counts.sum() / UNIT)
+        block = Block("phi", "simplex", (v, k), 0.05, 0, mass)
+        state = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1, lazy=True).settle()
+
+        def once(step: int) -> None:
+            key, found = Key(1, 0, step + 1), parts[step % 4]
+            state.catch_up(key, found.rows)
+            state.step(key, found, h)
+
+        for step in range(4):
+            once(step)
+        return nanoseconds(lambda step: once(step + 4), touched * k, repeats)
+
+    return run
+
+
+def _counts(k: int, v: int, touched: int, seed: int = 0) -> Counts:
+    """Draw counts of some words, of which one cell in ten has any, as the topics of words have."""
+    rng = np.random.default_rng(seed)
+    counts = np.zeros((touched, padded(k)), np.int64)
+    some = (rng.random((touched, k)) < 0.1) * rng.gamma(0.5, 40.0, (touched, k))
+    counts[:, :k] = some * UNIT
+    rows = np.sort(rng.choice(v, touched, replace=False)).astype(np.int32)
+    return Counts(rows, counts, 1.0 / UNIT)
 
 
 # ---- directions

@@ -24,15 +24,15 @@ VISIT = 25.0
 TOUCHED = 4
 
 
-class Cost(NamedTuple):
-    """What work costs beside `VISIT`, in nanoseconds.
+class UnitTimes(NamedTuple):
+    """Nanoseconds that a unit of work takes, beside `VISIT` for a token visit.
 
     Attributes
     ----------
     topic : float
-        Of each topic in a token visit; visits of few sweeps cost more, for beginning and ending.
+        For each topic in a token visit; visits of few sweeps take longer, for beginning and ending.
     cell : float
-        Of a cell of the topics.
+        For a cell of the topics.
     """
 
     topic: float
@@ -40,7 +40,7 @@ class Cost(NamedTuple):
 
 
 #: Cells are stepped in training; those of a sample are averaged and written.
-TRAINING, SAMPLE = Cost(0.05, 2.5), Cost(0.07, 9.0)
+TRAINING, SAMPLE = UnitTimes(0.05, 2.5), UnitTimes(0.07, 9.0)
 
 
 class Work(NamedTuple):
@@ -57,9 +57,9 @@ class Work(NamedTuple):
     visits: float
     cells: float
 
-    def nanoseconds(self, topics: int, cost: Cost) -> float:
+    def nanoseconds(self, topics: int, unit: UnitTimes) -> float:
         """Estimate the time on one thread, at least 1."""
-        return max(1.0, self.visits * (VISIT + cost.topic * topics) + self.cells * cost.cell)
+        return max(1.0, self.visits * (VISIT + unit.topic * topics) + self.cells * unit.cell)
 
 
 def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> int:
