@@ -21,7 +21,7 @@ BETWEEN_LOOKS = 40
 #: Nanoseconds of a token visit without those for each topic.
 VISIT = 25.0
 #: What a cell of a lazy row that is touched costs, in steps of one that is not lazy.
-TOUCHED = 4
+TOUCHED = 2
 
 
 class UnitTimes(NamedTuple):
