@@ -36,7 +36,8 @@ class LDA(CountModel):
     algo : {"scir", "sgrld", "smld", "smld-approx", "tlasgr", "tlfsgr", "gibbs", "cgs", "ovb", "hsvg"}
         Sampler of the topics; docs/choosing-a-sampler.md says what each is.
     alpha : float or "learn", optional
-        Dirichlet prior per topic of a document, in (0, 10^6); by default 5/K, within 0.015 and 0.1.
+        Dirichlet prior per topic of a document, in (0, 10^6); by default 5/K, within 0.015 and 0.1; above
+        1,000 topics 15/K, at least 0.005.
         ``"learn"``: one for each topic, by the documents; not with ``ovb`` and ``hsvg``.
     eta : float or "learn", optional
         Dirichlet prior per word of a topic, in (0, 10^6); by default 5/K, within 0.01 and 0.05.

@@ -18,7 +18,8 @@ ALPHA_BLOCK, ETA_BLOCK = "alpha", "eta"
 
 def usual_alpha(topics: int) -> float:
     """Give the default of LDA's alpha, which is also the mean that a learned one has a priori."""
-    return max(0.015, min(0.1, 5.0 / topics))
+    least = max(0.005, min(0.015, 15.0 / topics))
+    return max(least, min(0.1, 5.0 / topics))
 
 
 def usual_eta(topics: int) -> float:

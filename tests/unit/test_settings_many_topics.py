@@ -16,11 +16,13 @@ FACTS = Facts(20_000, 8_000, 2_000_000, 0, lambda size, seed: 4_000)
         (128, 5 / 128, 5 / 128, 10),
         (129, 5 / 129, 5 / 129, 20),
         (500, 0.015, 0.01, 20),
-        (5_000, 0.015, 0.01, 20),
+        (1_000, 0.015, 0.01, 20),
+        (2_000, 0.0075, 0.01, 20),
+        (5_000, 0.005, 0.01, 20),
     ],
 )
 def test_priors_and_sweeps_by_the_number_of_topics(k, alpha, eta, sweeps):
-    """Red with: no least alpha; eta that stays; twenty sweeps from 128."""
+    """Red with: no least alpha, or one that stays; eta that stays; twenty sweeps from 128."""
     found, _ = resolve({"algo": "scir", "topics": k}, FACTS)
     assert (found.alpha, found.eta, found.sweeps) == (alpha, eta, sweeps)
 
