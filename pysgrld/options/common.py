@@ -35,7 +35,7 @@ LAZY = ("auto", "on", "off")
 CIR_RATES = ("paper", "natural")
 
 #: Of families whose documents have proportions with a Dirichlet prior.
-ALPHA = Option(or_learn(real(SMALLEST, 1e6)), "5/K, within 0.015 and 0.1, above 1,000 topics less; sam: 1",
+ALPHA = Option(or_learn(real(SMALLEST, 1e6)), "by K: 0.1 to 0.005; sam: 1",
                "Dirichlet prior per topic of a document; learn: one each",
                "Model", metavar="A|learn", first=True)  # fmt: skip
 _AUTO_NONE: dict[str, Any] = {"auto": "auto", "none": 0}
