@@ -492,30 +492,27 @@ def package_of(peer: dict[str, Any]) -> str:
 
 
 def kernel_tables(kernels: dict[str, Any]) -> str:
-    """Write documents as a table of K by how they are sampled, and other groups a row a figure."""
-    rows = kernels["rows"]
-    documents = [
-        (row["name"].split(", ", 1), row["value"]) for row in rows if row["group"] == "documents"
-    ]
-    ways = list(dict.fromkeys(name[1] for name, _ in documents))
-    value = {tuple(name): v for name, v in documents}
+    """Write documents of LDA as a table of K by how they are sampled, and the rest a row a figure."""
+    value: dict[tuple[str, str], float] = {}
+    rest = []
+    for row in kernels["rows"]:
+        if row["group"] == "documents" and row["name"].startswith("K="):
+            k, way = row["name"].split(", ", 1)
+            value[k, way] = row["value"]
+        else:
+            name = f"{row['group']}: {row['name']}"
+            rest.append(f"| {name} | {figure(row['value'])} | {row['unit']} |")
+    sizes, ways = (list(dict.fromkeys(names)) for names in zip(*value, strict=True))
     lines = [
         "Documents, ns per token and sweep:",
         "",
-        "| tokens, sweeps, counts | "
-        + " | ".join(dict.fromkeys(n[0] for n, _ in documents))
-        + " |",
-        f"|---|{'---:|' * len({n[0] for n, _ in documents})}",
+        f"| tokens, sweeps, counts | {' | '.join(sizes)} |",
+        f"|---|{'---:|' * len(sizes)}",
     ]
     for way in ways:
-        cells = [f"{value[k, way]:.1f}" for k in dict.fromkeys(n[0] for n, _ in documents)]
+        cells = [f"{value[k, way]:.1f}" for k in sizes]
         lines.append(f"| {way} | {' | '.join(cells)} |")
-    lines += ["", "The rest:", "", "| | | |", "|---|---:|---|"]
-    for row in rows:
-        if row["group"] != "documents":
-            name = f"{row['group']}: {row['name']}"
-            lines.append(f"| {name} | {figure(row['value'])} | {row['unit']} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", "The rest:", "", "| | | |", "|---|---:|---|", *rest])
 
 
 def figure(value: float) -> str:
