@@ -138,6 +138,24 @@ def test_phi_of_chosen_rows_is_those_rows_of_phi():
     assert phi.tobytes() == core.simplex_phi(**common, rows=None)[rows].tobytes()
 
 
+def test_phi_in_memory_that_is_lent_is_the_holder_s_alone():
+    """Red with: memory lent to two at a time; memory that does not go back."""
+    state, work = make_state(300, 20), core.Workspace()
+    common = {"g": state["g"], "sums": state["sums"], "topics": 20, "threads": 1, "work": work}
+    own = core.simplex_phi(**common | {"work": None}, rows=None)
+    few = np.array([299, 0], np.int32)
+    first = core.simplex_phi(**common, rows=None)
+    second = core.simplex_phi(**common, rows=few)
+    assert first.tobytes() == own.tobytes()
+    assert second.tobytes() == own[few].tobytes()
+    address = first.ctypes.data
+    del first
+    assert core.simplex_phi(**common, rows=few[:1]).ctypes.data == address
+    view = core.simplex_phi(**common, rows=few).T
+    del work, common
+    assert view.T.tobytes() == own[few].tobytes()
+
+
 def test_phi_of_a_zero_cell_is_the_floor():
     g = core.zeros(2, 16, "float32")
     g[0, :3] = 1.0
