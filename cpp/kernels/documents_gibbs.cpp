@@ -18,6 +18,7 @@
 #include "sgmc/counts.hpp"
 #include "sgmc/distributions.hpp"
 #include "sgmc/kernels.hpp"
+#include "sgmc/waiting.hpp"
 
 namespace sgmc::SGMC_ISA {
 namespace {
@@ -327,49 +328,15 @@ SGMC_INLINE void add_counts(Slot const& s, int b, float const* x, double unit, s
   }
 }
 
-/// Calls add(out) with a row of counts that no other thread has; it was cleared if it is new.
-template <class Add>
-SGMC_INLINE void with_row(DocumentsTask const& task, std::int64_t row, Add&& add) {
-  std::int64_t const stride = task.stride;
-  std::int64_t* const out = task.word_counts + row * stride;
-  if (!take_row(task.touched + row))
-    for (std::int64_t k = 0; k < stride; ++k) out[k] = 0;
-  add(out);
-  give_row(task.touched + row);
-}
-
-/// Adds what waits to the rows of its words, row after row.
-void add_waiting(DocumentsTask const& task, WaitingCounts& w) {
-  double const unit = task.rao_blackwell ? kUnit : 1.0;
-  for (std::int64_t r = 0; r <= task.rows; ++r) w.first[r] = 0;
-  for (std::int64_t i = 0; i < w.lists; ++i) ++w.first[w.row[i] + 1];
-  for (std::int64_t r = 0; r < task.rows; ++r) w.first[r + 1] += w.first[r];
-  for (std::int64_t i = 0; i < w.lists; ++i)
-    w.order[w.first[w.row[i]]++] = static_cast<std::int32_t>(i);
-  for (std::int64_t i = 0; i < w.lists;) {
-    std::int32_t const row = w.row[w.order[i]];
-    with_row(task, row, [&](std::int64_t* out) {
-      for (; i < w.lists && w.row[w.order[i]] == row; ++i)
-        for (std::int64_t p = w.begin[w.order[i]]; p < w.begin[w.order[i] + 1]; ++p)
-          out[w.topic[p]] += fixed_point(w.value[p], unit);
-    });
-  }
-  w.n = w.lists = 0;
-}
-
 /// Lets the counts of an active document wait.
 void let_wait(Slot const& s, DocumentsTask const& task, WaitingCounts& w) {
   if (w.room - w.n < 16 * s.blocks * s.entries) add_waiting(task, w);
   for (std::int64_t e = 0; e < s.entries; ++e) {
-    w.row[w.lists] = s.rows[e];
-    w.begin[w.lists] = w.n;
-    for (int b = 0; b < s.blocks; ++b) {
-      F16 const x = load(s.collected + b * s.block_step + e * s.entry_step);
-      std::uint32_t const some = lanes(f16(0.0f) < x);
-      compress(w.topic + w.n, some, load_u(s.topic + 16 * b));
-      w.n += compress(w.value + w.n, some, x);
-    }
-    w.begin[++w.lists] = w.n;
+    begin_list(w, s.rows[e]);
+    for (int b = 0; b < s.blocks; ++b)
+      push_some(w, load_u(s.topic + 16 * b),
+                load(s.collected + b * s.block_step + e * s.entry_step));
+    end_list(w);
     if (task.rao_blackwell)
       __atomic_fetch_add(task.bucket + s.rows[e], fixed_point(s.share[e], kUnit), __ATOMIC_RELAXED);
   }
