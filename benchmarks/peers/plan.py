@@ -129,6 +129,7 @@ CONTESTS = (
     Contest("simplewiki", 100, 64, EXACT),
     Contest("simplewiki", 500, 256, MANY_TOPICS),
     Contest("simplewiki", 1000, 256, MANY_TOPICS),
+    Contest("simplewiki", 1000, 64, MANY_TOPICS, threads=2),
     Contest("nips", 100, 64, EXACT),
     Contest("small", 100, 64, EXACT),
 )

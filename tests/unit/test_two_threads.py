@@ -25,7 +25,7 @@ def counts(documents, words, seed):
 def topics(algo, i):
     """What a fit learns; the i-th is wider than the one before, so that scratch memory grows."""
     kind, size = (DeepLDA, [20 + 17 * i]) if algo in ("tlasgr", "tlfsgr") else (LDA, 20 + 17 * i)
-    more = {"minibatch": 10, "sweeps": 2, "max_iter": 60}
+    more = {"minibatch": 10, "sweeps": 2, "max_iter": 120}
     if SAMPLERS[algo].draws:
         more |= {"burn_in": 40}
     if SAMPLERS[algo].whole_corpus:
