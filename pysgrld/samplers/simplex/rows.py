@@ -99,16 +99,23 @@ class Rows(FromRows):
             **key.address_of(self.block),
         }
 
+    def reading(self, words: Int32s | None) -> dict[str, Any]:
+        """Give the arguments that all kernels have that read rows.
+
+        What is read of some words, in every iteration, is in memory that the next one takes over.
+        """
+        return {
+            "g": self.g,
+            "sums": self.sums,
+            "topics": self.block.shape[1],
+            "rows": words,
+            "work": None if words is None else self.work,
+            "threads": self.threads,
+        }
+
     def rows(self, words: Int32s | None = None) -> Floats:
         """Give phi of these words, floored so that no token lacks a topic."""
-        return core.simplex_phi(
-            g=self.g,
-            sums=self.sums,
-            topics=self.block.shape[1],
-            rows=words,
-            work=None if words is None else self.work,
-            threads=self.threads,
-        )
+        return core.simplex_phi(**self.reading(words))
 
     def add_to(self, total: Doubles) -> None:
         """Add phi of all words to ``total``, (V, Kp)."""

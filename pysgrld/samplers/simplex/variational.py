@@ -70,11 +70,4 @@ class Dirichlets(Rows):
 
         Rows over words are not normalised: the factor exp(-psi(sum_w lambda_kw)) of a topic matters.
         """
-        return core.dirichlet_weights(
-            g=self.g,
-            sums=self.sums,
-            topics=self.block.shape[1],
-            rows=words,
-            work=None if words is None else self.work,
-            threads=self.threads,
-        )
+        return core.dirichlet_weights(**self.reading(words))
