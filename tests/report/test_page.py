@@ -39,6 +39,9 @@ pytestmark = pytest.mark.skipif(
     bool(MISSING) and "CHROMIUM" not in os.environ, reason=f"not installed: {', '.join(MISSING)}"
 )
 SMALL = ["plain", "chains", "deep", "mixture", "directions", "bare", "hostile"]
+#: Figures are drawn a frame after their page stands: every place that has a width has its drawing.
+DRAWN = """() => [...document.querySelectorAll("main .drawn")].every(
+    (place) => place.childElementCount || !place.clientWidth)"""
 BROKEN = [
     "topic/99999",
     "topic/x",
@@ -71,12 +74,13 @@ class Opened:
             self.said.append(f"asked for {url}")
 
     def go(self, address: str, load: bool = False) -> None:
-        """Open an address, and wait until its page stands."""
+        """Open an address, and wait until its page stands and its figures are drawn."""
         if load:
             self.page.goto(f"{self.path.as_uri()}#{address}")
         else:
             self.page.evaluate("(to) => { location.hash = to; }", address)
         self.page.wait_for_selector(f"body[data-ready={json.dumps('#' + address)}]")
+        self.page.wait_for_function(DRAWN)
 
     def text(self) -> str:
         return self.page.inner_text("main")
@@ -329,6 +333,16 @@ def test_names_on_the_map_cover_no_circle(opened, kind):
         for x, y, r in circles:
             inside = min(max(y, top + 3), bottom - 3)  # of the letters, not of their line
             assert np.hypot(x - min(max(x, left), right), y - inside) > r - 0.5
+
+
+def test_a_single_measurement_is_a_point_of_the_curve(opened):
+    """A run that was measured once has nothing to draw a line between: two rings, within the axes."""
+    it = opened("slim")
+    curve = it.page.locator("svg[aria-label^='Perplexity against']")
+    rings = curve.locator("circle.series")
+    assert rings.evaluate_all("(all) => all.map((c) => c.getBBox().width)") == [6, 6]
+    assert rings.evaluate_all("(all) => all.map((c) => getComputedStyle(c).fill)") == ["none"] * 2
+    assert curve.locator("path.series:not(.level)").count() == 0
 
 
 def test_a_topic_says_whether_to_trust_it(opened):

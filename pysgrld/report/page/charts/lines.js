@@ -2,7 +2,7 @@
 
 // ---- lines over time
 
-/** Series [{name, value, points, kind, hue}] with their names at their ends; levels are rules across. */
+/** Series [{name, value, points, kind, hue}] with their names at their ends; levels are rules across. A single point is a ring. */
 function lines(width, { title, series, levels = [], across, unit, digits = 0 }) {
   const narrow = width < 460;
   const height = Math.round(Math.min(330, Math.max(230, width * 0.52)));
@@ -19,7 +19,10 @@ function lines(width, { title, series, levels = [], across, unit, digits = 0 }) 
     label(left - 8, y(v) + 4, "tick", numbered(v, yTicks), "end")]);
   const xTicks = ticks(across.zero ? 0 : all[0][0], Math.max(...all.map(([t]) => t)), narrow ? 3 : 6);
   const times = xTicks.map((v) => label(x(v), height - bottom + 20, "tick", numbered(v, xTicks), "middle"));
-  const drawn = series.map((one) => s("path", { d: line(one.points.map(([a, b]) => [x(a), y(b)])), class: `series ${one.kind}`, "--h": one.hue }));
+  const drawn = series.map((one) => {
+    const at = one.points.map(([a, b]) => [x(a), y(b)]), look = { class: `series ${one.kind}`, "--h": one.hue };
+    return at.length > 1 ? s("path", { d: line(at), ...look }) : s("circle", { cx: at[0][0], cy: at[0][1], r: 3, ...look });
+  });
   const ruled = levels.map((level) => rule(left, y(level.value), width - right, y(level.value), "series level"));
   const ends = [...levels.map((level) => ({ ...level, y: y(level.value), kind: "level" })),
     ...series.map((one) => ({ ...one, y: y(one.points.at(-1)[1]) }))];
