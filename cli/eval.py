@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,21 +101,23 @@ def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -
 
     Of a mixture it is minus the log predictive density of a document, which is scored whole.
     On the run's own held-out documents it is the run's running average; on others the kept
-    posterior samples are scored. See docs/evaluation.md.
+    posterior samples are scored. Of several chains it is the first one's, and below it that of all
+    of them together. See docs/evaluation.md.
     """
     values = {name: value for name, value in values.items() if value is not None}
     _check(values, perplexity or not coherence)
 
     from pysgrld.machine import threads as count
-    from pysgrld.reading.open import open_run
+    from pysgrld.reading.open import open_chains
 
     from .progress import Screen
 
     with Screen(quiet=values["quiet"]) as screen:
-        results = open_run(run, count(values.get("threads")).number, reading_of(values))
+        number = count(values.get("threads")).number
+        results, *others = open_chains(run, number, reading_of(values), screen.warn)
         found: dict[str, Any] = {"run": results.path}
         if perplexity or not coherence:
-            scores = _score(results, values, screen)
+            scores = _score(results, others, values, screen)
             found |= scores.record()
             if not values["json"]:
                 _show_scores(results, scores)
@@ -155,7 +158,9 @@ def _check(values: dict[str, Any], scoring: bool) -> None:
         )
 
 
-def _score(results: Results, values: dict[str, Any], screen: Screen) -> Evaluation:
+def _score(
+    results: Results, others: Sequence[Results], values: dict[str, Any], screen: Screen
+) -> Evaluation:
     from pysgrld.reading.score import held_out_of, held_out_pair, score, score_own
 
     if results.score.whole:
@@ -166,7 +171,7 @@ def _score(results: Results, values: dict[str, Any], screen: Screen) -> Evaluati
                     "documents whole"
                 )
     if "corpus" not in values and "observed_corpus" not in values:
-        return score_own(results)
+        return score_own(results, others)
     observed: float | None = None
     seed: int | None = None
     with tempfile.TemporaryDirectory(prefix="sgmc-") as scratch:
@@ -179,8 +184,10 @@ def _score(results: Results, values: dict[str, Any], screen: Screen) -> Evaluati
             held_out = held_out_pair(
                 results, values["observed_corpus"], values["held_out_corpus"], place, screen
             )
-    with screen.counting("scoring samples", len(results.kept())) as tell:
-        return score(results, held_out, observed, results.seed if seed is None else seed, tell)
+    samples = sum(len(chain.kept()) for chain in (results, *others))
+    seed = results.seed if seed is None else seed
+    with screen.counting("scoring samples", samples) as tell:
+        return score(results, held_out, observed, seed, tell, others)
 
 
 def _coherence(results: Results) -> Coherence:
@@ -213,6 +220,9 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
         for name, title, what in kind.further
         if name in scores.others
     ]
+    if scores.pooled is not None:
+        figure = _with_error(kind, scores.pooled)
+        lines.append((f"all {scores.chains} chains", figure, "mean over the samples of all"))
     if scores.unigram is not None:
         unigram = _with_error(kind, scores.unigram)
         lines.append(("unigram", unigram, "word frequencies, no topics"))
@@ -222,11 +232,15 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
     echo()
     if beside := kind.shown_beside(scores.numbers):
         echo(f"at iteration {scores.iteration:,}{beside}")
+    titles = {
+        kind.point: "the current topics",
+        kind.pooled: f"all {scores.chains} chains together",
+        kind.unigram: "the unigram",
+    }
     for name, other in scores.beside().items():
         gap = scores.average.minus(other)
         side = "below" if gap < 0 else "above"
-        title = "the current topics" if name == kind.point else "the unigram"
-        echo(f"{kind.show(abs(gap), gap.error)} {side} {title}, document by document")
+        echo(f"{kind.show(abs(gap), gap.error)} {side} {titles[name]}, document by document")
     if math.isfinite(scores.average.error):
         echo("±: the standard error, as these documents are a sample of all there could be")
     if kind.whole:

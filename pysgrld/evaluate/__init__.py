@@ -2,6 +2,7 @@
 
 from pysgrld.evaluate.completion import PERPLEXITY, Completion, visits
 from pysgrld.evaluate.figure import Figure
+from pysgrld.evaluate.pooled import pooled
 from pysgrld.evaluate.protocol import DocumentDraw, Reader, Readers, Scorer, Visiting
 from pysgrld.evaluate.score import Score
 from pysgrld.evaluate.split import HeldOut, pair, split, whole
@@ -18,6 +19,7 @@ __all__ = [
     "Scorer",
     "Visiting",
     "pair",
+    "pooled",
     "split",
     "visits",
     "whole",

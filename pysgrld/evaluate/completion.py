@@ -89,7 +89,7 @@ class Completion:
         Each document's chain goes on from the previous sample. ``phi`` is (R, Kp) over `words`.
         """
         self._take(key, parts, Visiting.CONTINUE)
-        return self._perplexity(self._mean)
+        return self._perplexity(log(self._mean))
 
     def log_probability(self, key: Key, parts: Draw) -> float:
         """Give the mean log probability of a held-out token, given one draw of all topics.
@@ -97,7 +97,7 @@ class Completion:
         That of the documents' topics is the last state of their chains. The sample is added to the
         running average.
         """
-        return -float(log(self._perplexity(self._take(key, parts, Visiting.DRAW))))
+        return -float(log(self._perplexity(log(self._take(key, parts, Visiting.DRAW)))))
 
     def _take(self, key: Key, parts: Draw, how: Visiting) -> Doubles:
         p = self._reader.predict(key, parts, self._scored, how)
@@ -113,7 +113,18 @@ class Completion:
         """Give the averaged perplexity so far; NaN before the first sample."""
         if not self.samples:
             return Figure(math.nan, np.full(len(self.held_out.held_out), math.nan))
-        return self._figure(self._mean)
+        return self.score(self.log_averages())
+
+    def log_averages(self) -> Doubles:
+        """Give the log of the averaged probability of every scored entry, (nnz,)."""
+        return log(self._mean)
+
+    def score(self, logs: Doubles) -> Figure:
+        """Give the perplexity of the log probabilities of all scored entries, with its standard error."""
+        scored = self.held_out.held_out
+        of_documents = scored.summed(logs * scored.counts)
+        tokens = scored.lengths.astype(np.float64)
+        return Figure.perplexity(self._perplexity(logs), of_documents, tokens)
 
     def figures(self) -> dict[str, float]:
         """Give further figures of the samples so far, as the model's paper defines them."""
@@ -121,12 +132,12 @@ class Completion:
 
     def point(self, key: Key, parts: Draw) -> Figure:
         """Give the perplexity of one draw, chains started afresh; the running average is not touched."""
-        return self._figure(self._reader.predict(key, parts, self._scored, Visiting.AFRESH))
+        return self.score(log(self._reader.predict(key, parts, self._scored, Visiting.AFRESH)))
 
     def unigram(self, counts: Int64s) -> Figure:
         """Give the perplexity of the word frequencies of the training documents, plus 0.01 each."""
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
-        return self._figure(q[self.held_out.held_out.indices])
+        return self.score(log(q[self.held_out.held_out.indices]))
 
     def share_gained(self, before: float, now: float) -> float:
         """Give the share of the perplexity that was gained: 1 - now / before."""
@@ -150,16 +161,8 @@ class Completion:
         self._reader.restore(arrays, self.prefix)
         self.samples = int(own["samples"][0])
 
-    def _figure(self, p: Doubles) -> Figure:
-        """Give the perplexity of the probabilities of all scored entries, with its standard error."""
-        scored = self.held_out.held_out
-        logs = scored.summed(log(p) * scored.counts)
-        return Figure.perplexity(self._perplexity(p), logs, scored.lengths.astype(np.float64))
-
-    def _perplexity(self, p: Doubles) -> float:
-        counts = self.held_out.held_out.counts
-        with np.errstate(invalid="ignore"):
-            total = dot(counts, log(p))
+    def _perplexity(self, logs: Doubles) -> float:
+        total = dot(self.held_out.held_out.counts, logs)
         if math.isnan(total):
             raise NumericalError("the probabilities of the held-out documents are no numbers")
         return math.exp(-total / self.tokens)

@@ -135,6 +135,15 @@ class Scorer(Protocol):
     def average(self) -> Figure:
         """Give the averaged score so far; NaN before the first sample."""
 
+    def log_averages(self) -> Doubles:
+        """Give the logarithm of every probability or density that is averaged over the samples so far.
+
+        There is at least one sample.
+        """
+
+    def score(self, logs: Doubles) -> Figure:
+        """Give the score of such logarithms."""
+
     def point(self, key: Key, parts: Draw) -> Figure:
         """Give the score of one draw; the running average is not touched."""
 

@@ -13,7 +13,7 @@ class Score(NamedTuple):
     Attributes
     ----------
     name : str
-        Key of ``metrics.jsonl`` and of JSON; ``point_...`` and ``unigram_...`` go with it.
+        Key of ``metrics.jsonl`` and of JSON; ``point_...``, ``unigram_...``, ``pooled_...`` go with it.
     title : str
         What a person reads.
     decimals : int
@@ -51,6 +51,11 @@ class Score(NamedTuple):
     def unigram(self) -> str:
         """Key of the figure of the word frequencies of training."""
         return f"unigram_{self.name}"
+
+    @property
+    def pooled(self) -> str:
+        """Key of the figure of all chains of a run together."""
+        return f"pooled_{self.name}"
 
     def show(self, value: float, error: float | None = None) -> str:
         """Format a value for a person, with its standard error where that is known.

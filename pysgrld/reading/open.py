@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pysgrld.errors import MissingInputError
+from pysgrld.errors import CheckpointError, MissingInputError
 from pysgrld.reading.results import Results
 from pysgrld.run import chains_of, latest_run
 from pysgrld.run.choose import ROOT
@@ -51,3 +51,42 @@ def open_run(
         If there is no such run, or it cannot be read.
     """
     return Results(find_folder(None if name is None else str(name)), threads, reading)
+
+
+def open_chains(
+    name: str | Path | None,
+    threads: int,
+    reading: Mapping[str, Any] | None = None,
+    missing: Callable[[str], None] = lambda line: None,
+) -> list[Results]:
+    """Open the chains, by number, of the run that a person means: those that have a checkpoint.
+
+    Parameters
+    ----------
+    name, threads, reading
+        As `open_run` has them.
+    missing : callable, optional
+        Told in a line of every chain that is left out.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such run, or it cannot be read.
+    CheckpointError
+        If no chain has a checkpoint that can be read.
+    """
+    folder = find_folder(None if name is None else str(name), chains=True)
+    found, refused = [], None
+    for path in chains_of(folder) or [folder]:
+        results = Results(path, threads, reading)
+        try:
+            results.checkpoint  # noqa: B018 - reads it
+        except CheckpointError as error:
+            refused = error
+            missing(f"{path.name}: has no checkpoint that can be read, and is left out")
+            continue
+        found.append(results)
+    if not found:
+        assert refused is not None
+        raise refused
+    return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.sources import contents
 from pysgrld.draws import at_words
 from pysgrld.errors import CheckpointError, UsageError
-from pysgrld.evaluate import HeldOut, Scorer, pair
+from pysgrld.evaluate import HeldOut, Scorer, pair, pooled
 from pysgrld.reading.results import Results
 from pysgrld.reading.values import Evaluation
 from pysgrld.types import Key
@@ -62,12 +63,19 @@ def held_out_pair(
     return found._replace(doc_ids=np.arange(len(found.observed)))
 
 
-def score_own(results: Results) -> Evaluation:
-    """Give the run's running average on its own held-out documents."""
-    scorer = own_scorer(results)
+def score_own(results: Results, others: Sequence[Results] = ()) -> Evaluation:
+    """Give the run's running average on its own held-out documents, and that of all its chains.
+
+    Parameters
+    ----------
+    results : Results
+    others : sequence of Results, optional
+        Further chains of the same run.
+    """
+    scorers = [own_scorer(chain) for chain in (results, *others)]
     split_by_others = results.options.observed_corpus is not None
     observed = None if split_by_others else results.options.observed
-    return _scores(results, scorer, observed, results.seed)
+    return _scores(results, scorers, observed, results.seed)
 
 
 def own_scorer(results: Results) -> Scorer:
@@ -99,6 +107,7 @@ def score(
     observed: float | None,
     seed: int,
     tell: Callable[[int], None] = lambda done: None,
+    others: Sequence[Results] = (),
 ) -> Evaluation:
     """Score the kept samples on other documents.
 
@@ -111,7 +120,9 @@ def score(
     seed : int
         Seed of the split, and of the documents' chains.
     tell : callable, optional
-        Told how many samples are done.
+        Told how many samples are done, of all chains.
+    others : sequence of Results, optional
+        Further chains of the same run.
 
     Raises
     ------
@@ -121,16 +132,21 @@ def score(
     if len(held_out.held_out) == 0:
         parts = "" if results.score.whole else " in both its parts"
         raise UsageError(f"no document has known words{parts}: nothing to score")
-    scorer = results.fitted.scorer(held_out)
-    for n, (step, sample) in enumerate(results.each_sample(), 1):
-        draw = results.fitted.draw_of(sample, scorer.words)
-        scorer.update(Key(seed, results.chain, step), draw)
-        tell(n)
-    return _scores(results, scorer, observed, seed)
+    scorers, done = [], itertools.count(1)
+    for chain in (results, *others):
+        scorer = chain.fitted.scorer(held_out)
+        for step, sample in chain.each_sample():
+            draw = chain.fitted.draw_of(sample, scorer.words)
+            scorer.update(Key(seed, chain.chain, step), draw)
+            tell(next(done))
+        scorers.append(scorer)
+    return _scores(results, scorers, observed, seed)
 
 
-def _scores(results: Results, scorer: Scorer, observed: float | None, seed: int) -> Evaluation:
-    step = results.checkpoint.step
+def _scores(
+    results: Results, scorers: Sequence[Scorer], observed: float | None, seed: int
+) -> Evaluation:
+    scorer, step = scorers[0], results.checkpoint.step
     some = at_words(results.current, scorer.words)
     point = scorer.point(Key(seed, results.chain, step), some)
     counts = results.word_counts()
@@ -151,4 +167,12 @@ def _scores(results: Results, scorer: Scorer, observed: float | None, seed: int)
         iteration=step,
         others=scorer.figures(),
         numbers=results.fitted.numbers(),
+        chains=len(scorers),
+        pooled=pooled(scorers) if len(scorers) > 1 and _comparable(scorers) else None,
     )
+
+
+def _comparable(scorers: Sequence[Scorer]) -> bool:
+    """Whether every chain has an average, and all of the same held-out documents."""
+    first = scorers[0].held_out.doc_ids
+    return all(s.samples and np.array_equal(s.held_out.doc_ids, first) for s in scorers)

@@ -45,6 +45,11 @@ class Evaluation(NamedTuple):
         Further figures of the same samples, as the model's paper defines them.
     numbers : dict
         Numbers that the model has beside its score, at the newest checkpoint.
+    chains : int
+        Chains of the run. All the figures above are of the first one.
+    pooled : Figure or None
+        Score of the posterior average over all chains, each counting the same; None of one chain, and
+        where a chain has no sample or other held-out documents.
     """
 
     kind: Score
@@ -60,16 +65,21 @@ class Evaluation(NamedTuple):
     iteration: int
     others: dict[str, float]
     numbers: dict[str, int]
+    chains: int = 1
+    pooled: Figure | None = None
 
     def beside(self) -> dict[str, Figure]:
         """Give the figures that the average is compared with, by name."""
         found = {} if self.samples == 0 else {self.kind.point: self.point}
+        found |= {} if self.pooled is None else {self.kind.pooled: self.pooled}
         return found if self.unigram is None else found | {self.kind.unigram: self.unigram}
 
     def record(self) -> dict[str, Any]:
         """Give all figures by name, for JSON."""
         kind = self.kind
         figures = {kind.name: self.average, kind.point: self.point, kind.unigram: self.unigram}
+        if self.chains > 1:
+            figures[kind.pooled] = self.pooled
         record: dict[str, Any] = dict(figures)
         for name, figure in figures.items():
             record[f"{name}_se"] = None if figure is None else figure.error
@@ -86,6 +96,8 @@ class Evaluation(NamedTuple):
             "seed": self.seed,
             "iteration": self.iteration,
         }
+        if self.chains > 1:
+            record["chains"] = self.chains
         return record | self.others | self.numbers
 
 

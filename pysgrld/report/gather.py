@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.corpus import Corpus
-from pysgrld.errors import CheckpointError, MissingInputError, UsageError
+from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.machine import threads as allowed_threads
 from pysgrld.models.fitted import Node
 from pysgrld.reading.diagnose.compare import diagnose
 from pysgrld.reading.diagnose.verdict import is_shared
 from pysgrld.reading.labels import read_labels
-from pysgrld.reading.open import find_folder, open_run
+from pysgrld.reading.open import open_chains
 from pysgrld.reading.results import Results
 from pysgrld.reading.values import Diagnosis, Evaluation
 from pysgrld.report.documents import Looked, look, looked_at
@@ -35,7 +35,6 @@ from pysgrld.report.terms import (
     terms,
     words_shown,
 )
-from pysgrld.run import chains_of
 from pysgrld.types import Doubles, Floats, Int64s
 
 #: Words of a topic in a tree of layers, and the relevance by which those of upper layers are chosen.
@@ -193,7 +192,7 @@ def gather(
         If there is no such layer or column.
     """
     missing: list[str] = []
-    chains = _opened(run, allowed_threads(threads).number, missing)
+    chains = open_chains(run, allowed_threads(threads).number, missing=missing.append)
     results = chains[0]
     at, fitted, counts = results.at(asked.layer), results.fitted, None
     with contextlib.suppress(MissingInputError):
@@ -282,25 +281,6 @@ def gather(
         layers,
         missing,
     )
-
-
-def _opened(run: str | Path | None, threads: int, missing: list[str]) -> list[Results]:
-    """Open the run, or those chains of a folder that have a checkpoint."""
-    folder = find_folder(None if run is None else str(run), chains=True)
-    found, refused = [], None
-    for path in chains_of(folder) or [folder]:
-        results = open_run(path, threads)
-        try:
-            results.checkpoint  # noqa: B018 - reads it
-        except CheckpointError as error:
-            refused = error
-            missing.append(f"{path.name}: has no checkpoint that can be read, and is left out")
-            continue
-        found.append(results)
-    if not found:
-        assert refused is not None
-        raise refused
-    return found
 
 
 def _groups(

@@ -5,12 +5,14 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pysgrld.run import RunDirectory, chains_of
@@ -98,6 +100,47 @@ def test_figures_of_another_chain_are_those_of_its_training(several):
     found = json.loads(several("eval", "bible-scir/chain-2", "--json").stdout)
     for name in ("perplexity", "point_perplexity", "unigram_perplexity"):
         assert found[name] == last[name]
+
+
+def test_eval_scores_the_mean_of_all_chains_below_that_of_the_first(several):
+    """Red with: a mean of logarithms, or of perplexities; another chain's figures as the first's."""
+    folder = several.folder / "sgmc-runs/bible-scir"
+    chains = chains_of(folder)
+    p = [
+        RunDirectory.open(run).load_checkpoint(required=True).arrays["completion.mean"]
+        for run in chains
+    ]
+    counts = np.load(chains[0] / "holdout/held-out/counts.npy")
+    expected = np.exp(-(counts @ np.log(np.mean(p, axis=0))) / counts.sum())
+    found = json.loads(several("eval", "bible-scir", "--json").stdout)
+    alone = json.loads(several("eval", "bible-scir/chain-1", "--json").stdout)
+    assert found["pooled_perplexity"] == pytest.approx(expected, rel=1e-12)
+    assert found["chains"] == 3
+    assert found["perplexity"] == alone["perplexity"] > found["pooled_perplexity"]
+    assert not {"chains", "pooled_perplexity"} & alone.keys()
+    assert re.search(r"^  all 3 chains +[\d,]+ ± ", several("eval").stdout, re.MULTILINE)
+
+
+def test_eval_of_other_documents_pools_the_samples_of_all_chains(several):
+    others = ("--corpus", BIBLE, "--json")
+    found = json.loads(several("eval", "bible-scir", *others).stdout)
+    each = [
+        json.loads(several("eval", f"bible-scir/chain-{i}", *others).stdout)["perplexity"]
+        for i in (1, 2, 3)
+    ]
+    assert found["perplexity"] == each[0]
+    assert 0.8 * min(each) < found["pooled_perplexity"] < np.exp(np.log(each).mean())
+
+
+def test_eval_leaves_out_a_chain_without_a_checkpoint_and_says_so(several):
+    run = several.folder / "sgmc-runs/bible-scir/chain-2"
+    (run / "checkpoints").rename(run / "gone")
+    try:
+        done = several("eval", "bible-scir", "--json")
+    finally:
+        (run / "gone").rename(run / "checkpoints")
+    assert json.loads(done.stdout)["chains"] == 2
+    assert "chain-2: has no checkpoint that can be read, and is left out" in done.stderr
 
 
 def test_the_corpus_is_stored_once(several):

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from pysgrld.cli import main
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.errors import CheckpointError, UsageError
+from pysgrld.evaluate import Figure, pooled
 from pysgrld.minibatches import Epochs
 from pysgrld.models.protocol import CorpusFacts, Extent, RunOn
 from pysgrld.models.table import MODELS, model, models
@@ -158,6 +159,21 @@ def test_scores_are_finite_and_better_than_no_model_at_all(name, algo):
         assert 0 < figure.error < np.ptp(figure.influence) * len(figure.influence)
         assert len(figure.influence) == len(posterior.scorer.held_out.held_out)
         assert figure.influence.sum() == pytest.approx(0, abs=1e-9 * max(1.0, abs(figure)))
+
+
+@pairs
+def test_the_score_of_chains_together_is_that_of_their_mean_density(name, algo):
+    """Of one chain it is its average; of two, at least as good as their logarithms are on average."""
+    few, more = (advanced(started(name, algo), steps) for steps in (30, 45))
+    if not few.draws:
+        return
+    one, other = few.scorer, more.scorer
+    assert pooled([one]) == pytest.approx(one.average(), rel=1e-12)
+    assert pooled([one, one]) == pytest.approx(one.average(), rel=1e-12)
+    both, mean = pooled([one, other]), Figure.averaged([one.average(), other.average()])
+    assert both < mean
+    assert both > mean - abs(one.average() - other.average()) - 0.05 * abs(mean)
+    assert both == pooled([other, one])
 
 
 @pairs

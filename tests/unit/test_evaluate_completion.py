@@ -12,7 +12,7 @@ from oracles.completion import theta_hat
 from oracles.judge import Z
 
 from pysgrld.core import core, padded
-from pysgrld.evaluate import Completion, HeldOut, pair, split
+from pysgrld.evaluate import Completion, HeldOut, pair, pooled, split
 from pysgrld.models.lda.reader import LdaReaders
 from pysgrld.types import Documents, Key
 
@@ -87,6 +87,29 @@ def test_average_of_probabilities_not_of_logs_nor_of_perplexities(held_out):
     p = np.mean([phi[scored.indices, 0].astype(float) for phi in samples], axis=0)
     expected = math.exp(-np.dot(scored.counts, np.log(p)) / scored.tokens)
     assert got == pytest.approx(expected, rel=1e-7)
+
+
+def test_chains_are_pooled_as_probabilities_and_each_counts_the_same(held_out):
+    """One topic, as above: the mean over chains of each one's mean, whatever their numbers of samples.
+
+    Red with: samples that count the same, or a mean of logarithms.
+    """
+    chains = [[topics(seed, k=1) for seed in seeds] for seeds in ((0, 1, 2), (3,))]
+    scorers = [completion(held_out, k=1) for _ in chains]
+    for scorer, samples in zip(scorers, chains, strict=True):
+        for step, phi in enumerate(samples):
+            scorer.update(key(step), {"phi": phi[scorer.words]})
+    scored = held_out.held_out
+    p = np.mean(
+        [
+            np.mean([phi[scored.indices, 0].astype(float) for phi in samples], axis=0)
+            for samples in chains
+        ],
+        axis=0,
+    )
+    expected = math.exp(-(scored.counts @ np.log(p)) / scored.tokens)
+    assert pooled(scorers) == pytest.approx(expected, rel=1e-6)
+    assert pooled(scorers[:1]) == scorers[0].average()
 
 
 def test_averaging_identical_samples_changes_nothing(held_out):

@@ -81,11 +81,18 @@ class Density:
             return Figure(math.nan, np.full(len(self._documents), math.nan))
         return Figure.mean(math.log(self.samples) - float(self._total.mean()), -self._total)
 
+    def log_averages(self) -> Doubles:
+        """Give the log of the averaged density of every document."""
+        return self._total - math.log(self.samples)
+
+    def score(self, logs: Doubles) -> Figure:
+        """Give minus the mean of log densities of the documents."""
+        return Figure.mean(-float(logs.mean()), -logs)
+
     def point(self, key: Key, parts: Draw) -> Figure:
         """Give the score of one draw; the running average is not touched."""
         del key
-        found = self._of(parts)
-        return Figure.mean(-float(found.mean()), -found)
+        return self.score(self._of(parts))
 
     def unigram(self, counts: Int64s) -> Figure:
         """Score the word frequencies of the training documents, plus 0.01 each."""

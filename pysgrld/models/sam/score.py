@@ -104,11 +104,19 @@ class LogPerplexity:
         """Give the averaged score so far; NaN before the first sample."""
         if not self.samples:
             return Figure(math.nan, np.full(len(self._total), math.nan))
-        return _figure(self._total - math.log(self.samples))
+        return self.score(self.log_averages())
+
+    def log_averages(self) -> Doubles:
+        """Give the log of the averaged density of every document."""
+        return self._total - math.log(self.samples)
+
+    def score(self, logs: Doubles) -> Figure:
+        """Give minus the mean of log densities of the documents."""
+        return Figure.mean(-float(logs.mean()), -logs)
 
     def point(self, key: Key, parts: Draw) -> Figure:
         """Give the score of one draw; the running average is not touched."""
-        return _figure(self._of(key, parts))
+        return self.score(self._of(key, parts))
 
     def unigram(self, counts: Int64s) -> Figure:
         """Score the direction of the word frequencies of the training documents, weighed alike.
@@ -117,13 +125,13 @@ class LogPerplexity:
         """
         whole, v = self.held_out.held_out, len(counts)
         if self._idf is None:
-            return _figure(np.full(len(whole), math.nan))
+            return self.score(np.full(len(whole), math.nan))
         of, mean = directions(whole, self._idf), counts * self._idf
         mean /= max(1e-300, math.sqrt(dot(mean, mean)))
         holders = np.repeat(np.arange(len(whole)), np.diff(whole.indptr))
         cosines = np.bincount(holders, of.values * mean[of.indices], len(whole))
         kappa = self.options.kappa
-        return _figure(core.log_normaliser(v, kappa) + kappa * cosines.astype(np.float64))
+        return self.score(core.log_normaliser(v, kappa) + kappa * cosines.astype(np.float64))
 
     def log_probability(self, key: Key, parts: Draw) -> float:
         """Give the mean log density of a document under one draw, by importance sampling."""
@@ -143,7 +151,7 @@ class LogPerplexity:
         """Give the score by importance sampling, from every 20th sample."""
         if not self.proposed:
             return {}
-        better = float(_figure(self._better - math.log(self.proposed)))
+        better = float(self.score(self._better - math.log(self.proposed)))
         return {"log_perplexity_importance": better}
 
     def arrays(self) -> dict[str, Array]:
@@ -289,10 +297,6 @@ def _added(total: Doubles, found: Doubles, samples: int) -> Doubles:
     """Add densities to the sum of so many samples, all as logarithms."""
     summed: Doubles = logaddexp(total, found) if samples else found
     return summed
-
-
-def _figure(logs: Doubles) -> Figure:
-    return Figure.mean(-float(logs.mean()), -logs)
 
 
 def _finite(logs: Doubles) -> Doubles:

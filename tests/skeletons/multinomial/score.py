@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pysgrld.arithmetic import log
 from pysgrld.draws import Draw
 from pysgrld.evaluate import Figure, HeldOut, Score, Scorer
 from pysgrld.restore import put_back
@@ -60,17 +61,28 @@ class TokenPerplexity(Scorer):
         """Give the averaged score so far; NaN before the first sample."""
         if not self.samples:
             return Figure(math.nan, np.full(len(self.held_out.held_out), math.nan))
-        return self._perplexity(self._mean)
+        return self.score(self.log_averages())
+
+    def log_averages(self) -> Doubles:
+        """Give the log of the averaged probability of every word, (R,)."""
+        return log(self._mean)
+
+    def score(self, logs: Doubles) -> Figure:
+        """Give the perplexity of the tokens, whose words have such log probabilities."""
+        whole = self.held_out.held_out
+        value = math.exp(-float(self._counts @ logs) / self.tokens)
+        of_documents = whole.summed(logs[self._rows] * whole.counts)
+        return Figure.perplexity(value, of_documents, whole.lengths.astype(np.float64))
 
     def point(self, key: Key, parts: Draw) -> Figure:
         """Give the score of one draw; the running average is not touched."""
         del key
-        return self._perplexity(parts["phi"][:, 0].astype(np.float64))
+        return self.score(log(parts["phi"][:, 0].astype(np.float64)))
 
     def unigram(self, counts: Int64s) -> Figure:
         """Score the word frequencies of the training documents, plus 0.01 each."""
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
-        return self._perplexity(q[self.words])
+        return self.score(log(q[self.words]))
 
     def log_probability(self, key: Key, parts: Draw) -> float:
         """Give the mean log probability of a whole document under one draw."""
@@ -104,12 +116,3 @@ class TokenPerplexity(Scorer):
         own = self.arrays()
         put_back(own, arrays, self.prefix)
         self.samples = int(own["samples"][0])
-
-    def _perplexity(self, p: Doubles) -> Figure:
-        """Give the perplexity of the tokens, whose words have the probabilities ``p``, (R,)."""
-        whole = self.held_out.held_out
-        with np.errstate(divide="ignore"):
-            log_p = np.log(p)
-        value = math.exp(-float(self._counts @ log_p) / self.tokens)
-        logs = whole.summed(log_p[self._rows] * whole.counts)
-        return Figure.perplexity(value, logs, whole.lengths.astype(np.float64))
