@@ -215,7 +215,7 @@ def gather(
     if asked.labels is not None:
         labels = read_labels(asked.labels, k)
     tell(1, STEPS)
-    evaluation, unscored = evaluated(results)
+    evaluation, unscored = evaluated(chains)
     diagnosis = diagnosed(chains, at, missing)
     missing += [line for line in (unscored, few(results)) if line]
     tell(2, STEPS)

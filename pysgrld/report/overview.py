@@ -60,10 +60,10 @@ class Noun(NamedTuple):
         return plural(number, self.one, self.many)
 
 
-def evaluated(results: Results) -> tuple[Evaluation | None, str | None]:
-    """Score the run's own held-out documents, or say why there is no score."""
+def evaluated(chains: Sequence[Results]) -> tuple[Evaluation | None, str | None]:
+    """Score the held-out documents of a run's chains, or say why there is no score."""
     try:
-        return score_own(results), None
+        return score_own(chains[0], chains[1:]), None
     except MissingInputError:
         return None, (
             "held-out documents or word counts are gone: nothing is said of how well it predicts"
@@ -181,6 +181,9 @@ def _prediction(results: Results, found: Evaluation) -> Verdict:
     gained = scorer.share_gained(found.unigram, now)
     unigram = kind.show(found.unigram, found.unigram.error)
     text = f"{what} is {value}; of word frequencies alone {unigram}. Lower is better."
+    if found.pooled is not None:
+        together = kind.show(found.pooled, found.pooled.error)
+        text += f" All {found.chains} chains together have {together}."
     if gained >= EVEN:
         share = f"{100 * gained:.0f} %" if gained < 0.99 else "More than 99 %"
         return Verdict(True, f"{share} better than word frequencies.", text)
