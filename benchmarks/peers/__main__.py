@@ -27,9 +27,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pages
 from contestants import PEERS
+from pages import write_docs
 from plan import CONTESTS, CORPORA, Contest, Source
+from plots import image, plot
+from tables import tables
 
 from pysgrld.bench.end_to_end import bundled_corpus
 from pysgrld.bench.machine import machine
@@ -66,16 +68,16 @@ def main() -> None:
         sys.exit(f"{stored} is not there: name a corpus, or the folder of data")
     everything = in_order(json.loads(stored.read_text())["contests"])
     for found in everything:
-        print(f"\n{found['name']}\n\n{pages.tables(found)}")
+        print(f"\n{found['name']}\n\n{tables(found)}")
         if not arguments.write_docs:
-            pages.plot(found, arguments.output / pages.image(found))
+            plot(found, arguments.output / image(found))
     if arguments.write_docs:
         kernels = arguments.output / "kernels.json"
         if arguments.kernels or not kernels.exists():
             print("kernels: about a minute", file=sys.stderr)
             measured = measure(corpus=bundled_corpus())
             kernels.write_text(json.dumps(measured, indent=1) + "\n")
-        pages.write_docs(everything, json.loads(kernels.read_text()), HERE.parents[1] / "docs")
+        write_docs(everything, json.loads(kernels.read_text()), HERE.parents[1] / "docs")
 
 
 def parse() -> tuple[argparse.Namespace, list[tuple[Contest, Source]]]:
@@ -121,6 +123,7 @@ def parse() -> tuple[argparse.Namespace, list[tuple[Contest, Source]]]:
     add("--corpus", nargs="+", metavar="NAME FILE", help="a name and one to three files")
     add("-k", "--topics", type=int, help="(100)")
     add("--threads", type=int, help="(1)")
+    add("--chains", type=int, help="of each peer, which share its seconds (1)")
     add("--budget", type=float, metavar="SECONDS", help="of training, each (64)")
     add("--alpha", type=float, help="for all (what sgmc has by default at that K)")
     add("--eta", type=float, help="for all (the same)")
@@ -147,8 +150,8 @@ def parse() -> tuple[argparse.Namespace, list[tuple[Contest, Source]]]:
             parser.error(f"--corpus {name}: give one to three files")
         usual = {"topics": 100, "budget": 64.0, "peers": PEERS} | given
         contest = Contest(**(usual | {"corpus": name, "peers": tuple(usual["peers"])}))
-        if contest.topics < 1 or contest.threads < 1 or contest.budget <= 0:
-            parser.error("topics, threads and seconds are positive numbers")
+        if min(contest.topics, contest.threads, contest.chains) < 1 or contest.budget <= 0:
+            parser.error("topics, threads, chains and seconds are positive numbers")
         return arguments, [(contest, Source(tuple(files)))]
     arguments.output = arguments.output or HERE.parent / "results"
     if given:
@@ -174,11 +177,8 @@ def compete(contest: Contest, source: Source, cores: list[int]) -> dict[str, Any
         peer = PEERS[name]
         if not importlib.util.find_spec(peer.module):
             say(contest, f"{name} is not installed: left out (pip install {peer.package})")
-        elif not peer.takes_part(own=contest.own, threads=contest.threads):
-            say(
-                contest,
-                f"{name} has no {'threads' if contest.threads > 1 else 'priors of its own'}",
-            )
+        elif lacks := peer.cannot(own=contest.own, threads=contest.threads, chains=contest.chains):
+            say(contest, f"{name} has no {lacks}: left out")
         else:
             present.append(name)
     cores = cores[-contest.threads :]

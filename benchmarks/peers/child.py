@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from contestants import PEERS
-from scoring import Done, Judge, Task, Watch
+from scoring import Done, Judge, Task, Watch, together
 
 from pysgrld.corpus import Corpus
 from pysgrld.evaluate import HeldOut, visits
@@ -30,7 +30,6 @@ def main() -> None:
     order = np.random.default_rng(job["seed"]).permutation(everything)
     ids = np.arange(observed.documents)
     scored = HeldOut(observed.take(ids), held_out.take(ids), ids, 0)
-    judge = Judge(scored, job["topics"], job["alpha"])
     task = Task(
         training.take(order),
         training.words,
@@ -42,15 +41,22 @@ def main() -> None:
         visits(scored),
     )
     label = f"{job['name']:<20}{job['peer']:<14}"
-    watch = Watch(
-        judge, job["budget"], job["threads"], lambda line: print(label + line, file=sys.stderr)
-    )
-    with contextlib.suppress(Done):
-        peer.run(task, watch, job["own"])
+    watches, chains = [], job["chains"]
+    for chain in range(chains):
+        judge = Judge(scored, job["topics"], job["alpha"])
+        watch = Watch(
+            judge,
+            job["budget"] / chains,
+            job["threads"],
+            lambda line: print(label + line, file=sys.stderr),
+        )
+        with contextlib.suppress(Done):
+            peer.run(task._replace(seed=task.seed + chain), watch, job["own"])
+        watches.append(watch)
     found = {
-        "points": watch.points,
+        "points": together(watches),
         "other_alphas": {} if watch.last is None else judge.other_alphas(watch.last),
-        "judging_seconds": round(watch.judging, 1),
+        "judging_seconds": round(sum(watch.judging for watch in watches), 1),
         "peak_rss_bytes": peak(),
     }
     Path(job["result"]).write_text(json.dumps(found))

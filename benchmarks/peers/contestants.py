@@ -41,9 +41,15 @@ class Peer(NamedTuple):
     own: str
     threads: bool = False
 
-    def takes_part(self, *, own: bool, threads: int) -> bool:
-        """Return whether it can do what a contest asks for."""
-        return (bool(self.own) or not own) and (self.threads or threads == 1)
+    def cannot(self, *, own: bool, threads: int, chains: int) -> str | None:
+        """Say what it lacks that a contest asks for."""
+        if own and not self.own:
+            return "priors of its own"
+        if threads > 1 and not self.threads:
+            return "threads"
+        if chains > 1 and (self.refits or self.kind == "variational"):
+            return "draws to average over chains"
+        return None
 
 
 # ---- sgmc

@@ -1,4 +1,4 @@
-"""The contests of docs/benchmarks.md: a corpus, K, threads, seconds, priors, and who takes part."""
+"""The contests of docs/benchmarks.md: a corpus, K, threads, chains, seconds, priors, who takes part."""
 
 from __future__ import annotations
 
@@ -43,9 +43,11 @@ class Contest(NamedTuple):
     corpus : str
     topics : int
     budget : float
-        Seconds of training, each.
+        Seconds of training, each; all chains of a peer together.
     peers : tuple of str
     threads : int
+    chains : int
+        Chains of each peer, one after the other, whose draws are averaged.
     own : bool
         Whether each peer has its own priors.
     alpha, eta : float, optional
@@ -58,6 +60,7 @@ class Contest(NamedTuple):
     budget: float
     peers: tuple[str, ...] = tuple(PEERS)
     threads: int = 1
+    chains: int = 1
     own: bool = False
     alpha: float | None = None
     eta: float | None = None
@@ -67,7 +70,8 @@ class Contest(NamedTuple):
     def name(self) -> str:
         """Name it by what tells it from others: the corpus, K, and what is unusual."""
         threads = f"-{self.threads}t" if self.threads > 1 else ""
-        return f"{self.corpus}-{self.topics}{threads}{'-own' if self.own else ''}"
+        chains = f"-{self.chains}c" if self.chains > 1 else ""
+        return f"{self.corpus}-{self.topics}{threads}{chains}{'-own' if self.own else ''}"
 
 
 def small(documents: Documents, seed: int) -> Documents:
@@ -114,22 +118,30 @@ CORPORA = {
 }
 
 EXACT = ("sgmc scir", "sgmc cgs", "tomotopy")
+AVERAGED = ("sgmc scir", "tomotopy")
 MANY_TOPICS = ("sgmc scir", "tomotopy", "topica", "topica warp")
 LEARNED = ("sgmc scir", "tomotopy", "topica", "pyrmallet")
 
 #: In the order of the page.
 CONTESTS = (
     Contest("20news", 100, 64),
+    Contest("20news", 100, 64, AVERAGED, chains=4),
     Contest("20news", 100, 32, LEARNED, own=True),
     Contest("wikipedia", 100, 64),
+    Contest("wikipedia", 100, 64, AVERAGED, chains=4),
     Contest("wikipedia", 100, 32, LEARNED, own=True),
     Contest("wikipedia", 500, 256, MANY_TOPICS),
     Contest("wikipedia", 1000, 256, MANY_TOPICS),
-    Contest("wikipedia", 1000, 64, MANY_TOPICS, threads=2),
+    Contest("wikipedia", 500, 256, MANY_TOPICS, threads=2),
+    Contest("wikipedia", 1000, 256, MANY_TOPICS, threads=2),
     Contest("simplewiki", 100, 64, EXACT),
+    Contest("simplewiki", 100, 64, AVERAGED, chains=4),
     Contest("simplewiki", 500, 256, MANY_TOPICS),
     Contest("simplewiki", 1000, 256, MANY_TOPICS),
-    Contest("simplewiki", 1000, 64, MANY_TOPICS, threads=2),
+    Contest("simplewiki", 500, 256, MANY_TOPICS, threads=2),
+    Contest("simplewiki", 1000, 256, MANY_TOPICS, threads=2),
     Contest("nips", 100, 64, EXACT),
+    Contest("nips", 100, 64, AVERAGED, chains=4),
     Contest("small", 100, 64, EXACT),
+    Contest("small", 100, 64, AVERAGED, chains=4),
 )

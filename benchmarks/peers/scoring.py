@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from pysgrld.core import core, padded
 from pysgrld.draws import Draw
 from pysgrld.evaluate import Completion, HeldOut
 from pysgrld.models.lda.reader import LdaReaders
-from pysgrld.types import Documents, Key
+from pysgrld.types import Documents, Doubles, Key
 
 #: Priors of theta that the last topics are also scored with: is a peer held back by its own, or ours?
 OTHER_ALPHAS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
@@ -55,6 +55,10 @@ class Judge:
     def point(self, found: Found) -> float:
         """Compute the perplexity of one matrix of topics."""
         return self.completion.point(Key(0, 0, 0), self._draw(found))
+
+    def averages(self) -> Doubles | None:
+        """Give the logarithms of p(w) averaged over the draws so far; None where there are none."""
+        return self.completion.log_averages() if self.completion.samples else None
 
     def add_draw(self, found: Found) -> None:
         """Average p(w) over one more posterior draw."""
@@ -107,6 +111,8 @@ class Watch:
         self.seconds = self.judging = 0.0
         self.tokens = 0
         self.points: list[dict[str, Any]] = []
+        self.averages: list[Doubles | None] = []
+        self.looked: list[float] = []
         self.last: Any = None
         self.began = 0.0
 
@@ -131,6 +137,7 @@ class Watch:
         if draw:
             self.judge.add_draw(topics())
         if self.seconds >= self.looks[0]:
+            self.looked.append(max(look for look in self.looks if look <= self.seconds))
             self._look(topics(), mean)
             self.looks = [look for look in self.looks if look > self.seconds]
             if not self.looks:
@@ -181,5 +188,38 @@ class Watch:
         if draws and mean is not None:
             point["mean"] = round(self.judge.point(mean()), 2)
         self.points.append(point)
+        self.averages.append(self.judge.averages())
         averaged = f", averaged {point['averaged']:.1f}" if draws else ""
         self.say(f"{self.seconds:6.1f} s  perplexity {point['point']:.1f}{averaged}")
+
+
+def together(watches: Sequence[Watch]) -> list[dict[str, Any]]:
+    """Give the points of a peer's chains as those of one: what all of them took, and what they say.
+
+    Probabilities are averaged over the draws of all chains, each counting the same, as `sgmc eval` does.
+    The figure of one draw is the geometric mean over the chains.
+    """
+    if len(watches) == 1:
+        return watches[0].points
+    points = []
+    for look in watches[0].looked:
+        if not all(look in watch.looked for watch in watches):
+            continue
+        places = [watch.looked.index(look) for watch in watches]
+        each = [watch.points[i] for watch, i in zip(watches, places, strict=True)]
+        logs = [watch.averages[i] for watch, i in zip(watches, places, strict=True)]
+        known = [log for log in logs if log is not None]
+        averaged = None
+        if len(known) == len(watches):
+            mean = np.logaddexp.reduce(known) - np.log(len(known))
+            averaged = round(float(watches[0].judge.completion.score(mean)), 2)
+        points.append(
+            {
+                "seconds": round(sum(point["seconds"] for point in each), 3),
+                "tokens": sum(point["tokens"] for point in each),
+                "point": round(float(np.exp(np.mean(np.log([p["point"] for p in each])))), 2),
+                "averaged": averaged,
+                "draws": sum(point["draws"] for point in each),
+            }
+        )
+    return points

@@ -117,7 +117,7 @@ def test_topics_are_put_in_the_order_of_our_words(module):
 
 def test_names_of_lines_are_apart_and_near_their_lines(module):
     pytest.importorskip("matplotlib")
-    apart = module("pages").apart
+    apart = module("plots").apart
     assert apart([0.1, 0.5, 0.9], 0.05) == [0.1, 0.5, 0.9]
     np.testing.assert_allclose(apart([0.0, 0.01, 0.02, 0.9], 0.05), [0.0, 0.05, 0.1, 0.9])
     placed = apart([0.3, 0.3, 0.31, 0.36, 0.8], 0.05)
@@ -132,7 +132,7 @@ POINTS = [(1.0, 1000.0), (2.0, 900.0), (4.0, 950.0), (8.0, 800.0)]
 def test_seconds_until_a_perplexity_are_interpolated_on_log_scales(module):
     """Red with: interpolation of seconds instead of their logarithms; the last crossing."""
     pytest.importorskip("matplotlib")
-    until = module("pages").seconds_until
+    until = module("tables").seconds_until
     assert until(POINTS, (1000 * 900) ** 0.5) == pytest.approx(2**0.5)
     assert until(POINTS, 900.0) == pytest.approx(2.0)
     assert until(POINTS, 920.0) < 2  # it had that before it was worse again
@@ -143,7 +143,7 @@ def test_seconds_until_a_perplexity_are_interpolated_on_log_scales(module):
 
 def test_a_perplexity_at_some_seconds_is_interpolated_on_log_scales(module):
     pytest.importorskip("matplotlib")
-    at = module("pages").perplexity_at
+    at = module("tables").perplexity_at
     assert at(POINTS, 2**0.5) == pytest.approx((1000 * 900) ** 0.5)
     assert at(POINTS, 8.0) == pytest.approx(800.0)
     assert at(POINTS, 0.9) is None
@@ -163,7 +163,7 @@ def test_seconds_of_sgmc_are_ratios_to_those_of_tomotopy(module):
     pytest.importorskip("matplotlib")
     ours = of("sgmc scir", [(1.0, 990.0, 900.0), (2.0, 990.0, 800.0), (4.0, 990.0, 700.0)])
     theirs = of("tomotopy", [(1.0, 1000.0, None), (2.0, 950.0, 850.0), (4.0, 800.0, 690.0)])
-    rows = module("pages").versus({"peers": [ours, theirs]}).splitlines()
+    rows = module("tables").versus({"peers": [ours, theirs]}).splitlines()
     assert rows[2:7] == [
         "| tomotopy, draws averaged | 850 | 2.0 | 1.40 | 1.43 |",
         "| tomotopy, draws averaged | 690 | 4.0 | not within 4 | |",
@@ -172,7 +172,7 @@ def test_seconds_of_sgmc_are_ratios_to_those_of_tomotopy(module):
         "| tomotopy, one draw | 800 | 4.0 | 2.00 | 2.00 |",
     ]
     assert rows[-1].endswith("sgmc scir has 1.014 of tomotopy's perplexity.")
-    assert module("pages").versus({"peers": [ours]}) == ""
+    assert module("tables").versus({"peers": [ours]}) == ""
 
 
 def test_a_contest_takes_the_place_of_an_older_one_of_its_name(module, tmp_path):
@@ -201,10 +201,8 @@ def test_names_of_the_plan_are_unique_and_its_files_named(module):
         assert 1 <= len(source.files) <= 3
         assert all(f.endswith(".txt.gz") and not Path(f).is_absolute() for f in source.files)
     for contest in plan.CONTESTS:
-        assert all(
-            peers[name].takes_part(own=contest.own, threads=contest.threads)
-            for name in contest.peers
-        ), contest.name
+        asked = {"own": contest.own, "threads": contest.threads, "chains": contest.chains}
+        assert not any(peers[name].cannot(**asked) for name in contest.peers), contest.name
 
 
 def test_the_results_that_are_stored_are_contests_of_the_plan(module):
@@ -308,6 +306,28 @@ def test_points_are_two_an_octave_and_one_where_a_fit_is_done_anew(module):
     np.testing.assert_allclose(looks(1, 2), [0.25, 0.125**0.5, 0.5, 0.5**0.5, 1])
 
 
+def test_chains_share_the_seconds_and_their_draws_are_averaged(module):
+    """Red with: a mean of perplexities, seconds of one chain, looks of one chain beside another's."""
+    scoring = module("scoring")
+    held_out = split(of_dense(np.full((20, 3), 4, np.int32)), np.arange(20), 0.5, 1)
+    watches = []
+    for one, looked in (([0.8, 0.1, 0.1], [0.5, 1.0]), ([0.2, 0.4, 0.4], [0.25, 1.0])):
+        watch = scoring.Watch(scoring.Judge(held_out, 1, 0.1), 1.0, 1, lambda line: None)
+        for look in looked:
+            watch.looked.append(look)
+            watch.seconds, watch.tokens = 1.5 * look, 10
+            watch.judge.add_draw(scoring.Found(np.array([one])))
+            watch._look(scoring.Found(np.array([one])))
+        watches.append(watch)
+    (point,) = scoring.together(watches)
+    counts = np.bincount(held_out.held_out.indices, held_out.held_out.counts, 3)
+    logs = np.log([[0.8, 0.1, 0.1], [0.2, 0.4, 0.4], [0.5, 0.25, 0.25]])
+    first, second, both = np.exp(-(logs @ counts) / counts.sum())
+    assert point["averaged"] == pytest.approx(both, abs=0.01)
+    assert point["point"] == pytest.approx(np.sqrt(first * second), abs=0.01)
+    assert (point["seconds"], point["tokens"], point["draws"]) == (3.0, 20, 4)
+
+
 def compete(folder, *arguments):
     """Run one contest on the bundled corpus; gives what was stored and printed."""
     common = ["--budget", "0.3", "-k", "5", "--peers", "sgmc scir", "-o", folder]
@@ -349,6 +369,18 @@ def test_a_contest_of_two_threads_with_own_priors_stands_beside_another(tmp_path
     assert peer["points"][-1]["seconds"] >= 0.3
     assert "bible-5-2t-own" in printed
     assert (tmp_path / "peers-bible-5-2t-own.png").exists()
+
+
+def test_a_contest_of_several_chains_has_a_line_of_them_all(tmp_path):
+    pytest.importorskip("matplotlib")
+    (contest,), printed = compete(tmp_path, "--chains", "2", "--budget", "0.6")
+    assert contest["name"] == "bible-5-2c"
+    assert contest["settings"]["chains"] == 2
+    (peer,) = contest["peers"]
+    last = peer["points"][-1]
+    assert last["seconds"] >= 0.6
+    assert last["averaged"] < last["point"]
+    assert "sgmc scir, draws averaged" in printed
 
 
 @pytest.mark.parametrize(
