@@ -76,17 +76,17 @@ def open_chains(
         If no chain has a checkpoint that can be read.
     """
     folder = find_folder(None if name is None else str(name), chains=True)
-    found, refused = [], None
+    found, refused = [], {}
     for path in chains_of(folder) or [folder]:
         results = Results(path, threads, reading)
         try:
             results.checkpoint  # noqa: B018 - reads it
         except CheckpointError as error:
-            refused = error
-            missing(f"{path.name}: has no checkpoint that can be read, and is left out")
-            continue
-        found.append(results)
+            refused[path.name] = error
+        else:
+            found.append(results)
     if not found:
-        assert refused is not None
-        raise refused
+        raise next(iter(refused.values()))
+    for name in refused:
+        missing(f"{name}: has no checkpoint that can be read, and is left out")
     return found

@@ -138,7 +138,8 @@ def test_no_checkpoint_yet_is_76_and_says_when_there_will_be_one(sgmc):
     sgmc.train("--iterations", "3")
     for path in (sgmc.folder / "run" / "checkpoints").glob("step-*"):
         path.rename(path.with_name(".away"))
-    assert "no checkpoint" in one_line(sgmc("topics", "run", code=76))
+    for command in ("topics", "eval"):
+        assert "no checkpoint" in one_line(sgmc(command, "run", code=76))
 
 
 def test_another_configuration_is_78_with_the_differences(sgmc):
