@@ -15,7 +15,7 @@ from pysgrld.grammar import plural
 PAGE = """\
 # Benchmarks
 
-Measured {when}: {machines}.
+Measured {when}: {machines}.{within}
 This page and its plots are written by one command (at the end), from
 [peers.json](../benchmarks/results/peers.json) and
 [kernels.json](../benchmarks/results/kernels.json), which hold every point.
@@ -81,7 +81,7 @@ This page and its plots are written by one command (at the end), from
 
 ## Kernels
 
-`sgmc bench` on the same machine: CPU time of one thread, the median of five repeats; training by the
+`sgmc bench` on {kernels_machine}: CPU time of one thread, the median of five repeats; training by the
 wall's clock.
 
 {kernels}
@@ -100,10 +100,15 @@ can also be run some at a time, `--contest 'wikipedia-1000*'`: the page is made 
 OWN_ALPHA = """,
   and with own priors the alpha of theta, which is what the peer has learned or was given"""
 
+#: Where contests were on several machines.
+WITHIN = """
+Which of them, each contest says: seconds are compared within a contest."""
+
 
 def write_docs(contests: list[dict[str, Any]], kernels: dict[str, Any], docs: Path) -> None:
     """Write the page and its plots."""
     parts = []
+    several = len({processor(found["machine"]) for found in contests}) > 1
     for corpus, group in groupby(contests, key=lambda found: found["corpus"]):
         parts.append(
             f"### {corpus['name']}\n\n{corpus['about']}\n"
@@ -114,8 +119,9 @@ def write_docs(contests: list[dict[str, Any]], kernels: dict[str, Any], docs: Pa
         )
         for found in group:
             plot(found, docs / "img" / image(found))
+            on = f"On {processor(found['machine'])}.\n\n" if several else ""
             parts.append(
-                f"#### {title(found)}\n\n"
+                f"#### {title(found)}\n\n{on}"
                 f"![Held-out perplexity against training seconds, {title(found)}]"
                 f"(img/{image(found)})\n\n"
                 f"{tables(found)}\n"
@@ -124,6 +130,8 @@ def write_docs(contests: list[dict[str, Any]], kernels: dict[str, Any], docs: Pa
         PAGE.format(
             contests="\n".join(parts),
             kernels=kernel_tables(kernels),
+            kernels_machine=processor(kernels["machine"]),
+            within=WITHIN if several else "",
             conditions="\n".join(conditions(found) for found in contests),
             settings="\n".join(
                 dict.fromkeys(row for found in contests for row in peer_rows(found))
@@ -163,6 +171,11 @@ def words(contests: list[dict[str, Any]]) -> dict[str, str]:
         "scope": scope,
         "but": OWN_ALPHA if own else "",
     }
+
+
+def processor(machine: dict[str, Any]) -> str:
+    """Name the processor of a machine, and which of its instructions the kernels used."""
+    return "{cpu}, {isa}".format(**machine)
 
 
 def conditions(found: dict[str, Any]) -> str:
