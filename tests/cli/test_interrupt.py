@@ -15,6 +15,7 @@ PROGRAM = """
 import os, signal, sys
 
 moment, sys.argv = sys.argv[1], ["sgmc", "train", "nowhere.txt"]
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 
 class Watch:
     def find_spec(self, name, path=None, target=None):
