@@ -126,7 +126,7 @@ def command(
     """
     from pysgrld.machine import threads as count
     from pysgrld.reading.infer import steps_of, write_proportions
-    from pysgrld.reading.inferred import Layout, check_suffix
+    from pysgrld.reading.inferred import Layout, check_suffix, check_writer
     from pysgrld.reading.open import find_folder, open_run
     from pysgrld.reading.parts import DOCUMENTS, SHARED, Parts, described, prepared, write_parts
     from pysgrld.run.create import is_run
@@ -149,7 +149,12 @@ def command(
         raise UsageError(
             "--format, --part and --part-documents are of a folder of parts: give -o DIR/"
         )
-    suffix = check_suffix(f"x.{format or 'parquet'}" if folder else out, table=bool(top or dense))
+    table = bool(top or dense)
+    if folder:
+        suffix = f".{format or 'parquet'}"
+        check_writer(suffix, f"--format {suffix[1:]}", table=table)
+    else:
+        suffix = check_suffix(out, table=table)
     parts = Parts(
         Path(out), suffix, part_documents or (SHARED if part else DOCUMENTS), _share(part, force)
     )
@@ -172,9 +177,8 @@ def command(
             record = described(results, path, parts, layout, at, steps)
             parts = prepared(parts, record, force=force)
             if parts.there:
-                screen.note(
-                    f"{out}: goes on beside {plural(len(parts.there), 'part')} that are there"
-                )
+                there = plural(len(parts.there), "part that is there", "parts that are there")
+                screen.note(f"{out}: goes on beside {there}")
             documents = results.documents(path, screen, fields, parts.wanted)
             done = write_parts(results, documents, parts, layout, at, steps)
             _said(screen, out, done, documents)

@@ -69,7 +69,7 @@ def infer(
     prior's mean, 1/K. A document's result depends on its counts, its row and the seed alone.
 
     With intervals theta is the mean of the draws that these are read from, so that both tell of the same
-    posterior: under the mean of the topics documents look surer than under any draw of them.
+    posterior: under the mean of the topics documents look surer than under most draws of them.
 
     Parameters
     ----------

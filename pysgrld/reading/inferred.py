@@ -325,11 +325,33 @@ def check_suffix(path: str, *, table: bool = False) -> str:
     suffix = ".jsonl" if path == "-" else Path(path).suffix
     if suffix not in WRITERS:
         raise UsageError(f"-o {path}: name a file that ends in {', '.join(WRITERS)}")
+    check_writer(suffix, f"-o {path}", table=table)
+    return suffix
+
+
+def check_writer(suffix: str, given: str, *, table: bool = False) -> None:
+    """Refuse a format that cannot be written here, or not as it is asked for.
+
+    Parameters
+    ----------
+    suffix : str
+        One of `WRITERS`.
+    given : str
+        What was typed for it.
+    table : bool
+        Whether something is asked for that only a table of Parquet has.
+
+    Raises
+    ------
+    UsageError
+        If the format has no such thing.
+    MissingInputError
+        If what writes the format is not installed.
+    """
     if suffix == ".parquet":
         require_pyarrow()
     elif table:
-        raise UsageError(f"-o {path}: --top and --dense are for a file that ends in .parquet")
-    return suffix
+        raise UsageError(f"{given}: --top and --dense are for Parquet (.parquet)")
 
 
 def require_pyarrow() -> tuple[Any, Any]:

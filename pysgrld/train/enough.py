@@ -33,8 +33,9 @@ def too_small(options: Resolved, facts: Facts) -> Iterator[str]:
     most = min(documents, facts.tokens // BETTER)
     advice = f"{most} or fewer may do" if most > 1 else "topics need more documents"
     yield (
-        f"warning: {k} topics for {documents:,} documents of {facts.tokens:,} tokens, about {each:,} "
-        f"tokens a topic, which are too few to find topics that are there: {advice}"
+        f"warning: {plural(k, 'topic')} for {plural(documents, 'document')} of "
+        f"{plural(facts.tokens, 'token')}, about {plural(each, 'token')} a topic, too few to find topics "
+        f"that are there: {advice}"
     )
 
 
@@ -43,8 +44,8 @@ def too_few(held_out: HeldOut, *, whole: bool) -> Iterator[str]:
     documents, tokens = len(held_out.held_out), held_out.held_out.tokens
     if documents >= HELD_OUT_DOCUMENTS and (whole or tokens >= HELD_OUT_TOKENS):
         return
-    what = "tokens" if whole else "held-out tokens"
+    of = plural(tokens, "token" if whole else "held-out token")
     yield (
-        f"warning: {plural(documents, 'held-out document')} with {tokens:,} {what} are too few to "
-        "compare models by: hold more out with --holdout, or give others with --holdout-corpus"
+        f"warning: {plural(documents, 'held-out document')} with {of}: too few to compare models by; "
+        "hold more out with --holdout, or give others with --holdout-corpus"
     )

@@ -210,7 +210,7 @@ def test_too_few_samples_have_no_intervals(sampled, results):
 
 @pytest.mark.parametrize("name", ["theta.csv", "-"])
 def test_what_only_a_table_has_is_refused_of_other_files(name):
-    with pytest.raises(UsageError, match=r"are for a file that ends in \.parquet"):
+    with pytest.raises(UsageError, match=r"-o .*: --top and --dense are for Parquet"):
         check_suffix(name, table=True)
 
 

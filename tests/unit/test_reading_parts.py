@@ -228,7 +228,10 @@ def test_a_command_that_was_killed_goes_on(place, tmp_path):
         (["--part", "1/2", "-o", "x.csv"], "are of a folder of parts: give -o DIR/"),
         (["--format", "csv"], "are of a folder of parts: give -o DIR/"),
         (["--part", "1/2", "-o", "p/", "--force"], "would remove parts of others"),
-        (["--top", "3", "-o", "p/", "--format", "csv"], "are for a file that ends in .parquet"),
+        (
+            ["--top", "3", "-o", "p/", "--format", "csv"],
+            "--format csv: --top and --dense are for Parquet",
+        ),
     ],
 )
 def test_what_parts_cannot_be_is_refused(place, tmp_path, monkeypatch, more, message):
