@@ -67,6 +67,9 @@ _CONTENT = {
 #: The lists that have a name.
 NAMED = ("english", *_CONTENT)
 
+#: So many different words of a list make a language likely: one or two are in texts of any.
+FEWEST_WORDS = 4
+
 
 @cache
 def named(name: str) -> frozenset[str]:
@@ -105,7 +108,8 @@ def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] 
     -------
     (name, share, english) or None
         The language, the share of the tokens that its list has, and that of the English one; None where
-        no list has more than twice the tokens of the English one, and a tenth of all.
+        no list has more than twice the tokens of the English one, and a tenth of all. A list that has
+        fewer than `FEWEST_WORDS` of the words says nothing.
     """
     total = int(tokens.sum())
     if not total:
@@ -114,7 +118,7 @@ def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] 
     shares = {}
     for name in NAMED:
         found = [place[word] for word in named(name) if word in place]
-        shares[name] = int(tokens[found].sum()) / total
+        shares[name] = int(tokens[found].sum()) / total if len(found) >= FEWEST_WORDS else 0.0
     best = max(NAMED, key=lambda name: shares[name])
     english = shares["english"]
     return (best, shares[best], english) if shares[best] > max(0.1, 2 * english) else None

@@ -48,6 +48,7 @@ def test_a_text_that_the_english_list_does_not_fit_is_told(language, tmp_path):
 def test_what_is_no_language_is_not_guessed():
     assert likeliest(["x1", "y2"], np.array([4, 5])) is None
     assert likeliest([], np.zeros(0, np.int64)) is None
+    assert likeliest(["moon", "sea", "bread"], np.array([2, 3, 2])) is None  # "sea" is Spanish, too
 
 
 @pytest.mark.parametrize("language", sorted(set(NAMED) - {"english"}))
