@@ -37,7 +37,7 @@ class Sgmc:
             cwd=self.folder,
             capture_output=True,
             text=text,
-            timeout=120,
+            timeout=240,
             check=False,
             **kwargs,
         )

@@ -1,4 +1,4 @@
-"""Commands in the README and in docs/ can be typed as they stand: sgmc knows their options."""
+"""Commands in the README and in docs/ can be typed as they stand; the first print what is shown."""
 
 import re
 import shlex
@@ -11,7 +11,8 @@ from pysgrld.cli import main
 pytestmark = pytest.mark.cli
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+README, FIRST_SESSION = ROOT / "README.md", ROOT / "docs" / "getting-started.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def command(name):
@@ -52,3 +53,26 @@ def test_commands_can_be_typed_as_they_stand(page):
 def test_there_are_commands_to_be_typed():
     assert sum(len(list(in_blocks(page))) for page in PAGES) > 50
     assert sum(len(list(mentioned(page))) for page in PAGES) > 50
+
+
+def shown(page):
+    """Give the lines of output that a page shows of training, of its score and of its topics."""
+    lines = page.read_text().splitlines()
+    first = next(i for i, line in enumerate(lines) if line.strip().startswith("bible: "))
+    last = max(i for i, line in enumerate(lines) if re.match(r" +\d+ +\d\.\d %", line))
+    blocks = re.findall(
+        r"^    (?!\$).+|^```\n[^`]*", "\n".join(lines[first - 1 : last + 1]), re.MULTILINE
+    )
+    output = (line.strip("` ") for block in blocks for line in block.splitlines())
+    return [line for line in output if line and line != "..."]
+
+
+def test_the_first_commands_print_what_is_shown(sgmc, bible):
+    """Red with: a page of an older default, or of another way to find shares of topics."""
+    trained = sgmc("train", "--algo", "scir", "-k", "20", bible)
+    scored, topics = sgmc("eval", "--perplexity"), sgmc("topics")
+    said = " ".join((trained.stderr + scored.stdout + topics.stdout).split())
+    for page, least in ((README, 7), (FIRST_SESSION, 20)):
+        lines = shown(page)
+        assert len(lines) >= least
+        assert [line for line in lines if " ".join(line.split()) not in said] == [], page
