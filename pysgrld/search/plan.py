@@ -24,8 +24,10 @@ PLAN = "search.json"
 TOPICS = (20, 50, 100, 200)
 #: Epochs of the first rung, unless warm-up and burn-in take longer.
 FIRST_EPOCHS = 4
-#: Samples that every contender has after the first rung, at least.
+#: Posterior samples that every contender has after the first rung,
 FIRST_SAMPLES = 20
+#: or, where they are rare, at least so many, and iterations after its burn-in.
+FEWER_SAMPLES, FIRST_ITERATIONS = 10, 100
 #: Contenders, at most.
 MOST = 1000
 #: Groups of options that the documents and the split depend on: the same for all.
@@ -221,7 +223,9 @@ def lasting(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def first_epochs(resolved: Sequence[tuple[Resolved, int]]) -> int:
-    """Give the epochs of the first rung: 4, 8, 16, ... by which all have twenty posterior samples.
+    """Give the epochs of the first rung: the least of 4, 8, 16, ... by which all have samples enough.
+
+    That is twenty posterior samples, or ten after a hundred iterations of sampling.
 
     Parameters
     ----------
@@ -231,7 +235,9 @@ def first_epochs(resolved: Sequence[tuple[Resolved, int]]) -> int:
     epochs = FIRST_EPOCHS
     for options, documents in resolved:
         per_epoch = -(-documents // options.minibatch)
-        while epochs * per_epoch < options.burn_in + FIRST_SAMPLES * options.sample_every:
+        every = options.sample_every
+        sampling = min(FIRST_SAMPLES * every, max(FEWER_SAMPLES * every, FIRST_ITERATIONS))
+        while epochs * per_epoch < options.burn_in + sampling:
             epochs *= 2
     return epochs
 

@@ -95,6 +95,18 @@ def test_the_first_rung_gives_every_contender_twenty_samples(documents, epochs):
     )
 
 
+@pytest.mark.parametrize(
+    ("every", "iterations"), [(1, 20), (2, 40), (5, 100), (8, 100), (10, 100), (11, 110), (40, 400)]
+)
+def test_rare_samples_do_not_make_the_first_rung_long(every, iterations):
+    """Red with: twenty samples of a run whose samples are forty iterations apart."""
+    for more, epochs in ((0, 8), (1, 16)):
+        options = SimpleNamespace(
+            minibatch=100, burn_in=800 - iterations + more, sample_every=every
+        )
+        assert first_epochs([(options, 10_000)]) == epochs
+
+
 def test_a_plan_comes_back_as_it_was_written(tmp_path):
     made = plan(contenders_of(axes_of((2, 4), [parse_grid("eta=0.1,0.2")], {})))
     made.write(tmp_path)
