@@ -165,7 +165,7 @@ class Screen:
         from pysgrld.evaluate.convergence import FEWEST
 
         commands = ["sgmc topics", "sgmc report --open"]
-        commands += ["sgmc eval"] if _holds_out(run) else []
+        commands += ["sgmc eval"] if holds_out(run.path) else []
         kept = max(len(run.sample_steps(slim=slim)) for slim in (False, True))
         commands += ["sgmc diagnose"] if kept >= FEWEST else []
         self._line("next", f"the run is {run.path}; look at it with:")
@@ -399,5 +399,6 @@ def _is_terminal() -> bool:
         return False
 
 
-def _holds_out(run: RunDirectory) -> bool:
-    return (run.path / "holdout").is_dir()
+def holds_out(run: Path) -> bool:
+    """Return whether a run's folder has documents that are held out."""
+    return (run / "holdout").is_dir()

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .progress import Screen, evaluation_line, score_in, speed
+from .progress import Screen, evaluation_line, holds_out, score_in, speed
 
 if TYPE_CHECKING:
     from pysgrld.train.telling import Position
@@ -85,7 +85,9 @@ class SeveralScreen(Screen):
         are = "1 chain is" if number == 1 else f"{number} chains are"
         self._line("next", f"{are} in {folder}; look with:")
         name = self.shortest_name(folder)
-        for command in ("sgmc diagnose", "sgmc report --open", "sgmc topics"):
+        commands = ["sgmc diagnose", "sgmc report --open", "sgmc topics"]
+        commands += ["sgmc eval"] if all(map(holds_out, folder.glob("chain-*"))) else []
+        for command in commands:
             self._line("next", f"  {command} {name}".rstrip())
 
     # ---- of one chain

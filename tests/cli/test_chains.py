@@ -93,6 +93,16 @@ def test_each_chain_is_a_run_and_the_first_is_the_plain_one(several, trained, un
     assert [RunDirectory.open(run).config["options"]["chain-id"] for run in chains] == [1, 2, 3]
 
 
+def test_the_end_names_what_can_be_looked_at(sgmc):
+    """Red with: no 'sgmc eval', which scores all chains together; one where nothing is held out."""
+    short = ("train", BIBLE, *SMALL, "--iterations", "25", "--chains", "2")
+    looks = ["diagnose", "report --open", "topics"]
+    for out, more, commands in (("a", (), [*looks, "eval"]), ("b", ("--holdout", "0"), looks)):
+        said = sgmc(*short, *more, "--out", out).stderr.splitlines()[-len(commands) - 1 :]
+        assert said[0].endswith(f"2 chains are in {out}; look with:")
+        assert [line.split("sgmc ")[1] for line in said[1:]] == [f"{c} {out}" for c in commands]
+
+
 def test_figures_of_another_chain_are_those_of_its_training(several):
     """Red with: documents scored, or rows looked at, with the first chain's keys."""
     run = several.folder / "sgmc-runs/bible-scir/chain-2"
