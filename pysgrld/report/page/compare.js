@@ -8,7 +8,7 @@ const ROWS = 100;
 const TOLD = 0.01;
 /** Kinds of rows: their sign, and what they are. */
 const KINDS = new Map(Object.entries({
-  "one to one": ["=", "one to one"], split: ["⑂", "split"], merged: ["⑃", "merged"], gone: ["−", "gone"], new: ["+", "new"],
+  "one to one": ["=", "one to one"], split: ["<", "split"], merged: [">", "merged"], gone: ["−", "gone"], new: ["+", "new"],
 }));
 
 const named = (side, id) => side.names[id];
