@@ -21,6 +21,13 @@ def chain_number(path: Path) -> int:
     return int(path.name.removeprefix("chain-"))
 
 
+def called(path: Path) -> str:
+    """Name a run by its folder, a chain by the folder of its chains too; not by where that lies."""
+    if not _NAME.fullmatch(path.name):
+        return path.name
+    return f"{path.absolute().parent.name}, chain {chain_number(path)}"
+
+
 def chains_of(folder: Path) -> list[Path]:
     """List the chains in a folder, by number; none where it holds none or cannot be read."""
     found: dict[int, Path] = {}

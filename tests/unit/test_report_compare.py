@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from pysgrld.report.compare.carried import carry_labels
 from pysgrld.report.compare.page import page_of
 from pysgrld.report.compare.partners import Likening, Topics, group
 from pysgrld.report.compare.values import ComparedTopics, Comparison, OwnWord, PairedScore, Side
+from pysgrld.run.chain_folders import called
 
 HOW = Likening(DISTRIBUTIONS, signed=False)
 
@@ -289,6 +291,14 @@ def test_a_page_says_nothing_of_where_runs_lie(trained, tmp_path):
     found = compare(tmp_path / "running", trained / "b")
     assert "The left run is still training: it is told as of its newest checkpoint." in found.notes
     assert str(tmp_path).encode() not in page_of(found)
+
+
+def test_chains_are_named_by_the_folder_that_they_are_in(monkeypatch, tmp_path):
+    """Red with: "chain-1 and chain-1" for the first chains of two runs."""
+    assert called(Path("runs/k-20/chain-1")) == "k-20, chain 1"
+    assert called(Path("runs/chain-letters")) == "chain-letters"
+    monkeypatch.chdir(tmp_path)
+    assert called(Path("chain-2")) == f"{tmp_path.name}, chain 2"
 
 
 def test_what_cannot_be_compared_is_said(trained):

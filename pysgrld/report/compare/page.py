@@ -8,6 +8,7 @@ import pysgrld
 from pysgrld.reading.values import SAME
 from pysgrld.report.compare.values import Comparison, Side
 from pysgrld.report.html import page
+from pysgrld.run.chain_folders import called
 
 #: Degrees between the colours of neighbouring rows: the golden angle, so that none are alike.
 _TURN = 137.5
@@ -22,7 +23,7 @@ def page_of(found: Comparison) -> bytes:
         )
     ]
     report = {
-        "title": f"{found.left.path.name} and {found.right.path.name}",
+        "title": f"{called(found.left.path)} and {called(found.right.path)}",
         "sides": [_side(found.left), _side(found.right)],
         "words": found.words,
         "summary": found.summary,
@@ -40,4 +41,4 @@ def _side(side: Side) -> dict[str, Any]:
     """Give what the page shows of a run: nothing of where it lies."""
     shown = side._asdict()
     del shown["path"], shown["labels"]
-    return shown | {"run": side.path.name}
+    return shown | {"run": called(side.path)}
