@@ -146,7 +146,8 @@ def words(contests: list[dict[str, Any]]) -> dict[str, str]:
     """Give the words of the page that depend on which contests there are."""
     peers = [peer for found in contests for peer in found["peers"]]
     machines = dict.fromkeys(
-        "{cpu}, {isa}, {system}, Python {python}".format(**found["machine"]) for found in contests
+        "{}, {system}, Python {python}".format(processor(found["machine"]), **found["machine"])
+        for found in contests
     )
     dates = sorted({found["machine"]["date"][:10] for found in contests})
     seeds, corpora, ks, others = (

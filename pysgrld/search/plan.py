@@ -24,9 +24,9 @@ PLAN = "search.json"
 TOPICS = (20, 50, 100, 200)
 #: Epochs of the first rung, unless warm-up and burn-in take longer.
 FIRST_EPOCHS = 4
-#: Posterior samples that every contender has after the first rung,
+#: The first rung is long enough when every contender has so many posterior samples.
 FIRST_SAMPLES = 20
-#: or, where they are rare, at least so many, and iterations after its burn-in.
+#: Where they are rare, so many after so many iterations of sampling are enough.
 FEWER_SAMPLES, FIRST_ITERATIONS = 10, 100
 #: Contenders, at most.
 MOST = 1000
