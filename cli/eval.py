@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.grammar import plural
+from pysgrld.grammar import all_of, plural
 from pysgrld.options.parse import integer, real, text
 
 from .options import (
@@ -222,7 +222,7 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
     ]
     if scores.pooled is not None:
         figure = _with_error(kind, scores.pooled)
-        lines.append((f"all {scores.chains} chains", figure, "mean over the samples of all"))
+        lines.append((all_of(scores.chains, "chains"), figure, "mean over the samples of all"))
     if scores.unigram is not None:
         unigram = _with_error(kind, scores.unigram)
         lines.append(("unigram", unigram, "word frequencies, no topics"))
@@ -234,7 +234,7 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
         echo(f"at iteration {scores.iteration:,}{beside}")
     titles = {
         kind.point: "the current topics",
-        kind.pooled: f"all {scores.chains} chains together",
+        kind.pooled: f"{all_of(scores.chains, 'chains')} together",
         kind.unigram: "the unigram",
     }
     for name, other in scores.beside().items():

@@ -10,3 +10,12 @@ def plural(number: int, noun: str, nouns: str = "") -> str:
     ('1 thread', '1,200 threads', '0 entries')
     """
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def all_of(number: int, nouns: str) -> str:
+    """Write that all of several are meant, at least two.
+
+    >>> all_of(2, "chains"), all_of(4, "chains")
+    ('both chains', 'all 4 chains')
+    """
+    return f"both {nouns}" if number == 2 else f"all {number:,} {nouns}"

@@ -12,7 +12,7 @@ import numpy as np
 
 from pysgrld.corpus import Corpus
 from pysgrld.errors import MissingInputError, UsageError
-from pysgrld.grammar import plural
+from pysgrld.grammar import all_of, plural
 from pysgrld.options.spelled import spelled
 from pysgrld.reading.diagnose.verdict import is_shared, judgements
 from pysgrld.reading.intervals import ENOUGH
@@ -183,7 +183,7 @@ def _prediction(results: Results, found: Evaluation) -> Verdict:
     text = f"{what} is {value}; of word frequencies alone {unigram}. Lower is better."
     if found.pooled is not None:
         together = kind.show(found.pooled, found.pooled.error)
-        text += f" All {found.chains} chains together have {together}."
+        text += f" {all_of(found.chains, 'chains').capitalize()} together have {together}."
     if gained >= EVEN:
         share = f"{100 * gained:.0f} %" if gained < 0.99 else "More than 99 %"
         return Verdict(True, f"{share} better than word frequencies.", text)
@@ -196,7 +196,7 @@ def _shared(d: Diagnosis) -> Verdict:
     if not d.topics:
         return Verdict(first.good, f"{d.chains} chains.", first.sentence)
     n = sum(map(is_shared, d.topics))
-    head = f"{n} of {len(d.topics)} {d.noun}s found by all {d.chains} chains."
+    head = f"{n} of {len(d.topics)} {d.noun}s found by {all_of(d.chains, 'chains')}."
     text = "Trust what these are about. Do not rely on the others: some chain has none like them."
     return Verdict(n == len(d.topics), head, "" if n == len(d.topics) else text)
 

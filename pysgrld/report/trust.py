@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from pysgrld.grammar import all_of
 from pysgrld.reading.diagnose.verdict import is_mixed, is_shared
 from pysgrld.reading.values import Diagnosis, MatchedTopic
 
@@ -49,7 +50,9 @@ def trust(topic: MatchedTopic, chains: int) -> Trust:
         return Trust(None if again and drift is None else False, head, text, drift)
     if again:
         text = "trust it." if drift is None else "trust what it is about."
-        return Trust(drift is None, f"All {chains} chains found it:", text, drift)
+        return Trust(
+            drift is None, f"{all_of(chains, 'chains').capitalize()} found it:", text, drift
+        )
     head = f"{topic.found} of {chains} chains found it:"
     if topic.found == 1:
         head = "No other chain found it:"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from pysgrld.evaluate.score import Score
-from pysgrld.grammar import plural
+from pysgrld.grammar import all_of, plural
 from pysgrld.search.decide import NEAR
 from pysgrld.search.outcome import SearchResult, Tried
 from pysgrld.search.plan import Contender
@@ -114,7 +114,7 @@ def _found(small: Tried, best: Tried) -> str:
     """Say what of each is in topics that all chains found."""
     if small.found is None:
         return ""
-    who = "both chains" if small.chains == 2 else f"all {small.chains} chains"
+    who = all_of(small.chains, "chains")
     said = f". {100 * small.found:.0f} % of the words are in topics that {who} found"
     if small.name != best.name and best.found is not None:
         said += f"; with {called(best)} {100 * best.found:.0f} %"

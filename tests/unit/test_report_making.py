@@ -246,10 +246,10 @@ def test_draws_of_one_chain_and_of_all_are_told_apart(runs):
     shared = [topic for topic in found["topics"] if topic["overlap"] >= 0.7]
     assert [topic for topic in found["topics"] if topic["found"] == [2, 2]] == shared
     heads = [verdict["head"] for verdict in found["verdicts"]]
-    assert f"{len(shared)} of {len(found['topics'])} topics found by all 2 chains." in heads
+    assert f"{len(shared)} of {len(found['topics'])} topics found by both chains." in heads
     scores = content.found.evaluation
     together = scores.kind.show(scores.pooled, scores.pooled.error)
-    said = f"All 2 chains together have {together}."
+    said = f"Both chains together have {together}."
     assert any(verdict["text"].endswith(said) for verdict in found["verdicts"])
 
 

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pysgrld.grammar import all_of
 from pysgrld.reading.values import SAME, Diagnosis, MatchedTopic, Measure
 from pysgrld.run import chains_of
 from pysgrld.schedule import FORGOTTEN, QUIET, wider
@@ -152,9 +153,7 @@ def longer(d: Diagnosis) -> list[str]:
 def _same(d: Diagnosis) -> str:
     others = [topic for topic in d.topics if not is_shared(topic)]
     k, n = len(d.topics), len(d.topics) - len(others)
-    where = {1: "in both halves of the chain", 2: "in both chains"}.get(
-        d.chains, f"in all {d.chains} chains"
-    )
+    where = "in both halves of the chain" if d.chains == 1 else f"in {all_of(d.chains, 'chains')}"
     common = f"at least {100 * SAME:.0f} % of their probability in common"
     if not others:
         which = f"All {k} topics are" if k > 1 else "The one topic is"
