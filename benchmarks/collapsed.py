@@ -20,7 +20,7 @@ import numpy as np
 import tomotopy
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.minibatches import compact
+from pysgrld.corpus.minibatches import compact
 from pysgrld.models.lda.collapsed import CollapsedDocuments
 from pysgrld.types import Block, Documents, Key
 

@@ -25,12 +25,12 @@ import numpy as np
 from pysgrld.chain.posterior import Posterior
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.choice import choose_documents
+from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.evaluate import split
-from pysgrld.minibatches import Epochs, minibatch_words
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import resolve
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
-from pysgrld.settings.resolve import resolve
 from pysgrld.train.begin import begin
 from pysgrld.types import Int64s, Key
 

@@ -19,11 +19,11 @@ import numpy as np
 
 from pysgrld.chain.blocks import BlockChain
 from pysgrld.corpus import CorpusOptions, open_corpus
+from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.evaluate.matching import assign
-from pysgrld.minibatches import Epochs, minibatch_words
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import resolve
 from pysgrld.options.facts import Facts
-from pysgrld.settings.resolve import resolve
 from pysgrld.train.begin import begin
 from pysgrld.types import Documents
 

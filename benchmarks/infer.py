@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.core import core
-from pysgrld.draws import at_words, weights_of
+from pysgrld.core.draws import at_words, weights_of
 from pysgrld.evaluate.proportions import over_their_words
 from pysgrld.models.lda.reader import EXPECTED_PASSES
 from pysgrld.reading.infer import DOCUMENTS, infer

@@ -16,10 +16,10 @@ import time
 import numpy as np
 
 from pysgrld.chain.blocks import BlockChain
-from pysgrld.minibatches import Epochs, minibatch_words
+from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import resolve
 from pysgrld.options.facts import Facts
-from pysgrld.settings.resolve import resolve
 from pysgrld.train.begin import begin
 from pysgrld.types import Documents
 

@@ -16,13 +16,13 @@ from collections import defaultdict
 
 import numpy as np
 
+from pysgrld.chain.ranks.launch import launch
 from pysgrld.core import core
-from pysgrld.minibatches import Epochs, minibatch_words
+from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
-from pysgrld.settings.resolve import resolve
-from pysgrld.team.launch import launch
 from pysgrld.types import Documents
 
 TOKENS = 150
@@ -131,8 +131,8 @@ def team_batch(chain, team, timed):
 
 def sums(team, barrier):
     """Our sum and the library's own of some sizes: the least of 12, processor time of this rank."""
-    from pysgrld.team import ranks
-    from pysgrld.team.ranks import MPI
+    from pysgrld.chain.ranks import mpi as ranks
+    from pysgrld.chain.ranks.mpi import MPI
 
     if team.rank == 0:
         print("| MB | MPI_Allreduce, ms | ours, ms | ratio |\n|---:|---:|---:|---:|")
@@ -161,12 +161,12 @@ def sums(team, barrier):
 
 def main():
     if launch().size > 1:
-        from pysgrld.team.ranks import Ranks
+        from pysgrld.chain.ranks.mpi import Ranks
 
         team = Ranks()
         barrier = team.comm.Barrier
     else:
-        from pysgrld.team.alone import Alone
+        from pysgrld.chain.ranks.alone import Alone
 
         team, barrier = Alone(), lambda: None
     if "--sum" in sys.argv:

@@ -39,12 +39,12 @@ from scipy import sparse
 
 from pysgrld.chain.posterior import Posterior
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.corpus.minibatches import minibatch_words
 from pysgrld.evaluate.matching import DISTRIBUTIONS, assign
-from pysgrld.minibatches import minibatch_words
+from pysgrld.models.resolve import resolve
 from pysgrld.options.facts import Facts
 from pysgrld.reading.diagnose.follow import finders
 from pysgrld.reading.values import SAME
-from pysgrld.settings.resolve import resolve
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
 #: Width of the random projection; steps of exponentiated gradient, and how long the first one is.

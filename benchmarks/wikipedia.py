@@ -24,7 +24,7 @@ from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.formats import Context, Texts, mediawiki
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.policy import BadDocuments
-from pysgrld.machine import threads as count_threads
+from pysgrld.run.machine import threads as count_threads
 
 MB = 1e6
 #: What is no longer there when markup is gone; articles on style and HTTP have a few of their own.

@@ -15,8 +15,7 @@ from typing import Any
 
 import click
 
-from pysgrld.errors import Interrupted, MemoryLimitError, SgmcError, WriteError
-from pysgrld.interrupt import STOPPED
+from pysgrld.errors import STOPPED, Interrupted, MemoryLimitError, SgmcError, WriteError
 
 from .terminal import echo
 
@@ -201,11 +200,11 @@ def _give_up(stream: int) -> None:
 def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     if not asked or ctx.resilient_parsing:
         return
-    import pysgrld
+    from importlib.metadata import version  # reading the metadata takes half the time of help
 
-    echo(f"sgmc {pysgrld.__version__}")
+    echo(f"sgmc {version('pysgrld')}")
     from pysgrld.core import core
-    from pysgrld.machine import threads
+    from pysgrld.run.machine import threads
 
     count = threads(None)
     have = ", ".join(core.available_isas())

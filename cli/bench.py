@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import UsageError
-from pysgrld.grammar import plural
+from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.errors import UsageError, plural
 from pysgrld.options.parse import choice, integer, text
-from pysgrld.team.alone import ALONE
 
 from .options import Described, as_json, flag, plain, quiet, reading_by_default, show_json
 from .terminal import echo
 
 if TYPE_CHECKING:
-    from pysgrld.team.protocol import Team
+    from pysgrld.chain.ranks.protocol import Team
 
 
 @click.command(
@@ -82,8 +81,8 @@ def command(
     thread and more. With --mpi, under mpiexec or srun as 'sgmc train --mpi': messages and iterations
     of the ranks at hand, by the wall's clock, and how many ranks a minibatch would keep busy.
     """
-    from pysgrld.bench.machine import use_isa
-    from pysgrld.bench.results import read_results, speedups
+    from pysgrld.experiments.bench.machine import use_isa
+    from pysgrld.experiments.bench.results import read_results, speedups
     from pysgrld.run.whole import refuse_existing, whole_file
 
     from .ranks import over_ranks
@@ -120,8 +119,8 @@ def command(
 
 def _alone(quick: bool, corpus: str | None, isa: str | None, *, quiet: bool) -> dict[str, Any]:
     """Measure kernels, reading and training by this process."""
-    from pysgrld.bench.end_to_end import bundled_corpus
-    from pysgrld.bench.results import measure
+    from pysgrld.experiments.bench.end_to_end import bundled_corpus
+    from pysgrld.experiments.bench.results import measure
 
     from .progress import Screen
 
@@ -148,7 +147,7 @@ def _over(
     quiet: bool,
 ) -> dict[str, Any]:
     """Measure with all ranks of a team."""
-    from pysgrld.bench.ranks import measure_ranks
+    from pysgrld.experiments.bench.ranks import measure_ranks
 
     from .progress import Screen
 

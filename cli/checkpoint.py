@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import CheckpointError, MissingInputError
-from pysgrld.grammar import plural
+from pysgrld.errors import CheckpointError, MissingInputError, plural
 from pysgrld.options.parse import integer
 
 from .options import Described, as_json, plain, run_argument, show_json

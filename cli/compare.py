@@ -124,7 +124,7 @@ def _write_page(found: Comparison, path: Path, screen: Any, *, open: bool) -> No
 
 
 def _carried_lines(carried: Carried) -> list[str]:
-    from pysgrld.grammar import plural
+    from pysgrld.errors import plural
 
     lines = [f"{carried.path}: {plural(len(carried.new), 'name')} carried"]
     if carried.kept:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import UsageError
-from pysgrld.grammar import plural
+from pysgrld.errors import UsageError, plural
 from pysgrld.options.parse import integer, part, real, share_or_count, text
 
 from .options import (
@@ -67,7 +66,7 @@ def build(
 
     from pysgrld.corpus.build import build as make
     from pysgrld.corpus.shards import build_shard
-    from pysgrld.machine import threads as count
+    from pysgrld.run.machine import threads as count
 
     from .progress import Screen
 
@@ -192,7 +191,7 @@ def phrases(
 
     from pysgrld.corpus.phrases import LEAST_COUNT, LEAST_NPMI, find_phrases, lines
     from pysgrld.errors import OutputError
-    from pysgrld.machine import threads as count
+    from pysgrld.run.machine import threads as count
     from pysgrld.run.whole import whole_file
 
     from .progress import Screen
@@ -305,7 +304,7 @@ def _opened(
 ) -> Iterator[tuple[Screen, Corpus]]:
     """Open a stored corpus where it lies, or read another one into a folder that is gone afterwards."""
     from pysgrld.corpus import open_corpus
-    from pysgrld.machine import threads as count
+    from pysgrld.run.machine import threads as count
 
     from .progress import Screen
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import UsageError
-from pysgrld.grammar import all_of, plural
+from pysgrld.errors import UsageError, all_of, plural
 from pysgrld.options.parse import integer, real, text
 
 from .options import (
@@ -107,8 +106,8 @@ def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -
     values = {name: value for name, value in values.items() if value is not None}
     _check(values, perplexity or not coherence)
 
-    from pysgrld.machine import threads as count
     from pysgrld.reading.open import open_chains
+    from pysgrld.run.machine import threads as count
 
     from .progress import Screen
 

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.exports.table import FORMATS
 from pysgrld.options.parse import choice, integer, text
+from pysgrld.report.exports.table import FORMATS
 
 from .options import Described, flag, layer, plain, quiet, run_argument, threads
 
@@ -78,11 +78,11 @@ def command(
     """
     given = {"--sparse": sparse, "--align": align is not None, "--mallet-old": mallet_old}
     _check(to, draw, top, [name for name, asked in given.items() if asked])
-    from pysgrld.exports.export import export
-    from pysgrld.exports.request import ExportRequest
-    from pysgrld.machine import threads as count
     from pysgrld.reading.open import find_folder, open_run
+    from pysgrld.report.exports.export import export
+    from pysgrld.report.exports.request import ExportRequest
     from pysgrld.run import chains_of
+    from pysgrld.run.machine import threads as count
 
     from .progress import Screen
 

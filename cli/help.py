@@ -33,13 +33,13 @@ def command(path: tuple[str, ...], all: bool, man: bool) -> None:
     from . import main
 
     if man:
-        import pysgrld
+        from importlib.metadata import version
 
         from .man import page, paths
 
         if path not in paths():
             raise click.UsageError(f"no command '{' '.join(path)}': 'sgmc help' lists them")
-        click.echo(page(path, pysgrld.__version__), nl=False)
+        click.echo(page(path, version("pysgrld")), nl=False)
         return
 
     main.main([*path, "--help-all" if all and path == ("train",) else "--help"], prog_name="sgmc")

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import MissingInputError, UsageError
-from pysgrld.grammar import plural
+from pysgrld.errors import MissingInputError, UsageError, plural
+from pysgrld.models.options import OPTIONS
 from pysgrld.options.parse import choice, columns, integer, part, text
-from pysgrld.settings.options import OPTIONS
 
 from .options import (
     Described,
@@ -124,12 +123,12 @@ def command(
     Rows are in the order of the documents, with their ids but in .npy, and sum to 1; a document with
     no known word gets 1/K.
     """
-    from pysgrld.machine import threads as count
     from pysgrld.reading.infer import steps_of, write_proportions
     from pysgrld.reading.inferred import Layout, check_suffix, check_writer
     from pysgrld.reading.open import find_folder, open_run
     from pysgrld.reading.parts import DOCUMENTS, SHARED, Parts, described, prepared, write_parts
     from pysgrld.run.create import is_run
+    from pysgrld.run.machine import threads as count
     from pysgrld.run.whole import refuse_existing, whole_file
 
     from .progress import Screen

@@ -11,9 +11,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from pysgrld.errors import CorpusError, UsageError
+from pysgrld.models.options import OPTIONS
 from pysgrld.options.option import Option
 from pysgrld.options.parse import integer
-from pysgrld.settings.options import OPTIONS
 
 from .terminal import shown_in_json
 from .values import of_option, runs

@@ -16,8 +16,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
-from pysgrld.grammar import plural
-from pysgrld.interrupt import leave_in_order
+from pysgrld.errors import leave_in_order, plural
 from pysgrld.options.spelled import spelled
 
 from .options import finite

@@ -9,8 +9,8 @@ import click
 
 from pysgrld.errors import UsageError
 from pysgrld.experiments import EXPERIMENTS, Experiment, check_corpus, find
+from pysgrld.models.options import OPTIONS
 from pysgrld.options.parse import duration, integer, text
-from pysgrld.settings.options import OPTIONS
 
 from .options import Described, flag, plain, quiet, threads
 from .terminal import echo
@@ -92,8 +92,8 @@ def command(
     source = check_corpus(experiment, corpus)
 
     from pysgrld.experiments.frame import ExperimentSetting, make_folder
-    from pysgrld.machine import threads as count
-    from pysgrld.plotting import require_matplotlib
+    from pysgrld.reading.plotting import require_matplotlib
+    from pysgrld.run.machine import threads as count
 
     from .progress import Screen
 

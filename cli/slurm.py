@@ -124,7 +124,7 @@ def command(
     The job writes a checkpoint before its time limit and goes back into the queue until it is done.
     COMMAND is checked now, not after hours in the queue. Nothing is submitted.
     """
-    from pysgrld.batch.script import Job, script
+    from pysgrld.cli.slurm_script import Job, script
     from pysgrld.run.whole import whole_file
 
     named = dict(over)
@@ -216,7 +216,7 @@ def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
 
 
 def _check_training(values: dict[str, Any]) -> list[str]:
-    from pysgrld.settings.check import check_shared
+    from pysgrld.models.check import check_shared
     from pysgrld.train.request import Request
 
     if values["mpi"]:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import UsageError
-from pysgrld.grammar import plural
+from pysgrld.errors import UsageError, plural
 from pysgrld.options.parse import integer, text
 
 from .options import Described, as_json, flag, layer, plain, quiet, run_argument, show_json, threads
@@ -89,10 +88,10 @@ def command(
     Weight is the share of the training tokens, NPMI the coherence of the ten top words. Components
     of a mixture are those of the newest checkpoint, and their weight is that of the stick.
     """
-    from pysgrld.machine import threads as count
     from pysgrld.reading.intervals import SHARE
     from pysgrld.reading.open import open_run
     from pysgrld.report.seeds import seeds_followed
+    from pysgrld.run.machine import threads as count
 
     from .answers import answer, check_alone
     from .progress import Screen

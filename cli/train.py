@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.chain.ranks.launch import launch, refuse_launch
+from pysgrld.chain.ranks.protocol import Team
 from pysgrld.errors import UsageError
 from pysgrld.options.parse import duration, integer
-from pysgrld.team.alone import ALONE
-from pysgrld.team.launch import launch, refuse_launch
-from pysgrld.team.protocol import Team
 
 from .options import ALL, Described, flag, given, help_all, options_of_training, plain, quiet
 from .values import files

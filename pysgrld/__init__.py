@@ -10,8 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pysgrld import simplex as simplex
-    from pysgrld import sphere as sphere
     from pysgrld.estimators.deep_lda import DeepLDA as DeepLDA
     from pysgrld.estimators.dp_mixture import DPMixture as DPMixture
     from pysgrld.estimators.lda import LDA as LDA
@@ -19,6 +17,8 @@ if TYPE_CHECKING:
     from pysgrld.reading.diagnose.compare import diagnose as diagnose
     from pysgrld.reading.diagnose.verdict import verdict as verdict
     from pysgrld.report.compare.side_by_side import compare as compare
+    from pysgrld.samplers.targets import simplex as simplex
+    from pysgrld.samplers.targets import sphere as sphere
 
     __version__: str
 
@@ -31,7 +31,11 @@ _PUBLIC = {
     "diagnose": "pysgrld.reading.diagnose.compare",
     "verdict": "pysgrld.reading.diagnose.verdict",
 }
-_MODULES = {"report", "simplex", "sphere"}
+_MODULES = {
+    "report": "pysgrld.report",
+    "simplex": "pysgrld.samplers.targets.simplex",
+    "sphere": "pysgrld.samplers.targets.sphere",
+}
 __all__ = [
     "LDA",
     "SAM",
@@ -51,13 +55,13 @@ if not TYPE_CHECKING:  # to whom a name that is not there must be an error
 
     def __getattr__(name: str) -> Any:
         if name == "__version__":  # reading the metadata takes half the time of help
-            from importlib.metadata import version
+            from pysgrld.run.machine import version
 
-            return version("pysgrld")
+            return version()
         if name in _PUBLIC:
             return getattr(import_module(_PUBLIC[name]), name)
         if name in _MODULES:
-            return import_module(f"pysgrld.{name}")
+            return import_module(_MODULES[name])
         raise AttributeError(f"module 'pysgrld' has no attribute {name!r}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pysgrld.interrupt import leave_at_once
+from pysgrld.errors import leave_at_once
 
 
 def main() -> None:

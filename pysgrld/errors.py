@@ -1,4 +1,4 @@
-"""Every way in which sgmc refuses or stops, each with the exit code it ends the command with.
+"""Every way in which sgmc refuses or stops, with its exit code, and how messages count things.
 
 A message has three parts: what is wrong, where, and what to do. Only ``cli/__init__.py`` turns an
 error into an exit code. The codes are a promise to batch systems: they are never renumbered.
@@ -6,6 +6,8 @@ error into an exit code. The codes are a promise to batch systems: they are neve
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 
@@ -141,3 +143,46 @@ class NotFittedError(SgmcError, ValueError, AttributeError):
     """An estimator was used before it was fitted."""
 
     exit_code = 2
+
+
+# ---- Ctrl-C while a command is being loaded: there is nothing to put in order yet
+
+#: Exit code of a command that was stopped at once.
+STOPPED = 130
+
+
+def leave_at_once() -> None:
+    """Let Ctrl-C end the process, unless it is ignored: a module half loaded must not see it."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
+
+
+def leave_in_order() -> None:
+    """Let Ctrl-C raise `KeyboardInterrupt` again, so that files are closed and removed."""
+    if signal.getsignal(signal.SIGINT) is _leave:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _leave(*_: object) -> None:
+    os._exit(STOPPED)
+
+
+# ---- numbers in messages
+
+
+def plural(number: int, noun: str, nouns: str = "") -> str:
+    """Write a number with its noun, in the plural unless it is 1.
+
+    >>> plural(1, "thread"), plural(1200, "thread"), plural(0, "entry", "entries")
+    ('1 thread', '1,200 threads', '0 entries')
+    """
+    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def all_of(number: int, nouns: str) -> str:
+    """Write that all of several are meant, at least two.
+
+    >>> all_of(2, "chains"), all_of(4, "chains")
+    ('both chains', 'all 4 chains')
+    """
+    return f"both {nouns}" if number == 2 else f"all {number:,} {nouns}"

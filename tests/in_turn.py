@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pysgrld.minibatches.epochs import slice_of
-from pysgrld.team.alone import Alone
-from pysgrld.team.protocol import Collected
+from pysgrld.chain.ranks.alone import Alone
+from pysgrld.chain.ranks.protocol import Collected
+from pysgrld.corpus.minibatches.epochs import slice_of
 
 
 class InTurn(Alone):

@@ -33,17 +33,17 @@ from plan import CONTESTS, CORPORA, Contest, Source
 from plots import image, plot
 from tables import tables
 
-from pysgrld.bench.end_to_end import bundled_corpus
-from pysgrld.bench.machine import machine
-from pysgrld.bench.results import measure
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.documents import store_documents
+from pysgrld.corpus.minibatches import minibatch_words
 from pysgrld.evaluate import Completion, pair, split, visits
-from pysgrld.minibatches import minibatch_words
+from pysgrld.experiments.bench.end_to_end import bundled_corpus
+from pysgrld.experiments.bench.machine import machine
+from pysgrld.experiments.bench.results import measure
 from pysgrld.models.lda.reader import LdaReaders
+from pysgrld.models.resolve import resolve
 from pysgrld.options.facts import Facts
-from pysgrld.settings.resolve import resolve
 from pysgrld.types import Key
 
 HERE = Path(__file__).parent

@@ -59,10 +59,10 @@ def sgmc(algo: str) -> Callable[[Task, Watch, bool], None]:
     """Train as `sgmc train --algo ALGO` does without any other option."""
 
     def run(task: Task, watch: Watch, own: bool) -> None:
-        from pysgrld.minibatches import Epochs, minibatch_words
+        from pysgrld.corpus.minibatches import Epochs, minibatch_words
         from pysgrld.models.protocol import CorpusFacts, RunOn
+        from pysgrld.models.resolve import resolve
         from pysgrld.options.facts import Facts
-        from pysgrld.settings.resolve import resolve
         from pysgrld.train.begin import begin
 
         d, tokens = len(task.documents), task.documents.tokens

@@ -10,7 +10,7 @@ from plots import image, plot
 from series import OURS, title
 from tables import tables
 
-from pysgrld.grammar import plural
+from pysgrld.errors import plural
 
 PAGE = """\
 # Benchmarks

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.core import core, padded
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
 from pysgrld.evaluate import Completion, HeldOut
 from pysgrld.models.lda.reader import LdaReaders
 from pysgrld.types import Documents, Doubles, Key

@@ -11,18 +11,32 @@ from typing import Any
 import numpy as np
 
 from pysgrld.chain.protocol import DocumentSampler, Visit
+from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.chain.ranks.protocol import Team
 from pysgrld.core import core
-from pysgrld.draws import WEIGHTS, Draw, by_topic
+from pysgrld.core.draws import WEIGHTS, Draw, by_topic
+from pysgrld.corpus.minibatches import Ahead, Minibatches
 from pysgrld.errors import NumericalError
-from pysgrld.minibatches import Ahead, Minibatches
 from pysgrld.options.resolved import Resolved
 from pysgrld.samplers import SAMPLERS, sampler_of
 from pysgrld.samplers.protocol import BlockState, Counts, Potential
 from pysgrld.samplers.simplex.seeds import with_seeds
-from pysgrld.schedule import FORGOTTEN, QUIET, WARM_UP, Schedule, noise_inflation, wider
-from pysgrld.team.alone import ALONE
-from pysgrld.team.protocol import Team
-from pysgrld.types import Array, Block, Documents, Doubles, Floats, Int32s, Key, Minibatch
+from pysgrld.types import (
+    FORGOTTEN,
+    QUIET,
+    WARM_UP,
+    Array,
+    Block,
+    Documents,
+    Doubles,
+    Floats,
+    Int32s,
+    Key,
+    Minibatch,
+    Schedule,
+    noise_inflation,
+    wider,
+)
 
 #: Iterations after which the prior of a block moves where the block moves by minibatches: all of its rows
 #: are brought up to date for it.

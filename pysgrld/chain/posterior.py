@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.chain.protocol import Chain
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
+from pysgrld.core.restore import put_back
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Figure, Scorer
-from pysgrld.restore import put_back
 from pysgrld.types import Array, Doubles, Key
 
 #: A run has settled when doubling the sampling time bought less than this share,

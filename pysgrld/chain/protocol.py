@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from pysgrld.draws import Draw
-from pysgrld.minibatches import Minibatches
+from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.chain.ranks.protocol import Team
+from pysgrld.core.draws import Draw
+from pysgrld.corpus.minibatches import Minibatches
 from pysgrld.samplers.protocol import Counts, Potential
-from pysgrld.team.alone import ALONE
-from pysgrld.team.protocol import Team
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Minibatch
 
 
@@ -82,7 +82,7 @@ class Chain(Protocol):
         """Give the current draw: rows of these words, of all where None, and the other blocks."""
 
     def sample(self) -> dict[str, Floats]:
-        """Give the arrays of a kept sample: a row for each topic (see `pysgrld.draws`)."""
+        """Give the arrays of a kept sample: a row for each topic (see `pysgrld.core.draws`)."""
 
     def totals(self) -> dict[str, Doubles]:
         """Give zeros that `add_to` adds draws to, by name; none where draws cannot be averaged."""

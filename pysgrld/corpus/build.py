@@ -17,8 +17,7 @@ from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import parts_of
 from pysgrld.corpus.write import ABOUT, Workshop
-from pysgrld.errors import Interrupted, UsageError
-from pysgrld.grammar import plural
+from pysgrld.errors import Interrupted, UsageError, plural
 from pysgrld.run.files import PIECE, fsync_folder, open_regular, write_new
 from pysgrld.run.signals import StopFlag
 from pysgrld.run.whole import refuse_full_folder

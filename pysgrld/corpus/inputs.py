@@ -11,8 +11,7 @@ from typing import NamedTuple
 from pysgrld.corpus.beside import stem
 from pysgrld.corpus.formats import IN_FOLDERS, of_folder
 from pysgrld.corpus.names import plain_name
-from pysgrld.errors import CorpusError, MissingInputError
-from pysgrld.grammar import plural
+from pysgrld.errors import CorpusError, MissingInputError, plural
 from pysgrld.run.create import CHECKPOINTS, CONFIG
 
 #: Suffixes that are named in a message.

@@ -17,8 +17,7 @@ from pysgrld.corpus.step_of_reading import Step
 from pysgrld.corpus.stopwords import NAMED, warned_of_language
 from pysgrld.corpus.vocabulary import Choice, Rules, choose, resolved, stop_words
 from pysgrld.corpus.write import ABOUT, Workshop, Writer, renumber, without_empty
-from pysgrld.errors import CorpusError
-from pysgrld.grammar import plural
+from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Int64s
 
 #: Documents without words, by this name in the record.

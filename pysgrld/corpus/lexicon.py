@@ -17,8 +17,7 @@ from pysgrld.corpus.step_of_reading import Heading, Step
 from pysgrld.corpus.stopwords import fold
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.corpus.write import renumber, without_empty
-from pysgrld.errors import CorpusError, UsageError
-from pysgrld.grammar import plural
+from pysgrld.errors import CorpusError, UsageError, plural
 from pysgrld.types import Documents, Int32s, Int64s
 
 #: What of a lexicon is a plain number or name, for the record of an unfinished reading.

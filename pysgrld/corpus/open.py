@@ -22,8 +22,7 @@ from pysgrld.corpus.steps import read
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import is_stored
 from pysgrld.corpus.write import Workshop
-from pysgrld.errors import Interrupted, UsageError
-from pysgrld.grammar import plural
+from pysgrld.errors import Interrupted, UsageError, plural
 
 #: Seconds of reading between two notes of how far it is.
 NOTE_EVERY = 30.0

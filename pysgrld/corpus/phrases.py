@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.arithmetic import log
+from pysgrld.core.arithmetic import log
 from pysgrld.corpus._tokenize import Dictionary, Pairs
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.listener import ReadingProgress
@@ -18,8 +18,7 @@ from pysgrld.corpus.reading import BUILT_STOP_WORDS, CorpusOptions
 from pysgrld.corpus.steps import read
 from pysgrld.corpus.stopwords import warned_of_language
 from pysgrld.corpus.vocabulary import stop_words
-from pysgrld.errors import CorpusError, UsageError
-from pysgrld.grammar import plural
+from pysgrld.errors import CorpusError, UsageError, plural
 from pysgrld.types import Int64s
 
 #: What makes a phrase: normalised pointwise mutual information, and occurrences.

@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, suppress
 from typing import Any, TypeVar
 
-from pysgrld.machine import check_room_for_thread
+from pysgrld.run.machine import check_room_for_thread
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

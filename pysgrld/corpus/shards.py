@@ -27,8 +27,7 @@ from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.write import ABOUT, Workshop
-from pysgrld.errors import CorpusError, MismatchError, MissingInputError, UsageError
-from pysgrld.grammar import plural
+from pysgrld.errors import CorpusError, MismatchError, MissingInputError, UsageError, plural
 from pysgrld.run.files import make_folder, read_small, temporary_name, write_new, writing
 from pysgrld.run.whole import refuse_full_folder
 

@@ -6,17 +6,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from pysgrld.arithmetic import log
 from pysgrld.core import check_lengths
-from pysgrld.draws import at_words
+from pysgrld.core.arithmetic import log
+from pysgrld.core.draws import at_words
+from pysgrld.corpus.minibatches import compact
 from pysgrld.errors import UsageError
 from pysgrld.estimators.base import by_parameters, column_names
 from pysgrld.estimators.progress import Progress
 from pysgrld.estimators.topic_model import TopicModel
-from pysgrld.minibatches import compact
+from pysgrld.models.check import kind_of
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
-from pysgrld.settings.check import kind_of
 from pysgrld.types import Documents, Key
 
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from pysgrld.errors import UsageError
+from pysgrld.errors import UsageError, plural
 from pysgrld.estimators.base import Estimator, is_whole
-from pysgrld.grammar import plural
 from pysgrld.models.fitted import top_words
 from pysgrld.reading.intervals import interval
 from pysgrld.types import Array

@@ -8,8 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from pysgrld.arithmetic import exp, log
-from pysgrld.errors import UsageError
+from pysgrld.core.arithmetic import exp, log
+from pysgrld.corpus.minibatches import Epochs
+from pysgrld.errors import UsageError, plural
 from pysgrld.estimators.base import (
     BOUNDS,
     MOST,
@@ -23,8 +24,7 @@ from pysgrld.estimators.dataframes import Framed
 from pysgrld.estimators.matrices import as_documents
 from pysgrld.estimators.progress import Progress
 from pysgrld.estimators.resources import check_memory, jobs
-from pysgrld.grammar import plural
-from pysgrld.minibatches import Epochs
+from pysgrld.models.check import check_usage
 from pysgrld.models.dpmm.chain import MixtureChain
 from pysgrld.models.dpmm.declared import MODEL
 from pysgrld.models.dpmm.likelihood import (
@@ -35,10 +35,9 @@ from pysgrld.models.dpmm.likelihood import (
 )
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.protocol import RunOn
+from pysgrld.models.resolve import resolve
 from pysgrld.options.facts import Facts
 from pysgrld.samplers import SAMPLERS
-from pysgrld.settings.check import check_usage
-from pysgrld.settings.resolve import resolve
 from pysgrld.types import Documents, Doubles, Int64s
 
 __all__ = ["DPMixture"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from pysgrld.chain.posterior import Posterior, score_in
 from pysgrld.chain.thinning import Thinning
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
 from pysgrld.errors import OutputError, UsageError
 from pysgrld.estimators.dataframes import Framed, unnamed
 from pysgrld.estimators.resources import jobs

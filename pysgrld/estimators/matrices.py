@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.errors import UsageError
-from pysgrld.grammar import plural
+from pysgrld.errors import UsageError, plural
 from pysgrld.types import Array, Documents, Doubles, Int64s
 
 #: Words are numbered in 32 bits.

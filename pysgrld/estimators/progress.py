@@ -9,7 +9,7 @@ import time
 from types import FrameType
 from typing import Any, Self
 
-from pysgrld.grammar import plural
+from pysgrld.errors import plural
 
 #: Most seconds between two lines; the first ones come sooner.
 SELDOM = 30.0

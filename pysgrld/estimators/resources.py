@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from pysgrld.errors import UsageError
-from pysgrld.machine import MOST, allowed_memory, threads
 from pysgrld.models.protocol import Extent
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
+from pysgrld.run.machine import MOST, allowed_memory, threads
 from pysgrld.types import Documents
 
 

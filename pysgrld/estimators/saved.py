@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.chain.posterior import Posterior, sums_in, without_scores
+from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CheckpointError, UsageError
-from pysgrld.minibatches import Epochs
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model
 from pysgrld.options.resolved import Resolved

@@ -10,7 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from pysgrld.corpus.choice import choose_documents
-from pysgrld.errors import ConvergenceWarning, UsageError
+from pysgrld.corpus.minibatches import Epochs, hold_out_size, minibatch_words
+from pysgrld.errors import ConvergenceWarning, UsageError, plural
 from pysgrld.estimators.base import Rule, by_parameters, check_number, is_schedule, is_whole, number
 from pysgrld.estimators.kept import KeptModel
 from pysgrld.estimators.matrices import as_documents, content_keys
@@ -19,14 +20,12 @@ from pysgrld.estimators.progress import Progress
 from pysgrld.estimators.resources import check_memory, jobs
 from pysgrld.evaluate import HeldOut
 from pysgrld.evaluate.proportions import BLOCK
-from pysgrld.grammar import plural
-from pysgrld.minibatches import Epochs, hold_out_size, minibatch_words
+from pysgrld.models.check import check_usage
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import resolve
 from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
-from pysgrld.settings.check import check_usage
-from pysgrld.settings.resolve import resolve
 from pysgrld.train.begin import begin
 from pysgrld.types import Array, Documents, Doubles, Int64s, Key
 

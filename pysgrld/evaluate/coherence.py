@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.arithmetic import log
-from pysgrld.minibatches import Source
+from pysgrld.core.arithmetic import log
+from pysgrld.corpus.minibatches import Source
 from pysgrld.types import Doubles, Int64s
 
 #: Cells of the table of words by documents that is held at a time.

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pysgrld.arithmetic import dot, log
-from pysgrld.draws import Draw
+from pysgrld.core.arithmetic import dot, log
+from pysgrld.core.draws import Draw
+from pysgrld.core.restore import put_back
 from pysgrld.errors import NumericalError
 from pysgrld.evaluate.figure import Figure
 from pysgrld.evaluate.lengths import check_observed
@@ -21,7 +22,6 @@ from pysgrld.evaluate.protocol import Readers, Visiting
 from pysgrld.evaluate.score import Score
 from pysgrld.evaluate.split import HeldOut
 from pysgrld.evaluate.sweeps import FURTHER_SWEEPS
-from pysgrld.restore import put_back
 from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key, Scored
 
 PERPLEXITY = Score("perplexity", "perplexity", 1, whole=False)

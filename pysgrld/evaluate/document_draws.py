@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.core import check_lengths, core
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
 from pysgrld.evaluate.proportions import over_their_words
 from pysgrld.evaluate.protocol import DocumentDraw, Readers
 from pysgrld.types import Documents, Floats, Int32s, Int64s, Key

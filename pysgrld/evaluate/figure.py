@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from pysgrld.arithmetic import dot
+from pysgrld.core.arithmetic import dot
 from pysgrld.types import Doubles, Int64s
 
 

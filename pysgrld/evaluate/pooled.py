@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Sequence
 
-from pysgrld.arithmetic import logaddexp
+from pysgrld.core.arithmetic import logaddexp
 from pysgrld.evaluate.figure import Figure
 from pysgrld.evaluate.protocol import Scorer
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple, Protocol
 
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
 from pysgrld.evaluate.figure import Figure
 from pysgrld.evaluate.split import HeldOut
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.core import core
-from pysgrld.errors import CorpusError
+from pysgrld.errors import CorpusError, plural
 from pysgrld.evaluate.lengths import check_observed
-from pysgrld.grammar import plural
 from pysgrld.types import Documents, Int32s, Int64s
 
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.known_words import matched_documents
+from pysgrld.corpus.minibatches import minibatch_words
 from pysgrld.errors import MissingInputError
 from pysgrld.evaluate import HeldOut, split, visits, whole
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting
-from pysgrld.minibatches import minibatch_words
 from pysgrld.options.facts import Facts
 from pysgrld.types import Documents
 

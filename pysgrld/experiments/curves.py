@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.chain.posterior import Posterior
+from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import NumericalError
 from pysgrld.experiments.corpora import SplitCorpus
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, write_csv
 from pysgrld.experiments.processes import in_processes
-from pysgrld.minibatches import Epochs
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.options.resolved import Resolved
 from pysgrld.train.begin import begin

@@ -21,17 +21,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
+from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CorpusError, MissingInputError
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report, write_csv
 from pysgrld.experiments.processes import in_processes
-from pysgrld.minibatches import Epochs
 from pysgrld.models.dlda.documents import name_of, prior_mean
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import resolve
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
-from pysgrld.plotting import new_figure, write_png
-from pysgrld.settings.resolve import resolve
+from pysgrld.reading.plotting import new_figure, write_png
 from pysgrld.train.begin import begin
 from pysgrld.types import Documents, Doubles
 

@@ -47,8 +47,8 @@ from pysgrld.experiments.frame import (
     matching,
     write_csv,
 )
-from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
-from pysgrld.settings.resolve import resolve
+from pysgrld.models.resolve import resolve
+from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 
 #: The paper's figures for 20News, whose rows do not say which edge they had.
 PAPER = {

@@ -29,8 +29,8 @@ from pysgrld.experiments.frame import (
     matching,
     write_csv,
 )
-from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
-from pysgrld.settings.resolve import resolve
+from pysgrld.models.resolve import resolve
+from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 
 #: Seconds of training where a person wants to see it work.
 QUICK_SECONDS = 2.0

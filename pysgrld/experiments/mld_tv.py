@@ -27,10 +27,10 @@ from pysgrld.experiments.frame import (
     write_csv,
 )
 from pysgrld.experiments.processes import in_processes
-from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
+from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.samplers.protocol import Counts
-from pysgrld.simplex.categories import start_chains
-from pysgrld.simplex.common import log_total, start_rows
+from pysgrld.samplers.targets.simplex.categories import start_chains
+from pysgrld.samplers.targets.simplex.common import log_total, start_rows
 from pysgrld.types import Doubles, Int64s, Key
 
 COUNTS = (10_000, 10, 10, 0, 0, 0, 0, 0, 0, 0, 0)

@@ -21,13 +21,12 @@ import numpy as np
 
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report, write_csv
 from pysgrld.experiments.processes import in_processes
-from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
-from pysgrld.schedule import Schedule
-from pysgrld.sphere import SphereDraws, VonMisesFisher, sample
-from pysgrld.sphere.dynamics import follow
-from pysgrld.sphere.gradients import Gradients
-from pysgrld.sphere.motion import Constants, ThermostatChains
-from pysgrld.types import Doubles
+from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
+from pysgrld.samplers.targets.sphere import SphereDraws, VonMisesFisher, sample
+from pysgrld.samplers.targets.sphere.dynamics import follow
+from pysgrld.samplers.targets.sphere.gradients import Gradients
+from pysgrld.samplers.targets.sphere.motion import Constants, ThermostatChains
+from pysgrld.types import Doubles, Schedule
 
 TARGET = VonMisesFisher([[0.5, 0.75**0.5], [0.5, -(0.75**0.5)]], kappa=5.0, weights=[1, 2])
 #: Variance of the noise that gradients get.

@@ -23,7 +23,7 @@ from pysgrld.experiments.corpora import read_whole_parts
 from pysgrld.experiments.curves import Curve, CurvePoint, plot, scale_seconds
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report
 from pysgrld.experiments.lda_runs import WHOLE, Length, TrainingRow, run_rows, score
-from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
+from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 
 PUBLISHED, OURS = "settings of the released code", "sgmc's settings"
 #: Minibatch samplers, and methods of the whole corpus; the paper's order, best first.

@@ -21,8 +21,8 @@ import numpy as np
 
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report, write_csv
 from pysgrld.experiments.processes import in_processes
-from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
-from pysgrld.sphere import VonMisesFisher, sample
+from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
+from pysgrld.samplers.targets.sphere import VonMisesFisher, sample
 from pysgrld.types import Doubles, Int64s
 
 KAPPA, MINIBATCH = 20.0, 10

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import NumericalError
 from pysgrld.experiments.corpora import first, read_unsplit_parts
 from pysgrld.experiments.frame import (
@@ -32,10 +33,9 @@ from pysgrld.experiments.frame import (
     write_csv,
 )
 from pysgrld.experiments.processes import in_processes
-from pysgrld.minibatches import Epochs
 from pysgrld.models.dpmm.settings import Settings
 from pysgrld.models.dpmm.slice_sampling import Mixture
-from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
+from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.types import Documents, Doubles, Int32s, Int64s
 
 ITERATIONS, MINIBATCH, BURN_IN, LOOK = 1000, 1000, 200, 5

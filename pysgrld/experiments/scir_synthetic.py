@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld import simplex
 from pysgrld.experiments.frame import (
     ExperimentListener,
     ExperimentSetting,
@@ -29,8 +28,9 @@ from pysgrld.experiments.frame import (
     write_csv,
 )
 from pysgrld.experiments.processes import in_processes
-from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
-from pysgrld.simplex.common import Noise, count_minibatch
+from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
+from pysgrld.samplers.targets import simplex
+from pysgrld.samplers.targets.simplex.common import Noise, count_minibatch
 from pysgrld.types import Doubles, Int64s, Key
 
 D, OBSERVATIONS, ALPHA = 10, 1000, 0.1

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld import simplex
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report, write_csv
 from pysgrld.experiments.processes import in_processes
-from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
+from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
+from pysgrld.samplers.targets import simplex
 from pysgrld.types import Doubles
 
 COUNTS = (90, 5, 5, 0, 0, 0, 0, 0, 0, 0)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pysgrld.core import check_lengths
-from pysgrld.draws import Draw, at_words
+from pysgrld.core.draws import Draw, at_words
 from pysgrld.evaluate import PERPLEXITY, Completion, DocumentDraw, HeldOut, Readers, Scorer
 from pysgrld.evaluate.document_draws import document_draws
 from pysgrld.evaluate.proportions import BLOCK, over_their_words, proportions

@@ -11,7 +11,7 @@ import numpy as np
 from pysgrld.chain.blocks import arrays_of, take_priors
 from pysgrld.chain.posterior import samples_in, sums_in
 from pysgrld.core import core
-from pysgrld.draws import WEIGHTS, Draw, by_word
+from pysgrld.core.draws import WEIGHTS, Draw, by_word
 from pysgrld.errors import UsageError
 from pysgrld.evaluate import DocumentDraw, HeldOut, Scorer
 from pysgrld.evaluate.matching import DISTRIBUTIONS, Likeness
@@ -20,8 +20,18 @@ from pysgrld.models.noise import goes_on, noise_of, remedy_of, step_size
 from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers import SAMPLERS, sampler_of
 from pysgrld.samplers.protocol import BlockState, Counts
-from pysgrld.schedule import FORGOTTEN, QUIET
-from pysgrld.types import Array, Block, Documents, Doubles, Floats, Int32s, Int64s, Key
+from pysgrld.types import (
+    FORGOTTEN,
+    QUIET,
+    Array,
+    Block,
+    Documents,
+    Doubles,
+    Floats,
+    Int32s,
+    Int64s,
+    Key,
+)
 
 
 class BlockFitted(Fitted, ABC):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
 from pysgrld.evaluate import DocumentDraw, HeldOut, Score, Scorer
 from pysgrld.evaluate.matching import Likeness
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pysgrld.models.fitted import Record
 from pysgrld.samplers import SAMPLERS
-from pysgrld.schedule import Schedule, noise_inflation, quiet_step
+from pysgrld.types import Schedule, noise_inflation, quiet_step
 
 
 def step_size(record: Record, step: int) -> float:

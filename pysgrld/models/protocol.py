@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
+from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.chain.ranks.protocol import Team
 from pysgrld.options.facts import Facts
 from pysgrld.options.option import Option
 from pysgrld.options.resolved import Resolved
-from pysgrld.team.alone import ALONE
-from pysgrld.team.protocol import Team
 
 if TYPE_CHECKING:
     from pysgrld.chain.protocol import Chain
+    from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate import HeldOut, Scorer
     from pysgrld.evaluate.score import Score
-    from pysgrld.minibatches import Minibatches
     from pysgrld.models.fitted import Fitted, Record
     from pysgrld.types import Documents, Int64s, Invariant
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.errors import UsageError
-from pysgrld.grammar import plural
+from pysgrld.errors import UsageError, plural
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
 from pysgrld.options.seeds import WEIGHT, FoundSeeds, Pattern, SeedWords, seed_words

@@ -27,7 +27,7 @@ class Option(NamedTuple):
     metavar : str
         What stands for the value in the help.
     default : object
-        None where it depends on the corpus (see `pysgrld.settings.resolve`).
+        None where it depends on the corpus (see `pysgrld.models.resolve`).
     first : bool
         Among the dozen that ``sgmc train --help`` shows; ``--help-all`` shows every option.
     joins : bool

@@ -10,8 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from hashlib import sha256
 
-from pysgrld.errors import CorpusError
-from pysgrld.grammar import plural
+from pysgrld.errors import CorpusError, plural
 from pysgrld.options.files import read_text
 
 #: What a file may have, at most.

@@ -13,11 +13,11 @@ from pysgrld.corpus.about.stream import NamedDocuments
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.known_words import named_documents, read_matched
 from pysgrld.corpus.listener import Listener
+from pysgrld.corpus.minibatches import hold_out_size
 from pysgrld.corpus.steps import Wish
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.evaluate import DocumentDraw, HeldOut, pair, whole
 from pysgrld.evaluate.document_draws import DocumentDraws
-from pysgrld.minibatches import hold_out_size
 from pysgrld.reading.draws import RunDraws
 from pysgrld.reading.trained_on import corpus_gone, training_corpus
 from pysgrld.run.word_counts import read_word_counts

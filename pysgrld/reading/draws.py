@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.chain.posterior import history_in
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
 from pysgrld.errors import CheckpointError, MissingInputError
 from pysgrld.evaluate import Score
 from pysgrld.models.fitted import Fitted

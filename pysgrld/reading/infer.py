@@ -10,8 +10,7 @@ import numpy as np
 
 from pysgrld.corpus.about.stream import NamedDocuments
 from pysgrld.corpus.prefetch import run_ahead
-from pysgrld.errors import UsageError
-from pysgrld.grammar import plural
+from pysgrld.errors import UsageError, plural
 from pysgrld.reading.inferred import WRITERS, InferredBlock, Layout
 from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.results import Results

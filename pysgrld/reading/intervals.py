@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.schedule import FORGOTTEN, QUIET
-from pysgrld.types import Array, Doubles
+from pysgrld.types import FORGOTTEN, QUIET, Array, Doubles
 
 #: Kept samples from which an interval is read.
 ENOUGH = 20

@@ -7,18 +7,16 @@ from functools import cached_property
 
 import numpy as np
 
-from pysgrld.draws import Draw
-from pysgrld.errors import UsageError
+from pysgrld.core.draws import Draw
+from pysgrld.errors import UsageError, plural
 from pysgrld.evaluate.coherence import Coherence, coherence
-from pysgrld.grammar import plural
 from pysgrld.models.fitted import top_words
 from pysgrld.models.seeds import seed_names
 from pysgrld.reading.documents import RunDocuments, spread
 from pysgrld.reading.intervals import Spread, interval
 from pysgrld.reading.labels import labels_of
 from pysgrld.reading.values import Topic, Word
-from pysgrld.schedule import wider
-from pysgrld.types import Documents, Doubles, Floats, Int64s
+from pysgrld.types import Documents, Doubles, Floats, Int64s, wider
 
 __all__ = ["COHERENCE_DOCUMENTS", "WEIGHT_DOCUMENTS", "Results", "spread"]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from pysgrld.core.draws import at_words
 from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.sources import contents
-from pysgrld.draws import at_words
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.evaluate import HeldOut, Scorer, pair, pooled
 from pysgrld.reading.results import Results

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pysgrld.errors import plural
 from pysgrld.evaluate.figure import Figure
 from pysgrld.evaluate.score import Score
-from pysgrld.grammar import plural
 from pysgrld.types import Doubles
 
 if TYPE_CHECKING:

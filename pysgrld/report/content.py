@@ -32,6 +32,7 @@ from pysgrld.report.pack import (
 from pysgrld.report.seeds import seeds_followed
 from pysgrld.report.terms import TEN
 from pysgrld.report.trust import trust
+from pysgrld.run.machine import version
 from pysgrld.types import Doubles, Int64s
 
 #: Words at the head of a topic, topics up to which all pairs are packed, and near ones that are listed.
@@ -79,7 +80,7 @@ class Content:
         return {
             "format": FORMAT,
             "version": VERSION,
-            "sgmc": _version(),
+            "sgmc": version(),
             "key": _key(results.run.identity.digest, found.at),
             "title": found.asked.title or str(results.run.config["corpus"].get("name") or "corpus"),
             "run": results.path.name,
@@ -381,9 +382,3 @@ def _key(identity: str, at: int) -> str:
 
 def _number(value: float) -> float | None:
     return round(float(value), 4) if math.isfinite(value) else None
-
-
-def _version() -> str:
-    from pysgrld import __version__
-
-    return str(__version__)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus
-from pysgrld.draws import Draw
 from pysgrld.errors import MissingInputError
 from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.results import Results, spread

@@ -11,7 +11,6 @@ import numpy as np
 
 from pysgrld.corpus import Corpus
 from pysgrld.errors import MissingInputError, UsageError
-from pysgrld.machine import threads as allowed_threads
 from pysgrld.models.fitted import Node
 from pysgrld.reading.diagnose.compare import diagnose
 from pysgrld.reading.diagnose.verdict import is_shared
@@ -35,6 +34,7 @@ from pysgrld.report.terms import (
     terms,
     words_shown,
 )
+from pysgrld.run.machine import threads as allowed_threads
 from pysgrld.types import Doubles, Floats, Int64s
 
 #: Words of a topic in a tree of layers, and the relevance by which those of upper layers are chosen.

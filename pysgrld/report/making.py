@@ -41,7 +41,7 @@ class Page:
     @property
     def summary(self) -> str:
         """The content of the page in a few words."""
-        from pysgrld.grammar import plural
+        from pysgrld.errors import plural
 
         main = self._content.main
         told = [plural(len(main["topics"]), main["topic"][0], main["topic"][1])]

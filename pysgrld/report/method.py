@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from pysgrld.errors import plural
 from pysgrld.evaluate.sweeps import DRAW_SWEEPS, NEXT_DRAW_SWEEPS
-from pysgrld.grammar import plural
 from pysgrld.reading.diagnose.verdict import MIXED
 from pysgrld.reading.results import WEIGHT_DOCUMENTS
 from pysgrld.reading.values import SAME

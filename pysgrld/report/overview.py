@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.corpus import Corpus
-from pysgrld.errors import MissingInputError, UsageError
-from pysgrld.grammar import all_of, plural
+from pysgrld.errors import MissingInputError, UsageError, all_of, plural
 from pysgrld.options.spelled import spelled
 from pysgrld.reading.diagnose.verdict import is_shared, judgements
 from pysgrld.reading.intervals import ENOUGH
@@ -20,7 +19,7 @@ from pysgrld.reading.results import Results
 from pysgrld.reading.score import score_own
 from pysgrld.reading.values import Diagnosis, Evaluation
 from pysgrld.report.trust import not_at_rest
-from pysgrld.schedule import QUIET
+from pysgrld.types import QUIET
 
 #: Points of a line that is drawn, at most.
 POINTS = 240

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pysgrld.grammar import all_of
+from pysgrld.errors import all_of
 from pysgrld.reading.diagnose.verdict import is_mixed, is_shared
 from pysgrld.reading.values import Diagnosis, MatchedTopic
 

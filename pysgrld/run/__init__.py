@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pysgrld.batch.job import boot_clock
+from pysgrld.run.batch_job import boot_clock
 from pysgrld.run.chain_folders import chain_number, chain_path, chains_of
 from pysgrld.run.checkpoint_read import (
     Checkpoint,

@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from pysgrld.grammar import plural
+from pysgrld.errors import plural
 from pysgrld.options.spelled import spelled
 from pysgrld.run import jsonio
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Literal
 
-from pysgrld.batch.job import boot_clock, job_end
 from pysgrld.errors import UsageError
+from pysgrld.run.batch_job import boot_clock, job_end
 
 logger = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable
 from types import TracebackType
 
-from pysgrld.batch.job import boot_clock
-from pysgrld.machine import check_room_for_thread
+from pysgrld.run.batch_job import boot_clock
+from pysgrld.run.machine import check_room_for_thread
 
 #: Seconds between two looks, and how much later than that one must come to be a gap.
 BEAT, GAP = 0.25, 5.0

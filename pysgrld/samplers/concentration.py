@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.arithmetic import dot, log
 from pysgrld.core import core, padded
+from pysgrld.core.arithmetic import dot, log
+from pysgrld.core.restore import picked
 from pysgrld.options.learned import ETA
-from pysgrld.restore import picked
 from pysgrld.samplers.precision import FLOAT_ETA
 from pysgrld.samplers.protocol import Counts
 from pysgrld.samplers.state import State

@@ -100,7 +100,7 @@ class BlockState(Protocol[E]):
         """Bring the rows of these words up to date before they are read; nothing where none wait."""
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Give rows as documents read them, (R, Kp) of these words, of all where None: `pysgrld.draws`.
+        """Give rows as documents read them, (R, Kp) of these words, of all where None.
 
         Rows that wait are given as they were last drawn; `catch_up` comes first, or `look` instead.
         """

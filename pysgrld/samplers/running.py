@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pysgrld.schedule import Schedule
-from pysgrld.types import Doubles, Int64s
+from pysgrld.types import Doubles, Int64s, Schedule
 
 
 def no_estimate(size: int) -> tuple[Doubles, Int64s]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pysgrld.restore import put_back
+from pysgrld.core.restore import put_back
 from pysgrld.samplers.protocol import BlockState, E
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 

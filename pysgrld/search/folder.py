@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from pysgrld.corpus import Corpus, corpus_name
 from pysgrld.corpus.listener import Listener
 from pysgrld.errors import MismatchError, MissingInputError, OutputError, SgmcError, UsageError
-from pysgrld.machine import allowed_memory
 from pysgrld.options.resolved import Resolved
 from pysgrld.run import StopFlag
 from pysgrld.run.choose import check_writable, numbered
 from pysgrld.run.files import TEMPORARY, make_folder
 from pysgrld.run.identity import mismatch
 from pysgrld.run.lock import hold
+from pysgrld.run.machine import allowed_memory
 from pysgrld.run.scratch import PREFIX
 from pysgrld.search.plan import (
     Axis,

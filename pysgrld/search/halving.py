@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from pysgrld.errors import Interrupted, SgmcError, UsageError
-from pysgrld.machine import threads
 from pysgrld.reading.recorded import recorded
 from pysgrld.run import RunDirectory, StopFlag, process_start
+from pysgrld.run.machine import threads
 from pysgrld.search.decide import judge
 from pysgrld.search.folder import ReadySearch, SearchRequest, find, prepared, reopened
 from pysgrld.search.plan import SearchPlan

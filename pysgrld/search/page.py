@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pysgrld
 from pysgrld.report.html import page
+from pysgrld.run.machine import version
 from pysgrld.search.charts import charts
 from pysgrld.search.outcome import SearchResult
 from pysgrld.search.show import sentences, table
@@ -51,7 +51,7 @@ def content(result: SearchResult) -> dict[str, Any]:
             {"cells": list(cells), "tag": tags.get(row.name), "dropped": row.dropped is not None}
             for cells, row in zip(rows, result.rows, strict=True)
         ],
-        "sgmc": pysgrld.__version__,
+        "sgmc": version(),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pysgrld.plotting import COLOURS, new_figure, show_grid, write_png
+from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.search.charts import Chart, charts
 from pysgrld.search.outcome import SearchResult
 

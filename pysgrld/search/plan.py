@@ -9,14 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pysgrld.errors import CheckpointError, UsageError
-from pysgrld.grammar import plural
+from pysgrld.errors import CheckpointError, UsageError, plural
+from pysgrld.models.check import kind_of
+from pysgrld.models.options import FREE, OPTIONS
 from pysgrld.options.resolved import Resolved
 from pysgrld.run import jsonio
 from pysgrld.run.files import read_small
 from pysgrld.run.whole import replace_file
-from pysgrld.settings.check import kind_of
-from pysgrld.settings.options import FREE, OPTIONS
 
 #: File of the plan in the folder of a search.
 PLAN = "search.json"

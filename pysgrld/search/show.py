@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from pysgrld.errors import all_of, plural
 from pysgrld.evaluate.score import Score
-from pysgrld.grammar import all_of, plural
 from pysgrld.search.decide import NEAR
 from pysgrld.search.outcome import SearchResult, Tried
 from pysgrld.search.plan import Contender

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pysgrld.grammar import plural
+from pysgrld.errors import plural
 from pysgrld.reading.listing import ListedRun, list_runs
 from pysgrld.search.plan import Contender, SearchPlan, is_search, read_plan
 from pysgrld.search.rungs import Rung, next_rung, read_rungs

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from pysgrld.chain.posterior import has_settled, history_in
-from pysgrld.draws import at_words
+from pysgrld.core.draws import at_words
 from pysgrld.evaluate import Figure, Scorer
 from pysgrld.reading.results import Results
 from pysgrld.reading.score import own_scorer

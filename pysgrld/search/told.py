@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from pysgrld.machine import threads as allowed_threads
 from pysgrld.run import jsonio
+from pysgrld.run.machine import threads as allowed_threads
 from pysgrld.run.whole import whole_file
 from pysgrld.search import page, picture
 from pysgrld.search.halving import Decided

@@ -6,13 +6,11 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import pysgrld
+from pysgrld.chain.ranks.protocol import Team
 from pysgrld.core import core
 from pysgrld.corpus.listener import Listener
-from pysgrld.errors import LaunchError
-from pysgrld.grammar import plural
-from pysgrld.machine import threads
-from pysgrld.team.protocol import Team
+from pysgrld.errors import LaunchError, plural
+from pysgrld.run.machine import threads, version
 from pysgrld.train.plan import Sharing
 
 
@@ -31,12 +29,12 @@ def make_alike(team: Team, given: Mapping[str, Any], listener: Listener) -> Shar
     """
     count = threads(given.get("threads"))
     cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    members = team.gather((pysgrld.__version__, core.isa(), team.host, count.number, cpus))
+    members = team.gather((version(), core.isa(), team.host, count.number, cpus))
     versions, isas, hosts, numbers, _ = zip(*members, strict=True)
-    for rank, version in enumerate(versions):
-        if version != versions[0]:
+    for rank, found in enumerate(versions):
+        if found != versions[0]:
             raise LaunchError(
-                f"--mpi: rank {rank} on {hosts[rank]} has sgmc {version}, rank 0 has {versions[0]}: "
+                f"--mpi: rank {rank} on {hosts[rank]} has sgmc {found}, rank 0 has {versions[0]}: "
                 "install the same version everywhere"
             )
     if len(set(isas)) > 1:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pysgrld.chain.posterior import Posterior
+from pysgrld.corpus.minibatches import Minibatches
 from pysgrld.evaluate import HeldOut
-from pysgrld.minibatches import Minibatches
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model
 from pysgrld.options.resolved import Resolved

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pysgrld.grammar import plural
+from pysgrld.errors import plural
 from pysgrld.options.resolved import Resolved, option_name
 
 

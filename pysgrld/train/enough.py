@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pysgrld.errors import plural
 from pysgrld.evaluate import HeldOut
-from pysgrld.grammar import plural
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pysgrld.chain.ranks.protocol import Orders, Team
 from pysgrld.corpus import Corpus
+from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import Interrupted, MismatchError
-from pysgrld.machine import threads
-from pysgrld.minibatches import Epochs
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model
 from pysgrld.run import StopFlag
-from pysgrld.team.protocol import Orders, Team
+from pysgrld.run.machine import threads
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.rounds import Rounds, stopping
 from pysgrld.types import Positions

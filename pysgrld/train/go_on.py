@@ -8,13 +8,13 @@ from typing import Any
 
 from pysgrld.corpus import CorpusOptions
 from pysgrld.errors import MissingInputError, UsageError
+from pysgrld.models.check import preset_of
+from pysgrld.models.options import OPTIONS
 from pysgrld.reading.open import find_folder
 from pysgrld.reading.recorded import recorded
 from pysgrld.reading.trained_on import corpus_gone, training_corpus
 from pysgrld.run import RunDirectory, chain_number, chains_of
 from pysgrld.run.choose import ROOT
-from pysgrld.settings.check import preset_of
-from pysgrld.settings.options import OPTIONS
 from pysgrld.train.request import Request
 
 #: How far a start goes: what a person says of it replaces all that was said before.

@@ -12,13 +12,12 @@ from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.known_words import read_matched
 from pysgrld.corpus.listener import Listener
+from pysgrld.corpus.minibatches import hold_out_size
 from pysgrld.corpus.sources import contents
-from pysgrld.errors import CorpusError, UsageError
+from pysgrld.errors import CorpusError, UsageError, plural
 from pysgrld.evaluate import HeldOut, pair
-from pysgrld.grammar import plural
-from pysgrld.minibatches import hold_out_size
+from pysgrld.models.options import OPTIONS
 from pysgrld.models.protocol import Model
-from pysgrld.settings.options import OPTIONS
 from pysgrld.types import Key, Others
 
 

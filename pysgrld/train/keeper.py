@@ -9,15 +9,15 @@ from typing import Any
 
 from pysgrld.chain.posterior import Posterior
 from pysgrld.chain.protocol import Visit
+from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.chain.ranks.protocol import Team
 from pysgrld.chain.thinning import Thinning
+from pysgrld.corpus.minibatches import OnePass
 from pysgrld.errors import GoneError, WriteError
-from pysgrld.machine import rss_bytes
-from pysgrld.minibatches import OnePass
 from pysgrld.models.protocol import Model
 from pysgrld.models.slim import SLIM, slim_sample
 from pysgrld.run.backlog import Backlog
-from pysgrld.team.alone import ALONE
-from pysgrld.team.protocol import Team
+from pysgrld.run.machine import rss_bytes
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.telling import Position, Reporter
 

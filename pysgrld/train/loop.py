@@ -8,22 +8,28 @@ from collections.abc import Mapping
 from typing import Any
 
 from pysgrld.chain.posterior import Settled
-from pysgrld.errors import CheckpointError, Interrupted, MismatchError, NumericalError, WriteError
+from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.chain.ranks.protocol import Orders, Team
+from pysgrld.core.restore import counted
+from pysgrld.corpus.minibatches import FeedPosition, OnePass
+from pysgrld.errors import (
+    CheckpointError,
+    Interrupted,
+    MismatchError,
+    NumericalError,
+    WriteError,
+    plural,
+)
 from pysgrld.evaluate.score import Score
-from pysgrld.grammar import plural
-from pysgrld.machine import login_node, threads
-from pysgrld.minibatches import FeedPosition, OnePass
+from pysgrld.models.options import FREE
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.sample_spacing import look_spacing
 from pysgrld.models.table import model
-from pysgrld.restore import counted
 from pysgrld.run import Checkpoint, RunDirectory, SecondInterrupt, StopFlag
 from pysgrld.run.failure import keep_failure
+from pysgrld.run.machine import login_node, threads
 from pysgrld.run.restarts import refuse_endless_starts
 from pysgrld.run.standstill import Pulse
-from pysgrld.settings.options import FREE
-from pysgrld.settings.scoring import look_spacing
-from pysgrld.team.alone import ALONE
-from pysgrld.team.protocol import Orders, Team
 from pysgrld.train.begin import begin
 from pysgrld.train.budget import Budget
 from pysgrld.train.due import Every

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 
 from pysgrld.errors import MemoryLimitError
-from pysgrld.machine import allowed_memory
 from pysgrld.models.protocol import Extent
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
+from pysgrld.run.machine import allowed_memory
 
 logger = logging.getLogger(__name__)
 

@@ -11,29 +11,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import pysgrld
 from pysgrld.core import check_lengths, core
 from pysgrld.corpus import Corpus, CorpusOptions, corpus_name, open_corpus, stands_for
 from pysgrld.corpus.listener import Listener
+from pysgrld.corpus.minibatches import minibatch_words
 from pysgrld.corpus.single_pass import Once
 from pysgrld.corpus.totals import count
-from pysgrld.errors import CorpusError, OutputError
+from pysgrld.errors import CorpusError, OutputError, plural
 from pysgrld.evaluate import HeldOut, visits
-from pysgrld.grammar import plural
-from pysgrld.minibatches import minibatch_words
+from pysgrld.models.check import kind_of
+from pysgrld.models.options import FREE, OPTIONS
 from pysgrld.models.protocol import Extent, Model
+from pysgrld.models.resolve import SHUFFLE_BUFFER, resolve
 from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
 from pysgrld.run.choose import Candidate
 from pysgrld.run.files import make_folder
+from pysgrld.run.machine import version
 from pysgrld.run.scratch import scratch_folder
 from pysgrld.run.word_counts import digest_of_counts
 from pysgrld.samplers import SAMPLERS
-from pysgrld.settings.check import kind_of
-from pysgrld.settings.options import FREE, OPTIONS
-from pysgrld.settings.resolve import SHUFFLE_BUFFER, resolve
 from pysgrld.train.enough import too_few, too_small
 from pysgrld.train.hold_out import Reading, divide
 from pysgrld.train.memory import check_memory
@@ -202,11 +201,7 @@ def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
         "options": dict.fromkeys(OPTIONS) | options.plain(),
         "defaults": list(defaults),
         "free": sorted(FREE),
-        "versions": {
-            "pysgrld": pysgrld.__version__,
-            "numpy": np.__version__,
-            "compiler": core.compiler,
-        },
+        "versions": {"pysgrld": version(), "numpy": np.__version__, "compiler": core.compiler},
         "isa": core.isa(),
     }
 

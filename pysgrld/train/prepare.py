@@ -10,9 +10,9 @@ from pysgrld.corpus import Corpus
 from pysgrld.corpus.build import copy_parts
 from pysgrld.corpus.documents import store_documents
 from pysgrld.corpus.listener import Listener
+from pysgrld.corpus.minibatches import Epochs, OnePass
 from pysgrld.corpus.single_pass import Once
 from pysgrld.evaluate import HeldOut
-from pysgrld.minibatches import Epochs, OnePass
 from pysgrld.options.resolved import Resolved
 from pysgrld.run import RunDirectory, claim
 from pysgrld.run.files import rename, writing

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pysgrld.corpus import corpus_name
-from pysgrld.machine import threads
+from pysgrld.models.check import check_usage, kind_of
+from pysgrld.models.resolve import resolve
 from pysgrld.options.facts import Facts
 from pysgrld.run.choose import Candidate, find_run
-from pysgrld.settings.check import check_usage, kind_of
-from pysgrld.settings.resolve import resolve
+from pysgrld.run.machine import threads
 
 #: For options whose values do not matter yet.
 _ANY_CORPUS = Facts(1, 1, 1, 0, lambda *_: 1)
@@ -25,7 +25,7 @@ class Request(NamedTuple):
     inputs : sequence of str
         Files or folders that make up the corpus.
     given : mapping
-        Options that were given, parsed (`pysgrld.settings.options.OPTIONS`).
+        Options that were given, parsed (`pysgrld.models.options.OPTIONS`).
     root : Path
         Folder of runs that have no ``out``.
     break_lock : bool

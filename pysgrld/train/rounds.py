@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from pysgrld.chain.protocol import Chain, Visit
+from pysgrld.chain.ranks.protocol import Orders, Team
 from pysgrld.run import StopFlag
-from pysgrld.team.protocol import Orders, Team
 from pysgrld.types import Array
 
 #: Bytes of an array of the state up to which it is compared before each iteration: sums of topics.

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from pysgrld.corpus.listener import Listener
 from pysgrld.errors import MismatchError, UsageError
+from pysgrld.models.options import FREE
 from pysgrld.run import (
     Candidate,
     RunDirectory,
@@ -23,7 +24,6 @@ from pysgrld.run import (
 )
 from pysgrld.run.files import make_folder
 from pysgrld.run.identity import identities, mismatch, older_than
-from pysgrld.settings.options import FREE
 from pysgrld.train.plan import planned
 from pysgrld.train.prepare import move_corpus
 from pysgrld.train.processes import Watcher, conclude, run_all

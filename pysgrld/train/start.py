@@ -6,13 +6,13 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.chain.ranks.protocol import Team
 from pysgrld.corpus import ReadingProgress
 from pysgrld.corpus.listener import Listener
 from pysgrld.errors import Interrupted
+from pysgrld.models.check import check_shared
 from pysgrld.run import RunDirectory, StopFlag, set_latest
-from pysgrld.settings.check import check_shared
-from pysgrld.team.alone import ALONE
-from pysgrld.team.protocol import Team
 from pysgrld.train.alike import make_alike
 from pysgrld.train.follow import brief_of, follow
 from pysgrld.train.loop import Training

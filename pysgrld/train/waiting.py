@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pysgrld.grammar import plural
-from pysgrld.team.cost import Cost
-from pysgrld.team.protocol import Team
+from pysgrld.chain.ranks.cost import Cost
+from pysgrld.chain.ranks.protocol import Team
+from pysgrld.errors import plural
 
 #: Iterations of a start that are looked at, after the first one, which is slower than the others.
 LOOKED_AT = 5

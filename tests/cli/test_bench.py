@@ -57,7 +57,7 @@ def test_compare_gives_a_ratio_for_every_row_that_both_have(measured, bible):
 
 def test_speedups_know_that_less_time_and_more_tokens_are_faster():
     """Red with: a list of the units of time, which lacks one."""
-    from pysgrld.bench.results import speedups
+    from pysgrld.experiments.bench.results import speedups
 
     def results(time, rate):
         return {
@@ -114,8 +114,8 @@ def test_an_instruction_set_is_used_or_refused(sgmc, isa):
 
 
 def test_an_unknown_instruction_set_is_wrong_usage():
-    from pysgrld.bench.machine import use_isa
     from pysgrld.errors import UsageError
+    from pysgrld.experiments.bench.machine import use_isa
 
     with pytest.raises(UsageError, match=r"there are: .*baseline"):
         use_isa("mmx")
@@ -124,7 +124,7 @@ def test_an_unknown_instruction_set_is_wrong_usage():
 def test_the_bible_is_found_beside_the_package_or_in_the_folder_at_hand(monkeypatch, tmp_path):
     """Without it training is left out. Red with: the parent of the module's own folder."""
     import pysgrld
-    from pysgrld.bench.end_to_end import bundled_corpus
+    from pysgrld.experiments.bench.end_to_end import bundled_corpus
 
     bibles = [tmp_path / root / "data" / "docword.bible.txt.gz" for root in ("site", "here")]
     for bible in bibles:

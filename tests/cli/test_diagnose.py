@@ -87,7 +87,7 @@ def test_a_picture_is_drawn(several, tmp_path):
 
 def test_without_matplotlib_a_picture_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("pysgrld.plotting.find_spec", lambda name: None)
+    monkeypatch.setattr("pysgrld.reading.plotting.find_spec", lambda name: None)
     done = CliRunner().invoke(main, ["diagnose", "--picture", "p.png"], prog_name="sgmc")
     assert done.exit_code == 2
     assert "--picture needs matplotlib: pip install 'pysgrld[plot]'" in done.stderr

@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from pysgrld.cli import COMMANDS, main
+from pysgrld.models.options import OPTIONS
 from pysgrld.models.table import models
 from pysgrld.samplers import SAMPLERS
-from pysgrld.settings.options import OPTIONS
 
 pytestmark = pytest.mark.cli
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pysgrld import interrupt
+from pysgrld import errors as interrupt
 
 pytestmark = pytest.mark.cli
 
@@ -29,7 +29,7 @@ main()
 
 
 @pytest.mark.parametrize(
-    "moment", ["click", "pysgrld.settings.options", "numpy", "pysgrld.train.loop"]
+    "moment", ["click", "pysgrld.models.options", "numpy", "pysgrld.train.loop"]
 )
 def test_ctrl_c_while_modules_are_loaded_ends_it_without_a_word(moment, tmp_path):
     """Red with: the command itself as the entry; the handler left to Python."""

@@ -9,8 +9,8 @@ import subprocess
 import pytest
 from click.testing import CliRunner
 
-from pysgrld.batch.script import Job, script
 from pysgrld.cli import main
+from pysgrld.cli.slurm_script import Job, script
 from pysgrld.errors import UsageError
 
 pytestmark = pytest.mark.cli

@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from pysgrld.cli import main
-from pysgrld.exports.export import export
-from pysgrld.exports.request import ExportRequest
-from pysgrld.exports.table import FORMATS
 from pysgrld.reading.results import Results
+from pysgrld.report.exports.export import export
+from pysgrld.report.exports.request import ExportRequest
+from pysgrld.report.exports.table import FORMATS
 from pysgrld.run import chains_of
 
 FAMILIES = {

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
-from pysgrld.exports import mallet as module
-from pysgrld.exports.export import export
-from pysgrld.exports.request import ExportRequest
 from pysgrld.reading.results import Results
+from pysgrld.report.exports import mallet as module
+from pysgrld.report.exports.export import export
+from pysgrld.report.exports.request import ExportRequest
 
 
 def state_of(folder):

@@ -7,9 +7,9 @@ import pytest
 
 from pysgrld import LDA
 from pysgrld.errors import MissingInputError, OutputError
-from pysgrld.exports.export import export
-from pysgrld.exports.request import ExportRequest
 from pysgrld.reading.results import Results
+from pysgrld.report.exports.export import export
+from pysgrld.report.exports.request import ExportRequest
 
 VOCABULARY = [f"wörd{i}" for i in range(7)]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pysgrld.errors import MissingInputError, UsageError
-from pysgrld.exports import pyldavis as module
-from pysgrld.exports.pyldavis import TopicUse, prepared, relevant
+from pysgrld.report.exports import pyldavis as module
+from pysgrld.report.exports.pyldavis import TopicUse, prepared, relevant
 
 
 def silent(what, done, total):

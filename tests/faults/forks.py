@@ -217,7 +217,7 @@ def _serve():
     faulthandler.enable()  # shows the stacks of a child that hangs
     for module in pkgutil.walk_packages(pysgrld.__path__, "pysgrld."):
         importlib.import_module(module.name)
-    pysgrld.__version__ = pysgrld.__version__  # read now: a child may be nobody, who reads nothing
+    pysgrld.run.machine.version()  # read now: a child may be nobody, who reads nothing
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for line in sys.stdin:
         request = json.loads(line)

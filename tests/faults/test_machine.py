@@ -87,7 +87,7 @@ import importlib, os, pkgutil, resource, sys
 import pysgrld, pysgrld.cli
 for module in pkgutil.walk_packages(pysgrld.__path__, "pysgrld."):
     importlib.import_module(module.name)
-pysgrld.__version__ = pysgrld.__version__
+pysgrld.run.machine.version()
 most = int(sys.argv.pop(1))
 os.setgroups([])
 os.setgid(65534)

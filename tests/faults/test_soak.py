@@ -13,7 +13,7 @@ from faults_counts import counts
 from faults_runs import opened, result, stopped_here, train_here
 
 from pysgrld.errors import Interrupted
-from pysgrld.machine import rss_bytes
+from pysgrld.run.machine import rss_bytes
 
 SIGNALS = [signal.SIGUSR1, signal.SIGTERM, signal.SIGXCPU, signal.SIGINT]
 OPTIONS = {"samples": 4, "slim_samples": 6, "eval_every": 7, "checkpoint_every": 9}

@@ -9,7 +9,7 @@ from pysgrld import LDA, DeepLDA, DPMixture
 from pysgrld.cli import main
 from pysgrld.estimators import resources
 from pysgrld.estimators.resources import jobs
-from pysgrld.machine import threads
+from pysgrld.run.machine import threads
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Documents
 

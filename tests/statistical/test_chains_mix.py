@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pysgrld.models.options import OPTIONS
 from pysgrld.reading.diagnose.compare import diagnose
 from pysgrld.reading.diagnose.verdict import verdict
-from pysgrld.settings.options import OPTIONS
 from pysgrld.train.request import Request
 from pysgrld.train.start import train
 

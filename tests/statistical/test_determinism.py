@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pysgrld.core import core
-from pysgrld.minibatches import Epochs
+from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.lda.documents import GibbsDocuments
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.protocol import Counts

@@ -7,9 +7,9 @@ import pytest
 from oracles.judge import Z, z_mean
 from scipy import special, stats
 
-from pysgrld import simplex
 from pysgrld.experiments import mld_tv, scir_synthetic, sgrld_fig1
 from pysgrld.samplers.simplex.rows import drawn
+from pysgrld.samplers.targets import simplex
 from pysgrld.types import Block, Key
 
 pytestmark = pytest.mark.statistical

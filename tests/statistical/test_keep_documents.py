@@ -8,12 +8,12 @@ import pytest
 from oracles import tiny_lda
 
 from pysgrld.core import core
-from pysgrld.minibatches import Epochs
+from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.lda.mean_field import MeanFieldDocuments
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
-from pysgrld.settings.resolve import resolve
 from pysgrld.types import Documents, Key, Minibatch
 
 EXACT = tiny_lda.enumerate_posterior()

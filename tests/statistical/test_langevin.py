@@ -11,10 +11,10 @@ from oracles.judge import Z, z_mean
 from oracles.mirrored import gradient
 from scipy import stats
 
-from pysgrld import simplex
-from pysgrld.simplex.common import Noise
-from pysgrld.simplex.coordinates import COORDINATES, Target
-from pysgrld.simplex.dynamics import _Walk
+from pysgrld.samplers.targets import simplex
+from pysgrld.samplers.targets.simplex.common import Noise
+from pysgrld.samplers.targets.simplex.coordinates import COORDINATES, Target
+from pysgrld.samplers.targets.simplex.dynamics import _Walk
 
 pytestmark = pytest.mark.statistical
 

@@ -13,7 +13,7 @@ from oracles.judge import KS, Z, ks_two, z_mean, z_two
 
 from pysgrld import LDA
 from pysgrld.core import padded
-from pysgrld.minibatches import Epochs
+from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model

@@ -8,7 +8,7 @@ from oracles.judge import Z, z_mean, z_variance
 from skeletons.multinomial.declared import MODEL
 from skeletons.multinomial.resolved import MultinomialOptions
 
-from pysgrld.minibatches import Epochs
+from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.types import Documents
 

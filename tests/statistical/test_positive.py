@@ -8,7 +8,7 @@ import pytest
 from oracles.judge import KS, Z, ks, z_mean, z_variance
 from scipy import special, stats
 
-from pysgrld import simplex
+from pysgrld.samplers.targets import simplex
 
 pytestmark = pytest.mark.statistical
 

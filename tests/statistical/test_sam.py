@@ -14,6 +14,7 @@ from scipy import stats
 
 from pysgrld.core import core, padded
 from pysgrld.evaluate import HeldOut
+from pysgrld.models.resolve import resolve
 from pysgrld.models.sam.directions import Directions
 from pysgrld.models.sam.documents import SphericalDocuments, blocks
 from pysgrld.models.sam.potential import Asked, Data, Prior, products_of, slope_of
@@ -21,7 +22,6 @@ from pysgrld.models.sam.proportions import Products, Walk, walk
 from pysgrld.models.sam.score import DRAWS, LogPerplexity, dirichlets
 from pysgrld.options.facts import Facts
 from pysgrld.samplers import SAMPLERS
-from pysgrld.settings.resolve import resolve
 from pysgrld.types import Documents, Key, Minibatch
 
 pytestmark = pytest.mark.statistical

@@ -12,15 +12,15 @@ from statistical.test_lazy import ETA as LAZY_ETA
 from statistical.test_lazy import SCRIPT, V, advance, chain_of, now
 from statistical.test_tiny_lda import ALPHA, COPIES, DOCUMENTS, ETA, WORD
 
-from pysgrld.minibatches import Epochs
+from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
 from pysgrld.samplers.simplex import lazy as lazy_rows
 from pysgrld.samplers.simplex.gibbs import Conjugate
 from pysgrld.samplers.simplex.scir import Cir
 from pysgrld.samplers.simplex.seeds import with_seeds
-from pysgrld.settings.resolve import resolve
 from pysgrld.types import UNIT, Documents, Key, Seeds
 
 pytestmark = pytest.mark.statistical

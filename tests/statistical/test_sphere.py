@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from oracles.judge import Z, z_mean
 
-from pysgrld import sphere
 from pysgrld.experiments import sam_circle, sam_vmf_posterior
+from pysgrld.samplers.targets import sphere
 
 pytestmark = pytest.mark.statistical
 

@@ -11,8 +11,7 @@ from oracles.judge import KS, Z, ks_two, z_mean, z_variance
 from pysgrld.core import core, padded
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.protocol import Counts
-from pysgrld.schedule import RUNNING
-from pysgrld.types import Block, Key
+from pysgrld.types import RUNNING, Block, Key
 
 pytestmark = pytest.mark.statistical
 

@@ -10,7 +10,7 @@ from scipy.special import digamma
 from sklearn.decomposition import LatentDirichletAllocation
 
 from pysgrld.core import core, padded
-from pysgrld.draws import WEIGHTS
+from pysgrld.core.draws import WEIGHTS
 from pysgrld.evaluate import Visiting
 from pysgrld.models.lda import mean_field
 from pysgrld.models.lda.mean_field import MeanFieldDocuments

@@ -8,13 +8,13 @@ import pytest
 
 from pysgrld.chain.posterior import SETTLED_SAMPLES, Posterior
 from pysgrld.chain.thinning import Thinning
+from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import split, visits
-from pysgrld.minibatches import Epochs, minibatch_words
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
-from pysgrld.settings.resolve import resolve
 from pysgrld.types import Documents
 
 WORDS, EVERYTHING = 12, np.arange(30)

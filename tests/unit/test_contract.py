@@ -14,18 +14,18 @@ from click.testing import CliRunner
 
 from pysgrld.cli import main
 from pysgrld.corpus.choice import choose_documents
+from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.evaluate import Figure, pooled
-from pysgrld.minibatches import Epochs
+from pysgrld.models.check import check_usage, kind_of
+from pysgrld.models.options import OPTIONS, PRESETS
 from pysgrld.models.protocol import CorpusFacts, Extent, RunOn
+from pysgrld.models.resolve import resolve
 from pysgrld.models.table import MODELS, model, models
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved, option_name
 from pysgrld.run.invariants import required, violation
 from pysgrld.samplers import SAMPLERS
-from pysgrld.settings.check import check_usage, kind_of
-from pysgrld.settings.options import OPTIONS, PRESETS
-from pysgrld.settings.resolve import resolve
 from pysgrld.train.begin import begin
 from pysgrld.types import Documents, Key
 

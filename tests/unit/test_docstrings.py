@@ -14,8 +14,8 @@ from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import validate
 
 import pysgrld
-import pysgrld.simplex
-import pysgrld.sphere
+import pysgrld.samplers.targets.simplex
+import pysgrld.samplers.targets.sphere
 
 PACKAGE = Path(pysgrld.__file__).parent
 #: What of numpydoc's validator is a rule here: sections that it knows, in its order; a summary of one
@@ -36,7 +36,7 @@ FACE = ("estimators", "simplex", "sphere")
 def exported() -> list[str]:
     """Dotted names of all functions and classes that are exported, and of their public members."""
     names = []
-    for module in (pysgrld, pysgrld.simplex, pysgrld.sphere):
+    for module in (pysgrld, pysgrld.samplers.targets.simplex, pysgrld.samplers.targets.sphere):
         for name in module.__all__:
             thing = getattr(module, name)
             if inspect.isclass(thing) or inspect.isfunction(thing):
@@ -95,7 +95,7 @@ def test_what_is_exported_says_all_that_a_caller_needs(name):
 
 def test_members_of_base_classes_are_found():
     assert {"pysgrld.LDA.fit", "pysgrld.DPMixture.set_params"} <= set(EXPORTED)
-    assert "pysgrld.simplex.Draws.omega" in EXPORTED
+    assert "pysgrld.samplers.targets.simplex.Draws.omega" in EXPORTED
 
 
 @pytest.mark.parametrize("path", face(), ids=name_of)

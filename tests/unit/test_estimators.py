@@ -13,8 +13,8 @@ from sklearn.base import clone
 
 import pysgrld.estimators.deep_lda
 import pysgrld.estimators.lda
-import pysgrld.simplex.categories
-import pysgrld.simplex.dynamics
+import pysgrld.samplers.targets.simplex.categories
+import pysgrld.samplers.targets.simplex.dynamics
 from pysgrld import LDA, DeepLDA, DPMixture
 from pysgrld.errors import (
     ConvergenceWarning,
@@ -45,8 +45,8 @@ def fitted(counts):
     [
         pysgrld.estimators.lda,
         pysgrld.estimators.deep_lda,
-        pysgrld.simplex.categories,
-        pysgrld.simplex.dynamics,
+        pysgrld.samplers.targets.simplex.categories,
+        pysgrld.samplers.targets.simplex.dynamics,
     ],
 )
 def test_examples_in_docstrings_are_true(module):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pysgrld.core import core, padded
-from pysgrld.draws import at_words
+from pysgrld.core.draws import at_words
 from pysgrld.evaluate.document_draws import DocumentDraws, document_draws, proportions_given
 from pysgrld.models.dlda.reader import DeepReaders
 from pysgrld.models.dlda.resolved import DeepLDAOptions

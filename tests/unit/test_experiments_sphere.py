@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from oracles import sphere as oracle
 
-from pysgrld import sphere
 from pysgrld.experiments import sam_circle, sam_vmf_posterior
+from pysgrld.samplers.targets import sphere
 
 
 def test_the_gradient_of_two_directions_is_that_of_their_energy():

@@ -1,4 +1,4 @@
-from pysgrld.grammar import all_of, plural
+from pysgrld.errors import all_of, plural
 
 
 def test_a_number_has_its_noun_in_the_plural_unless_it_is_one():

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pysgrld import arithmetic
-from pysgrld.core import core
+from pysgrld.core import arithmetic, core
 
 RNG = np.random.default_rng(5)
 NUMBERS = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pysgrld.machine import Threads, login_node
+from pysgrld.run.machine import Threads, login_node
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from oracles.judge import P
 from scipy import stats
 
 from pysgrld.core import core
-from pysgrld.minibatches import Ahead, Epochs, compact
+from pysgrld.corpus.minibatches import Ahead, Epochs, compact
 from pysgrld.types import Documents
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from pysgrld.corpus.minibatches import hold_out_size
 from pysgrld.errors import UsageError
-from pysgrld.minibatches import hold_out_size
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from pysgrld.minibatches import Ahead, OnePass
+from pysgrld.corpus.minibatches import Ahead, OnePass
 from pysgrld.types import Documents
 
 V = 10_000

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from pysgrld.core import core, padded
+from pysgrld.corpus.minibatches import Epochs
 from pysgrld.evaluate import Completion, pair
-from pysgrld.minibatches import Epochs
 from pysgrld.models.dlda.documents import documents
 from pysgrld.models.dlda.reader import DeepReaders
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
-from pysgrld.settings.resolve import resolve
 from pysgrld.types import Documents, Key, Minibatch
 
 V, D, B, LAYERS = 20, 40, 10, (6, 3)

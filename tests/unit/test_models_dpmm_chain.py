@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
+from pysgrld.corpus.minibatches import Epochs, OnePass
 from pysgrld.errors import UsageError
-from pysgrld.minibatches import Epochs, OnePass
 from pysgrld.models.dpmm.chain import MixtureChain, settings_of
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.dpmm.settings import Settings
 from pysgrld.models.dpmm.slice_sampling import Mixture
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
 from pysgrld.run.identity import differences, identity
-from pysgrld.settings.resolve import resolve
 from pysgrld.types import Documents
 
 WORDS, DOCUMENTS = 9, 30

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from pysgrld.draws import at_words
+from pysgrld.core.draws import at_words
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.fitted import top_words
+from pysgrld.models.resolve import resolve
 from pysgrld.models.table import MODELS, model
 from pysgrld.options.facts import Facts
-from pysgrld.settings.resolve import resolve
 from pysgrld.types import Documents, Key
 
 V, LAYERS = 7, (5, 3)

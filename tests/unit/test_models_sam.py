@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from pysgrld.core import core, padded
+from pysgrld.models.resolve import resolve
 from pysgrld.models.sam import directions as module
 from pysgrld.models.sam.directions import directions, inverse_frequencies, mean_direction
 from pysgrld.models.sam.documents import ACCEPTED, RATE, SphericalDocuments
 from pysgrld.models.sam.proportions import Products, start
 from pysgrld.options.facts import Facts
-from pysgrld.settings.resolve import resolve
 from pysgrld.types import Documents, Key, Minibatch
 
 COUNTS = np.array(

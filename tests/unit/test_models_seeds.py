@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from unit.test_contract import CORPUS, FACTS, TOKENS, TRAIN, WORDS, advanced, settings, state
 
-from pysgrld.minibatches import Epochs
+from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import resolve
 from pysgrld.models.table import models
-from pysgrld.settings.resolve import resolve
 from pysgrld.train.begin import begin
 
 VOCABULARY = [f"w{i:02}" for i in range(WORDS)]

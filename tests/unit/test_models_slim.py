@@ -8,10 +8,10 @@ from faults_runs import opened, result, stopped_here, train_here, write_corpus
 
 from pysgrld.errors import UsageError
 from pysgrld.models import slim
+from pysgrld.models.check import check_usage
+from pysgrld.models.resolve import resolve
 from pysgrld.models.slim import looked_up, slim_sample
 from pysgrld.options.facts import Facts
-from pysgrld.settings.check import check_usage
-from pysgrld.settings.resolve import resolve
 
 
 @pytest.mark.parametrize("v", [5, 12, 400])

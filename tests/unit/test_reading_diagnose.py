@@ -5,9 +5,10 @@ import pytest
 
 import pysgrld
 from pysgrld.core import core, padded
-from pysgrld.draws import WEIGHTS
+from pysgrld.core.draws import WEIGHTS
 from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError
 from pysgrld.evaluate import HeldOut
+from pysgrld.models.resolve import resolve
 from pysgrld.models.slim import slim_sample
 from pysgrld.models.table import model
 from pysgrld.options.facts import Facts
@@ -15,7 +16,6 @@ from pysgrld.reading.diagnose.compare import diagnose
 from pysgrld.reading.diagnose.verdict import FEW, verdict
 from pysgrld.reading.values import Diagnosis, MatchedTopic, Measure, Prediction, TopWord
 from pysgrld.run import RunDirectory
-from pysgrld.settings.resolve import resolve
 from pysgrld.types import Documents, Key
 
 K, V, DRAWS = 6, 40, 80

@@ -7,8 +7,7 @@ from oracles.sphere import tangent
 from pysgrld.core import padded
 from pysgrld.samplers.protocol import Slope
 from pysgrld.samplers.sphere.ascent import Ascent, default_step
-from pysgrld.schedule import Schedule
-from pysgrld.types import Block, Dynamics, Key
+from pysgrld.types import Block, Dynamics, Key, Schedule
 
 V, K = 6, 3
 BLOCK = Block("phi", "sphere", (V, K), 1.0, 0, 0.0, dynamics=Dynamics(np.eye(V)[0], 0.0, 50))

@@ -3,9 +3,9 @@
 import pytest
 
 from pysgrld.errors import UsageError
+from pysgrld.models.options import PRESETS
+from pysgrld.models.resolve import LAZY_FROM, resolve
 from pysgrld.options.facts import Facts
-from pysgrld.settings.options import PRESETS
-from pysgrld.settings.resolve import LAZY_FROM, resolve
 
 
 def lazy(given=None, *, words=10_000, seen=1000, tokens=500_000):

@@ -2,8 +2,8 @@
 
 import pytest
 
+from pysgrld.models.resolve import resolve
 from pysgrld.options.facts import Facts
-from pysgrld.settings.resolve import resolve
 
 FACTS = Facts(20_000, 8_000, 2_000_000, 0, lambda size, seed: 4_000)
 

@@ -3,11 +3,11 @@
 import pytest
 
 from pysgrld.errors import UsageError
+from pysgrld.models.check import check_usage
+from pysgrld.models.options import PRESETS
+from pysgrld.models.resolve import resolve
 from pysgrld.options.facts import Facts
 from pysgrld.samplers import SAMPLERS
-from pysgrld.settings.check import check_usage
-from pysgrld.settings.options import PRESETS
-from pysgrld.settings.resolve import resolve
 
 FACTS = Facts(5000, 2000, 400_000, 10_000, lambda *_: 900)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pysgrld.evaluate import HeldOut, visits
-from pysgrld.settings.scoring import (
+from pysgrld.models.sample_spacing import (
     BETWEEN_LOOKS,
     BETWEEN_SAMPLES,
     Work,

@@ -1,4 +1,4 @@
-"""pysgrld.sphere: great circles, densities, noise of gradients, and bad input."""
+"""pysgrld.samplers.targets.sphere: great circles, densities, noise of gradients, and bad input."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from oracles import sphere as oracle
 
-from pysgrld import sphere
 from pysgrld.errors import NumericalError
-from pysgrld.sphere.geometry import dot, great_circle
-from pysgrld.sphere.gradients import Gradients
-from pysgrld.sphere.motion import Constants, FrictionChains, TrajectoryChains
+from pysgrld.samplers.targets import sphere
+from pysgrld.samplers.targets.sphere.geometry import dot, great_circle
+from pysgrld.samplers.targets.sphere.gradients import Gradients
+from pysgrld.samplers.targets.sphere.motion import Constants, FrictionChains, TrajectoryChains
 
 PULL = SimpleNamespace(gradient=lambda x: -np.ones_like(x), energy=lambda x: -x.sum(axis=-1))
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from in_turn import InTurn
 
+from pysgrld.chain.ranks.alone import ALONE
 from pysgrld.core import core
+from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import MemoryLimitError
-from pysgrld.minibatches import Epochs
 from pysgrld.models.protocol import CorpusFacts, Extent, RunOn
+from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model, models
 from pysgrld.options.facts import Facts
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.simplex import lazy as _lazy
-from pysgrld.settings.resolve import resolve
-from pysgrld.team.alone import ALONE
 from pysgrld.train.memory import check_memory
 from pysgrld.types import Documents
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from pysgrld.chain.ranks.alone import Alone
+from pysgrld.chain.ranks.cost import BUSY, MOST, Cost
 from pysgrld.cli import main
-from pysgrld.team.alone import Alone
-from pysgrld.team.cost import BUSY, MOST, Cost
 from pysgrld.train.waiting import LOOKED_AT, Waiting
 
 
@@ -102,7 +102,7 @@ def test_bench_with_one_rank_or_without_mpi_is_refused(monkeypatch):
     assert done.exit_code == 2
     assert "with --mpi only" in done.stderr
     monkeypatch.setitem(__import__("sys").modules, "mpi4py", None)
-    monkeypatch.delitem(__import__("sys").modules, "pysgrld.team.ranks", raising=False)
+    monkeypatch.delitem(__import__("sys").modules, "pysgrld.chain.ranks.mpi", raising=False)
     done = CliRunner().invoke(main, ["bench", "--mpi"])
     assert done.exit_code == 64
     assert "pip install 'pysgrld[mpi]'" in done.stderr

@@ -17,8 +17,7 @@ from pysgrld.corpus.about.spool import ID, SpelledColumn, Spool
 from pysgrld.corpus.about.tail import TOGETHER, Tail, picked, write_array
 from pysgrld.corpus.digests import digest
 from pysgrld.corpus.vectors import Vector, stamp_of
-from pysgrld.errors import CorpusError
-from pysgrld.grammar import plural
+from pysgrld.errors import CorpusError, plural
 from pysgrld.run.files import fsync_folder, write_new
 from pysgrld.types import Array, Int64s
 

@@ -17,8 +17,7 @@ from pysgrld.corpus.formats import Context, CountedDocuments, Noticed, recognise
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.policy import BadDocuments
 from pysgrld.corpus.reading import CorpusOptions
-from pysgrld.errors import CorpusError
-from pysgrld.grammar import plural
+from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Array, Int64s
 
 

@@ -14,8 +14,7 @@ from pysgrld.corpus.about.wanted import Wanted
 from pysgrld.corpus.formats.batch import BadRecord, Batch
 from pysgrld.corpus.formats.protocol import Context, Texts, field_names
 from pysgrld.corpus.lines import Lines
-from pysgrld.errors import CorpusError
-from pysgrld.grammar import plural
+from pysgrld.errors import CorpusError, plural
 
 SUFFIXES = (".csv", ".tsv")
 

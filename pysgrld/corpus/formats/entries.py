@@ -9,8 +9,7 @@ from typing import NamedTuple
 from pysgrld.corpus._sparse import COUNT, PATTERN, parse_entries
 from pysgrld.corpus.formats.rows import LARGEST, REAL_DATA, Entries
 from pysgrld.corpus.formats.vocabulary_files import quoted
-from pysgrld.errors import CorpusError
-from pysgrld.grammar import plural
+from pysgrld.errors import CorpusError, plural
 
 _NAMES = ("documents", "words", "entries")
 

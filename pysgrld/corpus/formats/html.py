@@ -11,7 +11,7 @@ from pysgrld.corpus.encodings import UTF8, not_in
 from pysgrld.corpus.formats.protocol import BadFile, Whole
 from pysgrld.corpus.formats.whole import one_document
 from pysgrld.corpus.reading import CorpusOptions
-from pysgrld.grammar import plural
+from pysgrld.errors import plural
 
 SUFFIXES = (".html", ".htm", ".xhtml")
 

@@ -13,7 +13,7 @@ from pysgrld.corpus.formats.protocol import Context, CountedDocuments
 from pysgrld.corpus.formats.svmlight import SUFFIXES as OTHERS
 from pysgrld.corpus.formats.vocabulary_files import find_words, quoted
 from pysgrld.corpus.lines import Lines
-from pysgrld.grammar import plural
+from pysgrld.errors import plural
 
 SUFFIXES = (".ldac", ".lda-c", ".dat")
 #: Names that are believed whatever the content is: a .dat may be anything.

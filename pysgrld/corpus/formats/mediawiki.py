@@ -15,8 +15,7 @@ from pysgrld.corpus.about.wanted import Gathering
 from pysgrld.corpus.formats.protocol import Context, Texts
 from pysgrld.corpus.formats.wikinames import is_redirect, namespaces, plain, stripper
 from pysgrld.corpus.lines import Lines
-from pysgrld.errors import CorpusError
-from pysgrld.grammar import plural
+from pysgrld.errors import CorpusError, plural
 
 SUFFIXES = (".xml",)
 

@@ -22,8 +22,7 @@ from pysgrld.corpus.formats.sorting import in_order
 from pysgrld.corpus.formats.vocabulary_files import find_words
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.names import missing
-from pysgrld.errors import CorpusError
-from pysgrld.grammar import plural
+from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Array, Int64s
 
 SUFFIXES = (".npz",)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pysgrld.corpus.about.wanted import Fields, Wanted
 from pysgrld.corpus.policy import BadDocuments
 from pysgrld.corpus.reading import CorpusOptions
-from pysgrld.grammar import plural
+from pysgrld.errors import plural
 from pysgrld.types import Documents, Int64s
 
 

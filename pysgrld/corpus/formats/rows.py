@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.corpus.formats.protocol import Context
-from pysgrld.errors import CorpusError
-from pysgrld.grammar import plural
+from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Documents, Int32s, Int64s
 
 LARGEST = 2**31 - 1

@@ -7,8 +7,7 @@ from pathlib import Path
 from pysgrld.corpus.formats.protocol import Context
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.vocabulary import read_vocabulary
-from pysgrld.errors import CorpusError
-from pysgrld.grammar import plural
+from pysgrld.errors import CorpusError, plural
 
 
 def find_words(

@@ -12,17 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.arithmetic import product
+from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.chain.ranks.protocol import Collected, Team
 from pysgrld.core import core, padded
-from pysgrld.draws import Draw
+from pysgrld.core.arithmetic import product
+from pysgrld.core.draws import Draw
+from pysgrld.core.restore import put_back
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.seeds import seeds_of
-from pysgrld.restore import put_back
 from pysgrld.samplers.protocol import Counts
-from pysgrld.schedule import Schedule
-from pysgrld.team.alone import ALONE
-from pysgrld.team.protocol import Collected, Team
-from pysgrld.types import UNIT, Array, Block, Documents, Doubles, Floats, Key, Minibatch
+from pysgrld.types import UNIT, Array, Block, Documents, Doubles, Floats, Key, Minibatch, Schedule
 
 #: Sweeps in which published settings leave p and c as they start.
 HELD = 9

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
 from pysgrld.evaluate import PERPLEXITY, Completion, HeldOut, Scorer
 from pysgrld.models.admixture import AdmixtureFitted
 from pysgrld.models.dlda.documents import blocks, projection

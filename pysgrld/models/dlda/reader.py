@@ -8,16 +8,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from pysgrld.arithmetic import dot, log, product
 from pysgrld.core import core, padded
-from pysgrld.draws import Draw
+from pysgrld.core.arithmetic import dot, log, product
+from pysgrld.core.draws import Draw
+from pysgrld.core.restore import put_back
 from pysgrld.evaluate.lengths import longest_counted
 from pysgrld.evaluate.protocol import DocumentDraw, Reader, Visiting
 from pysgrld.evaluate.sweeps import Sweeps, sweeps_of, sweeps_of_draw, sweeps_of_new
 from pysgrld.evaluate.token_topics import document_of_each_token, topics_given
 from pysgrld.models.dlda.documents import hyper_of, name_of, prior_mean, topic_arguments
 from pysgrld.models.dlda.resolved import DeepLDAOptions
-from pysgrld.restore import put_back
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
 from pysgrld.models.dlda.documents import name_of
 from pysgrld.models.fitted import Node
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.arithmetic import exp, log, log1p, logaddexp
+from pysgrld.core.arithmetic import exp, log, log1p, logaddexp
 from pysgrld.models.dpmm.likelihood import (
     count_words,
     log_gamma,

@@ -7,16 +7,24 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from pysgrld.chain.protocol import Visit
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
+from pysgrld.corpus.minibatches import Ahead, Epochs, Minibatches
 from pysgrld.errors import UsageError
-from pysgrld.minibatches import Ahead, Epochs, Minibatches
 from pysgrld.models.dpmm.quantities import numbers_of_components
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.dpmm.settings import Settings
 from pysgrld.models.dpmm.slice_sampling import Mixture
 from pysgrld.samplers import SAMPLERS
-from pysgrld.schedule import Schedule, noise_inflation
-from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Minibatch
+from pysgrld.types import (
+    Array,
+    Documents,
+    Doubles,
+    Floats,
+    Int32s,
+    Minibatch,
+    Schedule,
+    noise_inflation,
+)
 
 
 class MixtureChain:
@@ -25,7 +33,7 @@ class MixtureChain:
     Parameters
     ----------
     options : MixtureOptions
-        Resolved options (`pysgrld.settings.resolve.resolve`).
+        Resolved options (`pysgrld.models.resolve.resolve`).
     stream : Minibatches
         Minibatches of a stored corpus: every document's component is kept.
     words, tokens : int

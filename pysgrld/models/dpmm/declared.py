@@ -15,10 +15,10 @@ from pysgrld.options.parse import choice, integer, real, reals
 
 if TYPE_CHECKING:
     from pysgrld.chain.protocol import Chain
+    from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate.protocol import Scorer
     from pysgrld.evaluate.score import Score
     from pysgrld.evaluate.split import HeldOut
-    from pysgrld.minibatches import Minibatches
     from pysgrld.models.fitted import Fitted, Record
     from pysgrld.types import Documents, Int64s
 

@@ -12,9 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from pysgrld.arithmetic import log
 from pysgrld.core import core
-from pysgrld.draws import Draw
+from pysgrld.core.arithmetic import log
+from pysgrld.core.draws import Draw
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import DocumentDraw, HeldOut, Scorer
 from pysgrld.evaluate.matching import Likeness
@@ -26,8 +26,7 @@ from pysgrld.models.dpmm.score import LOG_PREDICTIVE, Density
 from pysgrld.models.dpmm.slice_sampling import Mixture
 from pysgrld.models.fitted import Fitted, Node, Record, Samples, SomeDocuments
 from pysgrld.models.noise import noise_of, remedy_of
-from pysgrld.schedule import QUIET
-from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s
+from pysgrld.types import QUIET, Array, Documents, Doubles, Floats, Int32s, Int64s
 
 
 class MixtureFitted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pysgrld.arithmetic import log
+from pysgrld.core.arithmetic import log
 from pysgrld.types import Array, Doubles, Int64s
 
 #: Uniforms that an exchange reads for each component.

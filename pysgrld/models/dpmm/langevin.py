@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pysgrld.arithmetic import log, normals
 from pysgrld.core import core, padded
+from pysgrld.core.arithmetic import log, normals
 from pysgrld.types import BlockAddress, Doubles
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pysgrld.arithmetic import exp, log
+from pysgrld.core.arithmetic import exp, log
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s
 
 #: Products that are held at a time: 2 MB, which a processor has near.

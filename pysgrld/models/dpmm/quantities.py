@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from pysgrld.arithmetic import dot, log
+from pysgrld.core.arithmetic import dot, log
 from pysgrld.types import Array, Doubles
 
 #: Documents of a component that is more than a passing one.

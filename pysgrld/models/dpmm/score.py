@@ -12,13 +12,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pysgrld.arithmetic import dot, log, logaddexp
-from pysgrld.draws import Draw
+from pysgrld.core.arithmetic import dot, log, logaddexp
+from pysgrld.core.draws import Draw
+from pysgrld.core.restore import put_back
 from pysgrld.errors import NumericalError
 from pysgrld.evaluate import Figure, HeldOut, Score
 from pysgrld.models.dpmm.likelihood import log_mixture, prior_predictive
 from pysgrld.models.dpmm.resolved import MixtureOptions
-from pysgrld.restore import put_back
 from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key
 
 #: Minus the mean log density of a document, in nats (Baker et al. 2018, section 4.2).

@@ -25,16 +25,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pysgrld.arithmetic import exp, log, logaddexp
 from pysgrld.core import core, padded
-from pysgrld.draws import Draw
+from pysgrld.core.arithmetic import exp, log, logaddexp
+from pysgrld.core.draws import Draw
+from pysgrld.core.restore import check_topics
 from pysgrld.errors import CheckpointError, NumericalError
 from pysgrld.models.dpmm import langevin
 from pysgrld.models.dpmm.births import Births
 from pysgrld.models.dpmm.label_swaps import UNIFORMS, swapped
 from pysgrld.models.dpmm.likelihood import count_words, log_mixture, logsumexp, prior_predictive
 from pysgrld.models.dpmm.settings import Settings
-from pysgrld.restore import check_topics
 from pysgrld.types import Address, Array, BlockAddress, Documents, Doubles, Int32s, Int64s, Key
 
 #: Components that are drawn at a time when the stick must be broken further.

@@ -9,15 +9,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.chain.ranks.protocol import Team
 from pysgrld.core import core, padded
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
+from pysgrld.core.restore import check_topics, put_back
 from pysgrld.models.lda.documents import alpha_evidence, alpha_of, token_places
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK
-from pysgrld.restore import check_topics, put_back
 from pysgrld.samplers.protocol import Counts
-from pysgrld.team.alone import ALONE
-from pysgrld.team.protocol import Team
 from pysgrld.types import Array, Block, Documents, Int32s, Int64s, Key, Minibatch
 
 

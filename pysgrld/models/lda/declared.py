@@ -19,10 +19,10 @@ from pysgrld.samplers import SAMPLERS
 
 if TYPE_CHECKING:
     from pysgrld.chain.protocol import Chain
+    from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate.protocol import Scorer
     from pysgrld.evaluate.score import Score
     from pysgrld.evaluate.split import HeldOut
-    from pysgrld.minibatches import Minibatches
     from pysgrld.models.fitted import Fitted, Record
     from pysgrld.types import Documents, Int64s
 

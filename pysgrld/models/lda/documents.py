@@ -9,16 +9,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.chain.ranks.protocol import Collected, Team
 from pysgrld.core import core
-from pysgrld.draws import Draw, weights_of
+from pysgrld.core.draws import Draw, weights_of
+from pysgrld.core.restore import check_topics, put_back
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.seeds import seeds_of
 from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK, LEARN, usual_alpha
-from pysgrld.restore import check_topics, put_back
 from pysgrld.samplers.protocol import Counts
-from pysgrld.schedule import Schedule
-from pysgrld.team.alone import ALONE
-from pysgrld.team.protocol import Collected, Team
 from pysgrld.types import (
     UNIT,
     Array,
@@ -30,6 +29,7 @@ from pysgrld.types import (
     Int64s,
     Key,
     Minibatch,
+    Schedule,
 )
 
 #: Shape of the gamma prior of a learned alpha_k: an exponential law.

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.chain.ranks.protocol import Collected, Team
 from pysgrld.core import core, padded
-from pysgrld.draws import Draw, weights_of
+from pysgrld.core.draws import Draw, weights_of
+from pysgrld.core.restore import check_positive, put_back
 from pysgrld.models.lda.resolved import LDAOptions
-from pysgrld.restore import check_positive, put_back
 from pysgrld.samplers.protocol import Counts
-from pysgrld.team.alone import ALONE
-from pysgrld.team.protocol import Collected, Team
 from pysgrld.types import UNIT, Array, Block, Documents, Floats, Int64s, Key, Minibatch
 
 #: A document has converged when gamma changes by less on average over topics: as Hoffman's own code.

@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.core import core, padded
-from pysgrld.draws import Draw, weights_of
+from pysgrld.core.draws import Draw, weights_of
+from pysgrld.core.restore import check_topics, put_back
 from pysgrld.errors import UsageError
 from pysgrld.evaluate.document_draws import proportions_given
 from pysgrld.evaluate.protocol import DocumentDraw, Reader, Visiting
 from pysgrld.evaluate.sweeps import Sweeps, sweeps_of, sweeps_of_draw
 from pysgrld.models.lda.documents import alpha_of, token_places
 from pysgrld.models.lda.mean_field import MeanFieldDocuments
-from pysgrld.restore import check_topics, put_back
 from pysgrld.types import UNIT, Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
 
 #: Passes over a document at most, where it is read by mean-field and not trained on.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pysgrld.chain.blocks import BlockChain
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
+from pysgrld.corpus.minibatches import Epochs, Minibatches
 from pysgrld.errors import CorpusError, UsageError
-from pysgrld.minibatches import Epochs, Minibatches
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.sam.directions import inverse_frequencies, mean_direction
 from pysgrld.models.sam.documents import SphericalDocuments, blocks

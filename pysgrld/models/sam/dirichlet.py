@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.arithmetic import exp, log
+from pysgrld.core.arithmetic import exp, log
 from pysgrld.types import Doubles
 
 #: Documents that are fitted together.

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.chain.ranks.protocol import Team
 from pysgrld.core import core, padded
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
+from pysgrld.core.restore import put_back
 from pysgrld.models.sam.directions import directions
 from pysgrld.models.sam.potential import Asked, Data, Prior, noisy_slope_of, products_of, slope_of
 from pysgrld.models.sam.proportions import Walk, start, walk
 from pysgrld.models.sam.resolved import SphericalOptions
-from pysgrld.restore import put_back
 from pysgrld.samplers.protocol import Potential, Slope
-from pysgrld.team.alone import ALONE
-from pysgrld.team.protocol import Team
 from pysgrld.types import Array, Block, Documents, Doubles, Dynamics, Floats, Key, Minibatch
 
 #: Share of trajectories of proportions that their step is adapted to accept, and by how much at a time.

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from pysgrld.core import core
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
 from pysgrld.evaluate import DocumentDraw, HeldOut, Scorer
 from pysgrld.evaluate.matching import Likeness
 from pysgrld.models.block_fitted import BlockFitted

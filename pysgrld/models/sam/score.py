@@ -13,9 +13,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pysgrld.arithmetic import dot, exp, log, logaddexp, product
 from pysgrld.core import core, padded
-from pysgrld.draws import Draw
+from pysgrld.core.arithmetic import dot, exp, log, logaddexp, product
+from pysgrld.core.draws import Draw
+from pysgrld.core.restore import put_back
 from pysgrld.errors import NumericalError
 from pysgrld.evaluate import Figure, HeldOut, Score
 from pysgrld.models.sam.chain import IDF
@@ -23,7 +24,6 @@ from pysgrld.models.sam.directions import Directions, directions
 from pysgrld.models.sam.documents import FIRST_STEP
 from pysgrld.models.sam.proportions import Products, Walk, start, walk
 from pysgrld.models.sam.resolved import SphericalOptions
-from pysgrld.restore import put_back
 from pysgrld.types import Array, Doubles, Int64s, Key
 
 #: Minus the mean log density of a document, in nats.

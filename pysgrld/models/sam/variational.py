@@ -16,17 +16,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.chain.ranks.protocol import Team
 from pysgrld.core import core, padded
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
+from pysgrld.core.restore import check_positive, put_back
 from pysgrld.models.sam.directions import directions
 from pysgrld.models.sam.dirichlet import Law, expected_cosines, fit, objective
 from pysgrld.models.sam.potential import Prior, products_of
 from pysgrld.models.sam.proportions import Products, start
 from pysgrld.models.sam.resolved import SphericalOptions
-from pysgrld.restore import check_positive, put_back
 from pysgrld.samplers.protocol import Potential, Slope
-from pysgrld.team.alone import ALONE
-from pysgrld.team.protocol import Team
 from pysgrld.types import Array, Documents, Doubles, Key, Minibatch
 
 

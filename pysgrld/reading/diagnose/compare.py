@@ -10,16 +10,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError
+from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError, plural
 from pysgrld.evaluate.convergence import FEWEST, convergence
-from pysgrld.grammar import plural
-from pysgrld.machine import threads as allowed_threads
 from pysgrld.reading.diagnose.follow import KeptDraws, follow_quantities, match_topics
 from pysgrld.reading.open import find_folder, open_run
 from pysgrld.reading.results import Results
 from pysgrld.reading.values import Diagnosis, Measure, Prediction
 from pysgrld.run import chains_of
 from pysgrld.run.identity import mismatch
+from pysgrld.run.machine import threads as allowed_threads
 from pysgrld.types import Doubles
 
 #: Top words of a topic whose probabilities are followed.

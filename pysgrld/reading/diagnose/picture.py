@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from pysgrld.errors import UsageError
-from pysgrld.plotting import COLOURS, new_figure, require_matplotlib, write_png
 from pysgrld.reading.diagnose.verdict import LOG_OF, MIXED
+from pysgrld.reading.plotting import COLOURS, new_figure, require_matplotlib, write_png
 from pysgrld.reading.values import SAME, Diagnosis
 
 #: Colours of what is as it should be, and of what is not.

@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pysgrld.grammar import all_of
+from pysgrld.errors import all_of
 from pysgrld.reading.values import SAME, Diagnosis, MatchedTopic, Measure
 from pysgrld.run import chains_of
-from pysgrld.schedule import FORGOTTEN, QUIET, wider
+from pysgrld.types import FORGOTTEN, QUIET, wider
 
 #: Split R-hat below which chains are called mixed; demanding work asks for 1.01.
 MIXED = 1.1

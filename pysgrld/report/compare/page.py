@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pysgrld
 from pysgrld.reading.values import SAME
 from pysgrld.report.compare.values import Comparison, Side
 from pysgrld.report.html import page
 from pysgrld.run.chain_folders import called
+from pysgrld.run.machine import version
 
 #: Degrees between the colours of neighbouring rows: the golden angle, so that none are alike.
 _TURN = 137.5
@@ -32,7 +32,7 @@ def page_of(found: Comparison) -> bytes:
         "signed": found.signed,
         "same": SAME,
         "topics": topics,
-        "sgmc": pysgrld.__version__,
+        "sgmc": version(),
     }
     return page(report, {}, ("report.css", "media.css", "compare.css"), ("core.js", "compare.js"))
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from pysgrld.errors import MismatchError, UsageError
 from pysgrld.evaluate.matching import DISTRIBUTIONS
-from pysgrld.machine import threads as allowed_threads
 from pysgrld.reading.open import open_run
 from pysgrld.reading.results import Results
 from pysgrld.report.compare.one_side import OneSide
 from pysgrld.report.compare.paired import paired_score
 from pysgrld.report.compare.partners import Group, Likening, group
 from pysgrld.report.compare.values import ComparedTopics, Comparison, OwnWord, PairedScore
+from pysgrld.run.machine import threads as allowed_threads
 
 #: Top words of a topic that are compared.
 TOP = 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pysgrld.grammar import plural
+from pysgrld.errors import plural
 from pysgrld.reading.values import SAME
 from pysgrld.report.compare.partners import Kind
 

@@ -18,9 +18,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pysgrld.arithmetic import exp, normals
 from pysgrld.core import core, padded
-from pysgrld.restore import picked
+from pysgrld.core.arithmetic import exp, normals
+from pysgrld.core.restore import picked
 from pysgrld.samplers.protocol import Counts
 from pysgrld.samplers.running import no_estimate, update
 from pysgrld.samplers.state import State

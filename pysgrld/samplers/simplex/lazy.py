@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from pysgrld.core import core
+from pysgrld.core.restore import picked
 from pysgrld.errors import CheckpointError
-from pysgrld.restore import picked
 from pysgrld.samplers.precision import DENSE
 from pysgrld.samplers.protocol import Counts
 from pysgrld.samplers.simplex.rows import Rows, drawn

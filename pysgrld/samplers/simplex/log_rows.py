@@ -14,9 +14,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from pysgrld.arithmetic import exp, log, logaddexp
 from pysgrld.core import core, padded
-from pysgrld.restore import picked
+from pysgrld.core.arithmetic import exp, log, logaddexp
+from pysgrld.core.restore import picked
 from pysgrld.samplers.precision import FLOAT_ETA
 from pysgrld.samplers.protocol import Counts
 from pysgrld.samplers.simplex.rows import Rows, drawn

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pysgrld.core import core, padded
-from pysgrld.restore import picked
+from pysgrld.core.restore import picked
 from pysgrld.samplers.protocol import Counts
 from pysgrld.samplers.simplex.seeds import start_at_seeds
 from pysgrld.samplers.state import State

@@ -18,8 +18,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from pysgrld.arithmetic import exp
 from pysgrld.core import core
+from pysgrld.core.arithmetic import exp
 from pysgrld.options.resolved import Steps
 from pysgrld.samplers.protocol import Counts, StepFacts
 from pysgrld.samplers.simplex.lazy import LazyRows

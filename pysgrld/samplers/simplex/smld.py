@@ -12,8 +12,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from pysgrld.arithmetic import exp, log
 from pysgrld.core import core
+from pysgrld.core.arithmetic import exp, log
 from pysgrld.options.resolved import Steps
 from pysgrld.samplers.protocol import Counts, StepFacts
 from pysgrld.samplers.simplex.rows import FromRows, Rows, totals

@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from pysgrld.core import core, padded
-from pysgrld.restore import picked
+from pysgrld.core.restore import picked
 from pysgrld.samplers.protocol import Potential
 from pysgrld.samplers.state import State
 from pysgrld.types import Array, Block, Doubles, Dynamics, Floats, Int32s, Key

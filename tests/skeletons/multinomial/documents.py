@@ -11,13 +11,12 @@ import numpy as np
 from skeletons.multinomial.resolved import MultinomialOptions
 
 from pysgrld.chain.protocol import DocumentSampler
+from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.chain.ranks.protocol import Collected, Team
 from pysgrld.core import padded
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
 from pysgrld.samplers.protocol import Counts
-from pysgrld.schedule import Schedule
-from pysgrld.team.alone import ALONE
-from pysgrld.team.protocol import Collected, Team
-from pysgrld.types import Array, Block, Documents, Key, Minibatch
+from pysgrld.types import Array, Block, Documents, Key, Minibatch, Schedule
 
 
 def blocks(options: MultinomialOptions, words: int, tokens: float) -> tuple[Block, ...]:

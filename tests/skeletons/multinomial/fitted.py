@@ -6,7 +6,7 @@ import numpy as np
 from skeletons.multinomial.documents import blocks
 from skeletons.multinomial.score import TOKEN_PERPLEXITY, TokenPerplexity
 
-from pysgrld.draws import Draw
+from pysgrld.core.draws import Draw
 from pysgrld.evaluate import HeldOut, Scorer
 from pysgrld.models.block_fitted import BlockFitted
 from pysgrld.models.fitted import Fitted, Record, SomeDocuments

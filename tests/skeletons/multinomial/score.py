@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pysgrld.arithmetic import log
-from pysgrld.draws import Draw
+from pysgrld.core.arithmetic import log
+from pysgrld.core.draws import Draw
+from pysgrld.core.restore import put_back
 from pysgrld.evaluate import Figure, HeldOut, Score, Scorer
-from pysgrld.restore import put_back
 from pysgrld.types import Array, Doubles, Int32s, Int64s, Key
 
 TOKEN_PERPLEXITY = Score("token_perplexity", "perplexity of a token", 1, whole=True)

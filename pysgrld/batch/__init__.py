@@ -1,1 +1,0 @@
-"""Batch systems: when this job will end, and scripts that submit others."""

@@ -1,0 +1,322 @@
+"""A team of MPI processes. The only module that imports mpi4py."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn
+
+import mpi4py
+import numpy as np
+
+from pysgrld.chain.ranks.launch import check_launch, launch
+from pysgrld.chain.ranks.protocol import Collected, Meeting, Orders
+from pysgrld.chain.ranks.watch import Watch
+from pysgrld.core import core
+from pysgrld.errors import DisagreementError, LaunchError, RankError, SgmcError
+from pysgrld.types import Array, Doubles, Int64s, Minibatch
+
+mpi4py.rc(initialize=False, finalize=True)  # by the first team, and when the process ends
+
+try:
+    from mpi4py import MPI
+except (ImportError, RuntimeError) as error:
+    raise LaunchError(f"--mpi: mpi4py finds no MPI library: {error}") from error
+
+#: Elements of a message at most: some libraries count in 32 bits.
+MOST = 1 << 27
+#: Elements below which the library adds up by itself, which is then faster (benchmarks/ranks.py).
+FEW = 1 << 18
+#: Elements of arrays that are added up in one message.
+SMALL = 1 << 12
+
+
+class Ranks:
+    """The processes of an MPI launch. Attributes are those of a `Team`.
+
+    Parameters
+    ----------
+    timeout : float, optional
+        Seconds after which a process whose others do not come ends.
+    threads : int
+        That add up counts.
+
+    Raises
+    ------
+    LaunchError
+        If the launcher is not that of the library.
+    """
+
+    def __init__(self, timeout: float | None = None, threads: int = 1) -> None:
+        if not MPI.Is_initialized():
+            MPI.Init_thread(MPI.THREAD_FUNNELED)  # messages come from the main thread alone
+        self.comm = MPI.COMM_WORLD
+        self.rank, self.size, self.words = self.comm.rank, self.comm.size, 0
+        self.threads = threads
+        self.library = " ".join(MPI.Get_library_version().split("\n")[0].split()[:3]).rstrip(",")
+        check_launch(launch(), self.size, self.library)
+        self.host = socket.gethostname()
+        self.hosts: list[str] = self.comm.allgather(self.host)
+        self.watch = Watch(self.called(self.rank), timeout)
+        self.sampling = 0.0  # seconds
+        self._over = False  # all members know how it ends
+        self._room: Int64s = np.zeros(0, np.int64)
+
+    def called(self, rank: int) -> str:
+        """Give the name of a member: its number and its host."""
+        return f"rank {rank} on {self.hosts[rank]}"
+
+    # ---- before an iteration
+
+    def meet(
+        self,
+        batch: Minibatch | None = None,
+        orders: Orders = Orders.NONE,
+        same: Callable[[], Iterable[Array]] = tuple,
+    ) -> Meeting:
+        """Tell the others the documents' words and the orders of this member, and give those of all.
+
+        Raises
+        ------
+        DisagreementError
+        SgmcError
+        """
+        mine = _digest(same())
+        met, differ = self._exchange(batch, orders, mine)
+        if met.orders & Orders.FAIL:
+            self._raise_first(None)
+        if differ:
+            self._disagree(mine)
+        return met
+
+    def _exchange(
+        self, batch: Minibatch | None, orders: Orders, digest: int
+    ) -> tuple[Meeting, bool]:
+        """Give the words and orders of all members, and whether their digests differ.
+
+        One message, of bits that are OR-ed: one for each word; documents and tokens, each member at a
+        place of its own; the orders; the digest and its complement, which have a bit in common exactly
+        where two members differ.
+        """
+        seen = np.zeros(64 * ((self.words + 63) // 64), bool)
+        sizes = np.zeros((self.size, 2), np.uint64)
+        if batch is not None:
+            seen[batch.words] = True
+            sizes[self.rank] = len(batch.doc_ids), batch.tokens
+        last = np.array([orders, digest, digest ^ _ALL], np.uint64)
+        words = np.packbits(seen, bitorder="little").view(np.uint64)
+        bits = np.concatenate([words, sizes.reshape(-1), last])
+        with self.watch.waiting():
+            self.comm.Allreduce(MPI.IN_PLACE, bits, op=MPI.BOR)
+        found = np.unpackbits(bits[: len(words)].view(np.uint8), bitorder="little")
+        documents, tokens = bits[len(words) : -3].reshape(-1, 2).sum(axis=0).tolist()
+        of_all = np.flatnonzero(found).astype(np.int32)
+        met = Meeting(of_all, Orders(int(bits[-3])), documents, tokens)
+        return met, bool(bits[-2] & bits[-1])
+
+    def _disagree(self, digest: int) -> None:
+        """Name the members whose state is another than the first one's, if there are any."""
+        digests = self._gather(digest)
+        other = [self.called(r) for r in range(self.size) if digests[r] != digests[0]]
+        if not other:
+            return
+        self._over = True
+        raise DisagreementError(
+            f"{', '.join(other)} {'have' if len(other) > 1 else 'has'} other topics than rank 0: a "
+            "fault of memory or of a processor; the last checkpoint is good: leave that node out, and "
+            "run the same command again"
+        )
+
+    def agree(self, arrays: Iterable[Array]) -> None:
+        """Refuse to go on from arrays that are not the same everywhere.
+
+        Raises
+        ------
+        DisagreementError
+        """
+        self._disagree(_digest(arrays))
+
+    # ---- within one
+
+    def parts(self, batch: Minibatch) -> Iterable[Minibatch]:
+        """Give the documents at hand: those of this member already."""
+        return (batch,)
+
+    def add(self, parts: Iterable[Collected]) -> Collected:
+        """Add up what all members have found, in the order of the minibatch.
+
+        Raises
+        ------
+        SgmcError
+            If a member could not sample its documents.
+        """
+        wrong: SgmcError | None = None
+        sums: tuple[Int64s, ...] = ()
+        values: Doubles | None = None
+        began = time.monotonic()
+        try:
+            ((sums, values),) = parts  # which are sampled now
+        except SgmcError as error:
+            wrong = error
+        self.sampling += time.monotonic() - began
+        if self._any(wrong is not None):
+            self._raise_first(wrong)
+        small = [counts for counts in sums if counts.size <= SMALL]
+        for counts in (a for a in sums if a.size > SMALL):
+            flat = counts.reshape(-1)
+            for at in range(0, flat.size, MOST):
+                self._add_up(flat[at : at + MOST])
+        if small:
+            together = np.concatenate([counts.reshape(-1) for counts in small])
+            self._sum(together)
+            ends = np.cumsum([counts.size for counts in small])
+            for counts, found in zip(small, np.split(together, ends[:-1]), strict=True):
+                counts[:] = found.reshape(counts.shape)
+        if values is not None:
+            with self.watch.waiting():
+                values = np.concatenate(self.comm.allgather(values))
+        return Collected(sums, values)
+
+    def _any(self, mine: bool) -> bool:
+        """Whether something is so of any member."""
+        flag = np.array([mine], np.int64)
+        self._sum(flag)
+        return bool(flag[0])
+
+    def _sum(self, counts: Int64s) -> None:
+        """Add up a few counts in place."""
+        with self.watch.waiting():
+            self.comm.Allreduce(MPI.IN_PLACE, counts, op=MPI.SUM)
+
+    def _add_up(self, flat: Int64s) -> None:
+        """Add up counts in place: each member a share of them, which all then get."""
+        if len(flat) < FEW or self.size == 1:
+            self._sum(flat)
+            return
+        begins = [rank * len(flat) // self.size for rank in range(self.size + 1)]
+        counts, places = np.diff(begins), np.array(begins[:-1])
+        begin, end = begins[self.rank], begins[self.rank + 1]
+        others = np.arange(self.size) != self.rank  # of its own share each member has its part
+        if len(self._room) < (self.size - 1) * (end - begin):
+            self._room = np.empty((self.size - 1) * (end - begin), np.int64)
+        parts = self._room[: (self.size - 1) * (end - begin)].reshape(self.size - 1, end - begin)
+        theirs = others * (end - begin)
+        with self.watch.waiting():
+            self.comm.Alltoallv(
+                [flat, counts * others, places, MPI.INT64_T],
+                [parts, theirs, np.cumsum(theirs) - theirs, MPI.INT64_T],
+            )
+        core.add_counts(parts=parts, out=flat[begin:end], threads=self.threads)
+        with self.watch.waiting():
+            self.comm.Alltoallv(  # what Allgatherv does, whose time is many times this
+                [flat, theirs, np.full(self.size, begin), MPI.INT64_T],
+                [flat, counts * others, places, MPI.INT64_T],
+            )
+
+    def figures(self) -> dict[str, float]:
+        """Give the number of members, and seconds of messages, waiting included, and of sampling."""
+        return {
+            "ranks": self.size,
+            "exchange_seconds": round(self.watch.seconds, 6),
+            "sampling_seconds": round(self.sampling, 6),
+        }
+
+    # ---- before and after all of them
+
+    def gather(self, value: Any) -> list[Any]:
+        """Give a plain value of each member, in their order.
+
+        Raises
+        ------
+        SgmcError
+            What is wrong with the first member that has failed.
+        """
+        self.meet()
+        return self._gather(value)
+
+    def _gather(self, value: Any) -> list[Any]:
+        """Give a plain value of each member, of which none can have failed since they met."""
+        with self.watch.waiting():
+            return list(self.comm.allgather(value))
+
+    def share(self, value: Any = None) -> Any:
+        """Give the first member's plain value to all.
+
+        Raises
+        ------
+        SgmcError
+            What is wrong with the first member that has failed.
+        """
+        self.meet()
+        with self.watch.waiting():
+            return self.comm.bcast(value)
+
+    def spread(self, arrays: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Give the first member's arrays to all, in pieces.
+
+        Raises
+        ------
+        SgmcError
+            What is wrong with the first member that has failed.
+        """
+        own = {name: np.ascontiguousarray(a) for name, a in (arrays or {}).items()}
+        shapes = self.share({name: (a.shape, a.dtype.str) for name, a in own.items()})
+        for name, (shape, dtype) in shapes.items():
+            array = own.setdefault(name, np.empty(shape, dtype))
+            flat = array.reshape(-1).view(np.uint8)
+            for at in range(0, flat.size, MOST):
+                with self.watch.waiting():
+                    self.comm.Bcast(flat[at : at + MOST])
+        return own
+
+    def leave(self) -> None:
+        """End the work of all members together.
+
+        Raises
+        ------
+        SgmcError
+            What is wrong with the first member that has failed.
+        """
+        self.meet()
+        self._over = True
+
+    def fail(self, error: SgmcError) -> NoReturn:
+        """Tell the others that something is wrong here, and raise what all members raise.
+
+        Raises
+        ------
+        SgmcError
+        """
+        if self._over:
+            raise error
+        self._exchange(None, Orders.FAIL, 0)
+        self._raise_first(error)
+
+    def _raise_first(self, mine: SgmcError | None) -> NoReturn:
+        """Raise what is wrong with the first member that has failed; all know by now that one has."""
+        told = self._gather(None if mine is None else (str(mine), mine.exit_code))
+        self._over = True
+        rank = next(r for r in range(self.size) if told[r] is not None)
+        if mine is not None and rank == self.rank == 0:
+            raise mine
+        text, code = told[rank]
+        raise RankError(f"{self.called(rank)}: {text}", code)
+
+    def abort(self, code: int) -> NoReturn:
+        """End the processes of all members at once."""
+        self.comm.Abort(code)
+        raise SystemExit(code)
+
+
+#: The digest of which every bit is set.
+_ALL = (1 << 64) - 1
+
+
+def _digest(arrays: Iterable[Array]) -> int:
+    """Give 64 bits that are others where the arrays are."""
+    found = hashlib.blake2b(digest_size=8)
+    for array in arrays:
+        found.update(np.ascontiguousarray(array).data)
+    return int.from_bytes(found.digest(), "little")

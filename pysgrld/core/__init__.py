@@ -1,0 +1,56 @@
+"""The compiled core, with the instruction set chosen: ``SGMC_ISA=baseline|avx2|avx512`` forces one.
+
+Every other module takes the core from here, so that the environment is read once.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+import pysgrld._core as core
+from pysgrld.errors import CorpusError, UsageError
+from pysgrld.types import Int64s
+
+__all__ = ["check_lengths", "core", "padded"]
+
+if os.environ.get("SGMC_ISA"):
+    try:
+        core.use_isa(os.environ["SGMC_ISA"])
+    except ValueError as error:
+        raise UsageError(f"SGMC_ISA: {error}") from None
+
+
+def padded(k: int) -> int:
+    """Give the columns of a row that holds K topics: K rounded up to the width of a vector."""
+    return -(-k // core.ROW_PAD) * core.ROW_PAD
+
+
+def check_lengths(lengths: Int64s, kept: int, what: str, ids: Int64s | None = None) -> None:
+    """Refuse documents that are too long to be counted exactly.
+
+    Parameters
+    ----------
+    lengths : (n,) int64
+        Tokens of each document.
+    kept : int
+        Sweeps whose topics are counted.
+    what : str
+        "document" or "held-out document".
+    ids : (n,) int64, optional
+        Positions of the documents, from 0, where they are not all of them.
+
+    Raises
+    ------
+    CorpusError
+        Naming the longest.
+    """
+    most = core.MAX_COLLECTED // kept
+    at = int(np.argmax(lengths)) if len(lengths) else 0
+    if len(lengths) and lengths[at] > most:
+        number = (at if ids is None else int(ids[at])) + 1
+        raise CorpusError(
+            f"{what} {number} has {lengths[at]:,} tokens: in {kept} kept sweeps at most {most:,} can "
+            "be counted; split it into several documents"
+        )

@@ -1,0 +1,252 @@
+"""The cost of an iteration on the nodes at hand by ranks of MPI, and how many of them it keeps busy.
+
+All ranks measure together, by the wall's clock; figures are those of the first one. They are medians of
+some repeats, but the model is made of the fastest iteration, which others on the machine disturb least.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.chain.ranks.cost import Cost
+from pysgrld.chain.ranks.protocol import Collected, Team
+from pysgrld.corpus import CorpusOptions, open_corpus
+from pysgrld.corpus.minibatches import Epochs, minibatch_words
+from pysgrld.corpus.minibatches.sources import Source
+from pysgrld.errors import LaunchError
+from pysgrld.experiments.bench.machine import machine
+from pysgrld.experiments.bench.results import SCHEMA, figure
+from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import resolve
+from pysgrld.options.facts import Facts
+from pysgrld.options.resolved import Resolved
+from pysgrld.run.machine import threads
+from pysgrld.train.begin import begin
+from pysgrld.types import Documents
+
+#: Timed repeats, after one that is not timed.
+REPEATS, QUICK_REPEATS = 5, 1
+#: Messages that are timed together.
+MESSAGES = 100
+#: Megabytes of counts that are added up.
+SIZES, QUICK_SIZES = (1.0, 10.0, 100.0), (0.1, 3.0)
+#: Minibatches that are measured: so many times the first one.
+TIMES, QUICK_TIMES = (1, 4, 16, 64), (1, 2)
+#: Seconds of an iteration beyond which no larger minibatch is measured.
+LONG = 5.0
+#: Numbers of ranks that iterations are modelled for.
+RANKS = (1, 2, 4, 8, 16, 32, 64)
+#: Of documents that are made: a minibatch, words of the vocabulary, tokens of each.
+MINIBATCH, WORDS, TOKENS = 400, 20_000, 150
+
+
+class Setting(NamedTuple):
+    """The documents that are trained on.
+
+    Attributes
+    ----------
+    source : Source
+    name : str
+    documents, words, tokens : int
+        In all: D, V, N.
+    topics : int
+    """
+
+    source: Source
+    name: str
+    documents: int
+    words: int
+    tokens: int
+    topics: int
+
+    def options(self, minibatch: int | None) -> Resolved:
+        """Resolve the options of a training that samples from its second iteration on."""
+        of_words = minibatch_words(self.source, np.arange(self.documents))
+        given = {"topics": self.topics, "minibatch": minibatch, "warm-up": 1, "seed": 1}
+        known = {name: value for name, value in given.items() if value is not None}
+        return resolve(known, Facts(self.documents, self.words, self.tokens, 0, of_words)).options
+
+
+def measure_ranks(
+    team: Team,
+    *,
+    quick: bool = False,
+    corpus: Path | None = None,
+    topics: int | None = None,
+    minibatch: int | None = None,
+    tell: Callable[[int, int], None] = lambda done, total: None,
+) -> dict[str, Any]:
+    """Measure messages and iterations with the ranks at hand, and model iterations with others.
+
+    Parameters
+    ----------
+    team : Team
+        Of at least two members, who all call this alike.
+    quick : bool
+        Few sizes, once each: to see that it works.
+    corpus : Path, optional
+        What is trained on, seen by all members; by default documents that are made.
+    topics, minibatch : int, optional
+        100, and what training takes by default; 400 documents of those that are made.
+    tell : callable (done, total), optional
+
+    Returns
+    -------
+    dict
+        ``schema``, ``machine``, ``quick`` and ``rows`` as `results.measure` gives them;
+        ``ranks``, ``nodes``, ``library``; ``corpus`` with ``name``, ``documents``, ``words``, ``topics``;
+        and ``model``, by minibatch: ``minibatch``, ``busy`` ranks, and of each number of ``ranks`` the
+        ``ms`` of an iteration and the share of it that is ``sampling``.
+
+    Raises
+    ------
+    LaunchError
+        If there is one member only.
+    SgmcError
+        If the corpus cannot be read.
+    """
+    if team.size < 2:
+        raise LaunchError(
+            "--mpi: this is one process, and messages need two: mpiexec -n 2 sgmc bench --mpi"
+        )
+    repeats = QUICK_REPEATS if quick else REPEATS
+    sizes, times = (QUICK_SIZES, QUICK_TIMES) if quick else (SIZES, TIMES)
+    total = 1 + len(sizes) + len(times)
+    hosts = team.gather(team.host)
+    latency = _messages(team, repeats)
+    rows = [figure("messages", "one of no length to all", "us", [1e6 * x for x in latency])]
+    for done, size in enumerate(sizes, 1):
+        tell(done, total)
+        took = _added(team, int(125_000 * size), repeats)
+        rows.append(figure("messages", f"{size:g} MB of counts added up", "ms", took))
+    model = []
+    with tempfile.TemporaryDirectory(prefix="sgmc-bench-") as scratch:
+        setting = _setting(
+            corpus, topics or 100, (minibatch or MINIBATCH) * times[-1], Path(scratch)
+        )
+        team.meet()  # all have it
+        team.words = setting.words
+        first = minibatch or (setting.options(None).minibatch if corpus else MINIBATCH)
+        for done, size in enumerate((first * many for many in times), 1 + len(sizes)):
+            tell(done, total)
+            if size > max(first, setting.documents):
+                break
+            options = setting.options(size)
+            group = f"an iteration, {options.minibatch:,} documents, {team.size} ranks"
+            found = _iterations(team, setting, options, repeats)
+            rows += [figure(group, name, "ms", took) for name, took in found.items()]
+            fastest = int(np.argmin(found["all of it"]))
+            whole, sampling, _, exchange = (took[fastest] / 1e3 for took in found.values())
+            one = min(latency) / math.ceil(math.log2(team.size))
+            cost = Cost.measured(team.size, whole, sampling, exchange, one)
+            model.append(_modelled(options.minibatch, cost))
+            if any(team.gather(whole > LONG)):
+                break
+    tell(total, total)
+    return {
+        "schema": SCHEMA,
+        "machine": machine(),
+        "quick": quick,
+        "rows": rows,
+        "ranks": team.size,
+        "nodes": len(set(hosts)),
+        "library": team.library,
+        "corpus": {
+            name: getattr(setting, name) for name in ("name", "documents", "words", "topics")
+        },
+        "model": model,
+    }
+
+
+def _setting(corpus: Path | None, topics: int, documents: int, scratch: Path) -> Setting:
+    """Open a corpus, or make one of so many documents, words by Zipf's law."""
+    if corpus is not None:
+        read = open_corpus([str(corpus)], CorpusOptions(), store=scratch / "corpus")
+        return Setting(read, corpus.name, read.documents, read.words, read.tokens, topics)
+    rng = np.random.default_rng(0)
+    weights = np.cumsum(1.0 / np.arange(1, WORDS + 1))
+    words = np.searchsorted(weights / weights[-1], rng.random((documents, TOKENS)))
+    words.sort(axis=1)
+    new = np.ones(words.shape, bool)
+    new[:, 1:] = words[:, 1:] != words[:, :-1]
+    at = np.flatnonzero(new)
+    made = Documents(
+        np.append(0, np.cumsum(new.sum(axis=1))),
+        words.reshape(-1)[at].astype(np.int32),
+        np.diff(np.append(at, words.size)).astype(np.int32),
+    )
+    return Setting(made, "made documents", documents, WORDS, TOKENS * documents, topics)
+
+
+def _messages(team: Team, repeats: int) -> list[float]:
+    """Give the seconds of a short message that all members send to all, for each repeat."""
+    found = []
+    for _ in range(repeats + 1):
+        before = team.figures()["exchange_seconds"]
+        for _ in range(MESSAGES):
+            team.meet()
+        found.append(max(1e-9, (team.figures()["exchange_seconds"] - before) / MESSAGES))
+    return found[1:]
+
+
+def _added(team: Team, cells: int, repeats: int) -> list[float]:
+    """Give the milliseconds in which all members add up so many counts, for each repeat."""
+    counts, found = np.ones(cells, np.int64), []
+    for _ in range(repeats + 1):
+        counts[:] = 1
+        team.meet()
+        began = time.perf_counter()
+        team.add([Collected((counts,))])
+        found.append(1e3 * (time.perf_counter() - began))
+    return found[1:]
+
+
+def _iterations(
+    team: Team, setting: Setting, options: Resolved, repeats: int
+) -> dict[str, list[float]]:
+    """Give the milliseconds of iterations, for each repeat: all, and the parts that they have."""
+    stream = Epochs.of(options, setting.source, np.arange(setting.documents), team.rank, team.size)
+    run_on = RunOn(threads(None).number, team=team)
+    chain = begin(options, stream, CorpusFacts(setting.words, setting.tokens), run_on).chain
+    found: dict[str, list[float]] = {
+        name: []
+        for name in ("all of it", "documents sampled", "topics read and moved", "counts exchanged")
+    }
+    try:
+        for _ in range(2 + repeats):
+            batch = chain.next_batch()
+            assert batch is not None  # epochs do not end
+            team.meet()
+            before, began = team.figures(), time.perf_counter()
+            words = team.meet(batch).words
+            assert words is not None
+            chain.advance(batch.over(words))
+            whole, now = time.perf_counter() - began, team.figures()
+            sampling, exchange = (
+                now[name] - before[name] for name in ("sampling_seconds", "exchange_seconds")
+            )
+            own = max(0.0, whole - sampling - exchange)
+            for took, seconds in zip(found.values(), (whole, sampling, own, exchange), strict=True):
+                took.append(1e3 * max(1e-6, seconds))
+    finally:
+        chain.close()
+    # the first is of the warm-up, and the second begins to sample
+    return {name: took[2:] for name, took in found.items()}
+
+
+def _modelled(minibatch: int, cost: Cost) -> dict[str, Any]:
+    """Give iterations of one minibatch by the number of ranks, by the model."""
+    return {
+        "minibatch": minibatch,
+        "busy": cost.busy(),
+        "ranks": list(RANKS),
+        "ms": [round(1e3 * cost.seconds(n), 3) for n in RANKS],
+        "sampling": [round(cost.share(n), 3) for n in RANKS],
+    }

@@ -1,0 +1,94 @@
+"""Topics as a matrix of float32: ``topics.npy``, or ``topics.safetensors``.
+
+What else a model has goes with them: ``weights.npy`` of a mixture, or another tensor of the same file.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from pysgrld.errors import MissingInputError, UsageError, plural
+from pysgrld.reading.labels import LABELS
+from pysgrld.reading.results import Results
+from pysgrld.report.exports.request import Exported, ExportRequest, Tell, drawn_from
+from pysgrld.run import jsonio
+from pysgrld.run.tensors import header_of
+from pysgrld.run.whole import whole_file
+from pysgrld.types import Floats
+
+VOCABULARY = "vocab.txt"
+
+
+def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
+    """Name the files: topics, words, what goes with the topics, and names that a person gave.
+
+    Raises
+    ------
+    UsageError
+        If all samples are wanted, and topics of different ones are not the same ones.
+    MissingInputError
+        If all samples are wanted and none is kept.
+    """
+    results = chains[0]
+    if asked.draw == "all":
+        if results.fitted.no_mean:
+            raise UsageError(
+                f"--draw all: {results.fitted.no_mean}, also in their number; "
+                f"{results.path / 'samples'} has each sample as a .safetensors file"
+            )
+        if not results.kept():
+            raise MissingInputError(
+                f"{results.path}: no posterior sample is kept (yet); --draw last gives the current "
+                "topics"
+            )
+    names = [f"topics.{asked.format}", VOCABULARY]
+    names += [f"{name}.npy" for name in results.fitted.beside()] if asked.format == "npy" else []
+    return names + ([LABELS] if results.given_names(asked.at) else [])
+
+
+def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Exported:
+    """Write topics, rows that sum to 1 (directions: of length 1), and the words of their columns."""
+    results, at, folder = chains[0], asked.at, asked.folder
+    fitted, one_file = results.fitted, asked.format == "safetensors"
+    target = folder / f"topics.{asked.format}"
+    beside = {name: array.astype("<f4") for name, array in fitted.beside().items()}
+    k, v = results.layers[at], len(results.vocabulary)
+    if asked.draw == "all":
+        steps = results.kept()
+        shape: tuple[int, ...] = (len(steps), k, v)
+        what = plural(len(steps), "sample")
+        rows: Iterator[Floats] = (results.rows_of(step, at) for step in steps)
+    else:
+        shape, what = (k, v), drawn_from(results, asked.draw)
+        phi = fitted.over_words(results.mean if asked.draw == "mean" else results.current, at)
+        rows = (np.ascontiguousarray(column) for column in phi.T[:k])
+    shapes = {"topics": shape} | {name: array.shape for name, array in beside.items()}
+    described = {name: {"dtype": "F32", "shape": size} for name, size in shapes.items()}
+    with whole_file(target) as file:
+        file.write(header_of(described) if one_file else _npy_header(shape))
+        for done, part in enumerate(rows, 1):
+            file.write(part.astype("<f4", copy=False).tobytes())
+            tell("writing topics", done, shape[0])
+        for array in beside.values() if one_file else ():
+            file.write(array.tobytes())
+    for name, array in beside.items() if not one_file else ():
+        with whole_file(folder / f"{name}.npy") as file:
+            file.write(_npy_header(array.shape) + array.tobytes())
+    with whole_file(folder / VOCABULARY) as file:
+        file.write("".join(f"{word}\n" for word in results.vocabulary).encode())
+    labels = results.given_names(at)
+    if labels:
+        with whole_file(folder / LABELS) as file:
+            file.write(jsonio.pretty({str(k): name for k, name in labels.items()}))
+    return Exported(target, f"{' x '.join(f'{n:,}' for n in shape)}, {what}")
+
+
+def _npy_header(shape: tuple[int, ...]) -> bytes:
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": "<f4", "fortran_order": False, "shape": shape}
+    )
+    return file.getvalue()

@@ -1,0 +1,359 @@
+"""Checks of arguments, starts, minibatches and noise: shared by all chains on known posteriors.
+
+They are those of `pysgrld.samplers.targets.simplex` and of `pysgrld.samplers.targets.sphere`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.core import core, padded
+from pysgrld.errors import UsageError
+from pysgrld.samplers.simplex.rows import drawn
+from pysgrld.types import Array, Block, Doubles, Int64s, Key, Schedule
+
+#: Called now and then with the part of the iterations that is done, in [0, 1]; an exception ends them.
+Progress = Callable[[float], None]
+
+
+class Draws(NamedTuple):
+    """Draws from chains over a simplex.
+
+    Attributes
+    ----------
+    log_omega : (samples, chains, d) float64
+        Logarithms of the probabilities: a sparse category is far below the smallest number.
+    log_mass : (samples, chains) float64
+        Logarithm of the unnormalised total, whose law differs between samplers; 0 where the
+        coordinates have none.
+    accepted : (chains,) float64, or None
+        Share of the proposals that were accepted; 1 minus those refused without a Metropolis step.
+        None where there is nothing to accept.
+    refused : (chains,) int64, or None
+        Proposals that were not finite or left the simplex, and so were not taken.
+    """
+
+    log_omega: Doubles
+    log_mass: Doubles
+    accepted: Doubles | None = None
+    refused: Int64s | None = None
+
+    @property
+    def omega(self) -> Doubles:
+        """Probabilities of the categories, (samples, chains, d) float64; each row sums to 1."""
+        return np.exp(self.log_omega)
+
+
+# ---- arguments
+
+
+def check_counts(counts: npt.ArrayLike) -> Int64s:
+    """Check the counts of d categories, and give them as integers.
+
+    Parameters
+    ----------
+    counts : (d,) whole numbers >= 0
+        Counts of any dtype; their sum is below 2^53.
+
+    Raises
+    ------
+    UsageError
+        If they are anything else.
+    """
+    given = np.asarray(counts)
+    if given.ndim != 1 or len(given) < 1 or given.dtype.kind not in "biuf":
+        raise UsageError(f"counts has shape {given.shape}: wanted a row of numbers, one a category")
+    if not (np.isfinite(given).all() and (given >= 0).all() and (given == np.floor(given)).all()):
+        raise UsageError("counts must be whole numbers >= 0")
+    if float(given.sum()) >= 2**53:
+        raise UsageError("counts sum to 2^53 or more")
+    return given.astype(np.int64)
+
+
+def check_alpha(alpha: npt.ArrayLike, d: int) -> Doubles:
+    """Check a Dirichlet prior, and give it for each category, (d,).
+
+    Parameters
+    ----------
+    alpha : float or (d,) floats
+        In (0, 10^9).
+    d : int
+        Number of categories.
+
+    Raises
+    ------
+    UsageError
+        If it is anything else.
+    """
+    try:
+        given = np.asarray(alpha, np.float64)
+    except (TypeError, ValueError):
+        raise UsageError(f"alpha is {alpha!r}: wanted a number above 0, or {d}") from None
+    if given.shape not in ((), (d,)) or not ((given > 0) & (given < 1e9)).all():
+        raise UsageError(f"alpha is {alpha!r}: wanted a number above 0, or {d} of them")
+    return np.broadcast_to(given, (d,)).copy()
+
+
+def check_sizes(
+    samples: int, burn_in: int, thin: int, chains: int, minibatch: int | None = None
+) -> None:
+    """Refuse what is no number of draws, iterations, chains or observations.
+
+    Parameters
+    ----------
+    samples, burn_in, thin, chains : int
+        At least 1, 0, 1 and 1.
+    minibatch : int, optional
+        At least 1.
+
+    Raises
+    ------
+    UsageError
+        If one is too small, or no whole number.
+    """
+    for name, value, low in (
+        ("samples", samples, 1),
+        ("burn_in", burn_in, 0),
+        ("thin", thin, 1),
+        ("chains", chains, 1),
+        ("minibatch", 1 if minibatch is None else minibatch, 1),
+    ):
+        if int(value) != value or value < low:
+            raise UsageError(f"{name} is {value}: wanted a whole number of at least {low}")
+
+
+def check_minibatch(minibatch: int | None, observations: int) -> None:
+    """Refuse to draw a minibatch where nothing was observed.
+
+    Parameters
+    ----------
+    minibatch : int or None
+        Observations an iteration.
+    observations : int
+        How many there are.
+
+    Raises
+    ------
+    UsageError
+        If there are none.
+    """
+    if minibatch is not None and observations == 0:
+        raise UsageError("counts are all 0: there is nothing to draw a minibatch from")
+
+
+def check_schedule(step_size: float | Sequence[float]) -> Schedule:
+    """Check a step size, and give its schedule.
+
+    Parameters
+    ----------
+    step_size : float or (A, B, C)
+        A constant, or A (1 + t/B)^(-C): A, B > 0 and C in [0, 1].
+
+    Raises
+    ------
+    UsageError
+        If it is anything else.
+    """
+    try:
+        a, b, c = (step_size, 1.0, 0.0) if np.ndim(step_size) == 0 else step_size  # type: ignore[misc]
+        schedule = Schedule(float(a), float(b), float(c))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise UsageError(f"step_size is {step_size!r}: wanted h, or A, B, C") from None
+    if not (schedule.a > 0 and schedule.b > 0 and 0 <= schedule.c <= 1):
+        raise UsageError(f"step_size is {step_size!r}: wanted A > 0, B > 0, 0 <= C <= 1")
+    return schedule
+
+
+# ---- chains
+
+
+def iterations(
+    samples: int, burn_in: int, thin: int, progress: Progress | None = None
+) -> Iterator[tuple[int, int | None]]:
+    """Count the iterations, and say which of them leave a draw.
+
+    Parameters
+    ----------
+    samples, burn_in, thin : int
+        Draws, iterations before the first, and iterations from one to the next.
+    progress : callable (part), optional
+        Called now and then with the part of the iterations that is done.
+
+    Yields
+    ------
+    t : int
+        Number of the iteration, from 0.
+    at : int or None
+        Number of the draw that it leaves, from 0; None if it leaves none.
+    """
+    total = burn_in + samples * thin
+    for t in range(total):
+        if progress and t % 500 == 0:
+            progress(t / total)
+        after = t + 1 - burn_in
+        yield t, after // thin - 1 if after > 0 and after % thin == 0 else None
+
+
+def start_rows(
+    d: int, chains: int, start: npt.ArrayLike | None, seed: int, alpha: float
+) -> dict[str, Array]:
+    """Give the unnormalised rows of d categories that chains start from, a chain a column.
+
+    Parameters
+    ----------
+    d, chains : int
+        Number of categories, and of chains.
+    start : (d,) positive numbers, optional
+        Start of every chain; by default Gamma(1) draws.
+    seed : int
+        Seed of these draws.
+    alpha : float
+        Dirichlet prior.
+
+    Returns
+    -------
+    dict of str to array
+        ``g`` (d, padded chains) float32, and ``sums`` (padded chains) float64 of its columns.
+
+    Raises
+    ------
+    UsageError
+        If a start is given that is not d positive numbers.
+    """
+    block = Block("omega", "simplex", (d, chains), alpha, 0, 0.0)
+    arrays = drawn(Key(seed, 0, 0), block, 1)
+    if start is not None:
+        g = np.asarray(start, np.float64)
+        if g.shape != (d,) or not (np.isfinite(g).all() and (g > 0).all()):
+            raise UsageError(f"start: wanted {d} positive numbers")
+        arrays["g"][:, :chains] = g[:, None]
+        arrays["sums"][:chains] = g.sum()
+    return arrays
+
+
+def safe_log(g: npt.NDArray[np.float32]) -> Doubles:
+    """Take logarithms; a zero gets that of the smallest normal number of single precision.
+
+    Parameters
+    ----------
+    g : array of float32
+        Non-negative.
+    """
+    return np.log(np.maximum(g.astype(np.float64), np.finfo(np.float32).tiny))
+
+
+def log_total(log_g: Doubles) -> Doubles:
+    """Compute the log of the sum of exp over the categories, (chains,), without overflow.
+
+    Parameters
+    ----------
+    log_g : (d, chains) float64
+        Unnormalised logarithms.
+    """
+    top = log_g.max(axis=0)
+    return np.asarray(top + np.log(np.exp(log_g - top).sum(axis=0)))
+
+
+def minibatch_of(total: int, minibatch: int, chains: int, key: Key) -> Int64s:
+    """Draw numbers of observations with replacement, (chains, minibatch) from 0 to total - 1.
+
+    Parameters
+    ----------
+    total : int
+        Observations to draw from, below 2^53.
+    minibatch, chains : int
+        Draws of a chain, and chains.
+    key : Key
+        Address of the iteration's random numbers.
+    """
+    chain = np.repeat(np.arange(chains), minibatch)
+    u = core.uniforms(
+        chain,
+        np.tile(np.arange(minibatch), chains),
+        key.seed,
+        key.chain,
+        core.Purpose.minibatch_choice,
+        key.step,
+    )
+    # u * total rounds to total where total is near 2^53
+    chosen = np.minimum(np.floor(u * total), total - 1).astype(np.int64)
+    return chosen.reshape(chains, minibatch)
+
+
+def count_minibatch(n: Int64s, minibatch: int, chains: int, key: Key) -> Int64s:
+    """Draw a minibatch for each chain, and count its categories, (d, padded chains).
+
+    Parameters
+    ----------
+    n : (d,) int64
+        Observations in each category.
+    minibatch, chains : int
+        Observations of a chain's minibatch, and chains.
+    key : Key
+        Address of the iteration's random numbers.
+    """
+    counts = core.zeros(len(n), padded(chains), "int64")
+    chosen = minibatch_of(int(n.sum()), minibatch, chains, key)
+    category = np.searchsorted(np.cumsum(n), chosen.ravel(), side="right")
+    np.add.at(counts, (category, np.repeat(np.arange(chains), minibatch)), 1)
+    return counts
+
+
+class Noise:
+    """Normals and a uniform for every chain and iteration, by address alone.
+
+    Iterations are drawn some at a time; how many has no influence on what is drawn.
+
+    Parameters
+    ----------
+    chains, normals : int
+        Chains, and normals of each in an iteration.
+    seed : int
+        Seed of all of them.
+    stream : int
+        Two streams never share a number.
+    """
+
+    #: Numbers drawn at once.
+    PIECE = 1 << 17
+
+    def __init__(self, chains: int, normals: int, seed: int, stream: int = 0) -> None:
+        self._shape, self._seed, self._stream = (chains, normals), seed, stream
+        self._width = normals + normals % 2 + 1
+        self._some = max(1, self.PIECE // (chains * self._width))
+        self._first = -1
+        self._z = self._u = np.zeros(0)
+
+    def at(self, t: int) -> tuple[Doubles, Doubles]:
+        """Give the noise of an iteration: N(0, 1) variates (chains, normals), uniforms (chains,).
+
+        Parameters
+        ----------
+        t : int
+            Number of the iteration, from 0.
+        """
+        first = t - t % self._some
+        if first != self._first:
+            self._draw(first)
+        return self._z[t - first], self._u[t - first]
+
+    def _draw(self, first: int) -> None:
+        chains, normals = self._shape
+        each = chains * self._width
+        u = core.uniforms(
+            np.repeat(np.arange(first, first + self._some), each),
+            np.tile(np.arange(each), self._some),
+            self._seed,
+            0,
+            core.Purpose.toy_noise,
+            self._stream,
+        ).reshape(self._some, chains, self._width)
+        half = (self._width - 1) // 2
+        radius, angle = np.sqrt(-2.0 * np.log(u[..., :half])), 2.0 * math.pi * u[..., half:-1]
+        z = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
+        self._z, self._u, self._first = z[..., :normals], u[..., -1], first

@@ -1,0 +1,201 @@
+"""SCIR for one positive number: gamma and lognormal targets (Baker et al. 2018, section 2.3).
+
+Both are posteriors, so that minibatches have a meaning. Estimated targets leave the mean as it is and
+widen the law: with a process of unit rate, by tanh(h/2) times the variance of what is estimated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.errors import UsageError
+from pysgrld.samplers.simplex.log_rows import transition
+from pysgrld.samplers.targets.simplex.common import (
+    Noise,
+    check_schedule,
+    check_sizes,
+    iterations,
+    minibatch_of,
+)
+from pysgrld.types import Doubles, Key
+
+
+def gamma(
+    counts: npt.ArrayLike = (),
+    *,
+    shape: float,
+    rate: float = 1.0,
+    step_size: float | Sequence[float] = 0.1,
+    minibatch: int | None = None,
+    samples: int = 1000,
+    burn_in: int = 0,
+    thin: int = 1,
+    chains: int = 1,
+    start: float | None = None,
+    seed: int = 0,
+) -> Doubles:
+    """Sample the mean of Poisson counts: Gamma(shape + sum of counts, rate + number of counts).
+
+    The Cox-Ingersoll-Ross process on (rate + number) X, exact for every step with all counts.
+    Without counts this samples any gamma law. Baker, Fearnhead, Fox and Nemeth (2018), section 2.3.
+
+    Parameters
+    ----------
+    counts : (N,) whole numbers >= 0
+        Observations, Poisson given X.
+    shape, rate : float
+        Shape and rate of the gamma prior, > 0.
+    step_size : float or (A, B, C)
+        Diffusion time h > 0, constant or A (1 + t/B)^(-C) with A, B > 0 and C in [0, 1].
+    minibatch : int, optional
+        Observations per iteration, at least 1, drawn with replacement; by default all, once each.
+    samples : int
+        Draws to keep of each chain, at least 1.
+    burn_in : int
+        Iterations before the first draw, at least 0.
+    thin : int
+        Iterations from one draw to the next, at least 1.
+    chains : int
+        Independent chains, at least 1.
+    start : float, optional
+        Start of every chain, > 0; by default the prior's mean.
+    seed : int
+        Seed, at least 0; the draws depend on nothing else than the arguments.
+
+    Returns
+    -------
+    (samples, chains) float64
+        Logarithms of X: with small shapes X is far below the smallest number.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`, if an argument is out of range.
+    """
+    x = _observations(counts, "counts", minibatch)
+    if not ((x >= 0) & (x == np.floor(x))).all():
+        raise UsageError("counts must be whole numbers >= 0")
+    _check(shape=shape, rate=rate, start=1.0 if start is None else start)
+    check_sizes(samples, burn_in, thin, chains, minibatch)
+    schedule = check_schedule(step_size)
+    log_scale = math.log(rate + len(x))
+    first = math.log(shape / rate if start is None else start)
+    log_g = np.full((1, chains), first + log_scale)
+    total, found = float(x.sum()), np.empty((samples, chains))
+    for t, at in iterations(samples, burn_in, thin):
+        key = Key(seed, 0, t)
+        if minibatch is None:
+            shapes = np.full(chains, shape + total)
+        else:
+            some = x[minibatch_of(len(x), minibatch, chains, key)]
+            shapes = shape + some.sum(1) * (len(x) / minibatch)
+        transition(key, log_g, shapes[None], stream=0, h=schedule(t), threads=1)
+        if at is not None:
+            found[at] = log_g[0] - log_scale
+    return found
+
+
+def lognormal(
+    observations: npt.ArrayLike = (),
+    *,
+    noise: float = 1.0,
+    mean: float = 0.0,
+    variance: float = 1.0,
+    step_size: float | Sequence[float] = 0.1,
+    minibatch: int | None = None,
+    samples: int = 1000,
+    burn_in: int = 0,
+    thin: int = 1,
+    chains: int = 1,
+    start: float | None = None,
+    seed: int = 0,
+) -> Doubles:
+    """Sample X > 0 observed with multiplicative lognormal errors: a lognormal posterior.
+
+    log of an observation ~ N(log X, noise), log X ~ N(mean, variance). The process is the exponential
+    Ornstein-Uhlenbeck one, d log X = (m - log X) dt + sqrt(2 v) dW, drawn exactly for every step. (Baker,
+    Fearnhead, Fox and Nemeth 2018, section 2.3, say geometric Brownian motion, which has no stationary
+    law.)
+
+    Parameters
+    ----------
+    observations : (N,) floats > 0
+        X times lognormal errors.
+    noise : float
+        Variance of the errors' logarithms, > 0.
+    mean : float
+        Mean of log X a priori.
+    variance : float
+        Variance of log X a priori, > 0.
+    step_size : float or (A, B, C)
+        Diffusion time h > 0, constant or A (1 + t/B)^(-C) with A, B > 0 and C in [0, 1].
+    minibatch : int, optional
+        Observations per iteration, at least 1, drawn with replacement; by default all, once each.
+    samples : int
+        Draws to keep of each chain, at least 1.
+    burn_in : int
+        Iterations before the first draw, at least 0.
+    thin : int
+        Iterations from one draw to the next, at least 1.
+    chains : int
+        Independent chains, at least 1.
+    start : float, optional
+        Start of every chain, > 0; by default the prior's median.
+    seed : int
+        Seed, at least 0; the draws depend on nothing else than the arguments.
+
+    Returns
+    -------
+    (samples, chains) float64
+        Logarithms of X.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`, if an argument is out of range.
+    """
+    x = _observations(observations, "observations", minibatch)
+    if not (x > 0).all():
+        raise UsageError("observations must be > 0")
+    _check(noise=noise, variance=variance, start=1.0 if start is None else start)
+    if not math.isfinite(mean):
+        raise UsageError(f"mean is {mean}: wanted a number")
+    check_sizes(samples, burn_in, thin, chains, minibatch)
+    schedule = check_schedule(step_size)
+    logs = np.log(x)
+    v = 1.0 / (1.0 / variance + len(x) / noise)
+    log_x = np.full(chains, mean if start is None else math.log(start))
+    total, found, normals = float(logs.sum()), np.empty((samples, chains)), Noise(chains, 1, seed)
+    for t, at in iterations(samples, burn_in, thin):
+        seen: float | Doubles = total
+        if minibatch is not None:
+            some = logs[minibatch_of(len(x), minibatch, chains, Key(seed, 0, t))]
+            seen = some.sum(1) * (len(x) / minibatch)
+        m = v * (mean / variance + seen / noise)
+        h, (z, _) = schedule(t), normals.at(t)
+        log_x = m + (log_x - m) * math.exp(-h) + math.sqrt(-v * math.expm1(-2.0 * h)) * z[:, 0]
+        if at is not None:
+            found[at] = log_x
+    return found
+
+
+def _observations(given: npt.ArrayLike, name: str, minibatch: int | None) -> Doubles:
+    try:
+        x = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        x = np.full(1, np.nan)
+    if x.ndim != 1 or not np.isfinite(x).all():
+        raise UsageError(f"{name}: wanted a row of numbers")
+    if minibatch is not None and len(x) == 0:
+        raise UsageError(f"{name}: there is nothing to draw a minibatch from")
+    return x
+
+
+def _check(**values: float) -> None:
+    for name, value in values.items():
+        if not (0 < value < 1e300):
+            raise UsageError(f"{name} is {value}: wanted a number above 0")

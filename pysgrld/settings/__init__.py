@@ -1,1 +1,0 @@
-"""Options checked and resolved for one corpus."""
