@@ -21,7 +21,7 @@ from pysgrld.core import core
 from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.options.facts import Facts
 from pysgrld.types import Documents
 
@@ -73,40 +73,40 @@ class Timed:
         setattr(owner, name, timed)
 
 
-def chain_of(v, k, size, algo, team):
+def chain_of(v, k, size, algo, comm):
     """A chain beyond its warm-up, and its words."""
     some = corpus(v, 4 * size)
     everything = np.arange(len(some))
     facts = Facts(len(some), v, some.tokens, 0, minibatch_words(some, everything))
     given = {"algo": algo, "topics": k, "minibatch": size, "seed": 1, "warm-up": 1}
     options = resolve(given, facts).options
-    stream = Epochs.of(options, some, everything, team.rank, team.size)
-    run_on = RunOn(1, team=team)
-    return model("lda").chain(options, stream, CorpusFacts(v, some.tokens), run_on), options.lazy
+    stream = Epochs.of(options, some, everything, comm.rank, comm.size)
+    run_on = RunOn(1, comm=comm)
+    return model_of("lda").chain(options, stream, CorpusFacts(v, some.tokens), run_on), options.lazy
 
 
-def measured(case, team, barrier):
+def measured(case, comm, barrier):
     """Milliseconds by part, of each the least of all iterations."""
     *sizes, algo, iterations = case
-    chain, lazy = chain_of(*sizes, algo, team)
-    team.words = sizes[0]
+    chain, lazy = chain_of(*sizes, algo, comm)
+    comm.words = sizes[0]
     timed, lines = Timed(), []
-    chain.advance(team_batch(chain, team, timed))
-    chain.advance(team_batch(chain, team, timed))
+    chain.advance(team_batch(chain, comm, timed))
+    chain.advance(team_batch(chain, comm, timed))
     state = chain.states["phi"]
     gibbs = core.documents_gibbs
     timed.of(core, "documents_gibbs", "documents")
     for name in ("catch_up", "step"):
         timed.of(state, name, "rows")
     timed.of(state, "rows", "read")
-    if team.size > 1:
-        timed.of(team, "meet", "meet", barrier)
-        timed.of(team, "add", "sum")
-        timed.of(team, "_add_up", "sum", barrier)
-        timed.of(team, "_any", "sum", barrier)
+    if comm.size > 1:
+        timed.of(comm, "meet", "meet", barrier)
+        timed.of(comm, "add", "sum")
+        timed.of(comm, "_add_up", "sum", barrier)
+        timed.of(comm, "_any", "sum", barrier)
     for _ in range(iterations):
         timed.spent.clear()
-        batch = team_batch(chain, team, timed)
+        batch = team_batch(chain, comm, timed)
         chain.advance(batch)
         lines.append(dict(timed.spent))
     core.documents_gibbs = gibbs
@@ -117,31 +117,31 @@ def measured(case, team, barrier):
     return lazy, took
 
 
-def team_batch(chain, team, timed):
+def team_batch(chain, comm, timed):
     """The documents of the next iteration, read without help of another thread."""
     began = time.process_time()
     batch = chain.stream.minibatch(chain.step)
     timed.spent["read"] += time.process_time() - began
-    words = team.meet(batch).words
+    words = comm.meet(batch).words
     began = time.process_time()
     batch = batch.over(words)
     timed.spent["pack"] += time.process_time() - began
     return batch
 
 
-def sums(team, barrier):
+def sums(comm, barrier):
     """Our sum and the library's own of some sizes: the least of 12, processor time of this rank."""
     from pysgrld.chain.ranks import mpi as ranks
     from pysgrld.chain.ranks.mpi import MPI
 
-    if team.rank == 0:
+    if comm.rank == 0:
         print("| MB | MPI_Allreduce, ms | ours, ms | ratio |\n|---:|---:|---:|---:|")
     ranks.FEW = 0
     for rows in (1_000, 4_000, 8_000, 20_000, 50_000, 100_000):
         counts = np.ones((rows, 112), np.int64).reshape(-1)
         ways = {
-            "theirs": lambda: team.comm.Allreduce(MPI.IN_PLACE, counts, op=MPI.SUM),  # noqa: B023
-            "ours": lambda: team._add_up(counts),  # noqa: B023
+            "theirs": lambda: comm.comm.Allreduce(MPI.IN_PLACE, counts, op=MPI.SUM),  # noqa: B023
+            "ours": lambda: comm._add_up(counts),  # noqa: B023
         }
         took = dict.fromkeys(ways, float("inf"))
         for _ in range(12):
@@ -151,8 +151,8 @@ def sums(team, barrier):
                 began = time.process_time()
                 way()
                 took[name] = min(took[name], 1e3 * (time.process_time() - began))
-                assert (counts == team.size).all()
-        if team.rank == 0:
+                assert (counts == comm.size).all()
+        if comm.rank == 0:
             theirs, ours = took["theirs"], took["ours"]
             print(
                 f"| {counts.nbytes / 1e6:.1f} | {theirs:.1f} | {ours:.1f} | {ours / theirs:.2f} |"
@@ -163,25 +163,25 @@ def main():
     if launch().size > 1:
         from pysgrld.chain.ranks.mpi import Ranks
 
-        team = Ranks()
-        barrier = team.comm.Barrier
+        comm = Ranks()
+        barrier = comm.comm.Barrier
     else:
         from pysgrld.chain.ranks.alone import Alone
 
-        team, barrier = Alone(), lambda: None
+        comm, barrier = Alone(), lambda: None
     if "--sum" in sys.argv:
-        sums(team, barrier)
+        sums(comm, barrier)
         return
-    if team.rank == 0:
+    if comm.rank == 0:
         print("| V, K, B | rows | P | read | documents | rows | pack | meet | sum (MB) | all |")
         print("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     for case in CASES:
-        lazy, t = measured(case, team, barrier)
-        if team.rank == 0:
+        lazy, t = measured(case, comm, barrier)
+        if comm.rank == 0:
             v, k, size, algo, _ = case
             whole = sum(ms for name, ms in t.items() if name != "megabytes")
             print(
-                f"| {v:,}, {k}, {size:,} {algo} | {'lazy' if lazy == 'on' else 'all'} | {team.size} | "
+                f"| {v:,}, {k}, {size:,} {algo} | {'lazy' if lazy == 'on' else 'all'} | {comm.size} | "
                 f"{t['read']:.1f} | {t['documents']:.0f} | {t['rows']:.1f} | {t['pack']:.1f} | "
                 f"{t['meet']:.1f} | {t['sum']:.1f} ({t['megabytes']:.1f}) | {whole:.0f} |",
                 flush=True,

@@ -17,7 +17,7 @@ from .options import Described, as_json, flag, plain, quiet, reading_by_default,
 from .terminal import echo
 
 if TYPE_CHECKING:
-    from pysgrld.chain.ranks.protocol import Team
+    from pysgrld.chain.ranks.protocol import Communicator
 
 
 @click.command(
@@ -89,7 +89,7 @@ def command(
 
     if not mpi and (topics or minibatch):
         raise UsageError("--topics and --minibatch have a meaning with --mpi only: leave them out")
-    with over_ranks(None, None) if mpi else contextlib.nullcontext(ALONE) as team:
+    with over_ranks(None, None) if mpi else contextlib.nullcontext(ALONE) as comm:
         # everything that may be refused, before minutes are spent; ranks say it once
         old = read_results(Path(compare)) if compare else None
         if out:
@@ -97,11 +97,11 @@ def command(
         if isa:
             use_isa(isa)
         if mpi:
-            quiet = quiet or team.rank > 0
-            found = _over(team, quick, corpus, topics, minibatch, quiet=quiet)
+            quiet = quiet or comm.rank > 0
+            found = _over(comm, quick, corpus, topics, minibatch, quiet=quiet)
         else:
             found = _alone(quick, corpus, isa, quiet=quiet)
-    if team.rank:
+    if comm.rank:
         return
     if out:
         with whole_file(Path(out)) as file:
@@ -138,7 +138,7 @@ def _alone(quick: bool, corpus: str | None, isa: str | None, *, quiet: bool) -> 
 
 
 def _over(
-    team: Team,
+    comm: Communicator,
     quick: bool,
     corpus: str | None,
     topics: int | None,
@@ -146,7 +146,7 @@ def _over(
     *,
     quiet: bool,
 ) -> dict[str, Any]:
-    """Measure with all ranks of a team."""
+    """Measure with all ranks of a communicator."""
     from pysgrld.experiments.bench.ranks import measure_ranks
 
     from .progress import Screen
@@ -157,14 +157,14 @@ def _over(
         reading_by_default(),
     ):
         found = measure_ranks(
-            team,
+            comm,
             quick=quick,
             corpus=Path(corpus) if corpus else None,
             topics=topics,
             minibatch=minibatch,
             tell=lambda done, total: percent(100 * done // total),
         )
-        team.leave()
+        comm.leave()
         return found
 
 

@@ -146,7 +146,7 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
     columns = room()
     where = f"{d.runs[0].parent}: " if n > 1 and len({run.parent for run in d.runs}) == 1 else ""
     what = f"{n} chains ({', '.join(run.name for run in d.runs)})" if n > 1 else f"{d.runs[0]}"
-    kind = "slim samples" if d.slim else "samples"
+    kind = "top-word samples" if d.slim else "samples"
     line = f"{where}{what}, {d.algo}, {len(steps)} {kind} each from iteration {steps[0]:,} to "
     echo(fill(f"{line}{steps[-1]:,}", columns) + "\n")
     (_show_topics if d.topics else _show_quantities)(d, columns)

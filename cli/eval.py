@@ -28,7 +28,7 @@ from .options import (
 from .terminal import echo
 
 if TYPE_CHECKING:
-    from pysgrld.evaluate import Figure, Score
+    from pysgrld.evaluate import Estimate, Score
     from pysgrld.evaluate.coherence import Coherence
     from pysgrld.reading.results import Results
     from pysgrld.reading.values import Evaluation
@@ -247,7 +247,7 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
         echo(f"{unit}lower is better; documents are scored whole")
 
 
-def _with_error(kind: Score, figure: Figure) -> str:
+def _with_error(kind: Score, figure: Estimate) -> str:
     return kind.show(figure, figure.error)
 
 

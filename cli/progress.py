@@ -307,9 +307,9 @@ class _Handler(logging.Handler):
 
 def _size(options: Mapping[str, Any]) -> str:
     """Say the topics of a model, of each layer if it has several; nothing where none are chosen."""
-    from pysgrld.models.table import model
+    from pysgrld.models.table import model_of
 
-    widths = model(options["model"]).resolved.of(options).widths
+    widths = model_of(options["model"]).resolved.of(options).widths
     if len(widths) == 1:
         return f" with {plural(widths[0], 'topic')}"
     return f" with {'-'.join(map(str, widths))} topics" if widths else ""

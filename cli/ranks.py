@@ -49,21 +49,21 @@ def over_ranks(timeout: float | None, threads: int | None) -> Iterator[Ranks]:
         ) from None
     from pysgrld.run.machine import threads as allowed
 
-    team = Ranks(timeout or PATIENCE, allowed(threads).number)
+    comm = Ranks(timeout or PATIENCE, allowed(threads).number)
     try:
         try:
-            yield team
+            yield comm
         except SgmcError as error:
-            team.fail(error)
+            comm.fail(error)
     except SgmcError as error:
-        if team.rank == 0:
+        if comm.rank == 0:
             raise
         raise click.exceptions.Exit(error.exit_code) from None
     except BaseException as error:
-        if team.size == 1:
+        if comm.size == 1:
             raise
         code, text = explain(error)
         with contextlib.suppress(OSError):
-            lines = "".join(f"[{team.called(team.rank)}] {line}\n" for line in text.splitlines())
+            lines = "".join(f"[{comm.called(comm.rank)}] {line}\n" for line in text.splitlines())
             os.write(2, lines.encode())
-        team.abort(code)
+        comm.abort(code)

@@ -144,7 +144,7 @@ def command(
                     "width": spread.width,
                     "remedy": None if spread.faithful else spread.remedy,
                     "kept_samples": len(results.kept()),
-                    **({"slim_samples": slim} if slim else {}),
+                    **({"top_word_samples": slim} if slim else {}),
                     **({"eta": float(eta[0])} if (eta := learned.get("eta")) is not None else {}),
                     "topics": [_record(t, signed, followed, learned) for t in topics],
                 }

@@ -9,7 +9,7 @@ import click
 
 from pysgrld.chain.ranks.alone import ALONE
 from pysgrld.chain.ranks.launch import launch, refuse_launch
-from pysgrld.chain.ranks.protocol import Team
+from pysgrld.chain.ranks.protocol import Communicator
 from pysgrld.errors import UsageError
 from pysgrld.options.parse import duration, integer
 
@@ -27,10 +27,10 @@ class Train(Described):
         """Write the options; with all of them, a line for each model and each sampler."""
         super().format_options(ctx, formatter)
         if ctx.meta.get(ALL):
-            from pysgrld.models.table import models
+            from pysgrld.models.table import all_models
             from pysgrld.samplers import SAMPLERS
 
-            for heading, rows in (("Models", models()), ("Samplers", SAMPLERS.values())):
+            for heading, rows in (("Models", all_models()), ("Samplers", SAMPLERS.values())):
                 with formatter.section(heading):
                     formatter.write_dl([(row.name, row.summary) for row in rows])
 
@@ -113,8 +113,8 @@ def command(
     if mpi:
         from .ranks import over_ranks
 
-        with over_ranks(rank_timeout, options.get("threads")) as team:
-            _train(_request(corpus, options, break_lock), chains, team, how)
+        with over_ranks(rank_timeout, options.get("threads")) as comm:
+            _train(_request(corpus, options, break_lock), chains, comm, how)
         return
     if rank_timeout:
         raise UsageError("--rank-timeout has a meaning with --mpi only: leave it out")
@@ -140,11 +140,13 @@ def _request(
     return request, found
 
 
-def _train(asked: tuple[Request, int], chains: int | None, team: Team, how: dict[str, Any]) -> None:
-    """Train one chain, by this process or its team, or several."""
+def _train(
+    asked: tuple[Request, int], chains: int | None, comm: Communicator, how: dict[str, Any]
+) -> None:
+    """Train one chain, by this process or its communicator, or several."""
     request, found = asked
     if found or (chains or 1) > 1:
-        if team is not ALONE:
+        if comm is not ALONE:
             raise UsageError("--mpi trains one chain, not several: give --chain-id to each launch")
         from pysgrld.train.several import train_chains
 
@@ -160,9 +162,9 @@ def _train(asked: tuple[Request, int], chains: int | None, team: Team, how: dict
     from .progress import Screen
 
     show = Screen
-    if team.rank:
+    if comm.rank:
         from .ranks import Mute
 
         show, how = Mute, how | {"quiet": True}
     with show(**how) as screen:
-        train(request, screen, team=team)
+        train(request, screen, comm=comm)

@@ -122,7 +122,7 @@ class DisagreementError(SgmcError):
 
 
 class RankError(SgmcError):
-    """Something is wrong with another process of the team (the exit code of its error).
+    """Something is wrong with another process of the communicator (the exit code of its error).
 
     Parameters
     ----------

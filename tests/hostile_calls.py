@@ -70,7 +70,7 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
     touched = np.array([1, 4, 5], np.int32)
     seen = np.zeros((3, padded(k)), np.int64)
     seen[:, :k] = 2
-    evidence = {"eta": 0.1, "rows": touched, "counts": seen, "factor": 1.5}
+    statistics = {"eta": 0.1, "rows": touched, "counts": seen, "factor": 1.5}
     where = key | {"stream": 0} | work | team
     rows = state | {"eta": 0.1, "rows": touched, "lengths": np.full(3, 0.7)} | where
     rows |= {"factor": 1.5, "packed": False, "purpose": core.Purpose.catch_up_pass}
@@ -140,18 +140,18 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
         | {"tokens": np.full(DOCUMENTS, 9), "alpha": 0.1, "factor": 0.5}
         | team,
         "predictive_given_theta": scored | {"theta": np.tile(vector(k), (DOCUMENTS, 1))} | team,
-        "simplex_scir": state | evidence | {"h": 0.3} | where,
-        "simplex_scir_natural": state | evidence | {"h": 0.3} | where,
-        "simplex_sgrld": state | evidence | {"h": 0.01} | where,
-        "simplex_relax": state | evidence | {"h": 0.3} | where,
+        "simplex_scir": state | statistics | {"h": 0.3} | where,
+        "simplex_scir_natural": state | statistics | {"h": 0.3} | where,
+        "simplex_sgrld": state | statistics | {"h": 0.01} | where,
+        "simplex_relax": state | statistics | {"h": 0.3} | where,
         "simplex_scir_rows": rows | {"counts": seen},
         "simplex_scir_rows#behind": rows | {"counts": None},
         "simplex_relax_rows": rows | {"counts": seen},
         "simplex_tlasgr": state
-        | evidence
+        | statistics
         | {"steps": np.full(k, 0.01), "totals": totals, "clip": True}
         | where,
-        "simplex_smld": evidence
+        "simplex_smld": statistics
         | {"y": g, "log_sums": state["sums"], "topics": k, "h": 0.01, "totals": totals}
         | {"approximate": False}
         | where,

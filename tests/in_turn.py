@@ -1,4 +1,4 @@
-"""A team of any number of ranks, played in turn by one process."""
+"""A communicator of any number of ranks, played in turn by one process."""
 
 from __future__ import annotations
 

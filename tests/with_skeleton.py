@@ -1,4 +1,4 @@
-"""The ``sgmc`` command with one more family of models: this row of the table is all that it takes.
+"""The ``sgmc`` command with one more model: this row of the table is all that it takes.
 
 Processes of ``--chains`` read this file as well, and pytest takes it as a plugin (``-p with_skeleton``).
 """

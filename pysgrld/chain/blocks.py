@@ -12,7 +12,7 @@ import numpy as np
 
 from pysgrld.chain.protocol import DocumentSampler, Visit
 from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Team
+from pysgrld.chain.ranks.protocol import Communicator
 from pysgrld.core import core
 from pysgrld.core.draws import WEIGHTS, Draw, by_topic
 from pysgrld.corpus.minibatches import Ahead, Minibatches
@@ -59,7 +59,7 @@ class BlockChain:
     threads : int
     waiting : callable, optional
         Called now and then while there is no minibatch yet; may raise, to stop.
-    team : Team
+    comm : Communicator
         Processes that train the chain together.
     keep : bool
         Whether documents go on from where their last visit ended, the whole corpus in each
@@ -82,11 +82,11 @@ class BlockChain:
         tokens: int,
         threads: int,
         waiting: Callable[[], None] = lambda: None,
-        team: Team = ALONE,
+        comm: Communicator = ALONE,
         *,
         keep: bool = False,
     ) -> None:
-        self.team = team
+        self.comm = comm
         self.sampler = SAMPLERS[options.algo]
         self.draws = self.sampler.draws
         self.blocks, self.documents = blocks, documents
@@ -200,13 +200,13 @@ class BlockChain:
         try:
             if not self.sampler.whole_corpus and t >= self.warm_up and t % PRIORS_EVERY == 0:
                 self._move_priors(key, {})
-            evidence = self.documents.visit(key, self._read(key, batch.words), batch, self.team)
+            statistics = self.documents.visit(key, self._read(key, batch.words), batch, self.comm)
             if self.sampler.whole_corpus:
-                self._move_priors(key, evidence)
+                self._move_priors(key, statistics)
             for b in self.blocks:
                 if b.prior_of:
                     continue
-                found = evidence[b.name]
+                found = statistics[b.name]
                 if b.seeds is not None and isinstance(found, Counts):
                     found = with_seeds(found, b.seeds, whole_tokens=self._whole_tokens)
                 self.states[b.name].step(key, found, self._pace(b, found, h, warm=t < self.warm_up))
@@ -219,13 +219,13 @@ class BlockChain:
         self._check()
         return Visit(len(batch.doc_ids), batch.tokens, h)
 
-    def _move_priors(self, key: Key, evidence: Mapping[str, Counts | Potential]) -> None:
+    def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
         """Draw priors of blocks: given counts of the whole corpus, or the block where there are none."""
         shapes = {b.name: b.shape for b in self.blocks}
         for b in self.blocks:
             if not b.prior_of:
                 continue
-            found: Counts | Potential | Floats | None = evidence.get(b.prior_of)
+            found: Counts | Potential | Floats | None = statistics.get(b.prior_of)
             if found is None:
                 below = self.states[b.prior_of]
                 below.catch_up(key, np.arange(shapes[b.prior_of][0], dtype=np.int32))

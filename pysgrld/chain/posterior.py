@@ -13,7 +13,7 @@ from pysgrld.chain.protocol import Chain
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
 from pysgrld.errors import CheckpointError
-from pysgrld.evaluate import Figure, Scorer
+from pysgrld.evaluate import Estimate, Scorer
 from pysgrld.types import Array, Doubles, Key
 
 #: A run has settled when doubling the sampling time bought less than this share,
@@ -53,7 +53,7 @@ def without_scores(arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 #: A score of no documents.
-_NOTHING = Figure(math.nan, np.empty(0))
+_NOTHING = Estimate(math.nan, np.empty(0))
 
 
 class Settled(NamedTuple):
@@ -148,11 +148,11 @@ class Posterior:
         """
         return self._history[-1] if self._history else math.nan
 
-    def average(self) -> Figure:
+    def average(self) -> Estimate:
         """Compute the averaged score, with its standard error; NaN where there is none."""
         return _NOTHING if self.scorer is None else self.scorer.average()
 
-    def point(self) -> Figure:
+    def point(self) -> Estimate:
         """Compute the score of the current topics; NaN without held-out documents."""
         if self.scorer is None:
             return _NOTHING

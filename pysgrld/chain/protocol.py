@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Team
+from pysgrld.chain.ranks.protocol import Communicator
 from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import Minibatches
 from pysgrld.samplers.protocol import Counts, Potential
@@ -122,9 +122,9 @@ class DocumentSampler(Protocol):
         """Keep the variables of these documents, the whole corpus, between visits."""
 
     def visit(
-        self, key: Key, draw: Draw, batch: Minibatch, team: Team = ALONE
+        self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> Mapping[str, Counts | Potential]:
-        """Sample the minibatch's documents, and give the evidence on each block, by its name.
+        """Sample the minibatch's documents, and give the statistics on each block, by its name.
 
         A `Potential` samples them where it is asked instead.
 
@@ -134,8 +134,8 @@ class DocumentSampler(Protocol):
         draw : Draw
             Of the minibatch's words.
         batch : Minibatch
-            The documents of this process, over the words of all of its team.
-        team : Team
+            The documents of this process, over the words of all of its communicator.
+        comm : Communicator
             Adds up what its members find in theirs.
         """
 

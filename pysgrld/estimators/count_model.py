@@ -15,7 +15,7 @@ from pysgrld.estimators.base import by_parameters, column_names
 from pysgrld.estimators.progress import Progress
 from pysgrld.estimators.topic_model import TopicModel
 from pysgrld.models.check import kind_of
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.options.facts import Facts
 from pysgrld.types import Documents, Key
 
@@ -128,7 +128,7 @@ class CountModel(TopicModel):
         documents = self._documents_like(X)
         seed = self._options.seed
         ids = np.arange(len(documents))
-        held_out = model(self.model).hold_out(documents, ids, observed, seed)
+        held_out = model_of(self.model).hold_out(documents, ids, observed, seed)
         if len(held_out.observed) == 0:
             raise UsageError("X has no document of two tokens: nothing can be held out")
         scorer = self._fitted().scorer(held_out)

@@ -17,7 +17,7 @@ from pysgrld.estimators.dataframes import Framed, unnamed
 from pysgrld.estimators.resources import jobs
 from pysgrld.estimators.saved import MatrixRecord, Sample, Saved, load, save
 from pysgrld.models.fitted import Fitted
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.options.resolved import Resolved
 from pysgrld.types import Floats
 
@@ -59,8 +59,8 @@ class KeptModel(Framed):
         return self._kept
 
     def _fitted(self) -> Fitted:
-        """Give this model as its family reads it, to infer documents and score them."""
-        return model(self.model).fitted(self._record, jobs(self.n_jobs))
+        """Give this model as its model reads it, to infer documents and score them."""
+        return model_of(self.model).fitted(self._record, jobs(self.n_jobs))
 
     def _resume(self) -> None:
         """Make the chain again where only its record is there."""
@@ -74,7 +74,7 @@ class KeptModel(Framed):
         self._draw = fitted.mean or fitted.current
         self.components_ = self._rows(fitted.over_words(self._draw, 0), fitted.layers[0])
         self.n_iter_, self.n_samples_ = record.step, fitted.samples
-        name, score = f"{model(self.model).score.name}_", score_in(record.arrays)
+        name, score = f"{model_of(self.model).score.name}_", score_in(record.arrays)
         if math.isnan(score) and hasattr(self, "_posterior"):
             score = float(self._posterior.point())
         vars(self).pop(name, None)

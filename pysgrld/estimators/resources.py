@@ -8,7 +8,7 @@ import numpy as np
 
 from pysgrld.errors import UsageError
 from pysgrld.models.protocol import Extent
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
 from pysgrld.run.machine import MOST, allowed_memory, threads
@@ -63,7 +63,7 @@ def check_memory(
     """
     distinct = int(np.diff(documents.indptr).max(initial=0))
     extent = Extent(distinct, int(documents.lengths.max(initial=0)), number, None)
-    need = sum(model(options.model).memory(options, facts, extent).values())
+    need = sum(model_of(options.model).memory(options, facts, extent).values())
     need += (samples := kept * facts.words * sum(options.widths[:1]) * 4)
     allowed = allowed_memory()
     if allowed is not None and need > allowed:

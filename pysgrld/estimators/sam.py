@@ -10,7 +10,7 @@ from pysgrld.errors import UsageError
 from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number
 from pysgrld.estimators.matrices import as_documents, in_fine_units, is_whole_numbers
 from pysgrld.estimators.topic_model import TopicModel
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.types import Documents, Floats, Key
 
 __all__ = ["SAM"]
@@ -210,7 +210,7 @@ class SAM(TopicModel):
         """
         del y
         documents = self._documents_like(X)
-        held_out = model(self.model).hold_out(documents, np.arange(len(documents)), 0.0, 0)
+        held_out = model_of(self.model).hold_out(documents, np.arange(len(documents)), 0.0, 0)
         if len(held_out.held_out) == 0:
             raise UsageError("X has no document with an entry: nothing can be scored")
         scorer = self._fitted().scorer(held_out)

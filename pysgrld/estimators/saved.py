@@ -12,7 +12,7 @@ from pysgrld.chain.posterior import Posterior, sums_in, without_scores
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.models.protocol import CorpusFacts, RunOn
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.options.resolved import Resolved
 from pysgrld.reading.recorded import check_shapes, recorded
 from pysgrld.run import RunDirectory
@@ -25,7 +25,7 @@ Sample = Mapping[str, Array]
 
 
 class MatrixRecord(NamedTuple):
-    """A model that was fitted to a matrix, as families read one: a `pysgrld.models.fitted.Record`.
+    """A model that was fitted to a matrix, as models read one: a `pysgrld.models.fitted.Record`.
 
     Attributes
     ----------
@@ -135,24 +135,24 @@ def save(path: Path, saved: Saved) -> None:
             "training_tokens": record.tokens,
         },
     }
-    family = model(record.options.model)
+    model = model_of(record.options.model)
     run = RunDirectory.create(path, config, list(saved.words))
     with run.lock():
         for step, sample in saved.samples.items():
-            run.write_sample(step, sample, family.sample_invariants)
-        invariants = family.state_invariants
+            run.write_sample(step, sample, model.sample_invariants)
+        invariants = model.state_invariants
         run.save_checkpoint(record.step, record.arrays, saved.own, keep=1, invariants=invariants)
         run.set_status("finished", step=record.step)
 
 
 def load(path: Path, name: str, options_of: Mapping[str, str]) -> Saved:
-    """Read a model of a family from a run directory.
+    """Read a model of a model from a run directory.
 
     Parameters
     ----------
     path : Path
     name : str
-        Name of the family, as after ``--model``.
+        Name of the model, as after ``--model``.
     options_of : mapping
         Parameters of the estimator, and the options of a run that they are.
 
@@ -164,15 +164,15 @@ def load(path: Path, name: str, options_of: Mapping[str, str]) -> Saved:
         If it has no checkpoint.
     """
     run = RunDirectory.open(path)
-    family, options = recorded(run)
+    model, options = recorded(run)
     plain, corpus = run.config["options"], run.config["corpus"]
-    if family.name != name:
-        raise UsageError(f"{path}: is a model of the kind {family.name}, not {name}")
+    if model.name != name:
+        raise UsageError(f"{path}: is a model of the kind {model.name}, not {name}")
     parameters = run.config.get("command", {}).get("estimator")
     if parameters is None:
         parameters = {own: plain.get(option) for own, option in options_of.items()}
         parameters["total_samples"] = corpus["training_documents"]
-    checkpoint = run.load_checkpoint(required=True, invariants=family.state_invariants)
+    checkpoint = run.load_checkpoint(required=True, invariants=model.state_invariants)
     if checkpoint is None:
         raise CheckpointError(f"{path}: has no checkpoint")
     record = MatrixRecord(
@@ -201,9 +201,9 @@ class StoredSamples(Mapping[int, Sample]):
         self.run, self.record = run, record
 
     def __getitem__(self, step: int) -> Sample:
-        family = model(self.record.options.model)
-        sample = self.run.read_sample(step, family.sample_invariants)
-        shapes = family.fitted(self.record, 1).sample_shapes(sample)
+        model = model_of(self.record.options.model)
+        sample = self.run.read_sample(step, model.sample_invariants)
+        shapes = model.fitted(self.record, 1).sample_shapes(sample)
         check_shapes(sample, shapes, str(self.run.sample_path(step)))
         self.run.check_sample(step)
         return sample

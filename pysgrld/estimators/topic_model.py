@@ -24,7 +24,7 @@ from pysgrld.models.check import check_usage
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.seeds import unknown_seeds
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.options.facts import Facts
 from pysgrld.train.begin import begin
 from pysgrld.types import Array, Documents, Doubles, Int64s, Key
@@ -55,7 +55,7 @@ class TopicModel(KeptModel, Transformer):
 
     def _shared_rules(self) -> list[Rule]:
         """Give the rules of the parameters that all topic models have."""
-        known = model(self.model).algorithms
+        known = model_of(self.model).algorithms
         return [
             Rule("algo", self.algo, self.algo in known, f"algo in {', '.join(known)}"),
             number("minibatch", "minibatch", self.minibatch, 1),
@@ -160,8 +160,8 @@ class TopicModel(KeptModel, Transformer):
         if size:
             seed = given.get("seed", 0)
             chosen = choose_documents(len(usable), size, Key(seed, 0, 0))
-            family = model(self.model)
-            held_out = family.hold_out(documents.take(usable[chosen]), chosen, OBSERVED, seed)
+            model = model_of(self.model)
+            held_out = model.hold_out(documents.take(usable[chosen]), chosen, OBSERVED, seed)
             train = np.delete(usable, chosen)
         if held_out is not None and len(held_out.observed) == 0:
             if self.max_iter is None:
@@ -214,7 +214,7 @@ class TopicModel(KeptModel, Transformer):
         posterior = self._posterior
         said = [plural(posterior.samples, "posterior sample")]
         if not math.isnan(score := posterior.score):
-            said.append(f"{model(self.model).score.title} {score:.5g}")
+            said.append(f"{model_of(self.model).score.title} {score:.5g}")
         return said
 
     def _check_lengths(self, documents: Documents, kept: int | None = None) -> None:
@@ -229,7 +229,7 @@ class TopicModel(KeptModel, Transformer):
         less = f", or burn_in to {most} or less" if most >= self._options.warm_up else ""
         warnings.warn(
             f"max_iter={done} ends before the first posterior sample, at iteration {posterior.first} "
-            f"(burn_in is {posterior.burn_in}): components_ and {model(self.model).score.name}_ are "
+            f"(burn_in is {posterior.burn_in}): components_ and {model_of(self.model).score.name}_ are "
             f"those of one draw, not of a mean; set max_iter to {posterior.first} or more, better ten "
             f"times that{less}",
             ConvergenceWarning,

@@ -1,7 +1,7 @@
 """Held-out documents, and scorers of draws on them; knows no model."""
 
 from pysgrld.evaluate.completion import PERPLEXITY, Completion, visits
-from pysgrld.evaluate.figure import Figure
+from pysgrld.evaluate.estimate import Estimate
 from pysgrld.evaluate.pooled import pooled
 from pysgrld.evaluate.protocol import DocumentDraw, Reader, Readers, Scorer, Visiting
 from pysgrld.evaluate.score import Score
@@ -11,7 +11,7 @@ __all__ = [
     "PERPLEXITY",
     "Completion",
     "DocumentDraw",
-    "Figure",
+    "Estimate",
     "HeldOut",
     "Reader",
     "Readers",

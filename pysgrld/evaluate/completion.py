@@ -16,7 +16,7 @@ from pysgrld.core.arithmetic import dot, log
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
 from pysgrld.errors import NumericalError
-from pysgrld.evaluate.figure import Figure
+from pysgrld.evaluate.estimate import Estimate
 from pysgrld.evaluate.lengths import check_observed
 from pysgrld.evaluate.protocol import Readers, Visiting
 from pysgrld.evaluate.score import Score
@@ -109,32 +109,32 @@ class Completion:
         """Give the share of the observed tokens of layer ``at``'s topics in the last draw, (K,)."""
         return self._reader.shares(at)
 
-    def average(self) -> Figure:
+    def average(self) -> Estimate:
         """Give the averaged perplexity so far; NaN before the first sample."""
         if not self.samples:
-            return Figure(math.nan, np.full(len(self.held_out.held_out), math.nan))
+            return Estimate(math.nan, np.full(len(self.held_out.held_out), math.nan))
         return self.score(self.log_averages())
 
     def log_averages(self) -> Doubles:
         """Give the log of the averaged probability of every scored entry, (nnz,)."""
         return log(self._mean)
 
-    def score(self, logs: Doubles) -> Figure:
+    def score(self, logs: Doubles) -> Estimate:
         """Give the perplexity of the log probabilities of all scored entries, with its standard error."""
         scored = self.held_out.held_out
         of_documents = scored.summed(logs * scored.counts)
         tokens = scored.lengths.astype(np.float64)
-        return Figure.perplexity(self._perplexity(logs), of_documents, tokens)
+        return Estimate.perplexity(self._perplexity(logs), of_documents, tokens)
 
     def figures(self) -> dict[str, float]:
         """Give further figures of the samples so far, as the model's paper defines them."""
         return self._reader.figures(self._scored) if self.samples else {}
 
-    def point(self, key: Key, parts: Draw) -> Figure:
+    def point(self, key: Key, parts: Draw) -> Estimate:
         """Give the perplexity of one draw, chains started afresh; the running average is not touched."""
         return self.score(log(self._reader.predict(key, parts, self._scored, Visiting.AFRESH)))
 
-    def unigram(self, counts: Int64s) -> Figure:
+    def unigram(self, counts: Int64s) -> Estimate:
         """Give the perplexity of the word frequencies of the training documents, plus 0.01 each."""
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
         return self.score(log(q[self.held_out.held_out.indices]))

@@ -7,11 +7,11 @@ import math
 from collections.abc import Sequence
 
 from pysgrld.core.arithmetic import logaddexp
-from pysgrld.evaluate.figure import Figure
+from pysgrld.evaluate.estimate import Estimate
 from pysgrld.evaluate.protocol import Scorer
 
 
-def pooled(scorers: Sequence[Scorer]) -> Figure:
+def pooled(scorers: Sequence[Scorer]) -> Estimate:
     """Score the posterior average over several chains, each of which counts the same.
 
     The mean is taken of probabilities, or of densities, before the logarithm. Topics need no matching,

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 from pysgrld.core.draws import Draw
-from pysgrld.evaluate.figure import Figure
+from pysgrld.evaluate.estimate import Estimate
 from pysgrld.evaluate.split import HeldOut
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
 
@@ -132,7 +132,7 @@ class Scorer(Protocol):
     def update(self, key: Key, parts: Draw) -> float:
         """Add one posterior sample to the running average, and give the averaged score."""
 
-    def average(self) -> Figure:
+    def average(self) -> Estimate:
         """Give the averaged score so far; NaN before the first sample."""
 
     def log_averages(self) -> Doubles:
@@ -141,10 +141,10 @@ class Scorer(Protocol):
         There is at least one sample.
         """
 
-    def score(self, logs: Doubles) -> Figure:
+    def score(self, logs: Doubles) -> Estimate:
         """Give the score of such logarithms."""
 
-    def point(self, key: Key, parts: Draw) -> Figure:
+    def point(self, key: Key, parts: Draw) -> Estimate:
         """Give the score of one draw; the running average is not touched."""
 
     def log_probability(self, key: Key, parts: Draw) -> float:
@@ -159,7 +159,7 @@ class Scorer(Protocol):
         None where documents are scored without giving tokens topics.
         """
 
-    def unigram(self, counts: Int64s) -> Figure:
+    def unigram(self, counts: Int64s) -> Estimate:
         """Score the word frequencies of the training documents, plus 0.01 each."""
 
     def share_gained(self, before: float, now: float) -> float:

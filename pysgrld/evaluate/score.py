@@ -1,4 +1,4 @@
-"""The figure that held-out documents are scored by; each family of models declares its own."""
+"""The figure that held-out documents are scored by; each model declares its own."""
 
 from __future__ import annotations
 

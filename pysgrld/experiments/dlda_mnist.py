@@ -151,7 +151,7 @@ def task(algo: str, images: Documents, pixels: int, setting: ExperimentSetting) 
         "algo": algo,
         "layers": LAYERS,
         "link": "real",
-        "edge": "reflect",
+        "boundary": "reflect",
         "seed": setting.seed,
     }
     if setting.quick:

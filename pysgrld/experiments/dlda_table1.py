@@ -180,7 +180,7 @@ def task(name: str, seed: int, data: SplitCorpus, setting: ExperimentSetting) ->
     given: dict[str, Any] = {"layers": tuple(map(int, widths)), "seed": seed}
     given |= {"algo": "scir"} if sampler == "ours" else {"algo": algo, "preset": "dlda-2017"}
     if algo != sampler:
-        given["edge"] = "reflect"
+        given["boundary"] = "reflect"
     if setting.quick:
         given |= {"burn-in": QUICK_BURN_IN}
         if sampler != "gibbs":

@@ -1,1 +1,1 @@
-"""Families of models, each a folder, reached by name through `pysgrld.models.table`."""
+"""Models of models, each a folder, reached by name through `pysgrld.models.table`."""

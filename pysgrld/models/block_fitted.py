@@ -35,7 +35,7 @@ from pysgrld.types import (
 
 
 class BlockFitted(Fitted, ABC):
-    """A trained run whose topics are blocks of a chain; a family adds the answers on documents.
+    """A trained run whose topics are blocks of a chain; a model adds the answers on documents.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class BlockFitted(Fitted, ABC):
         del at  # there is one layer
         return draw[self.blocks[0].name]
 
-    # ---- documents, which the family knows
+    # ---- documents, which the model knows
 
     @abstractmethod
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
@@ -155,7 +155,7 @@ class BlockFitted(Fitted, ABC):
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, at: int
     ) -> Iterator[DocumentDraw]:
-        """Refuse: nothing of the documents is sampled, unless a family says how.
+        """Refuse: nothing of the documents is sampled, unless a model says how.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class BlockFitted(Fitted, ABC):
         raise UsageError(f"documents of {self.kind} have no draws of their topics")
 
     def token_topics(self, documents: Documents, ids: Int64s, at: int) -> Int32s:
-        """Refuse: tokens have no topics, unless a family says how.
+        """Refuse: tokens have no topics, unless a model says how.
 
         Raises
         ------
@@ -173,7 +173,7 @@ class BlockFitted(Fitted, ABC):
         raise UsageError(f"tokens of {self.kind} have no topics of their own")
 
     def document_prior(self, at: int) -> Doubles | None:
-        """Give None, unless a family has such parameters."""
+        """Give None, unless a model has such parameters."""
         del at
         return None
 

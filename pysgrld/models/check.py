@@ -1,4 +1,4 @@
-"""The meaning of options together: family, sampler and preset; contradictions are refused."""
+"""The meaning of options together: model, sampler and preset; contradictions are refused."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from pysgrld.errors import UsageError
 from pysgrld.models.options import PRESETS
 from pysgrld.models.protocol import Model
-from pysgrld.models.table import model, models
+from pysgrld.models.table import all_models, model_of
 from pysgrld.samplers import SAMPLERS, Sampler
 
 #: Options without meaning for a sampler that sees the whole corpus in every iteration.
 _OF_MINIBATCHES = {"step-size", "minibatch", "kept-sweeps", "warm-up", "counts", "corpus-size"}
 #: Options without meaning for a sampler whose states are no draws from the posterior.
-_OF_DRAWS = {"warm-up", "burn-in", "samples", "slim-samples"}
+_OF_DRAWS = {"warm-up", "burn-in", "samples", "top-word-samples"}
 
 
 def preset_of(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def preset_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def kind_of(given: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
-    """Give the sampler and the family of models that options mean.
+    """Give the sampler and the model that options mean.
 
     Raises
     ------
@@ -47,9 +47,9 @@ def kind_of(given: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
     preset = preset_of(given)
     algo = given.get("algo", preset.get("algo"))
     name = given.get("model", preset.get("model"))
-    implied = (m for m in models() if m.implied_by & {*given, algo})
-    family = model(name) if name is not None else next(implied, models()[0])
-    return SAMPLERS[algo or family.algorithms[0]], family
+    implied = (m for m in all_models() if m.implied_by & {*given, algo})
+    model = model_of(name) if name is not None else next(implied, all_models()[0])
+    return SAMPLERS[algo or model.algorithms[0]], model
 
 
 def check_usage(given: Mapping[str, Any]) -> None:
@@ -65,32 +65,30 @@ def check_usage(given: Mapping[str, Any]) -> None:
     UsageError
         Naming the first that is wrong.
     """
-    sampler, family = kind_of(given)
+    sampler, model = kind_of(given)
     for name in given:
-        if name in _unused(sampler, family):
+        if name in _unused(sampler, model):
             raise UsageError(f"--{name} has no meaning for --algo {sampler.name}: leave it out")
     for name in given:
-        if any(name in m.options for m in models()) and name not in family.options:
-            raise UsageError(f"--{name} has no meaning for --model {family.name}: leave it out")
-        if why := family.refuses.get(name):
-            raise UsageError(f"--{name} has no meaning for --model {family.name}: {why}")
-    if sampler.name not in family.algorithms:
-        typed = sorted(family.implied_by & set(given))
+        if any(name in m.options for m in all_models()) and name not in model.options:
+            raise UsageError(f"--{name} has no meaning for --model {model.name}: leave it out")
+        if why := model.refuses.get(name):
+            raise UsageError(f"--{name} has no meaning for --model {model.name}: {why}")
+    if sampler.name not in model.algorithms:
+        typed = sorted(model.implied_by & set(given))
         named = (
-            f"--model {family.name} is"
+            f"--model {model.name} is"
             if "model" in given or not typed
-            else (f"--{typed[0]} means --model {family.name}, which is")
+            else (f"--{typed[0]} means --model {model.name}, which is")
         )
-        raise UsageError(
-            f"{named} sampled by {', '.join(family.algorithms)}, not by {sampler.name}"
-        )
-    _check_learned(given, sampler, family)
-    family.check(given, sampler.name)
+        raise UsageError(f"{named} sampled by {', '.join(model.algorithms)}, not by {sampler.name}")
+    _check_learned(given, sampler, model)
+    model.check(given, sampler.name)
     for wrong in _contradictions(given, sampler):
         raise UsageError(wrong)
 
 
-def _check_learned(given: Mapping[str, Any], sampler: Sampler, family: Model[Any]) -> None:
+def _check_learned(given: Mapping[str, Any], sampler: Sampler, model: Model[Any]) -> None:
     """Refuse priors to be learned that the model or the sampler cannot learn.
 
     Raises
@@ -100,12 +98,12 @@ def _check_learned(given: Mapping[str, Any], sampler: Sampler, family: Model[Any
     for name in ("alpha", "eta"):
         if not isinstance(given.get(name), str):
             continue
-        if name not in family.learns:
+        if name not in model.learns:
             raise UsageError(
-                f"--{name} learn has no meaning for --model {family.name}: give a number"
+                f"--{name} learn has no meaning for --model {model.name}: give a number"
             )
         if name not in sampler.learns:
-            can = (a for a in family.algorithms if name in SAMPLERS[a].learns)
+            can = (a for a in model.algorithms if name in SAMPLERS[a].learns)
             raise UsageError(
                 f"--{name} learn has no meaning for --algo {sampler.name}: give a number, or --algo "
                 f"{', '.join(can)}"
@@ -119,9 +117,9 @@ def check_shared(given: Mapping[str, Any]) -> None:
     ------
     UsageError
     """
-    sampler, family = kind_of(given)
-    if not family.adds_up:
-        raise UsageError(f"--mpi: --model {family.name} is trained by one process: leave --mpi out")
+    sampler, model = kind_of(given)
+    if not model.adds_up:
+        raise UsageError(f"--mpi: --model {model.name} is trained by one process: leave --mpi out")
     if sampler.whole_corpus or given.get("keep-documents") == "on":
         what = f"--algo {sampler.name}" if sampler.whole_corpus else "--keep-documents on"
         raise UsageError(
@@ -134,10 +132,10 @@ def check_shared(given: Mapping[str, Any]) -> None:
         )
 
 
-def _unused(sampler: Sampler, family: Model[Any]) -> set[str]:
+def _unused(sampler: Sampler, model: Model[Any]) -> set[str]:
     """Name the options that would only shape the steps of other samplers."""
     owned = {name for other in SAMPLERS.values() for name in other.own}
-    unused = (owned - sampler.own - family.uses) | sampler.ignores
+    unused = (owned - sampler.own - model.uses) | sampler.ignores
     if sampler.whole_corpus:
         unused |= _OF_MINIBATCHES - sampler.takes
     if not sampler.draws:
@@ -146,7 +144,7 @@ def _unused(sampler: Sampler, family: Model[Any]) -> set[str]:
 
 
 def _contradictions(given: Mapping[str, Any], sampler: Sampler) -> Iterator[str]:
-    """List the contradictions between shared options, whatever the family."""
+    """List the contradictions between shared options, whatever the model."""
     if not sampler.draws and given.get("step-size", (1.0,))[0] > 1.0:
         yield f"--step-size of {sampler.name} is the weight of a minibatch: A must be at most 1"
     sweeps = given.get("sweeps")

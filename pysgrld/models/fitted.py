@@ -1,4 +1,4 @@
-"""A run that was trained, read as its family of models understands it.
+"""A run that was trained, read as its model understands it.
 
 `Fitted` is what reading, scoring and comparing ask of a run; `pysgrld.models.block_fitted` answers what
 follows from the blocks that a chain moves.
@@ -23,7 +23,7 @@ Samples = Iterable[tuple[int, Mapping[str, Array]]]
 
 
 class Record(Protocol):
-    """A run as its family is told of it: plain values, whatever files they come from.
+    """A run as its model is told of it: plain values, whatever files they come from.
 
     ``step``, ``arrays`` and ``place`` are of the newest checkpoint, and raise `CheckpointError`
     where there is none.

@@ -1,4 +1,4 @@
-"""Every option of training, said once: those that all families share, and each family's own.
+"""Every option of training, said once: those that all models share, and each model's own.
 
 The command line, its help, ``config.json`` and the checks are made from this table. No NumPy here: help
 must be instant.
@@ -7,7 +7,7 @@ must be instant.
 from __future__ import annotations
 
 from pysgrld.models.protocol import Preset
-from pysgrld.models.table import MODELS, models
+from pysgrld.models.table import MODELS, all_models
 from pysgrld.options.common import SHARED
 from pysgrld.options.option import Option
 from pysgrld.options.parse import choice
@@ -15,19 +15,19 @@ from pysgrld.samplers import SAMPLERS
 
 #: Papers' published settings, by name.
 PRESETS: dict[str, Preset] = {
-    name: values for family in models() for name, values in family.presets.items()
+    name: values for model in all_models() for name, values in model.presets.items()
 }
 
 
 def _kind() -> dict[str, Option]:
-    """Give the options that choose a family, a sampler and a preset: their values are the tables'."""
-    first, *others = models()
-    # a sampler of one family alone needs no words
-    shared = {n for n in SAMPLERS if sum(n in family.algorithms for family in models()) > 1}
+    """Give the options that choose a model, a sampler and a preset: their values are the tables'."""
+    first, *others = all_models()
+    # a sampler of one model alone needs no words
+    shared = {n for n in SAMPLERS if sum(n in model.algorithms for model in all_models()) > 1}
     implied = "".join(
-        f"{family.name} with {', '.join(sorted(_typed(n) for n in said))}; "
-        for family in others
-        if (said := {n for n in family.implied_by if n not in SAMPLERS or n in shared})
+        f"{model.name} with {', '.join(sorted(_typed(n) for n in said))}; "
+        for model in others
+        if (said := {n for n in model.implied_by if n not in SAMPLERS or n in shared})
     )
     return {
         "algo": Option(
@@ -63,8 +63,8 @@ def _typed(name: str) -> str:
 
 
 def _shown(name: str, option: Option) -> Option:
-    """Add the families' other defaults to what help shows."""
-    others = [f"{m.name}: {m.shows[name]}" for m in models() if name in m.shows]
+    """Add the models' other defaults to what help shows."""
+    others = [f"{m.name}: {m.shows[name]}" for m in all_models() if name in m.shows]
     return option._replace(shown="; ".join([option.shown, *others]))
 
 
@@ -73,8 +73,8 @@ def _all() -> dict[str, Option]:
     found = _kind()
     shared = {name: _shown(name, option) for name, option in SHARED.items()}
     found |= {name: option for name, option in shared.items() if option.group == "Model"}
-    for family in models():
-        found |= family.options
+    for model in all_models():
+        found |= model.options
     return found | shared
 
 

@@ -1,6 +1,6 @@
-"""The questions that a family of models answers: one row of `pysgrld.models.table.MODELS`.
+"""The questions that a model answers: one row of `pysgrld.models.table.MODELS`.
 
-No NumPy here, nor in the ``declared`` modules of families: help lists their options and must be instant.
+No NumPy here, nor in the ``declared`` modules of models: help lists their options and must be instant.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Team
+from pysgrld.chain.ranks.protocol import Communicator
 from pysgrld.options.facts import Facts
 from pysgrld.options.option import Option
 from pysgrld.options.resolved import Resolved
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pysgrld.models.fitted import Fitted, Record
     from pysgrld.types import Documents, Int64s, Invariant
 
-#: A family's own class of resolved options.
+#: A model's own class of resolved options.
 R = TypeVar("R", bound=Resolved)
 
 #: A paper's published settings, as defaults; those under "algos" are for one of its algorithms.
@@ -70,17 +70,17 @@ class RunOn(NamedTuple):
     threads : int
     waiting : callable
         Called now and then while there is no minibatch yet; may raise, to stop.
-    team : Team
+    comm : Communicator
         Processes that train the chain together.
     """
 
     threads: int
     waiting: Callable[[], None] = lambda: None
-    team: Team = ALONE
+    comm: Communicator = ALONE
 
 
 class Model(Protocol[R]):
-    """A family of models.
+    """A model.
 
     Attributes
     ----------
@@ -89,13 +89,13 @@ class Model(Protocol[R]):
     algorithms : tuple of str
         Samplers that it may have; the first is the default.
     implied_by : frozenset of str
-        Options and algorithms that mean this family where no ``--model`` is given.
+        Options and algorithms that mean this model where no ``--model`` is given.
     options : mapping
-        Options of this family alone, by name.
+        Options of this model alone, by name.
     uses : frozenset of str
-        Options of single samplers that this family has a use for whatever the sampler.
+        Options of single samplers that this model has a use for whatever the sampler.
     refuses : mapping
-        Why options that all families share have no meaning here, by name.
+        Why options that all models share have no meaning here, by name.
     shows : mapping
         Defaults of shared options that differ here, as the help shows them, by name.
     presets : mapping
@@ -109,7 +109,7 @@ class Model(Protocol[R]):
     learns : frozenset of str
         Options of priors that may be learned along with the topics.
     adds_up : bool
-        Whether what is found in documents is integers that a team adds up, so that several processes may
+        Whether what is found in documents is integers that ranks add up, so that several processes may
         train one chain.
     """
 
@@ -149,7 +149,7 @@ class Model(Protocol[R]):
     # ---- options
 
     def check(self, given: Mapping[str, Any], algo: str) -> None:
-        """Refuse options of this family that contradict each other.
+        """Refuse options of this model that contradict each other.
 
         Raises
         ------
@@ -159,7 +159,7 @@ class Model(Protocol[R]):
     def settle(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Fill in the family's own defaults, and its defaults of shared options, in place.
+        """Fill in the model's own defaults, and its defaults of shared options, in place.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class Model(Protocol[R]):
     # ---- training
 
     def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
-        """Make documents held out as this family scores them: each in two parts, or whole."""
+        """Make documents held out as this model scores them: each in two parts, or whole."""
 
     def chain(self, options: R, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn) -> Chain:
         """Start a Markov chain of the model."""

@@ -38,7 +38,7 @@ class Resolution(NamedTuple):
     Attributes
     ----------
     options : Resolved
-        Resolved options, of the family's own class.
+        Resolved options, of the model's own class.
     defaults : list of str
         Names of those that neither a person nor a preset has said, sorted.
     """
@@ -65,12 +65,12 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
         If rows shall be lazy that cannot be.
     """
     preset = preset_of(given)
-    sampler, family = kind_of(given)
+    sampler, model = kind_of(given)
     value: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
-    value |= {**preset, **given, "algo": sampler.name, "model": family.name}
+    value |= {**preset, **given, "algo": sampler.name, "model": model.name}
     said = frozenset({*preset, *given})
-    family.settle(value, said, facts, whole_corpus=sampler.whole_corpus)
-    k = family.expected_topics(value)
+    model.settle(value, said, facts, whole_corpus=sampler.whole_corpus)
+    k = model.expected_topics(value)
     if value["cir-rate"] == "paper":  # as in runs older than the option
         value["cir-rate"] = None
 
@@ -79,12 +79,12 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
             value[name] = rule
 
     d, whole = facts.documents, sampler.whole_corpus
-    default("minibatch", d if whole else _minibatch(facts, family.minibatch))
+    default("minibatch", d if whole else _minibatch(facts, model.minibatch))
     value["minibatch"] = min(value["minibatch"], d)
     default("kept-sweeps", 1 if whole else value["sweeps"] - value["sweeps"] // 2)
     default("shuffle-buffer", SHUFFLE_BUFFER if value["corpus-size"] else None)
     default("counts", "sampled" if whole else "rao-blackwell")
-    default("edge", "clip" if "edge" in sampler.own else None)
+    default("boundary", "clip" if "boundary" in sampler.own else None)
     per_epoch = -(-d // value["minibatch"])
     if value["warm-up"] in (None, "auto"):
         value["warm-up"] = 0 if whole or not sampler.draws else min(500, max(50, per_epoch))
@@ -95,14 +95,14 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
     value["lazy"] = _lazy(value, sampler, k, facts)
     if value["sample-every"] in (None, "auto"):
         # where documents are scored whole, an iteration costs far more a cell than a sample does
-        cells = 0 if family.score.whole else k * facts.words
-        value["sample-every"] = _spacing(value, sampler, k, cells, facts, family.spacing)
+        cells = 0 if model.score.whole else k * facts.words
+        value["sample-every"] = _spacing(value, sampler, k, cells, facts, model.spacing)
     kept = (1 << 30) // max(1, 4 * k * facts.words)
     asked = value["samples"] if sampler.draws else 0
     value["samples"] = min(asked, max(1, kept))
-    few = value["samples"] < min(asked, FEW) and "slim-samples" not in family.refuses
-    default("slim-samples", asked if few else 0)
-    return Resolution(family.resolved.of(value), sorted(set(OPTIONS) - said))
+    few = value["samples"] < min(asked, FEW) and "top-word-samples" not in model.refuses
+    default("top-word-samples", asked if few else 0)
+    return Resolution(model.resolved.of(value), sorted(set(OPTIONS) - said))
 
 
 def _spacing(

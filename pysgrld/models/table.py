@@ -1,4 +1,4 @@
-"""The one table of families of models. A family is a folder beside this file and a row here."""
+"""The one table of models. A model is a folder beside this file and a row here."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pysgrld.models.protocol import Model
 if TYPE_CHECKING:
     from pysgrld.evaluate.score import Score
 
-#: Modules that declare a family as ``MODEL``, in the order of help; imported when they are asked for.
-#: The first family is the one that is meant where nothing says another.
+#: Modules that declare a model as ``MODEL``, in the order of help; imported when they are asked for.
+#: The first model is the one that is meant where nothing says another.
 MODELS = {
     "lda": "pysgrld.models.lda.declared",
     "dlda": "pysgrld.models.dlda.declared",
@@ -22,23 +22,23 @@ MODELS = {
 
 
 @cache
-def model(name: str) -> Model[Any]:
-    """Give a family of models by the name that is typed after ``--model``.
+def model_of(name: str) -> Model[Any]:
+    """Give a model by the name that is typed after ``--model``.
 
     Raises
     ------
     KeyError
         If there is none of that name.
     """
-    family: Model[Any] = import_module(MODELS[name]).MODEL
-    return family
+    model: Model[Any] = import_module(MODELS[name]).MODEL
+    return model
 
 
-def models() -> list[Model[Any]]:
-    """Give all families, in the order of the table."""
-    return [model(name) for name in MODELS]
+def all_models() -> list[Model[Any]]:
+    """Give all models, in the order of the table."""
+    return [model_of(name) for name in MODELS]
 
 
 def scores() -> dict[str, Score]:
     """Give the figures that held-out documents are scored by, by their names."""
-    return {family.score.name: family.score for family in models()}
+    return {model.score.name: model.score for model in all_models()}

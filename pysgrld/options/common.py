@@ -1,4 +1,4 @@
-"""Options that all families of models share, said once: name, meaning, default, form of values.
+"""Options that all models share, said once: name, meaning, default, form of values.
 
 Options are named as they are typed, without the leading dashes. No NumPy here: help must be instant.
 """
@@ -34,7 +34,7 @@ STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 LAZY = ("auto", "on", "off")
 CIR_RATES = ("paper", "natural")
 
-#: Of families whose documents have proportions with a Dirichlet prior.
+#: Of models whose documents have proportions with a Dirichlet prior.
 ALPHA = Option(or_learn(real(SMALLEST, 1e6)), "by K: 0.1 to 0.005; sam: 1",
                "Dirichlet prior per topic of a document; learn: one each",
                "Model", metavar="A|learn", first=True)  # fmt: skip
@@ -73,7 +73,7 @@ SHARED: dict[str, Option] = {
     "cir-rate": Option(choice(*CIR_RATES), "paper",
                        "scir: rate of a topic's process: paper (1), natural (1 + N_k/s_k, sgrld's target "
                        "without its bias)", "Sampling", metavar="paper|natural"),
-    "edge": Option(choice("clip", "reflect"), "clip",
+    "boundary": Option(choice("clip", "reflect"), "clip",
                    "tlasgr, tlfsgr: a probability that a step takes below 0 is clipped to 0, or "
                    "reflected", "Sampling", metavar="clip|reflect"),
     "lazy": Option(choice(*LAZY), "auto",
@@ -166,7 +166,7 @@ SHARED: dict[str, Option] = {
                            "Held-out documents", metavar="auto|N"),
     "samples": Option(integer(0, 100_000), "200", "posterior samples kept on disk, evenly spread",
                       "Held-out documents", metavar="N", default=200),
-    "slim-samples": Option(integer(0, 100_000), "--samples, where fewer than 40 fit; else 0",
+    "top-word-samples": Option(integer(0, 100_000), "--samples, where fewer than 40 fit; else 0",
                            "samples of each topic's 256 most probable words, kept beside",
                            "Held-out documents", metavar="N"),
     # run

@@ -12,7 +12,7 @@ Steps = tuple[float, float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """Values of the options that every family of models has; a family's own class adds its own.
+    """Values of the options that every model has; a model's own class adds its own.
 
     Fields have the names of options with ``_`` for ``-``; docs/run-directory.md says what is in
     ``config.json``, and ``sgmc train --help-all`` what each means.
@@ -30,7 +30,7 @@ class Resolved:
     counts: Literal["rao-blackwell", "sampled"]
     step_size: Steps | None
     cir_rate: Literal["natural"] | None
-    edge: Literal["clip", "reflect"] | None
+    boundary: Literal["clip", "reflect"] | None
     lazy: Literal["on", "off"]
     seed: int
     chain_id: int = 1
@@ -68,7 +68,7 @@ class Resolved:
     eval_every: int | str
     sample_every: int
     samples: int
-    slim_samples: int = 0
+    top_word_samples: int = 0
     out: str | None
     resume: str
     checkpoint_every: int | str
@@ -80,13 +80,13 @@ class Resolved:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Take the values of this family's options out of values by the names of options.
+        """Take the values of this model's options out of values by the names of options.
 
         Parameters
         ----------
         values : mapping
             As `plain` gives them; an option that is not there has its default, or none;
-            those of other families are ignored.
+            those of other models are ignored.
         """
         found: dict[str, Any] = {}
         for f in fields(cls):

@@ -138,7 +138,7 @@ def weight(value: str) -> float:
     return 0.0 if value.strip() in ("0", "0.0") else real(0.0, 1e3)(value)
 
 
-#: Of families whose topics are distributions over words that documents mix.
+#: Of models whose topics are distributions over words that documents mix.
 SEEDS: dict[str, Option] = {
     "seed-words": Option(
         text,

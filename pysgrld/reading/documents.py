@@ -83,7 +83,7 @@ class RunDocuments(RunDraws):
     def divide(self, documents: Documents, observed: float | None, seed: int) -> HeldOut:
         """Make documents held out: whole, or each split at random, by seed, into two parts."""
         ids = np.arange(len(documents))
-        return self.family.hold_out(documents, ids, observed or 0.0, seed)
+        return self.model.hold_out(documents, ids, observed or 0.0, seed)
 
     def read(self, path: str, store: Path, listener: Listener) -> Corpus:
         """Read a corpus over the run's words; rows stay in order, unknown words are counted."""

@@ -1,6 +1,6 @@
 """The draws of a run that is opened for reading: its checkpoint, its mean, and the samples that it kept.
 
-What depends on the family of models is asked of its `pysgrld.models.fitted.Fitted`. Never takes the lock,
+What depends on the model is asked of its `pysgrld.models.fitted.Fitted`. Never takes the lock,
 and works while the run is being trained.
 """
 
@@ -19,7 +19,7 @@ from pysgrld.core.draws import Draw
 from pysgrld.errors import CheckpointError, MissingInputError
 from pysgrld.evaluate import Score
 from pysgrld.models.fitted import Fitted
-from pysgrld.models.slim import SLIM, looked_up, width
+from pysgrld.models.top_words import SLIM, looked_up, width
 from pysgrld.reading.recorded import check_shapes, recorded
 from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
 from pysgrld.types import Array, Floats, Int64s
@@ -47,7 +47,7 @@ class RunDraws:
     def __init__(self, path: Path, threads: int, reading: Mapping[str, Any] | None = None) -> None:
         self.asked = reading or {}
         self.run = RunDirectory.open(path)
-        self.family, self.options = recorded(self.run)
+        self.model, self.options = recorded(self.run)
         self.threads = threads
         self.seed: int = self.options.seed
         self.chain = self.options.chain
@@ -59,8 +59,8 @@ class RunDraws:
 
     @cached_property
     def fitted(self) -> Fitted:
-        """The run as its family of models reads it: topics, proportions, scores."""
-        return self.family.fitted(_RunRecord(self), self.threads)
+        """The run as its model reads it: topics, proportions, scores."""
+        return self.model.fitted(_RunRecord(self), self.threads)
 
     @property
     def score(self) -> Score:
@@ -95,7 +95,7 @@ class RunDraws:
                     f"at once on 'kill -USR2 {status.get('pid')}' on {status.get('host')}"
                 )
             raise CheckpointError(f"{self.path}: has no checkpoint yet; {hint}")
-        found = self.run.load_checkpoint(required=True, invariants=self.family.state_invariants)
+        found = self.run.load_checkpoint(required=True, invariants=self.model.state_invariants)
         assert found is not None
         return found
 
@@ -150,7 +150,7 @@ class RunDraws:
         CheckpointError
             If it is damaged, was changed, or is no sample of this model.
         """
-        sample = self.run.read_sample(step, self.family.sample_invariants)
+        sample = self.run.read_sample(step, self.model.sample_invariants)
         check_shapes(sample, self.fitted.sample_shapes(sample), str(self.run.sample_path(step)))
         self.run.check_sample(step)
         return sample
@@ -173,7 +173,7 @@ class RunDraws:
         return self.fitted.rows_of(self.read_sample(step), at)
 
     def read_slim(self, step: int) -> dict[str, Array]:
-        """Read a kept slim sample: ids and probabilities of words, (K, 256), a row for each topic.
+        """Read a kept top-word sample: ids and probabilities of words, (K, 256), a row for each topic.
 
         Raises
         ------
@@ -192,7 +192,7 @@ class RunDraws:
         return sample
 
     def slim_kept(self) -> list[int]:
-        """Give the iterations of the kept slim samples."""
+        """Give the iterations of the kept top-word samples."""
         return self.run.sample_steps(slim=True)
 
     def word_steps(self, at: int = 0) -> tuple[list[int], bool]:
@@ -236,7 +236,7 @@ class RunDraws:
 
 
 class _RunRecord:
-    """A run as its family of models reads it. A `pysgrld.models.fitted.Record`."""
+    """A run as its model reads it. A `pysgrld.models.fitted.Record`."""
 
     def __init__(self, results: RunDraws) -> None:
         self._results = results

@@ -84,7 +84,7 @@ class Interval(NamedTuple):
     low, high : float64 arrays
         The 5 % and 95 % quantiles over the samples.
     low_open, high_open : bool arrays
-        Whether the quantile lies below what is given, because slim samples lack the value.
+        Whether the quantile lies below what is given, because top-word samples lack the value.
     """
 
     low: Doubles

@@ -8,7 +8,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pysgrld.errors import CheckpointError
 from pysgrld.models.protocol import Model
-from pysgrld.models.table import MODELS, model
+from pysgrld.models.table import MODELS, model_of
 from pysgrld.options.resolved import Resolved, option_name
 from pysgrld.run.create import CONFIG
 from pysgrld.run.directory import RunDirectory
@@ -21,7 +21,7 @@ _FIGURES = {"training_documents": None, "training_tokens": None, "held_out": 0}
 
 
 def recorded(run: RunDirectory) -> tuple[Model[Any], Resolved]:
-    """Give the family of models and the options of a run.
+    """Give the model and the options of a run.
 
     Raises
     ------
@@ -32,16 +32,16 @@ def recorded(run: RunDirectory) -> tuple[Model[Any], Resolved]:
     name = options.get("model")
     if not isinstance(name, str) or name not in MODELS:
         raise _damaged(run, f"its model is {name!r}")
-    family = model(name)
-    found: Resolved = family.resolved.of(options)
-    for field, hint in get_type_hints(family.resolved).items():
+    model = model_of(name)
+    found: Resolved = model.resolved.of(options)
+    for field, hint in get_type_hints(model.resolved).items():
         due = option_name(field) in options or field in _NEEDED  # older runs know fewer options
         if due and not _fits(value := getattr(found, field), hint):
             raise _damaged(run, f"option {option_name(field)} is {value!r}")
     for figure, unsaid in _FIGURES.items():
         if not _fits(value := corpus.get(figure, unsaid), int):
             raise _damaged(run, f"{figure} of its corpus is {value!r}")
-    return family, found
+    return model, found
 
 
 def check_shapes(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pysgrld.errors import plural
-from pysgrld.evaluate.figure import Figure
+from pysgrld.evaluate.estimate import Estimate
 from pysgrld.evaluate.score import Score
 from pysgrld.types import Doubles
 
@@ -27,9 +27,9 @@ class Evaluation(NamedTuple):
     ----------
     kind : Score
         The figure that the scores are.
-    average, point : Figure
+    average, point : Estimate
         Score of the posterior average, and of the current topics, with standard errors over documents.
-    unigram : Figure or None
+    unigram : Estimate or None
         Score of the word frequencies of training; None where the run does not have them.
     documents, held_out_tokens : int
         Documents and held-out tokens that were scored.
@@ -47,15 +47,15 @@ class Evaluation(NamedTuple):
         Numbers that the model has beside its score, at the newest checkpoint.
     chains : int
         Chains of the run. All the figures above are of the first one.
-    pooled : Figure or None
+    pooled : Estimate or None
         Score of the posterior average over all chains, each counting the same; None of one chain, and
         where a chain has no sample or other held-out documents.
     """
 
     kind: Score
-    average: Figure
-    point: Figure
-    unigram: Figure | None
+    average: Estimate
+    point: Estimate
+    unigram: Estimate | None
     documents: int
     held_out_tokens: int
     dropped: int
@@ -66,9 +66,9 @@ class Evaluation(NamedTuple):
     others: dict[str, float]
     numbers: dict[str, int]
     chains: int = 1
-    pooled: Figure | None = None
+    pooled: Estimate | None = None
 
-    def beside(self) -> dict[str, Figure]:
+    def beside(self) -> dict[str, Estimate]:
         """Give the figures that the average is compared with, by name."""
         found = {} if self.samples == 0 else {self.kind.point: self.point}
         found |= {} if self.pooled is None else {self.kind.pooled: self.pooled}
@@ -104,8 +104,8 @@ class Evaluation(NamedTuple):
 class Word(NamedTuple):
     """A top word of a topic, with an interval of its draws where enough are kept.
 
-    ``probability`` of a topic that is a direction is the word's entry. A bound is open where slim samples
-    do not tell it: it lies below what is given.
+    ``probability`` of a topic that is a direction is the word's entry. A bound is open where
+    top-word samples do not tell it: it lies below what is given.
     """
 
     word: str
@@ -287,7 +287,7 @@ class Diagnosis(NamedTuple):
     remedy : str or None
         Options of training at which they would; None where that is not known.
     slim : bool
-        Whether topics are followed by slim samples: by the most probable words of each.
+        Whether topics are followed by top-word samples: by the most probable words of each.
     traced : tuple of int
         The iterations of `traces`: those of full samples.
     """

@@ -378,7 +378,7 @@ class RunDirectory(Records):
         invariants : mapping
             Arrays that it names without a wildcard must be there; values are not looked at.
         slim : bool
-            Whether the slim sample is wanted.
+            Whether the top-word sample is wanted.
 
         Raises
         ------

@@ -21,10 +21,10 @@ from pysgrld.run import jsonio
 IMPLIED = {
     "chain-id": 1,
     "document-is": "auto",
-    "edge": "reflect",
+    "boundary": "reflect",
     "encoding": "utf-8",
     "keep-text": "auto",
-    "slim-samples": 0,
+    "top-word-samples": 0,
 }
 
 #: The free options that say how far a run goes.

@@ -1,4 +1,4 @@
-"""Global samplers: how topics, and shapes above them, move given the evidence of a minibatch.
+"""Global samplers: how topics, and shapes above them, move given the statistics of a minibatch.
 
 A row of `SAMPLERS` says what a sampler is; its module has the mathematics and is imported when used.
 """

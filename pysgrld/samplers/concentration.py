@@ -100,14 +100,14 @@ class Concentration(State[Any]):
 class GivenTopics(Concentration):
     """Eta given topics."""
 
-    def step(self, key: Key, evidence: Floats, h: float) -> None:
+    def step(self, key: Key, statistics: Floats, h: float) -> None:
         """Draw eta given phi of all words, (V, Kp) with pads of any value; ``h`` plays no part."""
         del h
         v, k = self.block.hyper
         cells = v * k
         logs, known = 0.0, 0
         for begin in range(0, int(v), _TOGETHER):
-            phi = evidence[begin : begin + _TOGETHER, : int(k)]
+            phi = statistics[begin : begin + _TOGETHER, : int(k)]
             seen = phi[phi > core.PHI_FLOOR]
             logs += float(log(seen.astype(np.float64)).sum())
             known += len(seen)
@@ -127,11 +127,11 @@ class GivenTopics(Concentration):
 class GivenCounts(Concentration):
     """Eta given whole counts of the whole corpus."""
 
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Draw eta given N_kw, topics integrated out; ``h`` plays no part."""
         del h
         v, k = self.block.hyper
-        found = np.rint(evidence.counts[:, : int(k)] * evidence.factor).astype(np.int64)
+        found = np.rint(statistics.counts[:, : int(k)] * statistics.factor).astype(np.int64)
         totals = found.sum(axis=0).tolist()
         # log Gamma(eta + n) - log Gamma(eta) = sum over j < n of log(eta + j): how many cells have j
         beyond = np.bincount(found.ravel())[::-1].cumsum()[::-1][1:].astype(np.float64)

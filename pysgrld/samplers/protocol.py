@@ -1,4 +1,4 @@
-"""Protocols of samplers: evidence that a block is moved by, its state, and a row of the table.
+"""Protocols of samplers: statistics that a block is moved by, its state, and a row of the table.
 
 Neither NumPy nor the compiled core is imported here: help lists the samplers and must be instant.
 """
@@ -15,12 +15,12 @@ from pysgrld.options.resolved import Steps
 if TYPE_CHECKING:
     from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Int64s, Key
 
-#: Evidence: what the documents of a minibatch say about a block.
+#: Sufficient statistics: what the documents of a minibatch say about a block.
 E = TypeVar("E", contravariant=True)
 
 
 class Counts(NamedTuple):
-    """Evidence on topics and on gamma shapes: how many tokens of each word each topic has.
+    """Sufficient statistics on topics and on gamma shapes: how many tokens of each word each topic has.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Counts(NamedTuple):
     rate: float = 0.0
 
 
-class Slope(NamedTuple):
+class EnergyGradient(NamedTuple):
     """A potential energy and its gradient at some points.
 
     Attributes
@@ -62,18 +62,18 @@ class Slope(NamedTuple):
 
 
 class Potential(Protocol):
-    """Evidence on points of spheres: a potential energy that is asked at points the sampler moves to.
+    """A potential energy of points on spheres, asked at the points that the sampler moves to.
 
     It is an average over what is sampled, or fitted, of documents given points.
     """
 
-    def drawn(self, key: Key, part: int, x: Doubles) -> Slope:
+    def drawn(self, key: Key, part: int, x: Doubles) -> EnergyGradient:
         """Sample the documents given x, (V, Kp), and give the slope there.
 
         ``part`` counts such calls of an iteration from 0.
         """
 
-    def at(self, x: Doubles) -> Slope:
+    def at(self, x: Doubles) -> EnergyGradient:
         """Give the slope at x, the documents as they were sampled last."""
 
 
@@ -83,7 +83,7 @@ class BlockState(Protocol[E]):
     Two states may be used by two threads at once, one state by one thread at a time.
     """
 
-    def step(self, key: Key, evidence: E, h: float) -> None:
+    def step(self, key: Key, statistics: E, h: float) -> None:
         """Move the block by one iteration of step size ``h``; noise-free in a warm-up."""
 
     def settle(self) -> BlockState[E]:

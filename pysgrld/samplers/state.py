@@ -34,7 +34,7 @@ class State(BlockState[E], ABC):
             setattr(self, name, arrays[name])
 
     @abstractmethod
-    def step(self, key: Key, evidence: E, h: float) -> None:
+    def step(self, key: Key, statistics: E, h: float) -> None:
         """Move the block by one iteration of step size ``h``."""
 
     @abstractmethod

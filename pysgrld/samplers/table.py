@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from pysgrld.types import Block
 
 _SCALE = frozenset({"scale-weight"})
-_PROJECTS = _SCALE | {"edge"}
+_PROJECTS = _SCALE | {"boundary"}
 _FITTED = frozenset({"kept-sweeps", "counts"})
 _NOISY = frozenset({"friction", "inner-steps", "redraw", "noise-estimate"})
 _BOTH = frozenset({"alpha", "eta"})
 _NOTHING: frozenset[str] = frozenset()
 _CLIMBS = frozenset({"inner-steps"})
-_NO_WALKS = frozenset({"kept-sweeps", "theta-chart", "theta-step"})
+_NO_WALKS = frozenset({"kept-sweeps", "theta-parametrisation", "theta-step"})
 _TRAJECTORY = frozenset({"leapfrog-steps"})
 _STEPPED = frozenset({"step-size", "kept-sweeps"})
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.evaluate import Figure
+from pysgrld.evaluate import Estimate
 from pysgrld.types import Doubles, Int64s
 
 #: A contender may be dropped whose perplexity is surely worse than the leader's by more than this share.
@@ -33,7 +33,7 @@ class Standing(NamedTuple):
     name : str
     place : tuple of int
         In the grid: its number in the list of values of each option.
-    figure : Figure
+    figure : Estimate
         Score of the held-out documents; lower is better.
     share_gained : callable (before, now)
         Share of the perplexity that separates two scores, of the scorer.
@@ -46,7 +46,7 @@ class Standing(NamedTuple):
 
     name: str
     place: tuple[int, ...]
-    figure: Figure
+    figure: Estimate
     share_gained: Callable[[float, float], float]
     gained: float | None
     settled: bool
@@ -95,7 +95,7 @@ class Judged(NamedTuple):
         }
 
 
-def resampled(figures: Sequence[Figure]) -> Doubles:
+def resampled(figures: Sequence[Estimate]) -> Doubles:
     """Give the scores that other held-out documents might have had, (contenders, resamples).
 
     Documents are drawn with replacement, the same ones for all figures.

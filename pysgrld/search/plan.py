@@ -98,9 +98,9 @@ def axes_of(
             raise UsageError(f"--grid {name} is given twice: list all values in one")
         if name in given:
             raise UsageError(f"--{name} and --grid {name} contradict each other: give one")
-    _, family = kind_of({**given, **{name: values[0][1] for name, values in grid}})
-    # a family that finds its own number, or whose layers are tried, has no list of them
-    if topics is None and ("topics" in family.refuses or {"layers"} & {*names, *given}):
+    _, model = kind_of({**given, **{name: values[0][1] for name, values in grid}})
+    # a model that finds its own number, or whose layers are tried, has no list of them
+    if topics is None and ("topics" in model.refuses or {"layers"} & {*names, *given}):
         if not grid:
             raise UsageError("there is nothing to try: give --grid NAME=VALUE,VALUE,...")
         return tuple(grid)

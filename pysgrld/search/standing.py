@@ -9,7 +9,7 @@ import numpy as np
 
 from pysgrld.chain.posterior import has_settled, history_in
 from pysgrld.core.draws import at_words
-from pysgrld.evaluate import Figure, Scorer
+from pysgrld.evaluate import Estimate, Scorer
 from pysgrld.reading.results import Results
 from pysgrld.reading.score import own_scorer
 from pysgrld.search.decide import Standing
@@ -37,7 +37,7 @@ def standing(contender: Contender, runs: Sequence[Path], threads: int) -> Standi
     return Standing(
         contender.name,
         contender.place,
-        Figure.averaged(figures),
+        Estimate.averaged(figures),
         scorer.share_gained,
         gained_since_half(first, history, step, scorer),
         has_settled(history, scorer.share_gained),
@@ -46,7 +46,7 @@ def standing(contender: Contender, runs: Sequence[Path], threads: int) -> Standi
     )
 
 
-def figure_of(results: Results, scorer: Scorer) -> Figure:
+def figure_of(results: Results, scorer: Scorer) -> Estimate:
     """Give the score of a chain's average, or of its topics where it has no samples."""
     if scorer.samples:
         return scorer.average()

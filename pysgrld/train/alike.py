@@ -1,4 +1,4 @@
-"""Members of a team made alike before they train: version, instruction set, threads."""
+"""Members of a communicator made alike before they train: version, instruction set, threads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from pysgrld.chain.ranks.protocol import Team
+from pysgrld.chain.ranks.protocol import Communicator
 from pysgrld.core import core
 from pysgrld.corpus.listener import Listener
 from pysgrld.errors import LaunchError, plural
@@ -14,7 +14,7 @@ from pysgrld.run.machine import threads, version
 from pysgrld.train.plan import Sharing
 
 
-def make_alike(team: Team, given: Mapping[str, Any], listener: Listener) -> Sharing:
+def make_alike(comm: Communicator, given: Mapping[str, Any], listener: Listener) -> Sharing:
     """Compare versions of the members, take the instruction set that all have, and say how many they are.
 
     Returns
@@ -29,7 +29,7 @@ def make_alike(team: Team, given: Mapping[str, Any], listener: Listener) -> Shar
     """
     count = threads(given.get("threads"))
     cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    members = team.gather((version(), core.isa(), team.host, count.number, cpus))
+    members = comm.gather((version(), core.isa(), comm.host, count.number, cpus))
     versions, isas, hosts, numbers, _ = zip(*members, strict=True)
     for rank, found in enumerate(versions):
         if found != versions[0]:
@@ -41,17 +41,17 @@ def make_alike(team: Team, given: Mapping[str, Any], listener: Listener) -> Shar
         order = core.available_isas()  # each has all that come before its own
         least = min(isas, key=lambda isa: order.index(isa) if isa in order else len(order))
         core.use_isa(least)
-        if team.rank == 0:
+        if comm.rank == 0:
             listener.note(f"processors differ: all ranks use the instruction set {least}")
-    sharing = Sharing(team.size, hosts.count(team.host))
-    if team.rank:
+    sharing = Sharing(comm.size, hosts.count(comm.host))
+    if comm.rank:
         return sharing
     each = plural(count.number, "thread")
     if len(set(numbers)) > 1:
         each = f"{min(numbers)} to {max(numbers)} threads"
     listener.note(
-        f"{plural(team.size, 'rank')} on {plural(len(set(hosts)), 'node')}, {each} each "
-        f"({count.source}); {team.library}"
+        f"{plural(comm.size, 'rank')} on {plural(len(set(hosts)), 'node')}, {each} each "
+        f"({count.source}); {comm.library}"
     )
     for host in dict.fromkeys(hosts):
         here = [m for m in members if m[2] == host]

@@ -6,7 +6,7 @@ from pysgrld.chain.posterior import Posterior
 from pysgrld.corpus.minibatches import Minibatches
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.protocol import CorpusFacts, RunOn
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.options.resolved import Resolved
 
 
@@ -24,7 +24,7 @@ def begin(
     Parameters
     ----------
     options : Resolved
-        Resolved options, of the family's own class.
+        Resolved options, of the model's own class.
     stream : Minibatches
     corpus : CorpusFacts
     run_on : RunOn
@@ -33,9 +33,9 @@ def begin(
     keep_mean : bool
         Whether the mean of the topics is kept.
     """
-    family = model(options.model)
-    chain = family.chain(options, stream, corpus, run_on)
+    model = model_of(options.model)
+    chain = model.chain(options, stream, corpus, run_on)
     scorer = None
     if held_out is not None:
-        scorer = family.scorer(options, held_out, corpus.words, run_on.threads)
+        scorer = model.scorer(options, held_out, corpus.words, run_on.threads)
     return Posterior(chain, scorer, options.burn_in, options.sample_every, keep_mean)

@@ -1,4 +1,4 @@
-"""Training as the members of a team do it that write nothing: they sample their documents."""
+"""Training as the ranks do it that write nothing: they sample their documents."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pysgrld.chain.ranks.protocol import Orders, Team
+from pysgrld.chain.ranks.protocol import Communicator, Orders
 from pysgrld.corpus import Corpus
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import Interrupted, MismatchError
 from pysgrld.models.protocol import CorpusFacts, RunOn
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.run import StopFlag
 from pysgrld.run.machine import threads
 from pysgrld.train.prepare import Prepared
@@ -21,7 +21,7 @@ from pysgrld.types import Positions
 
 
 class Brief(NamedTuple):
-    """The facts of a run that is ready, as the first member of a team tells them to the others.
+    """The facts of a run that is ready, as the first rank tells them to the others.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Brief(NamedTuple):
 
 
 def brief_of(prepared: Prepared) -> Brief:
-    """Tell what the other members of a team need to know of a run."""
+    """Tell what the other ranks need to know of a run."""
     stream, options = prepared.stream, prepared.options
     assert isinstance(stream, Epochs)
     assert isinstance(stream.source, Corpus)
@@ -61,8 +61,8 @@ def brief_of(prepared: Prepared) -> Brief:
     )
 
 
-def follow(given: Mapping[str, Any], stop: StopFlag, team: Team) -> None:
-    """Train as one of a team whose first member has prepared the run, and writes it.
+def follow(given: Mapping[str, Any], stop: StopFlag, comm: Communicator) -> None:
+    """Train as one of a communicator whose first member has prepared the run, and writes it.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def follow(given: Mapping[str, Any], stop: StopFlag, team: Team) -> None:
         Options that this start was given.
     stop : StopFlag
         Says when to stop; entered.
-    team : Team
+    comm : Communicator
 
     Raises
     ------
@@ -79,27 +79,27 @@ def follow(given: Mapping[str, Any], stop: StopFlag, team: Team) -> None:
     SgmcError
         For everything else that is wrong, here or with another member.
     """
-    brief: Brief | None = team.share()
+    brief: Brief | None = comm.share()
     if brief is None:  # finished already
-        team.leave()
+        comm.leave()
         return
-    team.words = brief.words
-    family = model(brief.model)
-    options = family.resolved.of(brief.options)
+    comm.words = brief.words
+    model = model_of(brief.model)
+    options = model.resolved.of(brief.options)
     corpus = Corpus.open(Path(brief.corpus))
     if corpus.fingerprint != brief.fingerprint:
         raise MismatchError(f"{brief.corpus}: is another corpus than the one that rank 0 reads")
-    chain = family.chain(
+    chain = model.chain(
         options,
-        Epochs.of(options, corpus, brief.train, team.rank, team.size),
+        Epochs.of(options, corpus, brief.train, comm.rank, comm.size),
         CorpusFacts(brief.words, brief.tokens),
-        RunOn(threads(given.get("threads")).number, stopping(stop), team),
+        RunOn(threads(given.get("threads")).number, stopping(stop), comm),
     )
     try:
-        team.meet()  # all have the corpus, and a chain
-        step = team.share()
+        comm.meet()  # all have the corpus, and a chain
+        step = comm.share()
         if step is not None:
-            chain.restore(step, team.spread())
+            chain.restore(step, comm.spread())
         save = False
 
         def wants() -> Orders:
@@ -107,11 +107,11 @@ def follow(given: Mapping[str, Any], stop: StopFlag, team: Team) -> None:
                 return Orders.SAVE
             return Orders.STOP if stop.should_stop(0.0) else Orders.NONE
 
-        rounds = Rounds(chain, team, stop, wants, time.monotonic)
+        rounds = Rounds(chain, comm, stop, wants, time.monotonic)
         for visit in rounds:  # the first member writes
             save = visit is not None and stop.take_checkpoint_request()
-        stopped = team.share()
-        team.leave()
+        stopped = comm.share()
+        comm.leave()
     finally:
         chain.close()
     if stopped:

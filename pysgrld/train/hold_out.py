@@ -66,9 +66,9 @@ class Reading(NamedTuple):
 
 
 def divide(
-    corpus: Corpus, given: Mapping[str, Any], family: Model[Any], reading: Reading
+    corpus: Corpus, given: Mapping[str, Any], model: Model[Any], reading: Reading
 ) -> Division:
-    """Hold documents out as the options want it, and as the family of models scores them.
+    """Hold documents out as the options want it, and as the model scores them.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def divide(
     elif "holdout-corpus" in given:
         other = reading.matched(given["holdout-corpus"], corpus, "holdout-corpus")
         ids = np.arange(other.documents)
-        held_out = family.hold_out(other.take(ids), ids, observed, seed)
+        held_out = model.hold_out(other.take(ids), ids, observed, seed)
     else:
         wanted = hold_out_size(given.get("holdout"), corpus.documents)
         if wanted == 0:
@@ -101,9 +101,9 @@ def divide(
                 )
             return Division(everything, None)
         ids = choose_documents(corpus.documents, wanted, Key(seed, 0, 0))
-        held_out = family.hold_out(corpus.take(ids), ids, observed, seed)
+        held_out = model.hold_out(corpus.take(ids), ids, observed, seed)
         train = Others(corpus.documents, ids)
-    whole = family.score.whole
+    whole = model.score.whole
     if held_out.dropped:
         why = "no known word" if whole else "too short to be split"
         reading.listener.note(f"{plural(held_out.dropped, 'held-out document')} left out: {why}")

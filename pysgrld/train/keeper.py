@@ -10,12 +10,12 @@ from typing import Any
 from pysgrld.chain.posterior import Posterior
 from pysgrld.chain.protocol import Visit
 from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Team
+from pysgrld.chain.ranks.protocol import Communicator
 from pysgrld.chain.thinning import Thinning
 from pysgrld.corpus.minibatches import OnePass
 from pysgrld.errors import GoneError, WriteError
 from pysgrld.models.protocol import Model
-from pysgrld.models.slim import SLIM, slim_sample
+from pysgrld.models.top_words import SLIM, slim_sample
 from pysgrld.run.backlog import Backlog
 from pysgrld.run.machine import rss_bytes
 from pysgrld.train.prepare import Prepared
@@ -70,11 +70,11 @@ class Keeper:
     prepared : Prepared
         With the run, locked by this process.
     posterior : Posterior
-    family : Model
-        Family of the chain: says how documents are scored, and what must hold of arrays.
+    model : Model
+        Model of the chain: says how documents are scored, and what must hold of arrays.
     tally : Tally
     reporter : Reporter
-    team : Team
+    comm : Communicator
 
     Attributes
     ----------
@@ -86,18 +86,18 @@ class Keeper:
         self,
         prepared: Prepared,
         posterior: Posterior,
-        family: Model[Any],
+        model: Model[Any],
         tally: Tally,
         reporter: Reporter,
-        team: Team = ALONE,
+        comm: Communicator = ALONE,
     ) -> None:
-        self.team = team
-        self.posterior, self.family, self.at = posterior, family, tally
+        self.comm = comm
+        self.posterior, self.model, self.at = posterior, model, tally
         self.chain, self.stream, self.reporter = posterior.chain, prepared.stream, reporter
-        self.score = family.score
+        self.score = model.score
         self.backlog = Backlog(prepared.run, reporter.note)
-        limits = {False: prepared.options.samples, True: prepared.options.slim_samples}
-        #: Rules by which full and slim samples are kept.
+        limits = {False: prepared.options.samples, True: prepared.options.top_word_samples}
+        #: Rules by which full and top-word samples are kept.
         self.thinning = {slim: Thinning(limit) for slim, limit in limits.items() if limit}
         self.word_counts = prepared.word_counts
         self.measured = -1
@@ -126,7 +126,7 @@ class Keeper:
                 due.append(slim)
         sample = self.chain.sample() if due else {}
         if False in due:
-            self.backlog.write_sample(step, sample, self.family.sample_invariants)
+            self.backlog.write_sample(step, sample, self.model.sample_invariants)
         if True in due:
             self.backlog.write_sample(step, slim_sample(sample["phi"]), SLIM, slim=True)
 
@@ -156,7 +156,7 @@ class Keeper:
             "tokens_per_second": round(self.at.tokens_per_second, 1),
             "rss_bytes": rss_bytes(),
         }
-        figures = self.chain.figures() | self.posterior.figures() | self.team.figures()
+        figures = self.chain.figures() | self.posterior.figures() | self.comm.figures()
         record |= {name: _number(figure) for name, figure in figures.items()}
         self.backlog.append_metrics(record)
         self.backlog.set_status("running", step=self.chain.step)
@@ -176,7 +176,7 @@ class Keeper:
         arrays = self.chain.arrays() | self.posterior.arrays()
         try:
             self.backlog.save_checkpoint(
-                self.chain.step, arrays, meta, keep=keep, invariants=self.family.state_invariants
+                self.chain.step, arrays, meta, keep=keep, invariants=self.model.state_invariants
             )
         except GoneError:
             raise

@@ -9,7 +9,7 @@ from typing import Any
 
 from pysgrld.chain.posterior import Settled
 from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Orders, Team
+from pysgrld.chain.ranks.protocol import Communicator, Orders
 from pysgrld.core.restore import counted
 from pysgrld.corpus.minibatches import FeedPosition, OnePass
 from pysgrld.errors import (
@@ -24,7 +24,7 @@ from pysgrld.evaluate.score import Score
 from pysgrld.models.options import FREE
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.sample_spacing import look_spacing
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.run import Checkpoint, RunDirectory, SecondInterrupt, StopFlag
 from pysgrld.run.failure import keep_failure
 from pysgrld.run.machine import login_node, threads
@@ -56,7 +56,7 @@ class Training:
     reporter : Reporter
     stop : StopFlag
         Says when to stop; entered.
-    team : Team
+    comm : Communicator
         Processes that train the chain together; this is the first of them.
     """
 
@@ -66,14 +66,14 @@ class Training:
         given: Mapping[str, Any],
         reporter: Reporter,
         stop: StopFlag,
-        team: Team = ALONE,
+        comm: Communicator = ALONE,
     ) -> None:
-        self.team = team
+        self.comm = comm
         self.run, self.options, self.reporter, self.stop = p.run, p.options, reporter, stop
         self.stream, self.once = p.stream, p.once
         self.action, self.required = p.action, p.checkpoint_required
-        self.family = model(p.options.model)
-        self.score: Score = self.family.score
+        self.model = model_of(p.options.model)
+        self.score: Score = self.model.score
         count = threads(given.get("threads"))
         line = f"{plural(count.number, 'thread')} ({count.source})"
         if count.fewer:
@@ -86,7 +86,7 @@ class Training:
             p.options,
             p.stream,
             CorpusFacts(p.words, p.tokens),
-            RunOn(count.number, stopping(stop), team),
+            RunOn(count.number, stopping(stop), comm),
             p.held_out,
             keep_mean=p.options.samples > 0,
         )
@@ -103,7 +103,7 @@ class Training:
             0 if said else look_spacing(p.held_out, p.tokens * share * p.options.sweeps)
         )
         self.pulse, self.tally = Pulse(), Tally()
-        self.keeper = Keeper(p, self.posterior, self.family, self.tally, reporter, team)
+        self.keeper = Keeper(p, self.posterior, self.model, self.tally, reporter, comm)
         self.ended: str | None = None  # why, if the stream has no more
         self._settled = self._save_is_due = False
         self._step_seconds = 0.0
@@ -163,7 +163,7 @@ class Training:
         settled = None
         done = self._used()
         ended = done and f"nothing to do: {done}"
-        rounds = Rounds(chain, self.team, self.stop, self._wants, self.pulse.awake)
+        rounds = Rounds(chain, self.comm, self.stop, self._wants, self.pulse.awake)
         self._loop(rounds)
         if not done:
             ended = self._used()
@@ -175,10 +175,10 @@ class Training:
         stopped = rounds.reason if not ended and not settled else None
         line = stopped or (self._settled_line(settled) if settled else str(ended))
         keeper.conclude("interrupted" if stopped else "finished", line)
-        self.team.share(stopped)
-        self.team.leave()
+        self.comm.share(stopped)
+        self.comm.leave()
         if stopped:
-            who = "all ranks " if self.team.size > 1 else ""
+            who = "all ranks " if self.comm.size > 1 else ""
             raise Interrupted(
                 f"{stopped}: {who}stopped after iteration {chain.step}, checkpoint written to "
                 f"{self.run.path}; run the same command again to continue"
@@ -216,7 +216,7 @@ class Training:
         chain, posterior, at = self.chain, self.posterior, self.tally
         looks = Every(self.budget.eval_every, chain.step, at.train_seconds, self._between_looks)
         saves = Every(self.budget.checkpoint_every, chain.step, at.train_seconds)
-        waiting = Waiting(self.team, self.options.minibatch, self.stream.documents)
+        waiting = Waiting(self.comm, self.options.minibatch, self.stream.documents)
         began = self.pulse.awake()
         for visit in rounds:
             if visit is None:
@@ -260,10 +260,10 @@ class Training:
 
     def _start(self) -> None:
         """Go on from the last good checkpoint, or from the beginning."""
-        run, chain, team = self.run, self.chain, self.team
-        team.meet()  # all have the corpus, and a chain
+        run, chain, comm = self.run, self.chain, self.comm
+        comm.meet()  # all have the corpus, and a chain
         checkpoint = run.load_checkpoint(
-            required=self.required, invariants=self.family.state_invariants
+            required=self.required, invariants=self.model.state_invariants
         )
         refuse_endless_starts(run, checkpoint.step if checkpoint else 0)
         run.rewind(checkpoint)
@@ -276,9 +276,9 @@ class Training:
             if isinstance(self.stream, OnePass):
                 self._read_on(self.stream, checkpoint)
             line = f"goes on from iteration {checkpoint.step} of {checkpoint.path.name}"
-        team.share(checkpoint and checkpoint.step)
+        comm.share(checkpoint and checkpoint.step)
         if checkpoint:
-            team.spread(chain.arrays())
+            comm.spread(chain.arrays())
         if said := self._without_samples():
             self.reporter.note(said)
         metrics = run.read_metrics(_LAST_METRICS)

@@ -6,7 +6,7 @@ import logging
 
 from pysgrld.errors import MemoryLimitError
 from pysgrld.models.protocol import Extent
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
 from pysgrld.run.machine import allowed_memory
@@ -37,8 +37,8 @@ def check_memory(
     MemoryLimitError
         Naming the parts, and what makes them smaller.
     """
-    family = model(options.model)
-    need = family.memory(options, facts, extent) | {"program and libraries": PROGRAM}
+    model = model_of(options.model)
+    need = model.memory(options, facts, extent) | {"program and libraries": PROGRAM}
     total = sum(need.values())
     allowed = options.max_memory or allowed_memory()
     number, what = max((chains, "runs at a time"), (ranks, "ranks of this machine"))

@@ -24,7 +24,7 @@ from pysgrld.models.options import FREE, OPTIONS
 from pysgrld.models.protocol import Extent, Model
 from pysgrld.models.resolve import SHUFFLE_BUFFER, resolve
 from pysgrld.models.seeds import unknown_seeds
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
 from pysgrld.run.choose import Candidate
@@ -62,7 +62,7 @@ class Plan(NamedTuple):
     candidate : Candidate
         Where the run is to go, as it was before the corpus was read.
     options : Resolved
-        Resolved options, of the family's own class.
+        Resolved options, of the model's own class.
     config : dict
         As ``config.json`` will have it.
     corpus : Corpus
@@ -128,9 +128,9 @@ def _plan(
     given, number = request.given, request.threads
     reading = CorpusOptions.of(given)
     corpus, once = _corpus(request, reading, candidate, scratch, listener)
-    _, family = kind_of(given)
+    _, model = kind_of(given)
     others = Reading(CorpusOptions.over(corpus.reading, given), scratch, number, listener)
-    train, held_out = divide(corpus, given, family, others)
+    train, held_out = divide(corpus, given, model, others)
     totals, apart = corpus.totals, corpus.take(train.without)
     documents = given.get("corpus-size", len(train))
     tokens = (corpus.tokens - apart.tokens) * documents // len(train)
@@ -142,7 +142,7 @@ def _plan(
     for line in _remarks(options, facts, len(train)):
         listener.note(line)
     if held_out is not None:
-        for line in too_few(held_out, whole=family.score.whole):
+        for line in too_few(held_out, whole=model.score.whole):
             listener.note(line)
     longest, row = np.array([totals.longest]), np.array([totals.longest_row])
     check_lengths(longest, options.kept_sweeps, "document", row)
@@ -194,7 +194,7 @@ def _held_out(given: Mapping[str, Any], documents: int) -> dict[str, int]:
 def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
     """Give the part of ``config.json`` that does not depend on where documents come from.
 
-    Options of other families are there, and null: every option is found in every run.
+    Options of other models are there, and null: every option is found in every run.
     """
     return {
         "schema": 1,
@@ -207,9 +207,9 @@ def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
 
 
 def _remarks(options: Resolved, facts: Facts, documents: int) -> Iterator[str]:
-    """Give what the family has to say of the options, and log how rows of the topics are stepped."""
-    family: Model[Any] = model(options.model)
-    if SAMPLERS[options.algo].composes and "lazy" not in family.refuses:
+    """Give what the model has to say of the options, and log how rows of the topics are stepped."""
+    model: Model[Any] = model_of(options.model)
+    if SAMPLERS[options.algo].composes and "lazy" not in model.refuses:
         seen = facts.minibatch_words(options.minibatch, options.seed)
         about = round(seen, 2 - len(str(seen)))
         logger.info(
@@ -218,7 +218,7 @@ def _remarks(options: Resolved, facts: Facts, documents: int) -> Iterator[str]:
             f"{min(about, facts.words):,}",
             plural(facts.words, "word"),
         )
-    yield from family.remarks(options, facts._replace(documents=documents))
+    yield from model.remarks(options, facts._replace(documents=documents))
     yield from too_small(options, facts)
 
 

@@ -1,11 +1,11 @@
-"""Iterations of a chain, each of them begun by all of its team or by none."""
+"""Iterations of a chain, each of them begun by all of its communicator or by none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 from pysgrld.chain.protocol import Chain, Visit
-from pysgrld.chain.ranks.protocol import Orders, Team
+from pysgrld.chain.ranks.protocol import Communicator, Orders
 from pysgrld.run import StopFlag
 from pysgrld.types import Array
 
@@ -25,7 +25,7 @@ class Rounds:
     Parameters
     ----------
     chain : Chain
-    team : Team
+    comm : Communicator
         Processes that train it together.
     stop : StopFlag
     wants : callable
@@ -46,19 +46,19 @@ class Rounds:
     def __init__(
         self,
         chain: Chain,
-        team: Team,
+        comm: Communicator,
         stop: StopFlag,
         wants: Callable[[], Orders],
         clock: Callable[[], float],
     ) -> None:
-        self.chain, self.team, self.stop = chain, team, stop
+        self.chain, self.comm, self.stop = chain, comm, stop
         self._wants, self._clock = wants, clock
         self.waited = 0.0
         self.exhausted = False
         self.reason: str | None = None
 
     def __iter__(self) -> Iterator[Visit | None]:
-        chain, team = self.chain, self.team
+        chain, comm = self.chain, self.comm
         batch = None
         while True:
             orders = self._wants()
@@ -71,9 +71,9 @@ class Rounds:
                 except Stopped:
                     orders = Orders.STOP
                 self.waited = self._clock() - began
-            met = team.meet(batch, orders, self._small)
+            met = comm.meet(batch, orders, self._small)
             if met.orders:
-                team.agree(chain.arrays().values())
+                comm.agree(chain.arrays().values())
             if met.orders & Orders.SAVE:
                 yield None
             elif met.orders:
@@ -94,9 +94,9 @@ class Rounds:
         """Say why the first member that was told to stop was."""
         if not orders & Orders.STOP:
             return None
-        reasons = self.team.gather(self.stop.reason)
+        reasons = self.comm.gather(self.stop.reason)
         rank = next(r for r, reason in enumerate(reasons) if reason)
-        return f"{reasons[rank]} (rank {rank})" if self.team.size > 1 else reasons[rank]
+        return f"{reasons[rank]} (rank {rank})" if self.comm.size > 1 else reasons[rank]
 
 
 def stopping(stop: StopFlag) -> Callable[[], None]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Team
+from pysgrld.chain.ranks.protocol import Communicator
 from pysgrld.corpus import ReadingProgress
 from pysgrld.corpus.listener import Listener
 from pysgrld.errors import Interrupted
@@ -23,7 +23,7 @@ from pysgrld.train.telling import Reporter
 
 
 def train(
-    request: Request, reporter: Reporter, watch: StopFlag | None = None, team: Team = ALONE
+    request: Request, reporter: Reporter, watch: StopFlag | None = None, comm: Communicator = ALONE
 ) -> RunDirectory | None:
     """Train a model on a corpus; continue where an earlier start of the same run left off.
 
@@ -33,13 +33,13 @@ def train(
     reporter : Reporter
     watch : StopFlag, optional
         Says when to stop, and is entered already; by default signals and the time limit do.
-    team : Team
+    comm : Communicator
         Processes that train the chain together, and call this together.
 
     Returns
     -------
     RunDirectory or None
-        None for all members of a team but the first, which writes it.
+        None for all ranks but the first, which writes it.
 
     Raises
     ------
@@ -50,29 +50,29 @@ def train(
     """
     request.check()
     given, ranks = request.given, ALL_ALONE
-    if team is not ALONE:
+    if comm is not ALONE:
         check_shared(given)
-        ranks = make_alike(team, given, reporter)
+        ranks = make_alike(comm, given, reporter)
     own = watch or StopFlag(given.get("time-limit"), stop_signal=given.get("stop-signal"))
     entered = contextlib.nullcontext(own) if watch else own
     with entered as stop, contextlib.ExitStack() as locks, ending_with(given):
-        if team.rank:
-            follow(given, stop, team)
+        if comm.rank:
+            follow(given, stop, comm)
             return None
         prepared = prepare(request, Stoppable(reporter, stop), locks, ranks)
         run = prepared.run
         set_latest(run.path, request.root)
         if prepared.action == "finished":
-            team.share()
-            team.leave()
+            comm.share()
+            comm.leave()
             reporter.finished(run, "finished already: nothing to do")
             return run
         if prepared.once:
             locks.callback(prepared.once.close)
-        if team.size > 1:
-            team.share(brief_of(prepared))
-        team.words = prepared.words
-        return Training(prepared, given, reporter, stop, team).go()
+        if comm.size > 1:
+            comm.share(brief_of(prepared))
+        comm.words = prepared.words
+        return Training(prepared, given, reporter, stop, comm).go()
 
 
 @contextlib.contextmanager

@@ -1,9 +1,9 @@
-"""Ranks that wait: whether the minibatch of a run keeps all of its team busy."""
+"""Ranks that wait: whether the minibatch of a run keeps all of its communicator busy."""
 
 from __future__ import annotations
 
 from pysgrld.chain.ranks.cost import Cost
-from pysgrld.chain.ranks.protocol import Team
+from pysgrld.chain.ranks.protocol import Communicator
 from pysgrld.errors import plural
 
 #: Iterations of a start that are looked at, after the first one, which is slower than the others.
@@ -17,13 +17,13 @@ class Waiting:
 
     Parameters
     ----------
-    team : Team
+    comm : Communicator
     minibatch, documents : int
         Documents of an iteration, and of the corpus.
     """
 
-    def __init__(self, team: Team, minibatch: int, documents: int) -> None:
-        self._team, self._minibatch, self._documents = team, minibatch, documents
+    def __init__(self, comm: Communicator, minibatch: int, documents: int) -> None:
+        self._team, self._minibatch, self._documents = comm, minibatch, documents
         self._seen, self._seconds = 0, 0.0
         self._before: dict[str, float] = {}
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from pysgrld.cli import COMMANDS, main
 from pysgrld.models.options import OPTIONS
-from pysgrld.models.table import models
+from pysgrld.models.table import all_models
 from pysgrld.samplers import SAMPLERS
 
 pytestmark = pytest.mark.cli
@@ -83,7 +83,7 @@ def test_all_help_of_train_has_a_heading_for_each_model_with_options_of_its_own(
     for heading in ("Deep LDA (--model dlda):", "Mixtures (--model dpmm):"):
         assert f"\n{heading}\n" in text
     tables = text.split("\nModels:")[1]
-    for row in (*models(), *SAMPLERS.values()):
+    for row in (*all_models(), *SAMPLERS.values()):
         assert f"\n  {row.name} " in tables
 
 

@@ -22,7 +22,7 @@ ALGOS = {
     "sggmc": (*MINIBATCH, "--inner-steps", "2"),
     "gsgnht": MINIBATCH,
     "gmc-bgibbs": (),
-    "gmc-apprmh": ("--theta-chart", "flat"),
+    "gmc-apprmh": ("--theta-parametrisation", "flat"),
 }
 
 
@@ -210,7 +210,7 @@ def refused(within, corpus, options, code, said):
         ("god\nlord\n\n" * 15, "-k 1"),
         ("god\nlord\n" * 15, "-k 2 --algo gmc-bgibbs"),
         ("god\nlord\nking\n" * 10, "-k 3 --holdout 0 --kappa 9e7 --sigma 9e7 --kappa0 9e7"),
-        ("god lord\nlord king\n" * 15, "-k 2 --alpha 0.001 --theta-chart flat"),
+        ("god lord\nlord king\n" * 15, "-k 2 --alpha 0.001 --theta-parametrisation flat"),
         ("god lord\nlord king\n" * 15, "-k 2 --kappa 1e-6 --sigma 1e-6 --kappa0 1e-6"),
         ("god lord\nlord king\n" * 15, "-k 2 --theta-step 9 --friction 99 --inner-steps 3"),
     ],

@@ -1,7 +1,7 @@
-"""A family of models that is a folder and a row: every command takes it, and it keeps every promise.
+"""A model that is a folder and a row: every command takes it, and it keeps every promise.
 
 The folder is tests/skeletons/multinomial, the row is in tests/with_skeleton.py. Red with: ``--chains``
-whose processes know the families of the package only; a reader, a scorer or an option that is asked for
+whose processes know the models of the package only; a reader, a scorer or an option that is asked for
 by the name of a model.
 """
 
@@ -107,7 +107,7 @@ def test_it_keeps_the_promises_of_every_family():
                 "no:cacheprovider",
                 "-q",
             ),
-            *("unit/test_contract.py", "-k", "multinomial or families or preset"),
+            *("unit/test_contract.py", "-k", "multinomial or models or preset"),
         ],
         cwd=TESTS,
         capture_output=True,

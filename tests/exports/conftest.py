@@ -1,4 +1,4 @@
-"""Small runs of every family, over documents that have names, columns and odd ids."""
+"""Small runs of every model, over documents that have names, columns and odd ids."""
 
 import json
 from pathlib import Path
@@ -41,7 +41,7 @@ def record(number, rng):
 
 @pytest.fixture(scope="session")
 def chains(tmp_path_factory):
-    """Gives the chains of a run of a family, trained for a moment at its first use."""
+    """Gives the chains of a run of a model, trained for a moment at its first use."""
     folder, runs = tmp_path_factory.mktemp("runs"), {}
     rng = np.random.default_rng(2)
     lines = [json.dumps(record(number, rng)) for number in range(60)]
@@ -66,7 +66,7 @@ def chains(tmp_path_factory):
 
 @pytest.fixture
 def exported(chains, tmp_path):
-    """Exports a run of a family, and gives the folder."""
+    """Exports a run of a model, and gives the folder."""
 
     def give(name, to, *, out="out", draw=None, top=None, **asked) -> Path:
         row = FORMATS[to]

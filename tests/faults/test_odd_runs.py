@@ -37,8 +37,8 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def trained(whole, tmp_path_factory):
-    """A folder with a corpus and a run of each family, with samples enough for intervals."""
-    folder = tmp_path_factory.mktemp("families")
+    """A folder with a corpus and a run of each model, with samples enough for intervals."""
+    folder = tmp_path_factory.mktemp("models")
     shutil.copy(whole / "corpus.txt", folder)
     for kind, options in KINDS.items():
         sgmc(folder, "train", "corpus.txt", *options, "--out", kind)

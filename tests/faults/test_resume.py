@@ -56,20 +56,20 @@ def test_a_run_of_every_release_goes_on(release, tmp_path, trials):
 
 
 @pytest.mark.row(37)
-@pytest.mark.parametrize("typed", [{}, {"edge": "reflect"}, {"edge": "clip"}])
+@pytest.mark.parametrize("typed", [{}, {"boundary": "reflect"}, {"boundary": "clip"}])
 def test_a_run_that_is_older_than_the_edge_goes_on_as_it_was(typed, tmp_path, trials):
     """It reflected. Red with: it goes on by today's default, is refused, or clips when asked to."""
     write_corpus(tmp_path / "corpus.txt")
-    train_here(tmp_path, algo="tlasgr", edge="reflect")
+    train_here(tmp_path, algo="tlasgr", boundary="reflect")
     whole = result(tmp_path)
     (tmp_path / "run").rename(tmp_path / "whole")
-    stopped_here(tmp_path, 20, algo="tlasgr", edge="reflect")
+    stopped_here(tmp_path, 20, algo="tlasgr", boundary="reflect")
     path = tmp_path / "run" / "config.json"
     config = json.loads(path.read_text())
-    assert config["options"].pop("edge") == "reflect"
+    assert config["options"].pop("boundary") == "reflect"
     path.write_text(json.dumps(config))
-    if typed.get("edge") == "clip":
-        with pytest.raises(MismatchError, match="--edge: reflect -> clip"):
+    if typed.get("boundary") == "clip":
+        with pytest.raises(MismatchError, match="--boundary: reflect -> clip"):
             train_here(tmp_path, algo="tlasgr", **typed)
     else:
         assert any(
@@ -83,8 +83,8 @@ def test_a_run_that_is_older_than_the_edge_goes_on_as_it_was(typed, tmp_path, tr
 def test_a_run_that_was_told_to_reflect_is_another_than_one_by_default(tmp_path, trials):
     """Red with: an edge that is left out of the configuration where it is what older runs did."""
     write_corpus(tmp_path / "corpus.txt")
-    stopped_here(tmp_path, 20, algo="tlasgr", edge="reflect")
-    with pytest.raises(MismatchError, match="--edge: reflect -> clip"):
+    stopped_here(tmp_path, 20, algo="tlasgr", boundary="reflect")
+    with pytest.raises(MismatchError, match="--boundary: reflect -> clip"):
         train_here(tmp_path, algo="tlasgr")
     trials()
 

@@ -64,7 +64,7 @@ RUNS = {
     "dlda-gibbs": f"--layers 9,5 --algo gibbs {_WHOLE}",
     "dlda-three": f"--layers 9,5,3 --eta 0.1,0.05,0.2 --link binary {_BASE}",
     "dlda-one": f"--algo tlasgr -k 9 {_BASE}",
-    "lda-tlasgr-reflect": f"--model lda --algo tlasgr --edge reflect -k 7 {_BASE}",
+    "lda-tlasgr-reflect": f"--model lda --algo tlasgr --boundary reflect -k 7 {_BASE}",
     "dpmm-gibbs": f"--model dpmm --algo gibbs {_MIXED}",
     "dpmm-gibbs-sticks": f"--model dpmm --algo gibbs {_OLDER_MIXTURE} {_MIXED}",
     "dpmm-scir": f"--model dpmm --algo scir --minibatch 60 {_MIXED}",
@@ -75,7 +75,7 @@ RUNS = {
         f"--kept-sweeps 4 --noise-estimate {noisy} {_SPHERICAL}"
         for algo, noisy in (("sggmc", "on"), ("gsgnht", "off"))
     },
-    "sam-gmc-bgibbs": f"--model sam --algo gmc-bgibbs --theta-chart flat {_SPHERICAL}",
+    "sam-gmc-bgibbs": f"--model sam --algo gmc-bgibbs --theta-parametrisation flat {_SPHERICAL}",
     "preset-sgrld-2013": f"--preset sgrld-2013 -k 7 {_PRESET}",
     "preset-scir-2018": f"--preset scir-2018 -k 7 {_PRESET}",
     "preset-dlda-2017": f"--preset dlda-2017 --layers 9,5 {_PRESET}",

@@ -64,7 +64,7 @@ def reflected(theta, v, t):
         v = v - 2 * k * (v[face] - v.mean()) / (k - 1) * (np.eye(k)[face] - 1 / k)
 
 
-def evidence(beta, documents, samples):
+def statistics(beta, documents, samples):
     """Sums over samples (n, N, K) of theta / ||w||, c theta theta' / ||w||^2, and c; w = beta theta."""
     mixed = np.einsum("vk,dsk->dsv", beta, samples)
     norms = np.linalg.norm(mixed, axis=2)

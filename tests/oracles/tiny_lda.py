@@ -64,13 +64,13 @@ def enumerate_posterior(
         mean.append((a / total).mean(0))
         predictive.append((alpha + n_dk) / (K * alpha + n_d)[:, None] @ (a / total))
     log_p = np.array(log_p)
-    evidence = np.logaddexp.reduce(log_p)
-    p = np.exp(log_p - evidence)
+    statistics = np.logaddexp.reduce(log_p)
+    p = np.exp(log_p - statistics)
     out = {name: p @ f for name, f in coassigned(every).items()}
     out |= {
         "phi": np.tensordot(p, np.array(each), 1),
         "z": p @ (every == 0),
-        "log p(x)": evidence,
+        "log p(x)": statistics,
         "sum phi_k0^2": p @ np.array(square)[:, 0],
         "sum phi_k2^2": p @ np.array(square)[:, 2],
         "mean phi": p @ np.array(mean),

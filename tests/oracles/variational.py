@@ -33,7 +33,7 @@ def fit(lam, table, alpha, passes, tolerance, gamma=None):
 
 
 def bound(lam, gamma, table, alpha, eta):
-    """The evidence lower bound with the best responsibilities for ``gamma`` and ``lam``."""
+    """The statistics lower bound with the best responsibilities for ``gamma`` and ``lam``."""
     theta, beta = log_expectation(gamma, 1), log_expectation(lam, 1)
     k, v = lam.shape
     mixed = np.log(np.exp(theta) @ np.exp(beta))

@@ -13,7 +13,7 @@ import numpy as np
 THEMES = """ship sea wind sail harbour captain voyage wave anchor storm deck crew
 king crown throne queen palace court royal prince realm reign noble heir
 garden flower seed rose soil spring bloom leaf tree root green fruit
-court law judge trial crime guilty jury prison evidence lawyer witness oath
+court law judge trial crime guilty jury prison statistics lawyer witness oath
 music song violin concert piano melody tune choir rhythm opera sound note
 army battle soldier war enemy victory sword general march siege camp weapon
 market price trade merchant money gold silver coin shop buy sell profit
@@ -26,7 +26,7 @@ school teacher lesson pupil book learn master grammar class latin study desk
 letter pen ink paper write post envelope reply seal address page write
 winter snow ice frost cold fire coat hearth chimney blanket wood ember
 river bridge stream bank mill water flood boat current fish ford reed
-mother child cradle daughter son family birth nursery father infant sister brother
+mother child cradle daughter son model birth nursery father infant sister brother
 mountain valley rock path summit climb cliff peak shepherd goat pass eagle
 theatre stage actor play scene audience comedy tragedy mask curtain role applause
 machine engine steam iron wheel railway coal furnace factory gear lever boiler"""

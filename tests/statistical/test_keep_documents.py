@@ -12,7 +12,7 @@ from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.lda.mean_field import MeanFieldDocuments
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.options.facts import Facts
 from pysgrld.types import Documents, Key, Minibatch
 
@@ -34,7 +34,7 @@ def chain_of(seed, **given):
     }
     options, _ = resolve(given, Facts(3, 4, 9, 0, lambda *_: 4))
     stream = Epochs.of(options, NINE, np.arange(3))
-    return model("lda").chain(options, stream, CorpusFacts(4, 9), RunOn(1))
+    return model_of("lda").chain(options, stream, CorpusFacts(4, 9), RunOn(1))
 
 
 @pytest.mark.statistical

@@ -16,7 +16,7 @@ from pysgrld.core import padded
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.protocol import CorpusFacts, RunOn
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.samplers.protocol import Counts
 from pysgrld.samplers.simplex import lazy as _lazy
 from pysgrld.types import Documents, Minibatch
@@ -69,10 +69,10 @@ def chain_of(lazy, *, seed=1, warm_up=0, k=K, threads=1):
     nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
     options = LDAOptions.of(settings)
     stream = Epochs.of(options, nobody, np.arange(1))
-    chain = model("lda").chain(options, stream, CorpusFacts(V, V * k), RunOn(threads))
+    chain = model_of("lda").chain(options, stream, CorpusFacts(V, V * k), RunOn(threads))
     chain.read, chain.dense = {}, []
 
-    def visit(key, phis, batch, team):
+    def visit(key, phis, batch, comm):
         chain.read[key.step] = chain.states["phi"].g[batch.words, :k].astype(np.float64)
         if lazy == "on" and (chain.states["phi"].sums[:k] < _lazy.DENSE).any():
             chain.dense.append(key.step)
@@ -180,12 +180,12 @@ def test_sums_are_those_of_all_rows_every_so_many_iterations(never_dense, monkey
     chain = chain_of("on", k=16)
     visit, seen = chain.documents.visit, []
 
-    def look(key, phis, batch, team):
+    def look(key, phis, batch, comm):
         state = chain.states["phi"]
         if (state.last == state.now).all():
             seen.append(key.step)
             np.testing.assert_allclose(state.sums, state.g.sum(axis=0, dtype=float), 1e-6)
-        return visit(key, phis, batch, team)
+        return visit(key, phis, batch, comm)
 
     chain.documents.visit = look
     advance(chain, 22)

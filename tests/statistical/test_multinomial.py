@@ -1,4 +1,4 @@
-"""The skeleton of a family: its posterior is known, Dirichlet(eta + power * counts)."""
+"""The skeleton of a model: its posterior is known, Dirichlet(eta + power * counts)."""
 
 from __future__ import annotations
 

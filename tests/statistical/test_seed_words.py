@@ -15,7 +15,7 @@ from statistical.test_tiny_lda import ALPHA, COPIES, DOCUMENTS, ETA, WORD
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.options.facts import Facts
 from pysgrld.samplers.simplex import lazy as lazy_rows
 from pysgrld.samplers.simplex.gibbs import Conjugate
@@ -31,7 +31,7 @@ EXACT = tiny_lda.enumerate_posterior(seeds=SEEDED)
 
 
 def moved(form, kind, h, iterations, burn_in, *, unit, refresh, times=1.0):
-    """Mean of each topic's words and of z = 0 in 400 chains, their evidence in units of 1/``unit``."""
+    """Mean of each topic's words and of z = 0 in 400 chains, their statistics in units of 1/``unit``."""
     corpora = Corpora(np.tile(WORD, (COPIES, 1)), [len(d) for d in DOCUMENTS], 4, ALPHA)
     # columns 2r and 2r + 1 are the topics of a copy
     seeds = Seeds(np.array([0, 2], np.int32), times * np.tile(SEEDED[:, [0, 2]].T, COPIES))
@@ -64,7 +64,7 @@ def worst(found):
 
 @pytest.mark.parametrize("form", ["rows", "log"])
 def test_blocked_gibbs_with_seeds_has_the_exact_posterior(form):
-    """Red with: c doubled; c of the first topic given to both; seeds left out of the evidence."""
+    """Red with: c doubled; c of the first topic given to both; seeds left out of the statistics."""
     assert worst(moved(form, Conjugate, 1.0, 500, 50, unit=1, refresh=False)) < Z
 
 
@@ -92,7 +92,7 @@ def chain_of_nine(algo, seed, weight):
     words = [f"w{i}" for i in range(4)]
     options, _ = resolve(given, Facts(3, 4, 9, 0, lambda *_: 4, words))
     stream = Epochs.of(options, NINE, np.arange(3))
-    return model("lda").chain(options, stream, CorpusFacts(4, 9), RunOn(1))
+    return model_of("lda").chain(options, stream, CorpusFacts(4, 9), RunOn(1))
 
 
 @pytest.mark.parametrize("algo", ["gibbs", "cgs"])

@@ -13,7 +13,7 @@ from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import split, visits
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.options.facts import Facts
 from pysgrld.types import Documents
 
@@ -36,7 +36,7 @@ def posterior(burn_in=3, every=2, *, keep_mean=True, scored=True, algo="scir"):
     if algo == "ovb":
         del given["warm-up"]
     options, _ = resolve(given, facts)
-    lda, stream = model("lda"), Epochs.of(options, train, EVERYTHING)
+    lda, stream = model_of("lda"), Epochs.of(options, train, EVERYTHING)
     chain = lda.chain(options, stream, CorpusFacts(WORDS, train.tokens), RunOn(1))
     scorer = lda.scorer(options, held_out, WORDS, 1) if scored else None
     return Posterior(chain, scorer, burn_in, every, keep_mean)

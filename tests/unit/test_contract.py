@@ -1,6 +1,6 @@
-"""What every family of models promises with every sampler that it takes: found in the tables, not listed.
+"""What every model promises with every sampler that it takes: found in the tables, not listed.
 
-A new family, or a new sampler, is tested by having a row.
+A new model, or a new sampler, is tested by having a row.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pysgrld.cli import main
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CheckpointError, UsageError
-from pysgrld.evaluate import Figure, pooled
+from pysgrld.evaluate import Estimate, pooled
 from pysgrld.models.check import check_usage, kind_of
 from pysgrld.models.options import OPTIONS, PRESETS
 from pysgrld.models.protocol import CorpusFacts, Extent, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import MODELS, model, models
+from pysgrld.models.table import MODELS, all_models, model_of
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved, option_name
 from pysgrld.run.invariants import required, violation
@@ -30,7 +30,7 @@ from pysgrld.train.begin import begin
 from pysgrld.types import Documents, Key
 
 WORDS = 40
-PAIRS = [(m.name, algo) for m in models() for algo in m.algorithms]
+PAIRS = [(m.name, algo) for m in all_models() for algo in m.algorithms]
 #: Settings of a small run; those that a pair has no use for are left out.
 SMALL = {
     "topics": 5,
@@ -83,7 +83,7 @@ def settings(name, algo, facts=FACTS):
 
 def started(name, algo, threads=1):
     options = settings(name, algo)
-    held_out = model(name).hold_out(CORPUS.take(HELD), HELD, 0.5, 0)
+    held_out = model_of(name).hold_out(CORPUS.take(HELD), HELD, 0.5, 0)
     stream = Epochs.of(options, CORPUS, TRAIN)
     return begin(options, stream, CorpusFacts(WORDS, TOKENS), RunOn(threads), held_out)
 
@@ -131,16 +131,13 @@ def test_looking_does_not_change_the_chain(name, algo):
 
 @pairs
 def test_samples_and_states_hold_what_the_family_says_of_them(name, algo):
-    """Red with: a family that says nothing of its samples; rows that are not normalised."""
-    chain, family = advanced(started(name, algo), 4).chain, model(name)
+    """Red with: a model that says nothing of its samples; rows that are not normalised."""
+    chain, model = advanced(started(name, algo), 4).chain, model_of(name)
     sample, arrays = chain.sample(), chain.arrays()
-    must = set(required(family.sample_invariants))
+    must = set(required(model.sample_invariants))
     assert must
     assert must <= set(sample)
-    for found, invariants in (
-        (sample, family.sample_invariants),
-        (arrays, family.state_invariants),
-    ):
+    for found, invariants in ((sample, model.sample_invariants), (arrays, model.state_invariants)):
         for array, values in found.items():
             assert violation(array, values, invariants, finite=True) is None
             if any(fnmatchcase(array, pattern) for pattern in invariants):
@@ -170,7 +167,7 @@ def test_the_score_of_chains_together_is_that_of_their_mean_density(name, algo):
     one, other = few.scorer, more.scorer
     assert pooled([one]) == pytest.approx(one.average(), rel=1e-12)
     assert pooled([one, one]) == pytest.approx(one.average(), rel=1e-12)
-    both, mean = pooled([one, other]), Figure.averaged([one.average(), other.average()])
+    both, mean = pooled([one, other]), Estimate.averaged([one.average(), other.average()])
     assert both < mean
     assert both > mean - abs(one.average() - other.average()) - 0.05 * abs(mean)
     assert both == pooled([other, one])
@@ -191,7 +188,7 @@ def test_an_array_that_is_missing_or_of_another_shape_is_named(name, algo):
 
 @pairs
 def test_the_memory_that_is_planned_covers_the_arrays_of_a_chain_of_long_documents(name, algo):
-    """Red with: a family that forgets the topics of tokens of a whole-corpus sampler."""
+    """Red with: a model that forgets the topics of tokens of a whole-corpus sampler."""
     long = Documents(CORPUS.indptr, CORPUS.indices, 100 * CORPUS.counts)
     facts = FACTS._replace(tokens=100 * TOKENS)
     options = settings(name, algo, facts)
@@ -199,7 +196,7 @@ def test_the_memory_that_is_planned_covers_the_arrays_of_a_chain_of_long_documen
     chain = begin(options, stream, CorpusFacts(WORDS, facts.tokens), RunOn(1)).chain
     chain.advance()
     extent = Extent(int(np.diff(long.indptr).max()), int(long.lengths.max()), 1, None)
-    planned = model(name).memory(options, facts, extent)
+    planned = model_of(name).memory(options, facts, extent)
     assert all(isinstance(n, int) and n >= 0 for n in planned.values()), planned
     assert sum(planned.values()) >= sum(a.nbytes for a in chain.arrays().values())
 
@@ -209,21 +206,21 @@ def test_the_memory_that_is_planned_covers_the_arrays_of_a_chain_of_long_documen
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_family_is_what_the_protocol_wants(name):
-    family = model(name)
-    assert family.name == name
-    assert set(family.algorithms) <= set(SAMPLERS)
-    assert issubclass(family.resolved, Resolved)
-    assert set(family.refuses) <= set(OPTIONS) - set(family.options)
-    own = {option_name(field) for field in family.resolved.__dataclass_fields__}
-    assert set(family.options) <= own <= set(OPTIONS)
+    model = model_of(name)
+    assert model.name == name
+    assert set(model.algorithms) <= set(SAMPLERS)
+    assert issubclass(model.resolved, Resolved)
+    assert set(model.refuses) <= set(OPTIONS) - set(model.options)
+    own = {option_name(field) for field in model.resolved.__dataclass_fields__}
+    assert set(model.options) <= own <= set(OPTIONS)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_option_of_a_family_is_in_the_help_and_refused_by_the_others(name):
     help_text = CliRunner().invoke(main, ["train", "--help-all"], prog_name="sgmc").output
-    for option in model(name).options:
+    for option in model_of(name).options:
         assert f"--{option} " in help_text
-        for other in [m for m in MODELS if option not in model(m).options]:
+        for other in [m for m in MODELS if option not in model_of(m).options]:
             value = OPTIONS[option].default
             with pytest.raises(UsageError, match=f"--{option} has no meaning for --"):
                 check_usage({"model": other, option: value})
@@ -231,23 +228,23 @@ def test_every_option_of_a_family_is_in_the_help_and_refused_by_the_others(name)
 
 @pytest.mark.parametrize("algo", SAMPLERS)
 def test_families_take_a_sampler_or_say_which_they_take(algo):
-    for family in models():
-        if algo in family.algorithms:
-            check_usage({"model": family.name, "algo": algo})
+    for model in all_models():
+        if algo in model.algorithms:
+            check_usage({"model": model.name, "algo": algo})
         else:
-            with pytest.raises(UsageError, match=f"--model {family.name} is sampled by"):
-                check_usage({"model": family.name, "algo": algo})
+            with pytest.raises(UsageError, match=f"--model {model.name} is sampled by"):
+                check_usage({"model": model.name, "algo": algo})
 
 
 @pairs
 def test_resolved_options_survive_json(name, algo):
     options = settings(name, algo)
     assert type(options).of(options.plain()) == options
-    assert kind_of({"model": name, "algo": algo})[1] is model(name)
+    assert kind_of({"model": name, "algo": algo})[1] is model_of(name)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_is_of_one_family_and_of_samplers_that_it_takes(preset):
-    family = kind_of({"preset": preset})[1]
-    assert preset in family.presets
-    assert set(PRESETS[preset].get("algos", {PRESETS[preset]["algo"]})) <= set(family.algorithms)
+    model = kind_of({"preset": preset})[1]
+    assert preset in model.presets
+    assert set(PRESETS[preset].get("algos", {PRESETS[preset]["algo"]})) <= set(model.algorithms)

@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
-from pysgrld.evaluate import PERPLEXITY, Figure
+from pysgrld.evaluate import PERPLEXITY, Estimate
 
 
 def documents(n, rng):
@@ -20,7 +20,7 @@ def documents(n, rng):
 
 
 def perplexity(logs, tokens):
-    return Figure.perplexity(math.exp(-logs.sum() / tokens.sum()), logs, tokens)
+    return Estimate.perplexity(math.exp(-logs.sum() / tokens.sum()), logs, tokens)
 
 
 def test_error_is_the_spread_of_the_perplexity_over_resampled_documents():
@@ -45,7 +45,7 @@ def test_error_is_the_spread_over_corpora():
 def test_error_of_a_mean_is_the_exact_one():
     """Red with: n for n - 1."""
     values = np.array([1.0, 4.0, 2.5])
-    figure = Figure.mean(7.0, values)
+    figure = Estimate.mean(7.0, values)
     assert float(figure) == 7.0
     assert figure.error == pytest.approx(values.std(ddof=1) / math.sqrt(3), rel=1e-12)
 
@@ -65,7 +65,7 @@ def test_figures_of_the_same_documents_are_compared_in_pairs():
 
 def test_a_copy_knows_its_error():
     """Red with: a figure that cannot be sent to another process."""
-    figure = Figure.mean(2.0, np.array([1.0, 3.0]))
+    figure = Estimate.mean(2.0, np.array([1.0, 3.0]))
     copy = pickle.loads(pickle.dumps(figure))
     assert (copy, copy.error) == (2.0, figure.error)
 
@@ -93,19 +93,19 @@ def test_a_figure_of_other_documents_is_what_they_have():
     """Red with: influences added up for a perplexity."""
     logs, tokens = np.array([-3.0, -40.0, -5.0]), np.array([1.0, 9.0, 2.0])
     drawn = np.array([2, 2, 0])
-    perplexity = Figure.perplexity(math.exp(48 / 12), logs, tokens)
+    perplexity = Estimate.perplexity(math.exp(48 / 12), logs, tokens)
     assert perplexity.among(drawn) == pytest.approx(math.exp(13 / 5))
-    assert Figure.mean(1.0 + logs.mean(), logs).among(drawn) == pytest.approx(1.0 - 13 / 3)
+    assert Estimate.mean(1.0 + logs.mean(), logs).among(drawn) == pytest.approx(1.0 - 13 / 3)
     assert pickle.loads(pickle.dumps(perplexity)).among(drawn) == perplexity.among(drawn)
 
 
 def test_perplexities_are_averaged_by_their_logarithms_and_other_figures_as_they_are():
     tokens = np.array([1.0, 3.0])
-    a = Figure.perplexity(math.exp(2.0), np.array([-2.0, -6.0]), tokens)
-    b = Figure.perplexity(math.exp(4.0), np.array([-1.0, -15.0]), tokens)
-    mean = Figure.averaged([a, b])
+    a = Estimate.perplexity(math.exp(2.0), np.array([-2.0, -6.0]), tokens)
+    b = Estimate.perplexity(math.exp(4.0), np.array([-1.0, -15.0]), tokens)
+    mean = Estimate.averaged([a, b])
     assert mean == pytest.approx(math.exp(3.0))
     assert mean.among(np.array([0])) == pytest.approx(math.exp(1.5))
-    c, d = Figure.mean(2.0, np.array([1.0, 3.0])), Figure.mean(4.0, np.array([2.0, 6.0]))
-    assert Figure.averaged([c, d]) == 3.0
-    assert Figure.averaged([c, d]).among(np.array([0])) == pytest.approx(1.5)
+    c, d = Estimate.mean(2.0, np.array([1.0, 3.0])), Estimate.mean(4.0, np.array([2.0, 6.0]))
+    assert Estimate.averaged([c, d]) == 3.0
+    assert Estimate.averaged([c, d]).among(np.array([0])) == pytest.approx(1.5)

@@ -135,8 +135,12 @@ def task(name, *, quick=False, n=1000, **kwargs):
     ("name", "iterations", "expected"),
     [
         ("tlasgr-128", 3500, {"minibatch": 200, "sweeps": 30, "kept-sweeps": 10, "burn-in": 2000}),
-        ("tlasgr-128-64", 3500, {"algo": "tlasgr", "edge": "clip", "layers": [128, 64]}),
-        ("tlasgr_reflect-128-64", 3500, {"algo": "tlasgr", "edge": "reflect", "layers": [128, 64]}),
+        ("tlasgr-128-64", 3500, {"algo": "tlasgr", "boundary": "clip", "layers": [128, 64]}),
+        (
+            "tlasgr_reflect-128-64",
+            3500,
+            {"algo": "tlasgr", "boundary": "reflect", "layers": [128, 64]},
+        ),
         ("tlfsgr-128-64", 3500, {"step-size": [1.0, 21.0, 0.7], "sweeps": 60, "algo": "tlfsgr"}),
         ("sgrld-128-64-32", 3500, {"step-size": [0.1, 21.0, 0.9], "layers": [128, 64, 32]}),
         ("gibbs-128", 2500, {"minibatch": 1000, "sweeps": 1, "burn-in": 1000, "sample-every": 1}),

@@ -232,7 +232,7 @@ def test_forces_are_projected_with_their_noise(v, k, part):
     np.testing.assert_allclose(speed[:, :k], expected, atol=1e-14)
 
 
-# ---- evidence and gradients
+# ---- statistics and gradients
 
 
 @pytest.mark.parametrize("n", DOCUMENTS)
@@ -246,7 +246,7 @@ def test_evidence_is_that_of_whole_vectors(n, v, k):
     gram, _ = core.sphere_moments(x=wide(x), topics=k, centre=None, **TEAM)
     along = core.sphere_along(x=wide(x), topics=k, threads=1, **of._asdict())
     found = core.sphere_evidence(gram=gram, along=along, topics=k, samples=kept, **TEAM)
-    u, outer, cosines = oracle.evidence(x, dense, kept[:, :, :k].astype(np.float64))
+    u, outer, cosines = oracle.statistics(x, dense, kept[:, :, :k].astype(np.float64))
     np.testing.assert_allclose(found[0][:, :k], u, rtol=1e-12)
     np.testing.assert_allclose(found[1][:k, :k], outer, atol=1e-12 * n)
     np.testing.assert_allclose(found[2], cosines, atol=1e-12)
@@ -532,14 +532,14 @@ def everything(threads):
     call = walking(n, k) | {"gram": gram, "along": along, "length": 0.3} | team
     walks = walked(call)
     flat = walked(call, chart="flat")
-    evidence = core.sphere_evidence(gram=gram, along=along, topics=k, samples=walks[0], **team)
+    statistics = core.sphere_evidence(gram=gram, along=along, topics=k, samples=walks[0], **team)
     prior = {"centre": dense[0], "pull": 0.5, "of_centre": 2.0, "of_sum": 3.0}
     gradient = core.sphere_gradient(
         x=place,
         topics=k,
         weight=1.5,
-        proportions=evidence[0],
-        outer=evidence[1],
+        proportions=statistics[0],
+        outer=statistics[1],
         **prior,
         **of._asdict(),
         **team,
@@ -573,7 +573,7 @@ def everything(threads):
         along,
         *walks,
         *flat,
-        *evidence,
+        *statistics,
         gradient,
         whole,
         apart,

@@ -10,7 +10,7 @@ from pysgrld.models.dlda.documents import documents
 from pysgrld.models.dlda.reader import DeepReaders
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.options.facts import Facts
 from pysgrld.types import Documents, Key, Minibatch
 
@@ -33,7 +33,7 @@ def resolved(**given):
 def chain_of(options):
     data = corpus()
     stream = Epochs.of(options, data, np.arange(D))
-    return model("dlda").chain(options, stream, CorpusFacts(V, data.tokens), RunOn(1))
+    return model_of("dlda").chain(options, stream, CorpusFacts(V, data.tokens), RunOn(1))
 
 
 def draw(seed=0):
@@ -94,8 +94,8 @@ def test_shapes_go_as_far_as_topics_in_proportion_to_the_share_that_was_seen(giv
     chain, steps = chain_of(resolved(**given)), {}
     chain.advance()  # its states are those of sampling from here on
     for name, state in chain.states.items():
-        state.step = lambda key, evidence, h, name=name: steps.__setitem__(
-            name, (h, evidence.level)
+        state.step = lambda key, statistics, h, name=name: steps.__setitem__(
+            name, (h, statistics.level)
         )
     chain.advance()
     h = given["step_size"][0]

@@ -11,7 +11,7 @@ from pysgrld.models.dpmm.settings import Settings
 from pysgrld.models.dpmm.slice_sampling import Mixture
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.options.facts import Facts
 from pysgrld.run.identity import differences, identity
 from pysgrld.types import Documents
@@ -38,7 +38,7 @@ def chain(train=None, **given):
     train = np.arange(DOCUMENTS) if train is None else train
     o = options(**given)
     stream = Epochs.of(o, corpus(), train)
-    return model("dpmm").chain(o, stream, CorpusFacts(WORDS, 100), RunOn(1))
+    return model_of("dpmm").chain(o, stream, CorpusFacts(WORDS, 100), RunOn(1))
 
 
 def test_options_are_settings():

@@ -1,4 +1,4 @@
-"""What a run found, of every family of models: the same promises kept by each."""
+"""What a run found, of every model: the same promises kept by each."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from pysgrld.core.draws import at_words
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.fitted import top_words
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import MODELS, model
+from pysgrld.models.table import MODELS, model_of
 from pysgrld.options.facts import Facts
 from pysgrld.types import Documents, Key
 
@@ -51,7 +51,7 @@ def documents():
 @pytest.mark.parametrize("name", MODELS)
 def test_a_sample_is_read_alike_in_both_layouts(name):
     """Red with: rows of the lowest layer for those of another; topics not padded, or words left out."""
-    run, kept = model(name).fitted(Run(name), 1), sample(name)
+    run, kept = model_of(name).fitted(Run(name), 1), sample(name)
     draw = run.draw_of(kept)
     for at in range(run.depth):
         k = (LAYERS if name == "dlda" else (5,))[at]
@@ -66,14 +66,14 @@ def test_a_sample_is_read_alike_in_both_layouts(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_proportions_and_scores_of_documents(name):
-    """Red with: proportions of another layer; a scorer of another family."""
-    run, some = model(name).fitted(Run(name), 1), documents()
+    """Red with: proportions of another layer; a scorer of another model."""
+    run, some = model_of(name).fitted(Run(name), 1), documents()
     draw = run.draw_of(sample(name))
     for at in range(run.depth):
         theta = run.proportions(draw, some, np.arange(2), at)
         assert theta.shape == (2, (LAYERS if name == "dlda" else (5,))[at])
         np.testing.assert_allclose(theta.sum(axis=1), 1.0)
-    assert run.score == model(name).score
+    assert run.score == model_of(name).score
     held_out = HeldOut(some, some, np.arange(2), 0)
     scorer = run.scorer(held_out)
     assert np.isfinite(scorer.point(Key(0, 0, 1), at_words(draw, scorer.words)))
@@ -81,8 +81,8 @@ def test_proportions_and_scores_of_documents(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_topics_are_matched_or_quantities_compared(name):
-    """A family has the one or the other, and says why where draws are not averaged."""
-    run = model(name).fitted(Run(name), 1)
+    """A model has the one or the other, and says why where draws are not averaged."""
+    run = model_of(name).fitted(Run(name), 1)
     found = run.quantities(run.draw_of(sample(name)), None)
     assert (run.likeness is None) == bool(run.no_mean) == bool(found) == bool(run.titles)
     assert found.keys() <= run.titles.keys()

@@ -14,7 +14,7 @@ from pysgrld.models.sam.dirichlet import fit
 from pysgrld.models.sam.proportions import Products
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.models.sam.variational import VariationalDocuments, expected_proportions, law_of
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
 from pysgrld.options.facts import Facts
 from pysgrld.types import Documents, Key, Minibatch
 
@@ -122,7 +122,9 @@ def test_proportions_are_means_of_fitted_laws_and_the_priors_where_there_is_no_w
 def test_proportions_that_are_fitted_do_not_mix_slowly(algo, warnings):
     """Red with: a warning about steps that a fit does not take."""
     facts = Facts(100, V, 1000, 0, lambda *_: V)
-    said = model("sam").remarks(options(algo=algo, alpha=0.1, theta_chart="root"), facts)
+    said = model_of("sam").remarks(
+        options(algo=algo, alpha=0.1, theta_parametrisation="root"), facts
+    )
     assert len(list(said)) == warnings
 
 

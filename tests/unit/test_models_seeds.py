@@ -1,4 +1,4 @@
-"""Seeded topics under every sampler that families of topics over words have."""
+"""Seeded topics under every sampler that models of topics over words have."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,11 @@ from unit.test_contract import CORPUS, FACTS, TOKENS, TRAIN, WORDS, advanced, se
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import models
+from pysgrld.models.table import all_models
 from pysgrld.train.begin import begin
 
 VOCABULARY = [f"w{i:02}" for i in range(WORDS)]
-PAIRS = [(m.name, algo) for m in models() if "seed-words" in m.options for algo in m.algorithms]
+PAIRS = [(m.name, algo) for m in all_models() if "seed-words" in m.options for algo in m.algorithms]
 #: Word 3 comes with words 0 to 9, word 25 with words 20 to 29.
 SEEDS = (("low", ("w03",)), ("high", ("w25", "w26")))
 

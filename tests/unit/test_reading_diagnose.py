@@ -9,8 +9,8 @@ from pysgrld.core.draws import WEIGHTS
 from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.resolve import resolve
-from pysgrld.models.slim import slim_sample
-from pysgrld.models.table import model
+from pysgrld.models.table import model_of
+from pysgrld.models.top_words import slim_sample
 from pysgrld.options.facts import Facts
 from pysgrld.reading.diagnose.compare import diagnose
 from pysgrld.reading.diagnose.verdict import FEW, verdict
@@ -196,7 +196,7 @@ def test_chains_are_followed_by_slim_samples_where_there_are_more_of_them(
     full, places, monkeypatch
 ):
     """Red with: rows of the first chain looked up in the others; means that do not sum to 1."""
-    monkeypatch.setattr("pysgrld.models.slim.WORDS", 6)
+    monkeypatch.setattr("pysgrld.models.top_words.WORDS", 6)
     topics, rng = base(), np.random.default_rng(9)
     orders, places = [np.arange(K), rng.permutation(K)], places[:2]
     for i, (place, order) in enumerate(zip(places, orders, strict=True)):
@@ -353,7 +353,7 @@ def test_shares_are_those_of_the_documents_tokens(given):
     indptr = np.array([0, 20, 40])
     documents = Documents(indptr, np.arange(40, dtype=np.int32), np.repeat([1, 9], 20).astype("i4"))
     held_out = HeldOut(documents, documents, np.arange(2), 0)
-    completion = model(options.model).scorer(options, held_out, V, 1)
+    completion = model_of(options.model).scorer(options, held_out, V, 1)
     parts = {"phi": core.zeros(V, padded(2), "float32")}
     parts["phi"][:, :2] = np.maximum(topics.T, 1e-9)
     if "layers" in given:

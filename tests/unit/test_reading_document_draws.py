@@ -1,4 +1,4 @@
-"""Draws of the topics of documents, read from runs of every family."""
+"""Draws of the topics of documents, read from runs of every model."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ SAMPLES = ("--burn-in", "5", "--sample-every", "1")
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory):
-    """Gives the results of a run of a family, trained for a moment at its first use."""
+    """Gives the results of a run of a model, trained for a moment at its first use."""
     folder, runs = tmp_path_factory.mktemp("runs"), {}
     rng = np.random.default_rng(2)
     lines = [" ".join(f"w{w}" for w in rng.integers(0, 30, 20)) for _ in range(60)]

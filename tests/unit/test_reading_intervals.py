@@ -75,15 +75,15 @@ def test_where_no_factor_is_known_none_is_told(run):
 
 @pytest.fixture
 def both(tmp_path, monkeypatch):
-    """A run of which full and slim samples are kept, of 12 of the 50 words."""
-    monkeypatch.setattr("pysgrld.models.slim.WORDS", 12)
+    """A run of which full and top-word samples are kept, of 12 of the 50 words."""
+    monkeypatch.setattr("pysgrld.models.top_words.WORDS", 12)
     write_corpus(tmp_path / "corpus.txt")
-    train_here(tmp_path, iterations=180, slim_samples=200, eval_every=180, checkpoint_every=180)
+    train_here(tmp_path, iterations=180, top_word_samples=200, eval_every=180, checkpoint_every=180)
     return Results(tmp_path / "run", 1)
 
 
 def test_intervals_from_slim_samples_are_those_from_full_ones_where_they_are_not_open(both):
-    """Red with: words that a slim sample lacks taken for 0, or for its least value without a word."""
+    """Red with: words that a top-word sample lacks taken for 0, or for its least value without a word."""
     top = both.top(30)
     assert both.kept() == both.slim_kept()
     assert both.word_steps() == (both.kept(), False)
@@ -107,7 +107,7 @@ def test_more_slim_samples_than_full_ones_are_what_intervals_are_read_from(both)
     assert both.word_steps() == (both.slim_kept(), True)
     path = str(both.path)
     found = json.loads(CliRunner().invoke(main, ["topics", path, "--json", "--top", "15"]).output)
-    assert (found["kept_samples"], found["slim_samples"]) == (5, 43)
+    assert (found["kept_samples"], found["top_word_samples"]) == (5, 43)
     words = [word for topic in found["topics"] for word in topic["words"]]
     assert any("low_open" in word and "high_open" not in word for word in words)
     assert any("low_open" not in word for word in words)

@@ -246,10 +246,10 @@ def test_a_run_that_is_older_than_an_option_goes_on_as_it_was(named: bool, tmp_p
     """Unless the option is typed. Red with: a new folder, or a refusal, for today's default."""
     make(tmp_path / NAME)
     out = tmp_path / NAME if named else None
-    decision = choose(tmp_path, out=out, edge="clip")
-    assert (decision.action, decision.older) == ("continue", {"edge": "reflect"})
+    decision = choose(tmp_path, out=out, boundary="clip")
+    assert (decision.action, decision.older) == ("continue", {"boundary": "reflect"})
     candidate = find_run(out=None, root=tmp_path, name=NAME, resume="auto")
-    anew = decide(candidate, config(edge="clip"), resume="auto", typed={"edge"})
+    anew = decide(candidate, config(boundary="clip"), resume="auto", typed={"boundary"})
     assert (anew.action, anew.older) == ("new", {})
     assert choose(tmp_path, out=out).older == {}  # of a sampler that has no edge
 

@@ -9,7 +9,7 @@ import pytest
 from pysgrld.core import padded
 from pysgrld.errors import CheckpointError
 from pysgrld.samplers import SAMPLERS
-from pysgrld.samplers.protocol import Counts, Slope
+from pysgrld.samplers.protocol import Counts, EnergyGradient
 from pysgrld.samplers.simplex import lazy
 from pysgrld.samplers.table import CONJUGATE_SHAPES, SHAPES
 from pysgrld.types import Block, Dynamics, Key
@@ -44,7 +44,7 @@ def lazy_rows_stay_lazy(monkeypatch):
     monkeypatch.setattr(lazy, "DENSE", 0.0)
 
 
-def evidence(t):
+def statistics(t):
     """Counts of a minibatch of some words, or of shapes."""
     counts = np.zeros((len(WORDS), padded(K)), np.int64)
     counts[:, :K] = np.random.default_rng(t).integers(0, 9, (len(WORDS), K))
@@ -60,13 +60,13 @@ class Pull:
     def at(self, x):
         gradient = np.zeros_like(x)
         gradient[3, :K] = -20.0
-        return Slope(-20.0 * float(x[3].sum()), gradient)
+        return EnergyGradient(-20.0 * float(x[3].sum()), gradient)
 
 
 def advance(state, t, steps=1):
     for now in range(t, t + steps):
         state.catch_up(Key(1, 0, now), WORDS)
-        found = Pull() if state.block.geometry == "sphere" else evidence(now)
+        found = Pull() if state.block.geometry == "sphere" else statistics(now)
         state.step(Key(1, 0, now), found, 0.01)
 
 

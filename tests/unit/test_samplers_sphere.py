@@ -8,7 +8,7 @@ from oracles.simplex import row_normals
 
 from pysgrld.errors import NumericalError
 from pysgrld.samplers import SAMPLERS
-from pysgrld.samplers.protocol import Slope
+from pysgrld.samplers.protocol import EnergyGradient
 from pysgrld.samplers.sphere.trajectories import uniform
 from pysgrld.types import Block, Dynamics, Key
 
@@ -40,7 +40,7 @@ class Bowl:
         gradient = np.zeros_like(x)
         gradient[:, :K] = self.gradient(x[:, :K])
         noise = None if self.noise is None else np.pad(self.noise, (0, x.shape[1] - K))
-        return Slope(self.energy(x[:, :K]), gradient, noise)
+        return EnergyGradient(self.energy(x[:, :K]), gradient, noise)
 
 
 def started(algo):

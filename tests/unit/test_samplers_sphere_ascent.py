@@ -5,7 +5,7 @@ import pytest
 from oracles.sphere import tangent
 
 from pysgrld.core import padded
-from pysgrld.samplers.protocol import Slope
+from pysgrld.samplers.protocol import EnergyGradient
 from pysgrld.samplers.sphere.ascent import Ascent, default_step
 from pysgrld.types import Block, Dynamics, Key, Schedule
 
@@ -28,7 +28,7 @@ class Bowl:
         self.asked += 1
         inner, gradient = x[:, :K], np.zeros_like(x)
         gradient[:, :K] = self.a * inner - self.b
-        return Slope(float((0.5 * self.a * inner**2 - self.b * inner).sum()), gradient)
+        return EnergyGradient(float((0.5 * self.a * inner**2 - self.b * inner).sum()), gradient)
 
 
 def state():

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from pysgrld.evaluate import Figure
+from pysgrld.evaluate import Estimate
 from pysgrld.search import decide
 from pysgrld.search.decide import (
     Standing,
@@ -31,7 +31,7 @@ def figure(score, noise=0.02, of=0):
     own = np.random.default_rng(of + 1).normal(0.0, noise, DOCUMENTS)
     each = hard + own
     logs = -(each - np.average(each, weights=tokens) + math.log(score)) * tokens
-    return Figure.perplexity(score, logs, tokens)
+    return Estimate.perplexity(score, logs, tokens)
 
 
 def standing(place, score, gained=0.0, *, settled=False, noise=0.02):
@@ -129,7 +129,7 @@ def test_a_document_of_half_of_all_words_leaves_intervals_that_are_known():
     logs[0] = -0.5 * tokens[0]
     pair = [
         standing(i, 1)._replace(
-            figure=Figure.perplexity(math.exp(-own.sum() / tokens.sum()), own, tokens)
+            figure=Estimate.perplexity(math.exp(-own.sum() / tokens.sum()), own, tokens)
         )
         for i, own in enumerate((logs, 1.05 * logs))
     ]
@@ -140,7 +140,7 @@ def test_a_document_of_half_of_all_words_leaves_intervals_that_are_known():
 
 
 def test_scores_that_are_no_numbers_lose_and_are_not_dropped_unseen():
-    nothing = standing(0, 700)._replace(figure=Figure(math.nan, np.full(DOCUMENTS, math.nan)))
+    nothing = standing(0, 700)._replace(figure=Estimate(math.nan, np.full(DOCUMENTS, math.nan)))
     judged = judge([nothing, standing(1, 700), standing(2, 701)])
     assert leader_of([j.standing for j in judged]).name == "k-1"
     assert judged[0].record()["score"] is None
@@ -165,7 +165,7 @@ def test_intervals_cover_in_nine_of_ten_resampled_splits_or_more(monkeypatch):
         pair = []
         for i, part in enumerate(logs):
             own, t = part[chosen], tokens[chosen]
-            found = Figure.perplexity(math.exp(-own.sum() / t.sum()), own, t)
+            found = Estimate.perplexity(math.exp(-own.sum() / t.sum()), own, t)
             pair.append(standing(i, 1)._replace(figure=found))
         own = bounds(pair[0].figure, resampled([pair[0].figure])[0])
         worse = differences(pair, pair[0])[1]

@@ -14,7 +14,7 @@ from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import MemoryLimitError
 from pysgrld.models.protocol import CorpusFacts, Extent, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.models.table import model, models
+from pysgrld.models.table import all_models, model_of
 from pysgrld.options.facts import Facts
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.simplex import lazy as _lazy
@@ -23,10 +23,10 @@ from pysgrld.types import Documents
 
 WORDS, DOCUMENTS = 150, 90
 RANKS = (2, 3, 7, 100, 1000)
-#: Families and samplers whose minibatches are shared.
+#: Models and samplers whose minibatches are shared.
 PAIRS = [
     (m.name, algo)
-    for m in models()
+    for m in all_models()
     if m.adds_up
     for algo in m.algorithms
     if not SAMPLERS[algo].whole_corpus
@@ -68,11 +68,13 @@ def options_of(name, algo, topics, more):
     return resolve(given | wide | sampled | more, FACTS).options
 
 
-def digest(options, team, *, threads=1, iterations=5):
+def digest(options, comm, *, threads=1, iterations=5):
     """SHA-256 of the state after some iterations, two of them of the warm-up."""
     stream = Epochs.of(options, CORPUS, TRAIN)
-    run_on = RunOn(threads, team=team)
-    chain = model(options.model).chain(options, stream, CorpusFacts(WORDS, CORPUS.tokens), run_on)
+    run_on = RunOn(threads, comm=comm)
+    chain = model_of(options.model).chain(
+        options, stream, CorpusFacts(WORDS, CORPUS.tokens), run_on
+    )
     for _ in range(iterations):
         chain.advance()
     chain.close()
@@ -195,7 +197,7 @@ def test_memory_is_that_of_all_processes_of_the_machine(many):
 def test_counts_of_other_ranks_need_memory():
     options = options_of("lda", "scir", 130, {})
     alone, shared = (
-        sum(model("lda").memory(options, FACTS, Extent(20, 40, 1, None, shared=s)).values())
+        sum(model_of("lda").memory(options, FACTS, Extent(20, 40, 1, None, shared=s)).values())
         for s in (False, True)
     )
     assert shared - alone == 8 * WORDS * 144

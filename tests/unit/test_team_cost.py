@@ -55,7 +55,7 @@ def test_a_larger_minibatch_keeps_the_ranks_busy():
 
 
 class Members(Alone):
-    """A team of some members that takes given seconds for each iteration."""
+    """A communicator of some members that takes given seconds for each iteration."""
 
     def __init__(self, size, sampling, exchange):
         self.size, self.each, self.looked = size, (sampling, exchange), 0
@@ -65,11 +65,11 @@ class Members(Alone):
         return {"ranks": self.size, "exchange_seconds": exchange, "sampling_seconds": sampling}
 
 
-def said(team, seconds=1.0, iterations=20, minibatch=400, documents=10**6):
+def said(comm, seconds=1.0, iterations=20, minibatch=400, documents=10**6):
     """The lines of a start, by iteration."""
-    waiting, lines = Waiting(team, minibatch, documents), {}
+    waiting, lines = Waiting(comm, minibatch, documents), {}
     for i in range(1, iterations + 1):
-        team.looked = i
+        comm.looked = i
         if line := waiting.saw(100.0 if i == 1 else seconds):
             lines[i] = line
     return lines

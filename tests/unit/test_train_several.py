@@ -15,6 +15,6 @@ def test_chains_that_are_older_than_an_option_go_on_as_they_were(tmp_path):
     for number in (1, 2):
         RunDirectory.create(chain_path(folder, number), config(**{"chain-id": number}), ["a"])
     candidate = find_run(out=None, root=tmp_path, name=folder.name, resume="auto", chains=True)
-    wanted = config(edge="clip", **{"chain-id": 1})
+    wanted = config(boundary="clip", **{"chain-id": 1})
     assert choose_folder(candidate, wanted, 2, free=()) == folder
-    assert choose_folder(candidate, wanted, 2, free=(), typed={"edge"}) != folder
+    assert choose_folder(candidate, wanted, 2, free=(), typed={"boundary"}) != folder

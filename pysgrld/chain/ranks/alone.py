@@ -1,4 +1,4 @@
-"""A team of one: a process that trains a chain by itself."""
+"""A single process: a process that trains a chain by itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Alone:
-    """A team of one; what members do together costs it nothing. Attributes are those of a `Team`."""
+    """A single process: the `Communicator` of a chain that no other process trains."""
 
     rank, size, words = 0, 1, 0
     host, library = "", ""
@@ -67,5 +67,5 @@ class Alone:
         raise error
 
 
-#: The team of one.
+#: The single process.
 ALONE = Alone()

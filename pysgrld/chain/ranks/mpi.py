@@ -1,4 +1,4 @@
-"""A team of MPI processes. The only module that imports mpi4py."""
+"""A communicator of MPI processes. The only module that imports mpi4py."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SMALL = 1 << 12
 
 
 class Ranks:
-    """The processes of an MPI launch. Attributes are those of a `Team`.
+    """The processes of an MPI launch. Attributes are those of a `Communicator`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The protocol of a team, and what its members tell each other.
+"""The protocol of a communicator, and what its members tell each other.
 
 No NumPy here: help must be instant.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Orders(IntFlag):
-    """The orders that any member of a team may give before an iteration; all follow them."""
+    """The orders that any rank may give before an iteration; all follow them."""
 
     NONE = 0
     #: Stop early: a signal, or the time limit.
@@ -62,7 +62,7 @@ class Collected(NamedTuple):
     values: Doubles | None = None
 
 
-class Team(Protocol):
+class Communicator(Protocol):
     """The processes that train one chain, as one of them, its member, sees them.
 
     Every member holds the same topics and moves them alike; what they do together, every one calls in

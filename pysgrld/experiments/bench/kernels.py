@@ -18,7 +18,7 @@ from pysgrld.models.lda.documents import GibbsDocuments
 from pysgrld.models.lda.reader import EXPECTED_PASSES
 from pysgrld.options.learned import usual_alpha
 from pysgrld.samplers import SAMPLERS
-from pysgrld.samplers.protocol import Counts, Slope
+from pysgrld.samplers.protocol import Counts, EnergyGradient
 from pysgrld.types import UNIT, Block, Documents, Doubles, Dynamics, Floats, Key, Minibatch
 
 
@@ -345,11 +345,11 @@ def _geodesic(k: int, v: int) -> Callable[[int], list[float]]:
 class _Flat:
     """A potential without slope: the time of a step is its own."""
 
-    def drawn(self, key: Key, part: int, x: Doubles) -> Slope:
+    def drawn(self, key: Key, part: int, x: Doubles) -> EnergyGradient:
         return self.at(x)
 
-    def at(self, x: Doubles) -> Slope:
-        return Slope(0.0, np.zeros_like(x))
+    def at(self, x: Doubles) -> EnergyGradient:
+        return EnergyGradient(0.0, np.zeros_like(x))
 
 
 # ---- random numbers

@@ -51,7 +51,7 @@ def _cpu() -> str:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):
                 name = " ".join(line.split(":", 1)[1].split())
-                return f"{name}, family {_field('cpu family')} model {_field('model')}"
+                return f"{name}, model {_field('cpu model')} model {_field('model')}"
     except OSError:
         pass
     return platform.processor() or "unknown"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.chain.ranks.cost import Cost
-from pysgrld.chain.ranks.protocol import Collected, Team
+from pysgrld.chain.ranks.protocol import Collected, Communicator
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.corpus.minibatches.sources import Source
@@ -75,7 +75,7 @@ class Setting(NamedTuple):
 
 
 def measure_ranks(
-    team: Team,
+    comm: Communicator,
     *,
     quick: bool = False,
     corpus: Path | None = None,
@@ -87,7 +87,7 @@ def measure_ranks(
 
     Parameters
     ----------
-    team : Team
+    comm : Communicator
         Of at least two members, who all call this alike.
     quick : bool
         Few sizes, once each: to see that it works.
@@ -112,42 +112,42 @@ def measure_ranks(
     SgmcError
         If the corpus cannot be read.
     """
-    if team.size < 2:
+    if comm.size < 2:
         raise LaunchError(
             "--mpi: this is one process, and messages need two: mpiexec -n 2 sgmc bench --mpi"
         )
     repeats = QUICK_REPEATS if quick else REPEATS
     sizes, times = (QUICK_SIZES, QUICK_TIMES) if quick else (SIZES, TIMES)
     total = 1 + len(sizes) + len(times)
-    hosts = team.gather(team.host)
-    latency = _messages(team, repeats)
+    hosts = comm.gather(comm.host)
+    latency = _messages(comm, repeats)
     rows = [figure("messages", "one of no length to all", "us", [1e6 * x for x in latency])]
     for done, size in enumerate(sizes, 1):
         tell(done, total)
-        took = _added(team, int(125_000 * size), repeats)
+        took = _added(comm, int(125_000 * size), repeats)
         rows.append(figure("messages", f"{size:g} MB of counts added up", "ms", took))
     model = []
     with tempfile.TemporaryDirectory(prefix="sgmc-bench-") as scratch:
         setting = _setting(
             corpus, topics or 100, (minibatch or MINIBATCH) * times[-1], Path(scratch)
         )
-        team.meet()  # all have it
-        team.words = setting.words
+        comm.meet()  # all have it
+        comm.words = setting.words
         first = minibatch or (setting.options(None).minibatch if corpus else MINIBATCH)
         for done, size in enumerate((first * many for many in times), 1 + len(sizes)):
             tell(done, total)
             if size > max(first, setting.documents):
                 break
             options = setting.options(size)
-            group = f"an iteration, {options.minibatch:,} documents, {team.size} ranks"
-            found = _iterations(team, setting, options, repeats)
+            group = f"an iteration, {options.minibatch:,} documents, {comm.size} ranks"
+            found = _iterations(comm, setting, options, repeats)
             rows += [figure(group, name, "ms", took) for name, took in found.items()]
             fastest = int(np.argmin(found["all of it"]))
             whole, sampling, _, exchange = (took[fastest] / 1e3 for took in found.values())
-            one = min(latency) / math.ceil(math.log2(team.size))
-            cost = Cost.measured(team.size, whole, sampling, exchange, one)
+            one = min(latency) / math.ceil(math.log2(comm.size))
+            cost = Cost.measured(comm.size, whole, sampling, exchange, one)
             model.append(_modelled(options.minibatch, cost))
-            if any(team.gather(whole > LONG)):
+            if any(comm.gather(whole > LONG)):
                 break
     tell(total, total)
     return {
@@ -155,9 +155,9 @@ def measure_ranks(
         "machine": machine(),
         "quick": quick,
         "rows": rows,
-        "ranks": team.size,
+        "ranks": comm.size,
         "nodes": len(set(hosts)),
-        "library": team.library,
+        "library": comm.library,
         "corpus": {
             name: getattr(setting, name) for name in ("name", "documents", "words", "topics")
         },
@@ -185,35 +185,35 @@ def _setting(corpus: Path | None, topics: int, documents: int, scratch: Path) ->
     return Setting(made, "made documents", documents, WORDS, TOKENS * documents, topics)
 
 
-def _messages(team: Team, repeats: int) -> list[float]:
+def _messages(comm: Communicator, repeats: int) -> list[float]:
     """Give the seconds of a short message that all members send to all, for each repeat."""
     found = []
     for _ in range(repeats + 1):
-        before = team.figures()["exchange_seconds"]
+        before = comm.figures()["exchange_seconds"]
         for _ in range(MESSAGES):
-            team.meet()
-        found.append(max(1e-9, (team.figures()["exchange_seconds"] - before) / MESSAGES))
+            comm.meet()
+        found.append(max(1e-9, (comm.figures()["exchange_seconds"] - before) / MESSAGES))
     return found[1:]
 
 
-def _added(team: Team, cells: int, repeats: int) -> list[float]:
+def _added(comm: Communicator, cells: int, repeats: int) -> list[float]:
     """Give the milliseconds in which all members add up so many counts, for each repeat."""
     counts, found = np.ones(cells, np.int64), []
     for _ in range(repeats + 1):
         counts[:] = 1
-        team.meet()
+        comm.meet()
         began = time.perf_counter()
-        team.add([Collected((counts,))])
+        comm.add([Collected((counts,))])
         found.append(1e3 * (time.perf_counter() - began))
     return found[1:]
 
 
 def _iterations(
-    team: Team, setting: Setting, options: Resolved, repeats: int
+    comm: Communicator, setting: Setting, options: Resolved, repeats: int
 ) -> dict[str, list[float]]:
     """Give the milliseconds of iterations, for each repeat: all, and the parts that they have."""
-    stream = Epochs.of(options, setting.source, np.arange(setting.documents), team.rank, team.size)
-    run_on = RunOn(threads(None).number, team=team)
+    stream = Epochs.of(options, setting.source, np.arange(setting.documents), comm.rank, comm.size)
+    run_on = RunOn(threads(None).number, comm=comm)
     chain = begin(options, stream, CorpusFacts(setting.words, setting.tokens), run_on).chain
     found: dict[str, list[float]] = {
         name: []
@@ -223,12 +223,12 @@ def _iterations(
         for _ in range(2 + repeats):
             batch = chain.next_batch()
             assert batch is not None  # epochs do not end
-            team.meet()
-            before, began = team.figures(), time.perf_counter()
-            words = team.meet(batch).words
+            comm.meet()
+            before, began = comm.figures(), time.perf_counter()
+            words = comm.meet(batch).words
             assert words is not None
             chain.advance(batch.over(words))
-            whole, now = time.perf_counter() - began, team.figures()
+            whole, now = time.perf_counter() - began, comm.figures()
             sampling, exchange = (
                 now[name] - before[name] for name in ("sampling_seconds", "exchange_seconds")
             )

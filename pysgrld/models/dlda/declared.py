@@ -1,4 +1,4 @@
-"""Deep LDA as a family: its options, defaults, and where its parts are."""
+"""Deep LDA as a model: its options, defaults, and where its parts are."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _pair(names: str, shown: str, meaning: str, default: tuple[float, float]) ->
     )
 
 
-class DeepLDAFamily(Model[DeepLDAOptions]):
+class DeepLDAModel(Model[DeepLDAOptions]):
     """Deep LDA, the Poisson gamma belief network."""
 
     name = "dlda"
@@ -102,8 +102,8 @@ class DeepLDAFamily(Model[DeepLDAOptions]):
             "counts": "sampled",
             "step-size": (1.0, 21.0, 0.7),
             "algos": {
-                "tlasgr": {"edge": "clip"},
-                "tlfsgr": {"edge": "clip"},
+                "tlasgr": {"boundary": "clip"},
+                "tlfsgr": {"boundary": "clip"},
                 "sgrld": {"step-size": (0.1, 21.0, 0.9)},
                 "gibbs": {"minibatch": None, "burn-in": 1000, "step-size": None},
             },
@@ -201,7 +201,7 @@ class DeepLDAFamily(Model[DeepLDAOptions]):
             corpus.tokens,
             run_on.threads,
             run_on.waiting,
-            run_on.team,
+            run_on.comm,
         )
 
     def scorer(
@@ -219,4 +219,4 @@ class DeepLDAFamily(Model[DeepLDAOptions]):
         return fitted(record, threads)
 
 
-MODEL = DeepLDAFamily()
+MODEL = DeepLDAModel()

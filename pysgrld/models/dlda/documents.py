@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Collected, Team
+from pysgrld.chain.ranks.protocol import Collected, Communicator
 from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import product
 from pysgrld.core.draws import Draw
@@ -50,7 +50,7 @@ def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
     """
     layers, weight = options.layers, Schedule(*options.scale_weight)
     natural = options.cir_rate == "natural"  # runs older than the option lack it
-    clip, mass = options.edge == "clip", 0.0 if options.preset else float(tokens)
+    clip, mass = options.boundary == "clip", 0.0 if options.preset else float(tokens)
     seeds = seeds_of(options, tokens)
     topics = tuple(
         Block(
@@ -126,27 +126,27 @@ class DeepDocuments:
         }
 
     def visit(
-        self, key: Key, draw: Draw, batch: Minibatch, team: Team = ALONE
+        self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
         """Sample the local variables of the minibatch's documents; count words and topics by topic.
 
         Cong et al. (2017), eq. 4 and 5. Randomness: purpose ``documents``, entity = document.
         """
         topics = topic_arguments(draw, self.layers, flat=self.flat)
-        found = team.add(self._sampled(key, topics, part) for part in team.parts(batch))
+        found = comm.add(self._sampled(key, topics, part) for part in comm.parts(batch))
         self._visited += 1
         words, *above, tables = found.sums
         assert found.values is not None
         each = batch.scale / self.kept
         factor = each / (UNIT if self.rao_blackwell else 1)
         level = float(words.sum()) * factor / self.layers[0]
-        evidence = {"phi": Counts(batch.words, words, factor, level)}
+        statistics = {"phi": Counts(batch.words, words, factor, level)}
         for i, counts in enumerate(above, 1):
             everyone = np.arange(len(counts), dtype=np.int32)
-            evidence[name_of(i)] = Counts(everyone, counts, factor, level)
+            statistics[name_of(i)] = Counts(everyone, counts, factor, level)
         rate = float(found.values.sum()) * each
-        evidence["r"] = Counts(np.zeros(1, np.int32), tables, each, level, rate)
-        return evidence
+        statistics["r"] = Counts(np.zeros(1, np.int32), tables, each, level, rate)
+        return statistics
 
     def _sampled(self, key: Key, topics: dict[str, Any], batch: Minibatch) -> Collected:
         """Sample some documents: counts of words, of the topics of each layer, tables; and q of each."""

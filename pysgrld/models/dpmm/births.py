@@ -136,12 +136,12 @@ class Births:
         moved[at] = components if birth else elsewhere
         return moved
 
-    def _log_law(self, evidence: Evidence, rows: Int32s) -> float:
+    def _log_law(self, statistics: Evidence, rows: Int32s) -> float:
         """Give the log probability of allocations and words, up to what all allocations share.
 
         c^J prod_j Γ(m_j) Γ(V base) / Γ(V base + n_j) prod_w Γ(base + n_jw) / Γ(base): words of `rows`.
         """
-        found, sizes = evidence
+        found, sizes = statistics
         total = self.words * self.base
         inside = log_gamma(self.base + found[rows]) - math.lgamma(self.base)
         whole = math.lgamma(total) - log_gamma(total + found.sum(axis=0))
@@ -152,9 +152,9 @@ class Births:
             + inside.sum()
         )
 
-    def _means(self, evidence: Evidence) -> tuple[Doubles, Doubles]:
+    def _means(self, statistics: Evidence) -> tuple[Doubles, Doubles]:
         """Give log probabilities of words that are expected, (V, J), and log sizes."""
-        found, sizes = evidence
+        found, sizes = statistics
         log_phi: Doubles = log(self.base + found)
         log_phi -= log(self.words * self.base + found.sum(axis=0))
         return log_phi, log(sizes)

@@ -1,4 +1,4 @@
-"""The Dirichlet-process mixture as a family: its options, defaults, and where its parts are."""
+"""The Dirichlet-process mixture as a model: its options, defaults, and where its parts are."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _STORED = "every document's component is kept, so the corpus is stored first"
 _WHOLE = "held-out documents are scored whole"
 
 
-class MixtureFamily(Model[MixtureOptions]):
+class MixtureModel(Model[MixtureOptions]):
     """The Dirichlet-process mixture of multinomials."""
 
     name = "dpmm"
@@ -100,7 +100,7 @@ class MixtureFamily(Model[MixtureOptions]):
         "warm-up": "it begins with documents spread over --dp-start components",
         "scale-weight": "its steps have no such scale",
         "lazy": "all rows are stepped",
-        "slim-samples": "components of different samples are not the same ones",
+        "top-word-samples": "components of different samples are not the same ones",
         "cir-rate": "its process has the paper's rate",
         "corpus-size": _STORED,
         "shuffle-buffer": _STORED,
@@ -235,4 +235,4 @@ def unordered(algo: str, concentration: str | None) -> bool:
     return algo not in STEPS and concentration != "sticks"
 
 
-MODEL = MixtureFamily()
+MODEL = MixtureModel()

@@ -16,7 +16,7 @@ from pysgrld.core.arithmetic import dot, log, logaddexp
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
 from pysgrld.errors import NumericalError
-from pysgrld.evaluate import Figure, HeldOut, Score
+from pysgrld.evaluate import Estimate, HeldOut, Score
 from pysgrld.models.dpmm.likelihood import log_mixture, prior_predictive
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key
@@ -75,32 +75,32 @@ class Density:
         self.samples += 1
         return self.average()
 
-    def average(self) -> Figure:
+    def average(self) -> Estimate:
         """Give the averaged score so far; NaN before the first sample."""
         if not self.samples:
-            return Figure(math.nan, np.full(len(self._documents), math.nan))
-        return Figure.mean(math.log(self.samples) - float(self._total.mean()), -self._total)
+            return Estimate(math.nan, np.full(len(self._documents), math.nan))
+        return Estimate.mean(math.log(self.samples) - float(self._total.mean()), -self._total)
 
     def log_averages(self) -> Doubles:
         """Give the log of the averaged density of every document."""
         return self._total - math.log(self.samples)
 
-    def score(self, logs: Doubles) -> Figure:
+    def score(self, logs: Doubles) -> Estimate:
         """Give minus the mean of log densities of the documents."""
-        return Figure.mean(-float(logs.mean()), -logs)
+        return Estimate.mean(-float(logs.mean()), -logs)
 
-    def point(self, key: Key, parts: Draw) -> Figure:
+    def point(self, key: Key, parts: Draw) -> Estimate:
         """Give the score of one draw; the running average is not touched."""
         del key
         return self.score(self._of(parts))
 
-    def unigram(self, counts: Int64s) -> Figure:
+    def unigram(self, counts: Int64s) -> Estimate:
         """Score the word frequencies of the training documents, plus 0.01 each."""
         whole = self.held_out.held_out
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
         logs = log(q[whole.indices])
         value = -dot(whole.counts, logs) / len(whole)
-        return Figure.mean(value, -whole.summed(logs * whole.counts))
+        return Estimate.mean(value, -whole.summed(logs * whole.counts))
 
     def log_probability(self, key: Key, parts: Draw) -> float:
         """Give the mean log density of a document under one draw; nothing of the documents is sampled."""

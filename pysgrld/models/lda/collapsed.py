@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Team
+from pysgrld.chain.ranks.protocol import Communicator
 from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import check_topics, put_back
@@ -54,13 +54,13 @@ class CollapsedDocuments:
         self.z = np.full(self._token_ptr[-1], -1, np.int32)
 
     def visit(
-        self, key: Key, draw: Draw, batch: Minibatch, team: Team = ALONE
+        self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
         """Sweep over all tokens, each given all others, and give the counts of words by topic.
 
         Griffiths and Steyvers (2004), eq. (5). Randomness: purpose ``documents``, entity = document.
         """
-        del team
+        del comm
         alpha = alpha_of(draw, self.alpha)  # topics are integrated out
         eta = float(draw[ETA_BLOCK][0]) if ETA_BLOCK in draw else self.block.prior
         counts = core.documents_collapsed(
@@ -80,7 +80,7 @@ class CollapsedDocuments:
             threads=self._threads,
         )
         level = int(batch.counts.sum(dtype=np.int64)) / self.topics
-        evidence = {"phi": Counts(batch.words, counts, 1.0, level)}
+        statistics = {"phi": Counts(batch.words, counts, 1.0, level)}
         if isinstance(alpha, np.ndarray):
             tables, q = core.alpha_evidence(
                 z=self.z,
@@ -91,8 +91,8 @@ class CollapsedDocuments:
                 **key.address(),
                 threads=self._threads,
             )
-            evidence[ALPHA_BLOCK] = alpha_evidence(tables, q, 1.0, level)
-        return evidence
+            statistics[ALPHA_BLOCK] = alpha_evidence(tables, q, 1.0, level)
+        return statistics
 
     def _prior(self, words: Int32s, prior: float) -> dict[str, Array]:
         """Give eta of the cells: rows that differ, the row of each word, and sums over all V words."""

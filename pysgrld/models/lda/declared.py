@@ -1,4 +1,4 @@
-"""Latent Dirichlet allocation as a family: its options, defaults, and where its parts are."""
+"""Latent Dirichlet allocation as a model: its options, defaults, and where its parts are."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PASSES = 100
 _ALL_DOCUMENTS = 2**53
 
 
-class LDAFamily(Model[LDAOptions]):
+class LDAModel(Model[LDAOptions]):
     """Latent Dirichlet allocation."""
 
     name = "lda"
@@ -210,7 +210,7 @@ class LDAFamily(Model[LDAOptions]):
             corpus.tokens,
             run_on.threads,
             run_on.waiting,
-            run_on.team,
+            run_on.comm,
             keep=options.keep_documents == "on",
         )
 
@@ -227,4 +227,4 @@ class LDAFamily(Model[LDAOptions]):
         return fitted(record, threads)
 
 
-MODEL = LDAFamily()
+MODEL = LDAModel()

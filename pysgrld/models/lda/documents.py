@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Collected, Team
+from pysgrld.chain.ranks.protocol import Collected, Communicator
 from pysgrld.core import core
 from pysgrld.core.draws import Draw, weights_of
 from pysgrld.core.restore import check_topics, put_back
@@ -47,7 +47,7 @@ def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
     weight = Schedule(*options.scale_weight)
     k, eta = options.topics, options.lowest_eta
     natural = options.cir_rate == "natural"  # runs older than the option lack it
-    clip = options.edge == "clip"
+    clip = options.boundary == "clip"
     mass = 0.0 if options.preset else float(tokens)
     seeds = seeds_of(options, tokens)
     parts = [
@@ -72,7 +72,7 @@ def alpha_of(draw: Draw, alpha: float | None) -> float | Floats:
 
 
 def alpha_evidence(tables: Int64s, q: Doubles, scale: float, level: float) -> Counts:
-    """Give the evidence on alpha: tables of a minibatch, (Kp,), and q of its documents, (n,)."""
+    """Give the statistics on alpha: tables of a minibatch, (Kp,), and q of its documents, (n,)."""
     rate = float(q.sum()) * scale
     return Counts(np.zeros(1, np.int32), tables[None, :], scale, level, rate)
 
@@ -122,14 +122,14 @@ class GibbsDocuments:
         self._z = np.full(self._token_ptr[-1], -1, np.int32)
 
     def visit(
-        self, key: Key, draw: Draw, batch: Minibatch, team: Team = ALONE
+        self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
         """Sample the topics of the minibatch's tokens given phi; count words by topic.
 
         Patterson and Teh (2013), eq. (11). Randomness: purpose ``documents``, entity = document.
         """
         phi, alpha = weights_of(draw), alpha_of(draw, self.alpha)
-        found = team.add(self._sampled(key, phi, alpha, part) for part in team.parts(batch))
+        found = comm.add(self._sampled(key, phi, alpha, part) for part in comm.parts(batch))
         counts, tokens, *others = found.sums
         if self.active:
             core.spread(
@@ -144,10 +144,10 @@ class GibbsDocuments:
         unit = UNIT if self.rao_blackwell else 1
         level = batch.scale * int(tokens[0]) / self.topics
         factor = batch.scale / (unit * self.kept)
-        evidence = {"phi": Counts(batch.words, counts, factor, level)}
+        statistics = {"phi": Counts(batch.words, counts, factor, level)}
         if found.values is not None:
-            evidence[ALPHA_BLOCK] = alpha_evidence(others[-1], found.values, batch.scale, level)
-        return evidence
+            statistics[ALPHA_BLOCK] = alpha_evidence(others[-1], found.values, batch.scale, level)
+        return statistics
 
     def _sampled(self, key: Key, phi: Floats, alpha: float | Floats, batch: Minibatch) -> Collected:
         """Sample some documents: counts of words by topic, tokens, and counts yet to be spread.

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Collected, Team
+from pysgrld.chain.ranks.protocol import Collected, Communicator
 from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw, weights_of
 from pysgrld.core.restore import check_positive, put_back
@@ -48,7 +48,7 @@ class MeanFieldDocuments:
         self._gamma = self._start(len(documents))
 
     def visit(
-        self, key: Key, draw: Draw, batch: Minibatch, team: Team = ALONE
+        self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
         """Fit the minibatch's documents given exp(E log phi), and give expected counts of words by topic.
 
@@ -56,7 +56,7 @@ class MeanFieldDocuments:
         """
         del key
         weights = weights_of(draw)
-        counts, tokens = team.add(self._counted(weights, part) for part in team.parts(batch)).sums
+        counts, tokens = comm.add(self._counted(weights, part) for part in comm.parts(batch)).sums
         level = batch.scale * int(tokens[0]) / self.topics
         return {"phi": Counts(batch.words, counts, batch.scale / UNIT, level)}
 

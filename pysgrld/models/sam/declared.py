@@ -1,4 +1,4 @@
-"""The spherical admixture model as a family: its options, defaults, and where its parts are."""
+"""The spherical admixture model as a model: its options, defaults, and where its parts are."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _WHOLE = "held-out documents are scored whole"
 _STORED = "documents are weighed by how many have a word, so the corpus is stored first"
 
 
-class SphericalFamily(Model[SphericalOptions]):
+class SphericalModel(Model[SphericalOptions]):
     """The spherical admixture model."""
 
     name = "sam"
@@ -117,7 +117,7 @@ class SphericalFamily(Model[SphericalOptions]):
             _GROUP,
             metavar="N",
         ),
-        "theta-chart": Option(
+        "theta-parametrisation": Option(
             choice("root", "flat"),
             "root",
             "how proportions move: root (on the sphere of their square roots), flat (on the simplex, "
@@ -133,7 +133,7 @@ class SphericalFamily(Model[SphericalOptions]):
     refuses: ClassVar[Mapping[str, str]] = {
         "eta": "the prior of topics is --sigma",
         "warm-up": "it has none",
-        "slim-samples": "words that a direction points away from count, too",
+        "top-word-samples": "words that a direction points away from count, too",
         "counts": "its documents have no counts of topics",
         "scale-weight": "its steps have no such scale",
         "corpus-size": _STORED,
@@ -157,7 +157,7 @@ class SphericalFamily(Model[SphericalOptions]):
             "kappa": 3e4,
             "sigma": 1e4,
             "kappa0": 1e4,
-            "theta-chart": "flat",
+            "theta-parametrisation": "flat",
             "theta-step": 1e-6,
             "sweeps": 60,
             "kept-sweeps": 20,
@@ -255,7 +255,7 @@ class SphericalFamily(Model[SphericalOptions]):
     def remarks(self, options: SphericalOptions, facts: Facts) -> Iterator[str]:
         """Refuse a vocabulary without room for the topics; say where proportions mix slowly."""
         check_room(options.topics, facts.words)
-        walks = SAMPLERS[options.algo].draws and options.theta_chart == "root"
+        walks = SAMPLERS[options.algo].draws and options.theta_parametrisation == "root"
         if options.alpha < 0.5 and walks:
             yield (
                 f"warning: proportions mix slowly near 0 where --alpha is below 0.5 ({options.alpha:g})"
@@ -328,4 +328,4 @@ def check_room(topics: int, words: int) -> None:
         )
 
 
-MODEL = SphericalFamily()
+MODEL = SphericalModel()

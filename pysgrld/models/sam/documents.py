@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Team
+from pysgrld.chain.ranks.protocol import Communicator
 from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
@@ -16,7 +16,7 @@ from pysgrld.models.sam.directions import directions
 from pysgrld.models.sam.potential import Asked, Data, Prior, noisy_slope_of, products_of, slope_of
 from pysgrld.models.sam.proportions import Walk, start, walk
 from pysgrld.models.sam.resolved import SphericalOptions
-from pysgrld.samplers.protocol import Potential, Slope
+from pysgrld.samplers.protocol import EnergyGradient, Potential
 from pysgrld.types import Array, Block, Documents, Doubles, Dynamics, Floats, Key, Minibatch
 
 #: Share of trajectories of proportions that their step is adapted to accept, and by how much at a time.
@@ -39,7 +39,7 @@ def law_of(options: SphericalOptions) -> Walk:
         options.topics,
         options.kappa,
         options.alpha,
-        options.theta_chart,
+        options.theta_parametrisation,
         options.sweeps,
         options.kept_sweeps,
     )
@@ -79,10 +79,10 @@ class SphericalDocuments:
         self._theta = np.full((len(documents), padded(self.law.topics)), -1.0)
 
     def visit(
-        self, key: Key, draw: Draw, batch: Minibatch, team: Team = ALONE
+        self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
         """Give the potential of the minibatch's documents; they are sampled where it is asked."""
-        del key, draw, team  # it is asked at points that the topics move to
+        del key, draw, comm  # it is asked at points that the topics move to
         return {"phi": SphericalPotential(self, batch)}
 
     def theta(self, found: Doubles) -> Doubles:
@@ -140,7 +140,7 @@ class SphericalPotential:
         self.directions = directions(some, documents.idf)
         self.samples: Floats = np.zeros((0, 0, 0), np.float32)
 
-    def drawn(self, key: Key, part: int, x: Doubles) -> Slope:
+    def drawn(self, key: Key, part: int, x: Doubles) -> EnergyGradient:
         """Sample the proportions given x, and give the slope there.
 
         Where proportions are not drawn anew within an iteration, as in the released code, later parts
@@ -165,7 +165,7 @@ class SphericalPotential:
         self.samples = found.samples
         return self._slope(asked)
 
-    def at(self, x: Doubles) -> Slope:
+    def at(self, x: Doubles) -> EnergyGradient:
         """Give the slope at x, the proportions as they were sampled last."""
         return self._slope(self._asked(x))
 
@@ -174,7 +174,7 @@ class SphericalPotential:
         products, resultant = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
         return Asked(x, mine.prior, products, resultant, mine.work, mine.threads)
 
-    def _slope(self, asked: Asked) -> Slope:
+    def _slope(self, asked: Asked) -> EnergyGradient:
         options = self.documents.options
         data = Data(self.directions, self.samples, options.kappa, self.batch.scale)
         return (noisy_slope_of if options.noise_estimate == "on" else slope_of)(asked, data)

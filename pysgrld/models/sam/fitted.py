@@ -146,7 +146,7 @@ class SphericalFitted(BlockFitted):
     def _length(self) -> float:
         """Size of a step of proportions: that of training, where it moved on the same chart."""
         options = self.record.options
-        if options.theta_chart == "root":
+        if options.theta_parametrisation == "root":
             return float(self.record.arrays["theta.length"][0])
         return float(0.2 / options.kappa**0.5)
 

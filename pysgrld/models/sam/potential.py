@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pysgrld.core import core
 from pysgrld.models.sam.directions import Directions
 from pysgrld.models.sam.proportions import Products
-from pysgrld.samplers.protocol import Slope
+from pysgrld.samplers.protocol import EnergyGradient
 from pysgrld.types import Doubles, Floats
 
 
@@ -115,14 +115,14 @@ class Asked(NamedTuple):
         return self.prior.sigma * ratio / self.resultant
 
 
-def slope_of(asked: Asked, data: Data) -> Slope:
+def slope_of(asked: Asked, data: Data) -> EnergyGradient:
     """Give the energy and its Euclidean gradient, averaged over samples of the proportions."""
     gradient, cosines = _gradient(asked, data, asked.products.along, asked.pull)
     energy = core.log_normaliser(len(asked.x), asked.resultant) - data.weight * cosines
-    return Slope(energy, gradient)
+    return EnergyGradient(energy, gradient)
 
 
-def noisy_slope_of(asked: Asked, data: Data) -> Slope:
+def noisy_slope_of(asked: Asked, data: Data) -> EnergyGradient:
     """Give the slope with an estimate of the gradient's noise, by two halves of the minibatch.
 
     The variance of a coordinate, the same for all of a topic: the trace of the covariance of the sum over
@@ -152,7 +152,7 @@ def noisy_slope_of(asked: Asked, data: Data) -> Slope:
     trace = squares / (1.0 / half + 1.0 / (n - half))  # of a document
     noise = trace * n * (1.0 - 1.0 / data.scale) / max(1, len(asked.x) - 1)
     energy = core.log_normaliser(len(asked.x), asked.resultant)
-    return Slope(energy - data.weight * (toward + further), first, noise)
+    return EnergyGradient(energy - data.weight * (toward + further), first, noise)
 
 
 def _gradient(asked: Asked, data: Data, along: Doubles, pull: float) -> tuple[Doubles, float]:

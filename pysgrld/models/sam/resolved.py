@@ -23,5 +23,5 @@ class SphericalOptions(Resolved):
     redraw: Literal["on", "off"] | None
     noise_estimate: Literal["on", "off"] | None
     leapfrog_steps: int | None
-    theta_chart: Literal["root", "flat"]
+    theta_parametrisation: Literal["root", "flat"]
     theta_step: float | None

@@ -18,7 +18,7 @@ from pysgrld.core.arithmetic import dot, exp, log, logaddexp, product
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
 from pysgrld.errors import NumericalError
-from pysgrld.evaluate import Figure, HeldOut, Score
+from pysgrld.evaluate import Estimate, HeldOut, Score
 from pysgrld.models.sam.chain import IDF
 from pysgrld.models.sam.directions import Directions, directions
 from pysgrld.models.sam.documents import FIRST_STEP
@@ -100,25 +100,25 @@ class LogPerplexity:
         self.samples += 1
         return self.average()
 
-    def average(self) -> Figure:
+    def average(self) -> Estimate:
         """Give the averaged score so far; NaN before the first sample."""
         if not self.samples:
-            return Figure(math.nan, np.full(len(self._total), math.nan))
+            return Estimate(math.nan, np.full(len(self._total), math.nan))
         return self.score(self.log_averages())
 
     def log_averages(self) -> Doubles:
         """Give the log of the averaged density of every document."""
         return self._total - math.log(self.samples)
 
-    def score(self, logs: Doubles) -> Figure:
+    def score(self, logs: Doubles) -> Estimate:
         """Give minus the mean of log densities of the documents."""
-        return Figure.mean(-float(logs.mean()), -logs)
+        return Estimate.mean(-float(logs.mean()), -logs)
 
-    def point(self, key: Key, parts: Draw) -> Figure:
+    def point(self, key: Key, parts: Draw) -> Estimate:
         """Give the score of one draw; the running average is not touched."""
         return self.score(self._of(key, parts))
 
-    def unigram(self, counts: Int64s) -> Figure:
+    def unigram(self, counts: Int64s) -> Estimate:
         """Score the direction of the word frequencies of the training documents, weighed alike.
 
         NaN before a draw has brought the weights.

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Team
+from pysgrld.chain.ranks.protocol import Communicator
 from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import check_positive, put_back
@@ -26,7 +26,7 @@ from pysgrld.models.sam.dirichlet import Law, expected_cosines, fit, objective
 from pysgrld.models.sam.potential import Prior, products_of
 from pysgrld.models.sam.proportions import Products, start
 from pysgrld.models.sam.resolved import SphericalOptions
-from pysgrld.samplers.protocol import Potential, Slope
+from pysgrld.samplers.protocol import EnergyGradient, Potential
 from pysgrld.types import Array, Documents, Doubles, Key, Minibatch
 
 
@@ -84,10 +84,10 @@ class VariationalDocuments:
         self._at = np.zeros((len(documents), self.prior.topics))
 
     def visit(
-        self, key: Key, draw: Draw, batch: Minibatch, team: Team = ALONE
+        self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
         """Give the potential of the minibatch's documents; they are fitted where it is asked."""
-        del key, draw, team  # nothing is random, and it is asked at points that the topics move to
+        del key, draw, comm  # nothing is random, and it is asked at points that the topics move to
         return {"phi": VariationalPotential(self, batch)}
 
     def at(self, products: Products) -> Doubles:
@@ -135,7 +135,7 @@ class VariationalPotential:
         self.directions = directions(some, documents.idf)
         self.fitted: Doubles = np.zeros((0, 0))
 
-    def drawn(self, key: Key, part: int, x: Doubles) -> Slope:
+    def drawn(self, key: Key, part: int, x: Doubles) -> EnergyGradient:
         """Fit the documents to x, and give the slope there."""
         del key, part
         mine = self.documents
@@ -145,7 +145,7 @@ class VariationalPotential:
         fit(self.fitted, products.gram[:k, :k], products.along[:, :k], mine.law, mine.passes)
         return self._slope(x, products, resultant)
 
-    def at(self, x: Doubles) -> Slope:
+    def at(self, x: Doubles) -> EnergyGradient:
         """Give the slope at x, the documents as they were fitted last."""
         return self._slope(x, *self._products(x))
 
@@ -153,7 +153,7 @@ class VariationalPotential:
         mine = self.documents
         return products_of(x, self.directions, mine.prior, mine.work, mine.threads)
 
-    def _slope(self, x: Doubles, products: Products, resultant: float) -> Slope:
+    def _slope(self, x: Doubles, products: Products, resultant: float) -> EnergyGradient:
         mine = self.documents
         k, law, at = mine.prior.topics, mine.law, self.fitted.T.copy()
         gram, along = products.gram[:k, :k], products.along[:, :k].T.copy()
@@ -181,4 +181,4 @@ class VariationalPotential:
         )
         gained = math.fsum(objective(at, gram, along, law).tolist())
         mine.gained[0] = gained / at.shape[1] + mine.toward * resultant / (self.scale * at.shape[1])
-        return Slope(-mine.toward * resultant - self.scale * gained, gradient)
+        return EnergyGradient(-mine.toward * resultant - self.scale * gained, gradient)

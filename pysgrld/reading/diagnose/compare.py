@@ -23,7 +23,7 @@ from pysgrld.types import Doubles
 
 #: Top words of a topic whose probabilities are followed.
 TOP = 10
-#: Remark where topics are followed by slim samples alone.
+#: Remark where topics are followed by top-word samples alone.
 _FEW_FULL = (
     f"fewer than {FEWEST} full samples are kept in common: nothing is told of topic weights and of "
     "what the chains predict"

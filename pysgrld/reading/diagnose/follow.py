@@ -29,7 +29,7 @@ class KeptDraws(NamedTuple):
     steps : sequence of int
         Iterations whose samples all have kept, and that topics are followed by.
     slim : bool
-        Whether these are slim samples.
+        Whether these are top-word samples.
     scored : sequence of int
         Iterations whose full samples score documents: ``steps`` unless these are slim.
     held_out : HeldOut or None
@@ -161,7 +161,7 @@ def match_topics(draws: KeptDraws, likeness: Likeness, top: int, at: int) -> Com
 def _halves(results: Results, draws: KeptDraws, at: int, tell: Callable[[], None]) -> Floats:
     """Average topics over the first and the second half of the draws, (2, K, V); rows sum to 1.
 
-    Of slim samples it is the average of the words that they have.
+    Of top-word samples it is the average of the words that they have.
     """
     half, k = len(draws.steps) // 2, results.layers[at]
     means = np.empty((2, k, len(results.vocabulary)), np.float32)

@@ -64,12 +64,12 @@ class Shapes(State[Counts]):
         del words
         return np.where(self.r > 0, np.maximum(self.r, LEAST), 0.0).astype(np.float32)
 
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make a Langevin step of the shapes.
 
         r <- |r + (h/M) (gamma0/K + X - r (c0 + Q)) + sqrt(2 h r / M) z|, M the running mean of Q.
         """
-        self._move(evidence, h, _normals(key, self.block))
+        self._move(statistics, h, _normals(key, self.block))
 
     def _move(self, found: Counts, h: float, z: Doubles) -> None:
         k = self.block.shape[1]
@@ -97,10 +97,10 @@ class WarmShapes(Shapes):
         super().__init__(block, threads, **arrays)
         self._then = then
 
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make a noise-free step of the shapes: r <- |r + (h/M) (gamma0/K + X - r (c0 + Q))|."""
         del key
-        self._move(evidence, h, np.zeros(self.block.shape[1]))
+        self._move(statistics, h, np.zeros(self.block.shape[1]))
 
     def settle(self) -> State[Counts]:
         """Give the state of the sampler itself."""
@@ -110,12 +110,12 @@ class WarmShapes(Shapes):
 class ConjugateShapes(Shapes):
     """Shapes that are drawn from their conditional law given the whole corpus."""
 
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Draw c0, gamma0 and r, in this order; ``h`` plays no part."""
         del h
         k = self.block.shape[1]
-        r, q, gamma0, c0 = self.r, evidence.rate, self.gamma0, self.c0
-        x = np.round(evidence.counts[0, :k] * evidence.factor).astype(np.int64)
+        r, q, gamma0, c0 = self.r, statistics.rate, self.gamma0, self.c0
+        x = np.round(statistics.counts[0, :k] * statistics.factor).astype(np.int64)
         if len(self.block.hyper) > 1:
             self._draw_prior(key, x, q)
         r[:k] = np.maximum(self._gammas(key, 2, gamma0[0] / k + x) / (c0[0] + q), LEAST)

@@ -16,13 +16,13 @@ from pysgrld.types import Key
 class LogConjugate(LogRows):
     """Logarithms that are drawn anew in every step."""
 
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Draw all topics from their conditional law; ``h`` plays no part."""
         del h
         transition(
             key,
             self.log_g,
-            shapes(evidence, self.block),
+            shapes(statistics, self.block),
             stream=self.block.stream,
             h=math.inf,
             threads=self.threads,
@@ -34,7 +34,7 @@ class Conjugate(RowsOrLogs):
 
     logs = LogConjugate
 
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Draw all topics from their conditional law; ``h`` plays no part."""
         del h
-        core.simplex_scir(**self.arguments(key, evidence), h=math.inf)
+        core.simplex_scir(**self.arguments(key, statistics), h=math.inf)

@@ -68,27 +68,27 @@ class LazyRows(Rows):
     def _step_some(self, **arguments: Any) -> None:
         """Step some rows, each by a length of its own."""
 
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Step the rows of the minibatch, which must be current; the others are left behind.
 
         All rows are stepped while a topic is small, which `catch_up` has prepared.
         """
         v, k = self.block.shape
         if self._some_small() and (self.last == self.now).all():
-            self._step_all(**self.arguments(key, evidence), h=h)
+            self._step_all(**self.arguments(key, statistics), h=h)
             self.now += h
             self.last[:] = self.now
             return
         eta = float(np.float32(self.block.prior))  # as the kernel knows it
         self.sums[:k] += (v * eta - self.sums[:k]) * -math.expm1(-h)
         self._step_some(
-            **self.arguments(key, evidence),
-            lengths=np.full(len(evidence.rows), h),
+            **self.arguments(key, statistics),
+            lengths=np.full(len(statistics.rows), h),
             packed=False,
             purpose=core.Purpose.scir_pass,
         )
         self.now += h
-        self.last[evidence.rows] = self.now
+        self.last[statistics.rows] = self.now
 
     def catch_up(self, key: Key, words: Int32s) -> None:
         """Bring the rows of ``words`` up to date, and all rows where it is time to."""

@@ -124,10 +124,10 @@ class LogWarmUp(LogRows):
         super().__init__(block, threads, **arrays)
         self._then = then
 
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h)."""
         del key
-        towards = log(shapes(evidence, self.block)) + math.log(-math.expm1(-h))
+        towards = log(shapes(statistics, self.block)) + math.log(-math.expm1(-h))
         self.log_g = logaddexp(self.log_g - h, towards)
 
     def settle(self) -> State[Counts]:

@@ -17,7 +17,7 @@ from pysgrld.types import Key
 class Mean(Rows):
     """Rows that are the expectation of topics given the tokens' topics."""
 
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Set g to eta + n; ``h`` plays no part."""
         del h
-        core.simplex_relax(**self.arguments(key, evidence), h=math.inf)
+        core.simplex_relax(**self.arguments(key, statistics), h=math.inf)

@@ -153,9 +153,9 @@ class WarmUp(Rows):
         super().__init__(block, threads, **arrays)
         self._then = then
 
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h)."""
-        core.simplex_relax(**self.arguments(key, evidence), h=h)
+        core.simplex_relax(**self.arguments(key, statistics), h=h)
 
     def settle(self) -> State[Counts]:
         """Give the state of the sampler itself."""

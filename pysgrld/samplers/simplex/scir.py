@@ -47,16 +47,16 @@ class LogCir(LogRows):
             warm.log_g += math.log(total) - log_sums(warm.log_g)
         return super().settled(warm)
 
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make one CIR transition of length ``h`` with shapes eta + N_kw."""
         kappa = None
         if self.block.natural:
-            ratio = totals(evidence, self.block) * exp(-log_sums(self.log_g))
+            ratio = totals(statistics, self.block) * exp(-log_sums(self.log_g))
             kappa = np.minimum(1.0 + ratio, 1e30)
         transition(
             key,
             self.log_g,
-            shapes(evidence, self.block),
+            shapes(statistics, self.block),
             stream=self.block.stream,
             h=h,
             threads=self.threads,
@@ -79,10 +79,10 @@ class Cir(RowsOrLogs):
             warm.sums[:] = warm.g.sum(axis=0, dtype=np.float64)
         return super().settled(warm)
 
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make one CIR transition of length ``h`` with shapes eta + N_kw; exact for every ``h``."""
         kernel = core.simplex_scir_natural if self.block.natural else core.simplex_scir
-        kernel(**self.arguments(key, evidence), h=h)
+        kernel(**self.arguments(key, statistics), h=h)
 
 
 class LazyCir(LazyRows):

@@ -21,9 +21,9 @@ def default_step(facts: StepFacts) -> Steps:
 class Langevin(Rows):
     """Rows that move by reflected Langevin steps."""
 
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the step g <- |g + h (eta + N - g (1 + N_k/s_k)) + sqrt(2 h g) z| of the old state."""
-        core.simplex_sgrld(**self.arguments(key, evidence), h=h)
+        core.simplex_sgrld(**self.arguments(key, statistics), h=h)
 
     def contraction(self, tokens: Doubles, h: float) -> Doubles:
         """Give h (V eta + N_k) / s_k, (K,): the share of phi that a step replaces."""

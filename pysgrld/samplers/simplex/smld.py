@@ -61,7 +61,7 @@ class Dual(FromRows):
         """Give unnormalised probabilities of y, (V, K)."""
         return np.asarray(exp(y))
 
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the step y <- y + h (eta + N - (V eta + N.) phi) + sqrt(2h) z; the last y stays 0."""
         v, k = self.block.shape
         core.simplex_smld(
@@ -69,11 +69,11 @@ class Dual(FromRows):
             log_sums=self.log_sums,
             topics=k,
             eta=self.block.prior,
-            rows=evidence.rows,
-            counts=evidence.counts,
-            factor=evidence.factor,
+            rows=statistics.rows,
+            counts=statistics.counts,
+            factor=statistics.factor,
             h=h,
-            totals=totals(evidence, self.block) + v * self.block.prior,
+            totals=totals(statistics, self.block) + v * self.block.prior,
             approximate=self.approximate,
             **key.address_of(self.block),
             work=self.work,

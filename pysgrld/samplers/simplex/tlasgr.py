@@ -57,15 +57,15 @@ class ScaledRows(Rows):
     def estimate(self, found: Counts) -> Doubles:
         """Estimate the scales by a minibatch, (K,) or (1,)."""
 
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make one step (eq. 13 to 15, 18), by the scale that this minibatch has already changed."""
         v, k = self.block.shape
-        m = update(self.m, self.updates, self.estimate(evidence), self.block.weight)
-        all_of_it = totals(evidence, self.block) + v * self.block.prior
+        m = update(self.m, self.updates, self.estimate(statistics), self.block.weight)
+        all_of_it = totals(statistics, self.block) + v * self.block.prior
         # a topic that got nothing has its prior to go by
         steps = np.minimum(h / np.maximum(m, v * self.block.prior), FARTHEST / all_of_it)
         core.simplex_tlasgr(
-            **self.arguments(key, evidence),
+            **self.arguments(key, statistics),
             steps=np.broadcast_to(steps, (k,)).copy(),
             totals=all_of_it,
             clip=self.block.clip,

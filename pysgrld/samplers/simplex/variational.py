@@ -60,10 +60,10 @@ class Dirichlets(Rows):
         del settled
         return super().restored(block, arrays, threads, settled=True)
 
-    def step(self, key: Key, evidence: Counts, h: float) -> None:
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Go the share rho_t = ``h``, at most 1, of the way to eta + N."""
         length = -math.log1p(-h) if h < 1.0 else math.inf
-        core.simplex_relax(**self.arguments(key, evidence), h=length)
+        core.simplex_relax(**self.arguments(key, statistics), h=length)
 
     def weights(self, words: Int32s | None = None) -> Floats:
         """Give exp(psi(lambda_kw) - psi(sum_w lambda_kw)), (R, Kp), a word's over a factor of its own.

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from pysgrld.options.resolved import Steps
-from pysgrld.samplers.protocol import Potential, Slope, StepFacts
+from pysgrld.samplers.protocol import EnergyGradient, Potential, StepFacts
 from pysgrld.samplers.sphere.points import Points
 from pysgrld.types import Array, Block, Doubles, Key
 
@@ -50,15 +50,15 @@ class Ascent(Points):
         """Make the arrays of a state that has not begun."""
         return {"x": super().own(block)["x"], "time": np.zeros(1)}
 
-    def step(self, key: Key, evidence: Potential, h: float) -> None:
+    def step(self, key: Key, statistics: Potential, h: float) -> None:
         """Go the share ``h`` of the way to the optimum, within as many steps as the dynamics say."""
         before = self.x.copy()
-        slope = evidence.drawn(key, 0, self.x)
+        slope = statistics.drawn(key, 0, self.x)
         first = slope.energy
         self.aim(key, slope)
         for _ in range(self.dynamics.parts):
             old = slope.energy
-            slope = self.climbed(key, evidence, slope)
+            slope = self.climbed(key, statistics, slope)
             if old - slope.energy <= TOLERANCE * (first - slope.energy):
                 break
         if h < 1.0:
@@ -71,14 +71,14 @@ class Ascent(Points):
         """Set the velocities to 0."""
         self.v[:], self.squares[:] = 0.0, 0.0
 
-    def aim(self, key: Key, slope: Slope) -> None:
+    def aim(self, key: Key, slope: EnergyGradient) -> None:
         """Set the velocities to minus the gradient, projected; the first step is of one radian."""
         self.rest()
         self.push(key, 0, slope.gradient, 1.0)
         if not self.time[0]:
             self.time[0] = 1.0 / np.sqrt(max(self.squares.max(), 1e-300))
 
-    def climbed(self, key: Key, evidence: Potential, slope: Slope) -> Slope:
+    def climbed(self, key: Key, statistics: Potential, slope: EnergyGradient) -> EnergyGradient:
         """Follow the velocities until the energy has fallen, and give the slope there.
 
         It is the same slope if it does not fall however short the step.
@@ -87,7 +87,7 @@ class Ascent(Points):
         steep = _ENOUGH * float(squares.sum())
         for _ in range(_HALVINGS):
             self.drift(float(self.time[0]))
-            found = evidence.at(self.x)
+            found = statistics.at(self.x)
             if found.energy < slope.energy - steep * self.time[0]:
                 carried = self.v.copy()
                 self.aim(key, found)

@@ -20,12 +20,12 @@ from pysgrld.types import Array, Block, Doubles, Key
 class Geodesic(Points):
     """Points that move by stochastic-gradient geodesic Monte Carlo."""
 
-    def step(self, key: Key, evidence: Potential, h: float) -> None:
+    def step(self, key: Key, statistics: Potential, h: float) -> None:
         """Make the steps A B O B A of size ``h``, as many as the block's dynamics say."""
         for part in range(self.dynamics.parts):
             self.breathe(h)
             self.drift(0.5 * h, self.damp)
-            slope = evidence.drawn(key, part, self.x)
+            slope = statistics.drawn(key, part, self.x)
             sd: float | Doubles = math.sqrt(2.0 * self.dynamics.friction)
             if slope.noise is not None:  # what minibatches add is left out
                 sd = np.sqrt(np.maximum(0.0, sd**2 - h * h * slope.noise))

@@ -86,7 +86,7 @@ class Points(State[Potential]):
     # ---- how they move
 
     @abstractmethod
-    def step(self, key: Key, evidence: Potential, h: float) -> None:
+    def step(self, key: Key, statistics: Potential, h: float) -> None:
         """Move the points by one iteration of step size ``h``."""
 
     def drift(self, time: float, damp: float = 1.0) -> None:

@@ -29,19 +29,19 @@ class Trajectories(Points):
         """Make the arrays of a state that has not begun."""
         return super().own(block) | {"accepted": np.zeros(2)}
 
-    def step(self, key: Key, evidence: Potential, h: float) -> None:
+    def step(self, key: Key, statistics: Potential, h: float) -> None:
         """Follow one trajectory of steps of size ``h``, and accept or refuse where it ends."""
-        slope = evidence.drawn(key, 0, self.x)
+        slope = statistics.drawn(key, 0, self.x)
         before = {name: array.copy() for name, array in self.arrays().items()}
         self.v[:], self.squares[:] = 0.0, 0.0
         self.push(key, 0, np.zeros_like(self.x), sd=1.0)
         start = slope.energy + 0.5 * self.kinetic()
         for part in range(self.dynamics.parts):
             if part:
-                slope = evidence.at(self.x)
+                slope = statistics.at(self.x)
             self.push(key, 0, slope.gradient, h if part else 0.5 * h)
             self.drift(h)
-        slope = evidence.at(self.x)
+        slope = statistics.at(self.x)
         self.push(key, 0, slope.gradient, 0.5 * h)
         gained = start - slope.energy - 0.5 * self.kinetic()
         self.accepted[1] += 1.0

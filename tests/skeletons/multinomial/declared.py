@@ -1,4 +1,4 @@
-"""One multinomial over words as a family: its options, defaults, and where its parts are."""
+"""One multinomial over words as a model: its options, defaults, and where its parts are."""
 
 from __future__ import annotations
 

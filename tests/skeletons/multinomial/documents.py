@@ -12,7 +12,7 @@ from skeletons.multinomial.resolved import MultinomialOptions
 
 from pysgrld.chain.protocol import DocumentSampler
 from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Collected, Team
+from pysgrld.chain.ranks.protocol import Collected, Communicator
 from pysgrld.core import padded
 from pysgrld.core.draws import Draw
 from pysgrld.samplers.protocol import Counts
@@ -31,7 +31,7 @@ def blocks(options: MultinomialOptions, words: int, tokens: float) -> tuple[Bloc
             mass=options.power * tokens,
             weight=Schedule(*options.scale_weight),
             natural=options.cir_rate == "natural",
-            clip=options.edge == "clip",
+            clip=options.boundary == "clip",
         ),
     )
 
@@ -52,11 +52,11 @@ class CountedDocuments(DocumentSampler):
         """Keep nothing: every visit counts anew."""
 
     def visit(
-        self, key: Key, draw: Draw, batch: Minibatch, team: Team = ALONE
+        self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
         """Count the minibatch's words, scaled to the corpus and to the power of the likelihood."""
         del key, draw  # nothing is sampled
-        (counts,) = team.add(_counted(part) for part in team.parts(batch)).sums
+        (counts,) = comm.add(_counted(part) for part in comm.parts(batch)).sums
         return {"phi": Counts(batch.words, counts, self.power * batch.scale)}
 
     def arrays(self) -> dict[str, Array]:

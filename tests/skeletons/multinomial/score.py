@@ -13,7 +13,7 @@ import numpy as np
 from pysgrld.core.arithmetic import log
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
-from pysgrld.evaluate import Figure, HeldOut, Score, Scorer
+from pysgrld.evaluate import Estimate, HeldOut, Score, Scorer
 from pysgrld.types import Array, Doubles, Int32s, Int64s, Key
 
 TOKEN_PERPLEXITY = Score("token_perplexity", "perplexity of a token", 1, whole=True)
@@ -57,29 +57,29 @@ class TokenPerplexity(Scorer):
         self._mean += (parts["phi"][:, 0] - self._mean) / self.samples
         return self.average()
 
-    def average(self) -> Figure:
+    def average(self) -> Estimate:
         """Give the averaged score so far; NaN before the first sample."""
         if not self.samples:
-            return Figure(math.nan, np.full(len(self.held_out.held_out), math.nan))
+            return Estimate(math.nan, np.full(len(self.held_out.held_out), math.nan))
         return self.score(self.log_averages())
 
     def log_averages(self) -> Doubles:
         """Give the log of the averaged probability of every word, (R,)."""
         return log(self._mean)
 
-    def score(self, logs: Doubles) -> Figure:
+    def score(self, logs: Doubles) -> Estimate:
         """Give the perplexity of the tokens, whose words have such log probabilities."""
         whole = self.held_out.held_out
         value = math.exp(-float(self._counts @ logs) / self.tokens)
         of_documents = whole.summed(logs[self._rows] * whole.counts)
-        return Figure.perplexity(value, of_documents, whole.lengths.astype(np.float64))
+        return Estimate.perplexity(value, of_documents, whole.lengths.astype(np.float64))
 
-    def point(self, key: Key, parts: Draw) -> Figure:
+    def point(self, key: Key, parts: Draw) -> Estimate:
         """Give the score of one draw; the running average is not touched."""
         del key
         return self.score(log(parts["phi"][:, 0].astype(np.float64)))
 
-    def unigram(self, counts: Int64s) -> Figure:
+    def unigram(self, counts: Int64s) -> Estimate:
         """Score the word frequencies of the training documents, plus 0.01 each."""
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
         return self.score(log(q[self.words]))

@@ -12,7 +12,7 @@ from pysgrld.core.arithmetic import dot
 from pysgrld.types import Doubles, Int64s
 
 
-class Figure(float):
+class Estimate(float):
     """A number that sums up held-out documents, and how much each of them moves it.
 
     Documents are what is drawn at random: another corpus of the kind would have others. The standard
@@ -68,7 +68,7 @@ class Figure(float):
         return cls(value, influence, (logs, tokens))
 
     @classmethod
-    def averaged(cls, figures: Sequence[Figure]) -> Figure:
+    def averaged(cls, figures: Sequence[Estimate]) -> Estimate:
         """Average figures of the same documents: perplexities by their logarithms, others as they are."""
         ratios = [figure.ratio for figure in figures if figure.ratio is not None]
         if len(ratios) == len(figures):
@@ -98,6 +98,6 @@ class Figure(float):
         logs, tokens = self.ratio
         return math.exp(-float(logs[drawn].sum()) / float(tokens[drawn].sum()))
 
-    def minus(self, other: Figure) -> Figure:
+    def minus(self, other: Estimate) -> Estimate:
         """Give the difference to another figure of the same documents, with its own error."""
-        return Figure(self - other, self.influence - other.influence)
+        return Estimate(self - other, self.influence - other.influence)

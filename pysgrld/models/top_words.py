@@ -1,8 +1,8 @@
-"""Slim samples: of every topic its most probable words alone, for runs of which few full samples fit.
+"""Top-word samples: of every topic its most probable words alone, for runs of which few full samples fit.
 
 All rows of a draw are brought up to date for one, also those that lazy samplers left behind: the gamma
 variate that a row waits for has no upper bound, so each may be among the most probable; and the sums of
-the topics are exact for all rows together only. So a slim sample is a part of the full one of its
+the topics are exact for all rows together only. So a top-word sample is a part of the full one of its
 iteration, to the bit.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from pysgrld.types import Array, Condition, Floats, Invariant
 
-#: Words that a slim sample has of each topic.
+#: Words that a top-word sample has of each topic.
 WORDS = 256
 #: Invariants of its arrays: ``words`` are the ids, ``phi`` what they have, the most probable first.
 SLIM = {"words": Invariant(Condition.FINITE), "phi": Invariant(Condition.FINITE)}
@@ -24,7 +24,7 @@ _ABOVE = 0.5
 
 
 def width(v: int) -> int:
-    """Give how many words of each topic a slim sample over V words has."""
+    """Give how many words of each topic a top-word sample over V words has."""
     return min(WORDS, v)
 
 
@@ -52,7 +52,7 @@ def _largest(values: Floats, n: int, guess: float) -> Array:
 
 
 def looked_up(sample: Mapping[str, Array], words: Array) -> tuple[Floats, Array]:
-    """Look words of each topic up in a slim sample.
+    """Look words of each topic up in a top-word sample.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Slim samples: what they have of a full one, when they are kept, and that they come again the same."""
+"""Top-word samples: what they have of a full one, when they are kept, and that they repeat."""
 
 import shutil
 
@@ -7,10 +7,10 @@ import pytest
 from faults_runs import opened, result, stopped_here, train_here, write_corpus
 
 from pysgrld.errors import UsageError
-from pysgrld.models import slim
+from pysgrld.models import top_words as slim
 from pysgrld.models.check import check_usage
 from pysgrld.models.resolve import resolve
-from pysgrld.models.slim import looked_up, slim_sample
+from pysgrld.models.top_words import looked_up, slim_sample
 from pysgrld.options.facts import Facts
 
 
@@ -44,7 +44,7 @@ def test_a_slim_sample_is_a_part_of_the_full_one_of_its_iteration(lazy, tmp_path
     monkeypatch.setattr(slim, "WORDS", 9)
     monkeypatch.setattr("pysgrld.samplers.simplex.lazy.DENSE", 1.0)
     write_corpus(tmp_path / "corpus.txt")
-    train_here(tmp_path, lazy=lazy, slim_samples=5)
+    train_here(tmp_path, lazy=lazy, top_word_samples=5)
     run = opened(tmp_path)
     assert run.sample_steps() == [12, 16, 20, 24, 28, 32, 36, 40]
     assert run.sample_steps(slim=True) == [16, 24, 32, 40]
@@ -56,9 +56,9 @@ def test_a_slim_sample_is_a_part_of_the_full_one_of_its_iteration(lazy, tmp_path
 
 
 def test_slim_samples_come_again_the_same_after_a_stop(tmp_path):
-    """Red with: slim samples that going back does not delete, or that no checkpoint lists."""
+    """Red with: top-word samples that going back does not delete, or that no checkpoint lists."""
     once, often = tmp_path / "once", tmp_path / "often"
-    options = {"samples": 2, "slim_samples": 3, "lazy": "on", "checkpoint_every": 11}
+    options = {"samples": 2, "top_word_samples": 3, "lazy": "on", "checkpoint_every": 11}
     for folder in (once, often):
         folder.mkdir()
         write_corpus(folder / "corpus.txt")
@@ -83,8 +83,8 @@ FITS = (1 << 30) // (4 * 100)
         (FITS // 39, {}, (39, 200)),
         (FITS // 39, {"samples": 30}, (30, 0)),
         (FITS // 5, {"samples": 300}, (5, 300)),
-        (FITS // 5, {"slim-samples": 0}, (5, 0)),
-        (1000, {"slim-samples": 50}, (200, 50)),
+        (FITS // 5, {"top-word-samples": 0}, (5, 0)),
+        (1000, {"top-word-samples": 50}, (200, 50)),
         (FITS // 5, {"samples": 0}, (0, 0)),
         (FITS // 5, {"algo": "ovb"}, (0, 0)),
         (FITS // 5, {"model": "dpmm"}, (5, 0)),
@@ -92,13 +92,13 @@ FITS = (1 << 30) // (4 * 100)
     ],
 )
 def test_slim_samples_are_kept_where_few_full_ones_fit(words, given, kept):
-    """Red with: slim samples of a run that was asked for few; of a mixture."""
+    """Red with: top-word samples of a run that was asked for few; of a mixture."""
     facts = Facts(5000, words, 500_000, 0, lambda *_: 900)
     options = resolve(given, facts).options
-    assert (options.samples, options.slim_samples) == kept
+    assert (options.samples, options.top_word_samples) == kept
 
 
 @pytest.mark.parametrize("model", ["dpmm", "sam"])
 def test_components_and_directions_have_no_slim_samples(model):
-    with pytest.raises(UsageError, match="--slim-samples"):
-        check_usage({"model": model, "slim-samples": 5})
+    with pytest.raises(UsageError, match="--top-word-samples"):
+        check_usage({"model": model, "top-word-samples": 5})
