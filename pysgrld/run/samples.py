@@ -1,7 +1,7 @@
 """Kept posterior samples: one immutable file each, full or slim.
 
-Top-word samples have the greatest values of each row only (`pysgrld.models.top_words`), and a prefix to their
-names; all else is the same.
+Top-word samples have the greatest values of each row only (`pysgrld.models.top_words`), and a prefix to
+their names; all else is the same.
 
 A sample that is dropped (thinned) is only hidden until the next checkpoint is written: the newest
 checkpoint still lists it, and going back to that checkpoint must find it.
