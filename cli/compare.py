@@ -16,8 +16,8 @@ from .terminal import echo, fill, room, wrap
 from .values import runs
 
 if TYPE_CHECKING:
-    from pysgrld.report.compare.carried import Carried
-    from pysgrld.report.compare.values import ComparedTopics, Comparison, OwnWord, Side
+    from pysgrld.report.compare.carry_labels import Carried
+    from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord, Side
 
 #: Share of a topic's probability on words that the other run lacks, from which on it is told.
 TOLD = 0.01
@@ -69,7 +69,7 @@ def command(
     probability that topics have in common, over the words that both runs have (1: the same). Words
     in brackets are not in the other run's vocabulary. See docs/compare.md.
     """
-    from pysgrld.report.compare.side_by_side import STEPS, TOP, compare
+    from pysgrld.report.compare import STEPS, TOP, compare
     from pysgrld.run.whole import refuse_existing
 
     from .progress import Screen
@@ -97,7 +97,7 @@ def command(
             _write_page(found, Path(html), screen, open=open)
         carried = None
         if carry_labels or replace_labels:
-            from pysgrld.report.compare.carried import carry_labels as carry
+            from pysgrld.report.compare.carry_labels import carry_labels as carry
 
             carried = carry(found, replace=replace_labels)
             for line in _carried_lines(carried):
@@ -110,7 +110,7 @@ def command(
 
 
 def _write_page(found: Comparison, path: Path, screen: Any, *, open: bool) -> None:
-    from pysgrld.report.compare.page import page_of
+    from pysgrld.report.compare.comparison import page_of
     from pysgrld.run.whole import whole_file
 
     page = page_of(found)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pysgrld.estimators.sam import SAM as SAM
     from pysgrld.reading.diagnose.compare import diagnose as diagnose
     from pysgrld.reading.diagnose.verdict import verdict as verdict
-    from pysgrld.report.compare.side_by_side import compare as compare
+    from pysgrld.report.compare import compare as compare
     from pysgrld.samplers.targets import simplex as simplex
     from pysgrld.samplers.targets import sphere as sphere
 
@@ -27,7 +27,7 @@ _PUBLIC = {
     "DeepLDA": "pysgrld.estimators.deep_lda",
     "DPMixture": "pysgrld.estimators.dp_mixture",
     "SAM": "pysgrld.estimators.sam",
-    "compare": "pysgrld.report.compare.side_by_side",
+    "compare": "pysgrld.report.compare",
     "diagnose": "pysgrld.reading.diagnose.compare",
     "verdict": "pysgrld.reading.diagnose.verdict",
 }

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pysgrld.report.compare.page import page_of
-from pysgrld.report.compare.values import ComparedTopics, Comparison, OwnWord, Side
+from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord, Side, page_of
 
 from .made import HOSTILE
 from .test_page import browser, pytestmark  # noqa: F401

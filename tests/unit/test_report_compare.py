@@ -10,10 +10,16 @@ import pytest
 
 from pysgrld.errors import MismatchError, MissingInputError, UsageError
 from pysgrld.evaluate.matching import DISTRIBUTIONS
-from pysgrld.report.compare.carried import carry_labels
-from pysgrld.report.compare.page import page_of
+from pysgrld.report.compare.carry_labels import carry_labels
+from pysgrld.report.compare.comparison import (
+    ComparedTopics,
+    Comparison,
+    OwnWord,
+    PairedScore,
+    Side,
+    page_of,
+)
 from pysgrld.report.compare.partners import Likening, Topics, group
-from pysgrld.report.compare.values import ComparedTopics, Comparison, OwnWord, PairedScore, Side
 from pysgrld.run.chain_folders import called
 
 HOW = Likening(DISTRIBUTIONS, signed=False)
@@ -242,7 +248,7 @@ def test_runs_of_one_split_are_scored_in_pairs(trained):
     """The difference and its error are those of the same documents. Red with: errors of each run."""
     from pysgrld.reading.open import open_run
     from pysgrld.reading.score import score_own
-    from pysgrld.report.compare.side_by_side import compare
+    from pysgrld.report.compare import compare
 
     found = compare(trained / "a", trained / "b")
     a, b = (score_own(open_run(trained / name, 1)).average for name in "ab")
@@ -262,7 +268,7 @@ def test_runs_of_one_split_are_scored_in_pairs(trained):
 
 def test_two_vocabularies_are_compared_over_the_words_of_both(trained):
     """Words that one lacks are told, and take nothing from the overlap. Red with: no scaling."""
-    from pysgrld.report.compare.side_by_side import compare
+    from pysgrld.report.compare import compare
 
     found = compare(trained / "b", trained / "c")
     assert found.words == 34
@@ -283,7 +289,7 @@ def test_two_vocabularies_are_compared_over_the_words_of_both(trained):
 
 def test_a_page_says_nothing_of_where_runs_lie(trained, tmp_path):
     """Nor in its remarks. Red with: a remark that names a run by its path."""
-    from pysgrld.report.compare.side_by_side import compare
+    from pysgrld.report.compare import compare
 
     shutil.copytree(trained / "a", tmp_path / "running")
     path = tmp_path / "running" / "status.json"
@@ -302,7 +308,7 @@ def test_chains_are_named_by_the_folder_that_they_are_in(monkeypatch, tmp_path):
 
 
 def test_what_cannot_be_compared_is_said(trained):
-    from pysgrld.report.compare.side_by_side import compare
+    from pysgrld.report.compare import compare
 
     with pytest.raises(MismatchError, match="have no word in common"):
         compare(trained / "a", trained / "d")

@@ -1,1 +1,277 @@
-"""Two runs side by side: which topics they share, and which were split, merged, gone or are new."""
+"""Any two runs compared: which topics they share, and which were split, merged, are gone or new."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pysgrld.corpus import Corpus
+from pysgrld.errors import MismatchError, SgmcError, UsageError
+from pysgrld.evaluate.matching import DISTRIBUTIONS
+from pysgrld.reading.open import open_run
+from pysgrld.reading.results import Results
+from pysgrld.reading.score import score_own
+from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord, PairedScore, Side
+from pysgrld.report.compare.partners import Group, Likening, Topics, group
+from pysgrld.report.names import names_of
+from pysgrld.run.machine import threads as allowed_threads
+
+#: Top words of a topic that are compared.
+TOP = 10
+#: Steps of a comparison: both runs read, topics matched, documents scored.
+STEPS = 4
+#: Words that have no names: they are called by their number.
+_NUMBERED = re.compile(r"(?:word|w)?\d+")
+
+
+def compare(
+    left: str | Path,
+    right: str | Path,
+    *,
+    top: int = TOP,
+    layers: tuple[int, int] = (1, 1),
+    threads: int | None = None,
+    tell: Callable[[int, int], None] = lambda done, total: None,
+) -> Comparison:
+    """Compare the topics of any two runs: which they share, and which are split, merged, gone or new.
+
+    The runs may differ in everything: number of topics, corpus, vocabulary, sampler, model. Topics are
+    compared over the words that both vocabularies have. As many topics on both sides are matched one to
+    one, as `pysgrld.diagnose` does; otherwise each has a best partner on the other side.
+
+    Parameters
+    ----------
+    left, right : str or path
+        Two runs; a folder of chains stands for its first. They may be training.
+    top : int
+        Top words of a topic that are compared, at least 1.
+    layers : (int, int)
+        Layers of deep models, counted from 1.
+    threads : int, optional
+        Threads; by default as many as the process may use.
+    tell : callable (done, total), optional
+        Told how many of a few steps are done.
+
+    Returns
+    -------
+    Comparison
+        Topics that belong together, the greatest overlap first; and the paired difference of both
+        scores, where the runs hold the same documents out.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such run.
+    CheckpointError
+        If a run has no checkpoint yet.
+    UsageError
+        If both are the same run, or there is no such layer.
+    MismatchError
+        If their vocabularies have no word in common.
+    """
+    number = allowed_threads(threads).number
+    runs = open_run(left, number), open_run(right, number)
+    if runs[0].path.resolve() == runs[1].path.resolve():
+        raise UsageError(f"{runs[0].path}: is compared with itself; name two runs")
+    at = [run.at(layer) for run, layer in zip(runs, layers, strict=True)]
+    shared = sorted(set(runs[0].vocabulary) & set(runs[1].vocabulary))
+    if not shared:
+        raise MismatchError(
+            f"{runs[0].path} and {runs[1].path}: their vocabularies have no word in common: there is "
+            "nothing to compare"
+        )
+    how = Likening(DISTRIBUTIONS, False)  # or as directions, if a model has these
+    for run in reversed(runs):
+        if run.fitted.signed and run.fitted.likeness is not None:
+            how = Likening(run.fitted.likeness, True)
+    compared = []
+    for done, (run, layer) in enumerate(zip(runs, at, strict=True), 1):
+        compared.append(_ComparedRun(run, layer, shared, how))
+        tell(done, STEPS)
+    first, second = compared
+    groups = group(first.topics, second.topics, how)
+    tell(3, STEPS)
+    rows = tuple(_row(found, first, second, top) for found in groups)
+    score = paired_score(*runs)
+    tell(4, STEPS)
+    notes = []
+    for name, run in zip(("left", "right"), runs, strict=True):
+        if not run.samples:
+            notes.append(f"Of the {name} run the current topics are compared: {run.no_mean}.")
+        if run.run.status.get("state") == "running":
+            notes.append(
+                f"The {name} run is still training: it is told as of its newest checkpoint."
+            )
+    corpora = {run.run.config["corpus"].get("fingerprint") for run in runs}
+    if len(corpora) > 1 and all(map(_NUMBERED.fullmatch, shared)):
+        notes.append(
+            "Words are called by numbers in both runs, and are compared by these: that is right only if "
+            "the same number is the same word."
+        )
+    if isinstance(score, str):
+        notes.append(score)
+    return Comparison(
+        left=first.described(),
+        right=second.described(),
+        words=len(shared),
+        topics=rows,
+        score=score if isinstance(score, PairedScore) else None,
+        notes=tuple(notes),
+        signed=how.signed,
+    )
+
+
+class _ComparedRun:
+    """One of the two runs: its topics over its own words, and over those that both have.
+
+    Parameters
+    ----------
+    results : Results
+    at : int
+        The layer, counted from 0.
+    shared : sequence of str
+        Words that both runs have.
+    how : Likening
+
+    Attributes
+    ----------
+    topics : Topics
+        Those that are shown, over the shared words, scaled to these.
+    """
+
+    def __init__(self, results: Results, at: int, shared: Sequence[str], how: Likening) -> None:
+        self.results, self.at, self.shared, self.how = results, at, frozenset(shared), how
+        self.ids = results.fitted.shown(at)
+        self.phi = results.fitted.over_words(results.mean, at)
+        known = results.weights(at)
+        self.weights_known = known is not None
+        weights = np.ones(len(self.ids)) if known is None else known[self.ids]
+        place = {word: n for n, word in enumerate(results.vocabulary)}
+        there = np.array([place[word] for word in shared], np.int64)
+        self._lacking = np.setdiff1d(np.arange(len(place)), there)
+        rows = np.ascontiguousarray(self.phi[there][:, self.ids].T)
+        self.topics = Topics(how.scaled(rows), weights)
+
+    def numbers(self, rows: Sequence[int]) -> tuple[int, ...]:
+        """Return the numbers of some of the topics, as an export has them."""
+        return tuple(self.ids[list(rows)].tolist())
+
+    def together(
+        self, rows: Sequence[int], top: int
+    ) -> tuple[float | None, dict[str, float], float | None]:
+        """Put some topics together over the run's own words, by their weights.
+
+        Returns
+        -------
+        share : float or None
+            Share of the corpus that they have; None where weights are not known.
+        words : dict of str to float
+            The most probable words, the first first, with their probabilities.
+        outside : float or None
+            Share of the probability that is on words which the other run lacks.
+        """
+        if not rows:
+            return None, {}, None
+        weights = self.topics.weights[list(rows)]
+        own = Topics(np.ascontiguousarray(self.phi[:, self.ids[list(rows)]].T), weights)
+        mixed = self.how.put_together(own, list(range(len(rows))))
+        best = np.argsort(-mixed, kind="stable")[:top].tolist()
+        lacking = mixed[self._lacking].astype(np.float64)
+        return (
+            float(weights.sum()) if self.weights_known else None,
+            {self.results.vocabulary[w]: float(mixed[w]) for w in best},
+            float(lacking @ lacking if self.how.signed else lacking.sum()),
+        )
+
+    def described(self) -> Side:
+        """Return the run as a comparison describes it."""
+        run, at = self.results, self.at
+        labels = run.labels if at == 0 else {}
+        counts, outside = run.word_counts(), None
+        if counts is not None and counts.sum():
+            lacks = [word not in self.shared for word in run.vocabulary]
+            outside = float(counts[lacks].sum() / counts.sum())
+        names = names_of(run, at) | labels
+        return Side(
+            path=run.path,
+            model=run.options.model,
+            algo=run.options.algo,
+            noun=run.fitted.noun,
+            layer=at + 1,
+            topics=len(self.ids),
+            words=len(run.vocabulary),
+            documents=run.run.config["corpus"]["training_documents"],
+            iteration=run.checkpoint.step,
+            samples=run.samples,
+            running=run.run.status.get("state") == "running",
+            names={k: names[k] for k in self.ids.tolist()},
+            labels=labels,
+            outside=outside,
+        )
+
+
+def _row(found: Group, left: _ComparedRun, right: _ComparedRun, top: int) -> ComparedTopics:
+    """Describe topics that belong together: their shares, and the top words of both, or of one alone."""
+    share_left, here, outside_left = left.together(found.left, top)
+    share_right, there, outside_right = right.together(found.right, top)
+    both = sorted(
+        here.keys() & there.keys(), key=lambda word: (-min(here[word], there[word]), word)
+    )
+    nearest = None
+    if found.nearest is not None:
+        (nearest,) = (right if found.left else left).numbers([found.nearest])
+    return ComparedTopics(
+        kind=found.kind,
+        left=left.numbers(found.left),
+        right=right.numbers(found.right),
+        overlap=found.overlap,
+        overlaps=found.overlaps,
+        nearest=nearest,
+        share_left=share_left,
+        share_right=share_right,
+        outside_left=outside_left,
+        outside_right=outside_right,
+        both=tuple(both),
+        only_left=tuple(OwnWord(w, w in left.shared) for w in here if w not in there),
+        only_right=tuple(OwnWord(w, w in left.shared) for w in there if w not in here),
+    )
+
+
+def paired_score(left: Results, right: Results) -> PairedScore | str:
+    """Score both runs on the held-out documents that they share, or say why there is no such score.
+
+    The documents are the same where the fingerprints of their parts are: same words, counts and split.
+    """
+    if left.score != right.score:
+        return f"Documents are scored by other figures: {left.score.title}, {right.score.title}."
+    try:
+        splits = []
+        for run in (left, right):
+            folder = run.path / "holdout"
+            parts = ("held-out",) if run.score.whole else ("observed", "held-out")
+            splits.append(
+                [Corpus.open(folder / part).fingerprint for part in parts]
+                if folder.is_dir()
+                else []
+            )
+        if not all(splits):
+            return "A run holds no documents out: how well they predict is not compared."
+        if splits[0] != splits[1]:
+            return "The runs hold different documents out: how well they predict is not compared."
+        first, second = score_own(left), score_own(right)
+    except SgmcError as error:
+        return f"How well they predict is not compared: {error}."
+    gap = second.average.minus(first.average)
+    return PairedScore(
+        name=left.score.name,
+        title=left.score.title,
+        decimals=left.score.decimals,
+        left=float(first.average),
+        right=float(second.average),
+        difference=float(gap),
+        error=gap.error,
+        documents=first.documents,
+    )

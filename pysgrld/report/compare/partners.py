@@ -15,7 +15,7 @@ PARTNERS = 0.3
 #: Overlap that a part has to add to be told as one of a split or a merged topic.
 ADDS = 0.05
 
-#: Kinds that are told of after all others.
+#: Kinds that are listed after all others.
 _LAST = {"gone": 1, "new": 2}
 
 Kind = Literal["one to one", "split", "merged", "gone", "new"]
@@ -66,11 +66,11 @@ class Likening(NamedTuple):
         return rows
 
     def overlap(self, one: Floats, others: Floats) -> Doubles:
-        """Give what one topic, (V,), has in common with each of others, (n, V)."""
+        """Return what one topic, (V,), has in common with each of others, (n, V)."""
         return self.likeness.overlap(np.broadcast_to(one, others.shape), others)
 
     def put_together(self, topics: Topics, rows: list[int]) -> Floats:
-        """Give the topic that some are parts of, by their weights, (V,); alike where none has any."""
+        """Return the mean of some topics by their weights, (V,); the plain mean where none has any."""
         weights = topics.weights[rows]
         if not weights.sum() > 0.0:
             weights = np.ones(len(rows))
@@ -79,25 +79,13 @@ class Likening(NamedTuple):
         return scaled
 
 
-def best_partners(similarity: Doubles) -> tuple[Int64s, Int64s]:
-    """Give every topic's best partner on the other side, (K,) and (L,).
-
-    As many topics on both sides are matched one to one, such that the sum of similarities is the greatest
-    there is; otherwise the most similar is the best, which several topics may have in common.
-    """
-    if len(similarity) == similarity.shape[1]:
-        right = assign(similarity)
-        left = np.empty_like(right)
-        left[right] = np.arange(len(right))
-        return right, left
-    return similarity.argmax(axis=1), similarity.argmax(axis=0)
-
-
 def group(left: Topics, right: Topics, how: Likening) -> list[Group]:
     """Group the topics of two models by their best partners, the greatest overlap first.
 
-    A topic is split if two or more on the other side have it for a partner, and each, put together with
-    those that have more in common with it, adds 0.05 or more to the overlap. Every topic is in a group.
+    Where both models have as many topics, a topic's best partner is that of the assignment of the
+    greatest sum of similarities; otherwise it is the most similar one. A topic is split if two or more on
+    the other side have it for a partner, and each, put together with those that have more in common with
+    it, adds 0.05 or more to the overlap. Every topic is in a group.
 
     Parameters
     ----------
@@ -106,7 +94,12 @@ def group(left: Topics, right: Topics, how: Likening) -> list[Group]:
         Topics are matched by its similarity, and told by its overlap.
     """
     similarity = how.likeness.similarity(left.phi, right.phi)
-    to_right, to_left = best_partners(similarity)
+    if len(left.phi) == len(right.phi):  # one to one, such that the sum of similarities is greatest
+        to_right = assign(similarity)
+        to_left = np.empty_like(to_right)
+        to_left[to_right] = np.arange(len(to_right))
+    else:  # the most similar, which several topics may have in common
+        to_right, to_left = similarity.argmax(axis=1), similarity.argmax(axis=0)
     groups = [
         *(
             Group("split", (one,), found.rows, found.overlap, found.overlaps)
@@ -148,32 +141,29 @@ class _Parts(NamedTuple):
 def _divided(
     ones: Topics, others: Topics, best: Int64s, back: Int64s, how: Likening
 ) -> Iterator[tuple[int, _Parts]]:
-    """Find the topics that are two or more on the other side."""
-    for one in range(len(ones.phi)):
+    """Yield the topics that are two or more on the other side, each with its parts there."""
+    for one, phi in enumerate(ones.phi):
         candidates = sorted({int(best[one]), *np.flatnonzero(back == one).tolist()})
-        if len(candidates) > 1:
-            found = _parts(ones.phi[one], others, candidates, how)
-            if len(found.rows) > 1 and found.overlap >= PARTNERS:
-                yield one, found
-
-
-def _parts(one: Floats, others: Topics, candidates: list[int], how: Likening) -> _Parts:
-    """Put candidates together, the most alike first, as long as each adds to the overlap."""
-    alone = dict(zip(candidates, how.overlap(one, others.phi[candidates]).tolist(), strict=True))
-    first, *further = sorted(candidates, key=lambda row: (-alone[row], row))
-    taken, overlap = [first], alone[first]
-    for row in further:
-        together = float(how.overlap(one, how.put_together(others, [*taken, row])[None])[0])
-        if together >= overlap + ADDS:
-            taken.append(row)
-            overlap = together
-    return _Parts(tuple(taken), overlap, tuple(alone[row] for row in taken))
+        if len(candidates) < 2:
+            continue
+        # put together, the most alike first, as long as each adds to the overlap
+        overlaps = how.overlap(phi, others.phi[candidates]).tolist()
+        alone = dict(zip(candidates, overlaps, strict=True))
+        first, *further = sorted(candidates, key=lambda row: (-alone[row], row))
+        taken, overlap = [first], alone[first]
+        for row in further:
+            together = float(how.overlap(phi, how.put_together(others, [*taken, row])[None])[0])
+            if together >= overlap + ADDS:
+                taken.append(row)
+                overlap = together
+        if len(taken) > 1 and overlap >= PARTNERS:
+            yield one, _Parts(tuple(taken), overlap, tuple(alone[row] for row in taken))
 
 
 def _alone(
     ones: Topics, others: Topics, similarity: Doubles, told: set[int], how: Likening
 ) -> list[tuple[int, int, float]]:
-    """Give the topics that are in no group yet, each with the most similar one on the other side."""
+    """Return topics in no group yet, each with the most similar one of the others, and their overlap."""
     rows = [n for n in range(len(ones.phi)) if n not in told]
     nearest = similarity[rows].argmax(axis=1)
     overlaps = how.likeness.overlap(ones.phi[rows], others.phi[nearest])

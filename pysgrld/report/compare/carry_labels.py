@@ -1,4 +1,4 @@
-"""Names of topics that go on from one run to the next."""
+"""Names of topics carried from one run to another that it is compared with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pysgrld.errors import MissingInputError
 from pysgrld.reading.labels import LABELS
 from pysgrld.reading.values import SAME
-from pysgrld.report.compare.values import Comparison
+from pysgrld.report.compare.comparison import Comparison
 from pysgrld.run import jsonio
 from pysgrld.run.whole import whole_file
 

@@ -1,4 +1,4 @@
-"""Plain values of a comparison of two runs."""
+"""What a comparison of two runs found: plain values, as JSON, in words, and as a page."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from typing import Any, NamedTuple
 from pysgrld.errors import plural
 from pysgrld.reading.values import SAME
 from pysgrld.report.compare.partners import Kind
+from pysgrld.report.html import page
+from pysgrld.run.chain_folders import called
+from pysgrld.run.machine import version
 
 #: Standard errors on each side of a 95 % interval.
 _WIDTH = 1.96
+#: Degrees between the colours of neighbouring rows of the page: the golden angle, so that none are alike.
+_TURN = 137.5
 
 
 class Side(NamedTuple):
@@ -101,7 +106,7 @@ class ComparedTopics(NamedTuple):
 
     @property
     def numbers(self) -> str:
-        """Topics of the left, and what became of them: ``4 -> 3, 17``."""
+        """Numbers of the topics on the left and on the right: ``4 -> 3, 17``."""
         sides = (", ".join(map(str, ids)) or "-" for ids in (self.left, self.right))
         return " -> ".join(sides)
 
@@ -158,7 +163,7 @@ class PairedScore(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two runs side by side, as `compare` gives it.
+    """Two runs side by side, as `compare` returns them.
 
     Attributes
     ----------
@@ -197,7 +202,7 @@ class Comparison(NamedTuple):
         return f"Of {' and '.join(sizes)}: {', '.join(told)}."
 
     def record(self) -> dict[str, Any]:
-        """Give everything by name, for JSON."""
+        """Return everything by name, for JSON."""
         found = self._asdict() | {"left": self.left._asdict(), "right": self.right._asdict()}
         found["topics"] = [
             topic._asdict()
@@ -217,3 +222,31 @@ class Comparison(NamedTuple):
         lines = [f"{self.left.path} -> {self.right.path}. {self.summary}"]
         lines += [f"{t.overlap:5.2f}  {t.numbers:<16} {' '.join(t.both)}" for t in self.topics]
         return "\n".join(lines)
+
+
+def page_of(found: Comparison) -> bytes:
+    """Return the HTML file of a comparison, in the style of a run's page; equal ones give equal bytes."""
+    topics = [
+        record | {"numbers": topic.numbers, "hue": round(_TURN * n % 360)}
+        for n, (record, topic) in enumerate(
+            zip(found.record()["topics"], found.topics, strict=True)
+        )
+    ]
+    sides = []
+    for side in (found.left, found.right):
+        shown = side._asdict() | {"run": called(side.path)}
+        del shown["path"], shown["labels"]  # the page tells nothing of where a run lies
+        sides.append(shown)
+    report = {
+        "title": f"{called(found.left.path)} and {called(found.right.path)}",
+        "sides": sides,
+        "words": found.words,
+        "summary": found.summary,
+        "score": None if found.score is None else found.score.sentence,
+        "notes": list(found.notes),
+        "signed": found.signed,
+        "same": SAME,
+        "topics": topics,
+        "sgmc": version(),
+    }
+    return page(report, {}, ("report.css", "media.css", "compare.css"), ("core.js", "compare.js"))
