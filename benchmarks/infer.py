@@ -34,8 +34,8 @@ from pysgrld.core import core
 from pysgrld.core.draws import at_words, weights_of
 from pysgrld.evaluate.proportions import over_their_words
 from pysgrld.models.lda.reader import EXPECTED_PASSES
+from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.infer import DOCUMENTS, infer
-from pysgrld.reading.open import open_run
 from pysgrld.types import Documents
 
 FORMATS = (

@@ -43,8 +43,8 @@ from pysgrld.corpus.minibatches import minibatch_words
 from pysgrld.evaluate.matching import DISTRIBUTIONS, assign
 from pysgrld.models.resolve import resolve
 from pysgrld.options.facts import Facts
-from pysgrld.reading.diagnose.follow import finders
-from pysgrld.reading.values import SAME
+from pysgrld.reading.compare_chains import finders
+from pysgrld.reading.diagnosis import SAME
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
 #: Width of the random projection; steps of exponentiated gradient, and how long the first one is.

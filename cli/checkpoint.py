@@ -95,7 +95,7 @@ def verify(run: str | None, json: bool) -> None:
 
 
 def _reports(run: str | None) -> tuple[Any, list[CheckpointReport]]:
-    from pysgrld.reading.open import find_folder
+    from pysgrld.reading.find_runs import find_folder
     from pysgrld.run import RunDirectory, list_checkpoints
 
     path = RunDirectory.open(find_folder(run)).path

@@ -14,7 +14,7 @@ from .topics import named
 from .values import runs
 
 if TYPE_CHECKING:
-    from pysgrld.reading.values import Diagnosis, MatchedTopic, Measure
+    from pysgrld.reading.diagnosis import Diagnosis, MatchedTopic, Measure
 
 #: Widest column of a topic's rows in the other chains; of more chains only JSON tells them.
 WIDEST = 24
@@ -62,13 +62,13 @@ def command(
     ESS is what their draws are worth in independent ones. Components of a mixture are not matched:
     what every draw has is compared. See docs/diagnose.md.
     """
-    from pysgrld.reading.diagnose.compare import TOP, diagnose
-    from pysgrld.reading.diagnose.verdict import longer, verdict
+    from pysgrld.reading.compare_chains import TOP, diagnose
+    from pysgrld.reading.diagnosis import longer, verdict
 
     from .progress import Screen
 
     if picture is not None:
-        from pysgrld.reading.diagnose.picture import check_picture
+        from pysgrld.reading.diagnosis_picture import check_picture
 
         check_picture(picture)
     with Screen(quiet=values["quiet"]) as screen:
@@ -82,7 +82,7 @@ def command(
                 tell=tell,
             )
         if picture is not None:
-            from pysgrld.reading.diagnose.picture import draw
+            from pysgrld.reading.diagnosis_picture import draw
 
             draw(found, picture)
     if values["json"]:
@@ -97,7 +97,7 @@ def command(
 
 def _record(d: Diagnosis) -> dict[str, Any]:
     """Give all numbers as plain values, for JSON."""
-    from pysgrld.reading.diagnose.verdict import is_mixed, is_shared
+    from pysgrld.reading.diagnosis import is_mixed, is_shared
 
     record, labels = d._asdict(), _labels(d)
     del record["traces"]
@@ -140,7 +140,7 @@ def _plain(measure: Measure | None) -> dict[str, float] | None:
 
 
 def _show(d: Diagnosis, sentences: list[str]) -> None:
-    from pysgrld.reading.diagnose.verdict import LOG_OF
+    from pysgrld.reading.diagnosis import LOG_OF
 
     n, steps = d.chains, d.iterations
     columns = room()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pysgrld.evaluate import Estimate, Score
     from pysgrld.evaluate.coherence import Coherence
     from pysgrld.reading.results import Results
-    from pysgrld.reading.values import Evaluation
+    from pysgrld.reading.score import Evaluation
 
     from .progress import Screen
 
@@ -106,7 +106,7 @@ def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -
     values = {name: value for name, value in values.items() if value is not None}
     _check(values, perplexity or not coherence)
 
-    from pysgrld.reading.open import open_chains
+    from pysgrld.reading.find_runs import open_chains
     from pysgrld.run.machine import threads as count
 
     from .progress import Screen

@@ -78,7 +78,7 @@ def command(
     """
     given = {"--sparse": sparse, "--align": align is not None, "--mallet-old": mallet_old}
     _check(to, draw, top, [name for name, asked in given.items() if asked])
-    from pysgrld.reading.open import find_folder, open_run
+    from pysgrld.reading.find_runs import find_folder, open_run
     from pysgrld.report.exports.export import export
     from pysgrld.report.exports.request import ExportRequest
     from pysgrld.run import chains_of

@@ -123,9 +123,9 @@ def command(
     Rows are in the order of the documents, with their ids but in .npy, and sum to 1; a document with
     no known word gets 1/K.
     """
+    from pysgrld.reading.find_runs import find_folder, open_run
     from pysgrld.reading.infer import steps_of, write_proportions
     from pysgrld.reading.inferred import Layout, check_suffix, check_writer
-    from pysgrld.reading.open import find_folder, open_run
     from pysgrld.reading.parts import DOCUMENTS, SHARED, Parts, described, prepared, write_parts
     from pysgrld.run.create import is_run
     from pysgrld.run.machine import threads as count

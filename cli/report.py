@@ -87,7 +87,7 @@ def command(
     documents or the corpus are missing, is left out, and the page says so. 'sgmc export' writes
     tables of the same for spreadsheets and other programs. See docs/report.md.
     """
-    from pysgrld.reading.open import find_folder
+    from pysgrld.reading.find_runs import find_folder
     from pysgrld.report import report
     from pysgrld.report.gather import STEPS
     from pysgrld.report.pack import compact

@@ -16,7 +16,7 @@ from .terminal import echo, room, table
 from .values import files
 
 if TYPE_CHECKING:
-    from pysgrld.reading.listing import ListedRun
+    from pysgrld.reading.find_runs import ListedRun
 
 HEADS = ("run", "model", "sampler", "topics", "documents", "iteration", "state", "score")
 #: Columns that are aligned on the left, and those that a narrow table can spare, in this order.
@@ -42,7 +42,7 @@ def command(folder: str | None, all: bool, json: bool) -> None:
     see its runs. JSON always has every run.
     """
     from pysgrld.errors import MissingInputError
-    from pysgrld.reading.listing import list_runs
+    from pysgrld.reading.find_runs import list_runs
     from pysgrld.run.choose import ROOT
 
     root = ROOT if folder is None else Path(folder)

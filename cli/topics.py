@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pysgrld.models.fitted import Node
-    from pysgrld.reading.results import Results
-    from pysgrld.reading.values import Topic, Word
+    from pysgrld.reading.results import Results, Topic, Word
     from pysgrld.report.seeds import SeedWord
 
     #: Seed words of topics by number, each with its place.
@@ -88,8 +87,8 @@ def command(
     Weight is the share of the training tokens, NPMI the coherence of the ten top words. Components
     of a mixture are those of the newest checkpoint, and their weight is that of the stick.
     """
+    from pysgrld.reading.find_runs import open_run
     from pysgrld.reading.intervals import SHARE
-    from pysgrld.reading.open import open_run
     from pysgrld.report.seeds import seeds_followed
     from pysgrld.run.machine import threads as count
 

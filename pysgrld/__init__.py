@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pysgrld.estimators.dp_mixture import DPMixture as DPMixture
     from pysgrld.estimators.lda import LDA as LDA
     from pysgrld.estimators.sam import SAM as SAM
-    from pysgrld.reading.diagnose.compare import diagnose as diagnose
-    from pysgrld.reading.diagnose.verdict import verdict as verdict
+    from pysgrld.reading.compare_chains import diagnose as diagnose
+    from pysgrld.reading.diagnosis import verdict as verdict
     from pysgrld.report.compare import compare as compare
     from pysgrld.samplers.targets import simplex as simplex
     from pysgrld.samplers.targets import sphere as sphere
@@ -28,8 +28,8 @@ _PUBLIC = {
     "DPMixture": "pysgrld.estimators.dp_mixture",
     "SAM": "pysgrld.estimators.sam",
     "compare": "pysgrld.report.compare",
-    "diagnose": "pysgrld.reading.diagnose.compare",
-    "verdict": "pysgrld.reading.diagnose.verdict",
+    "diagnose": "pysgrld.reading.compare_chains",
+    "verdict": "pysgrld.reading.diagnosis",
 }
 _MODULES = {
     "report": "pysgrld.report",

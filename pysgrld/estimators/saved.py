@@ -14,7 +14,7 @@ from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model_of
 from pysgrld.options.resolved import Resolved
-from pysgrld.reading.recorded import check_shapes, recorded
+from pysgrld.reading.run_record import check_shapes, model_and_options
 from pysgrld.run import RunDirectory
 from pysgrld.train.begin import begin
 from pysgrld.train.plan import config_of
@@ -164,7 +164,7 @@ def load(path: Path, name: str, options_of: Mapping[str, str]) -> Saved:
         If it has no checkpoint.
     """
     run = RunDirectory.open(path)
-    model, options = recorded(run)
+    model, options = model_and_options(run)
     plain, corpus = run.config["options"], run.config["corpus"]
     if model.name != name:
         raise UsageError(f"{path}: is a model of the kind {model.name}, not {name}")

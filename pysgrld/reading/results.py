@@ -1,56 +1,195 @@
-"""A run, opened for reading: its topics, its documents, and figures of both."""
+"""A run that is opened for reading: what a person can ask of it.
+
+`Results` answers from the newest checkpoint, the kept samples, the training corpus and the held-out
+documents of a run. What depends on the model is asked of its `pysgrld.models.fitted.Fitted`.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pysgrld.chain.posterior import history_in
 from pysgrld.core.draws import Draw
-from pysgrld.errors import UsageError, plural
+from pysgrld.corpus import Corpus, CorpusOptions
+from pysgrld.corpus.about.stream import NamedDocuments
+from pysgrld.corpus.choice import choose_documents
+from pysgrld.corpus.known_words import named_documents, read_matched
+from pysgrld.corpus.listener import Listener
+from pysgrld.corpus.minibatches import hold_out_size
+from pysgrld.corpus.steps import Wish
+from pysgrld.errors import CheckpointError, MissingInputError, UsageError, plural
+from pysgrld.evaluate import DocumentDraw, HeldOut, Score, pair, whole
 from pysgrld.evaluate.coherence import Coherence, coherence
-from pysgrld.models.fitted import top_words
+from pysgrld.evaluate.document_draws import DocumentDraws
+from pysgrld.models.fitted import Fitted, top_words
 from pysgrld.models.seeds import seed_names
-from pysgrld.reading.documents import RunDocuments, spread
+from pysgrld.models.top_words import SLIM, looked_up, width
 from pysgrld.reading.intervals import Spread, interval
 from pysgrld.reading.labels import labels_of
-from pysgrld.reading.values import Topic, Word
-from pysgrld.types import Documents, Doubles, Floats, Int64s, wider
+from pysgrld.reading.run_record import (
+    RunRecord,
+    check_shapes,
+    corpus_gone,
+    model_and_options,
+    training_corpus,
+)
+from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
+from pysgrld.run.word_counts import read_word_counts
+from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key, Others, Positions, wider
 
-__all__ = ["COHERENCE_DOCUMENTS", "WEIGHT_DOCUMENTS", "Results", "spread"]
-
-#: Documents that coherence looks at, and topic weights: more change no digit that is shown.
+#: Most documents that coherence is measured on, and that topics are weighed by: more of them change no
+#: digit that is shown.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
 
-class Results(RunDocuments):
-    """A run that is open for reading: its draws, its documents, and the topics that are told of them.
+class Word(NamedTuple):
+    """A top word of a topic, with an interval of its draws where enough are kept.
 
-    It is opened as `RunDraws` is.
+    Attributes
+    ----------
+    word : str
+    probability : float
+        In the mean topic; of a topic that is a direction, the word's entry.
+    low, high : float or None
+        Bounds between which 90 % of its draws lie; None where they are not known.
+    low_open, high_open : bool
+        Whether the bound lies below the value given, as top-word samples lack the word.
     """
 
+    word: str
+    probability: float
+    low: float | None
+    high: float | None
+    low_open: bool = False
+    high_open: bool = False
+
+
+class Topic(NamedTuple):
+    """A topic as it is shown.
+
+    Attributes
+    ----------
+    id : int
+        Its row in an export.
+    weight : float or None
+        Share of the tokens of training, or of the stick of a mixture.
+    npmi, umass : float or None
+        Coherence of its ten top words.
+    words : tuple of Word
+        The most probable, the first first.
+    documents : int or None
+        Training documents that have this component; None where documents have several topics.
+    against : tuple of Word
+        Words that a direction points away from at least as far as to the last of its top words, the
+        farthest first.
+    label : str or None
+        The name that a person gave it, in the run's folder or with its seed words.
+    """
+
+    id: int
+    weight: float | None
+    npmi: float | None
+    umass: float | None
+    words: tuple[Word, ...]
+    documents: int | None
+    against: tuple[Word, ...] = ()
+    label: str | None = None
+
+
+class Results:
+    """A run that is open for reading: its topics, its kept samples, and its documents.
+
+    It never takes the run's lock, and works while the run is being trained. Layers of a deep model are
+    counted from 0 (``at``); other models have layer 0 alone.
+
+    Parameters
+    ----------
+    path : Path
+        Of a run, as `pysgrld.reading.find_runs.find_folder` returns it.
+    threads : int
+        Threads that documents are read and sampled with, at least 1.
+    reading : mapping, optional
+        Options by name that say how other documents are read, where not as in training.
+
+    Attributes
+    ----------
+    path : Path
+    run : RunDirectory
+    model : Model
+    options : Resolved
+        Options of training.
+    seed, chain : int
+
+    Raises
+    ------
+    MissingInputError
+        If it cannot be read.
+    CheckpointError
+        If its ``config.json`` is not what was written.
+    """
+
+    def __init__(self, path: Path, threads: int, reading: Mapping[str, Any] | None = None) -> None:
+        self.path, self.threads, self.asked = path, threads, reading or {}
+        self.run = RunDirectory.open(path)
+        self.model, self.options = model_and_options(self.run)
+        self.seed: int = self.options.seed
+        self.chain = self.options.chain
+
     @cached_property
-    def labels(self) -> dict[int, str]:
-        """Names that a person gave to topics of the lowest layer, in ``labels.json``.
+    def vocabulary(self) -> tuple[str, ...]:
+        """Words of the corpus; the n-th is column n of the topics."""
+        return self.run.vocabulary
+
+    @cached_property
+    def checkpoint(self) -> Checkpoint:
+        """The newest checkpoint that verifies.
 
         Raises
         ------
-        CorpusError
-            If the file is not what it must be.
+        CheckpointError
+            If there is none.
         """
-        return labels_of(self.path, self.layers[0])
+        if not list_checkpoints(self.path):
+            status = self.run.status
+            hint = "train it with 'sgmc train'"
+            if status.get("state") == "running":
+                hint = (
+                    f"one is written every {self.options.checkpoint_every} and at the end, or "
+                    f"at once on 'kill -USR2 {status.get('pid')}' on {status.get('host')}"
+                )
+            raise CheckpointError(f"{self.path}: has no checkpoint yet; {hint}")
+        found = self.run.load_checkpoint(required=True, invariants=self.model.state_invariants)
+        assert found is not None
+        return found
 
-    def seed_names(self, at: int = 0) -> dict[int, str]:
-        """Give the names of the topics of a layer that were trained with seed words, by number."""
-        return seed_names(self.options) if at == 0 else {}
+    @cached_property
+    def fitted(self) -> Fitted:
+        """The run as its model reads it: topics, proportions, scores."""
+        record = RunRecord(self.run, self.options, lambda: self.checkpoint)
+        return self.model.fitted(record, self.threads)
 
-    def given_names(self, at: int = 0) -> dict[int, str]:
-        """Give the names that people gave to topics of a layer, with seed words or later, by number."""
-        return self.seed_names(at) | (self.labels if at == 0 else {})
+    @property
+    def score(self) -> Score:
+        """The kind of score that held-out documents get."""
+        return self.fitted.score
+
+    # ---- topics: their mean, their top words, their weights, their names
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Numbers of topics of each layer."""
+        return self.fitted.layers
 
     def at(self, layer: int | None) -> int:
-        """Give the place, from 0, of a layer that a person counts from 1; the lowest where None.
+        """Return the index, from 0, of a layer that a person counts from 1; 0, the lowest, for None.
 
         Raises
         ------
@@ -64,46 +203,100 @@ class Results(RunDocuments):
             )
         return (layer or 1) - 1
 
-    def coherence(self, words: int, at: int = 0, draw: Draw | None = None) -> Coherence | None:
-        """Measure coherence of the top words over training; None if the corpus is gone.
+    @property
+    def current(self) -> Draw:
+        """The draw at the newest checkpoint: topics as documents read them, word-major."""
+        return self.fitted.current
 
-        Of the mean topics, or of another draw.
-        """
-        corpus = self.training_corpus()
-        if corpus is None or len(self.vocabulary) < 2:
-            return None
-        ids = spread(self.training_documents(corpus), COHERENCE_DOCUMENTS)
-        return coherence(self.top(min(words, len(self.vocabulary)), at, draw), corpus, ids)
+    @property
+    def mean(self) -> Draw:
+        """The mean of all posterior samples; the current topics where there is none."""
+        return self.fitted.mean or self.current
+
+    @property
+    def samples(self) -> int:
+        """Posterior samples in the `mean`; 0 where it is the current topics."""
+        return self.fitted.samples
+
+    @property
+    def no_samples(self) -> str:
+        """The reason why there is no posterior sample: deleted, not yet, or never."""
+        if not self.fitted.draws:
+            return f"{self.options.algo} has no samples"
+        if self.samples:
+            return "no posterior sample is there any more"
+        return "no posterior sample yet"
+
+    @property
+    def no_mean(self) -> str:
+        """The reason why there is no mean of the topics, where there is none."""
+        return self.fitted.no_mean or self.no_samples
 
     def top(self, n: int, at: int = 0, draw: Draw | None = None) -> Int64s:
-        """Give the word ids of the n most probable words of each topic, (K, n), the first first.
+        """Return the ids of the n most probable words of each topic, (K, n), the most probable first.
 
-        Of the mean topics, or of another draw.
+        Parameters
+        ----------
+        n : int
+        at : int
+            The layer, counted from 0.
+        draw : Draw, optional
+            Whose topics; of the `mean` where None.
         """
         phi = self.fitted.over_words(self.mean if draw is None else draw, at)
         return top_words(phi[:, : self.layers[at]], n)
 
+    def coherence(self, words: int, at: int = 0, draw: Draw | None = None) -> Coherence | None:
+        """Measure the coherence of each topic's top words over the training documents.
+
+        None where the training corpus is gone. The parameters are those of `top`.
+        """
+        corpus = self.training_corpus()
+        if corpus is None or len(self.vocabulary) < 2:
+            return None
+        ids = evenly_spaced(self.training_documents(corpus), COHERENCE_DOCUMENTS)
+        return coherence(self.top(min(words, len(self.vocabulary)), at, draw), corpus, ids)
+
     def weights(self, at: int = 0) -> Doubles | None:
-        """Weigh each topic by how much of the corpus it makes up, (K,); None where nothing is known.
+        """Return the share of the corpus that each topic makes up, (K,); None where it is not known.
 
         Topics that have no weight of their own are weighed by up to 2,000 training documents, evenly
-        spaced, or by the held-out documents where the corpus is not there.
+        spaced, or by the held-out documents where the corpus is gone.
         """
-        return self.fitted.weights(self._some_documents, at)
 
-    def _some_documents(self) -> tuple[Documents, Int64s] | None:
-        """Give documents that topics are weighed by, and their ids; None where there are none."""
-        corpus = self.training_corpus()
-        if corpus is not None:
-            ids = spread(self.training_documents(corpus), WEIGHT_DOCUMENTS)
-            return corpus.take(ids), ids
-        if not (self.path / "holdout").is_dir():
-            return None
-        documents = self.held_out().observed
-        return documents, np.arange(len(documents))
+        def some_documents() -> tuple[Documents, Int64s] | None:
+            corpus = self.training_corpus()
+            if corpus is not None:
+                ids = evenly_spaced(self.training_documents(corpus), WEIGHT_DOCUMENTS)
+                return corpus.take(ids), ids
+            if not (self.path / "holdout").is_dir():
+                return None
+            documents = self.held_out().observed
+            return documents, np.arange(len(documents))
+
+        return self.fitted.weights(some_documents, at)
+
+    @cached_property
+    def labels(self) -> dict[int, str]:
+        """Names that a person gave to topics of the lowest layer, in ``labels.json``.
+
+        Raises
+        ------
+        CorpusError
+            If the file is not what it must be.
+        """
+        return labels_of(self.path, self.layers[0])
+
+    def seed_names(self, at: int = 0) -> dict[int, str]:
+        """Return the names of the topics of a layer that were trained with seed words, by number."""
+        return seed_names(self.options) if at == 0 else {}
+
+    def given_names(self, at: int = 0) -> dict[int, str]:
+        """Return the names that people gave to topics of a layer, with seed words or later, by number."""
+        return self.seed_names(at) | (self.labels if at == 0 else {})
 
     def spread(self) -> Spread:
-        """Say what the draws are of that intervals are read from."""
+        """Say what intervals are intervals of: how the draws that they are read from vary."""
         step = self.checkpoint.step
         noise = self.fitted.noise(step)
         return Spread(
@@ -124,9 +317,9 @@ class Results(RunDocuments):
         n : int
             Top words of each.
         intervals, coherences : bool
-            Whether to look for intervals, and for coherence of the ten top words.
+            Whether to look for intervals, and for the coherence of the ten top words.
         at : int
-            The layer.
+            The layer, counted from 0.
         """
         top, phi = self.top(n, at), self.fitted.over_words(self.mean, at)
         followed = intervals and not self.fitted.no_mean
@@ -136,16 +329,25 @@ class Results(RunDocuments):
         labels = self.given_names(at)
         topics = []
         for k in self.fitted.shown(at).tolist():
+            entries = phi[:, k]
             words = tuple(
                 Word(
                     self.vocabulary[w],
-                    float(phi[w, k]),
+                    float(entries[w]),
                     None if bounds is None else float(bounds.low[k, i]),
                     None if bounds is None else float(bounds.high[k, i]),
                     bounds is not None and bool(bounds.low_open[k, i]),
                     bounds is not None and bool(bounds.high_open[k, i]),
                 )
                 for i, w in enumerate(top[k].tolist())
+            )
+            # a direction points away from the words of its lowest entries
+            least = words[-1].probability
+            lowest = top_words(-entries[:, None], n)[0].tolist() if self.fitted.signed else []
+            against = tuple(
+                Word(self.vocabulary[w], float(entries[w]), None, None)
+                for w in lowest
+                if entries[w] < 0.0 and -entries[w] >= least
             )
             topics.append(
                 Topic(
@@ -155,19 +357,250 @@ class Results(RunDocuments):
                     None if found is None else float(found.umass[k]),
                     words,
                     None if counts is None else int(counts[k]),
-                    self._against(phi[:, k], words[-1].probability, n),
+                    against,
                     labels.get(k),
                 )
             )
         return sorted(topics, key=lambda topic: (-(topic.weight or 0.0), topic.id))
 
-    def _against(self, entries: Floats, least: float, n: int) -> tuple[Word, ...]:
-        """Give the words that a direction points away from by ``least`` or more, at most n of them."""
-        if not self.fitted.signed:
-            return ()
-        lowest = top_words(-entries[:, None], n)[0]
-        return tuple(
-            Word(self.vocabulary[w], float(entries[w]), None, None)
-            for w in lowest.tolist()
-            if entries[w] < 0.0 and -entries[w] >= least
+    # ---- kept samples: full ones, and top-word samples, which have the most probable words alone
+
+    def kept(self) -> list[int]:
+        """Return the iterations of the kept samples, ascending."""
+        return self.run.sample_steps()
+
+    def slim_kept(self) -> list[int]:
+        """Return the iterations of the kept top-word samples, ascending."""
+        return self.run.sample_steps(slim=True)
+
+    def history(self) -> dict[int, float]:
+        """Return the averaged score after each posterior sample, by iteration; empty where unknown."""
+        every, first = self.options.sample_every, self.options.burn_in
+        scores = history_in(self.checkpoint.arrays).tolist()
+        return {first + n * every: score for n, score in enumerate(scores, 1)}
+
+    def read_sample(self, step: int) -> dict[str, Array]:
+        """Read a kept sample: matrices by name, a row for each topic (``phi``: K x V).
+
+        Raises
+        ------
+        MissingInputError
+            If there is none of that iteration.
+        CheckpointError
+            If it is damaged, was changed, or is no sample of this model.
+        """
+        sample = self.run.read_sample(step, self.model.sample_invariants)
+        check_shapes(sample, self.fitted.sample_shapes(sample), str(self.run.sample_path(step)))
+        self.run.check_sample(step)
+        return sample
+
+    def each_sample(self) -> Iterator[tuple[int, dict[str, Array]]]:
+        """Read iteration and matrices (a row for each topic) of every kept sample.
+
+        One that is dropped meanwhile is left out.
+        """
+        for step in self.kept():
+            with contextlib.suppress(MissingInputError):
+                yield step, self.read_sample(step)
+
+    def rows_of(self, step: int, at: int) -> Floats:
+        """Return the topics of a layer over the words in a kept sample, (K, V)."""
+        return self.fitted.rows_of(self.read_sample(step), at)
+
+    def read_slim(self, step: int) -> dict[str, Array]:
+        """Read a kept top-word sample: ids and probabilities of words, (K, 256), a row for each topic.
+
+        Raises
+        ------
+        MissingInputError
+            If there is none of that iteration.
+        CheckpointError
+            If it is damaged, was changed, or is no sample of this model.
+        """
+        sample = self.run.read_sample(step, SLIM, slim=True)
+        place, v = str(self.run.sample_path(step, slim=True)), len(self.vocabulary)
+        shape = (self.layers[0], width(v))
+        check_shapes(sample, {"words": shape, "phi": shape}, place)
+        self.run.check_sample(step, slim=True)
+        if sample["words"].max(initial=0) >= v:
+            raise CheckpointError(f"{place}: has a word beyond the {v:,} that there are")
+        return sample
+
+    def word_steps(self, at: int = 0) -> tuple[list[int], bool]:
+        """Return the iterations of the samples that words are followed by, and True for top-word samples.
+
+        These are taken where more of them are kept than full ones; they have the lowest layer alone.
+        """
+        full, slim = self.kept(), self.slim_kept() if at == 0 else []
+        return (slim, True) if len(slim) > len(full) else (full, False)
+
+    def top_word_draws(self, words: Int64s, at: int = 0) -> Iterator[tuple[Floats, Array]]:
+        """Yield the probabilities of some words of each topic in one kept sample after the other.
+
+        The samples are those of `word_steps`. One that is dropped meanwhile is left out.
+
+        Parameters
+        ----------
+        words : (K, n) int64
+            Ids of words of each topic.
+        at : int
+            The layer, counted from 0.
+
+        Yields
+        ------
+        values : (K, n) float32
+            Probabilities of the words in a sample.
+        censored : (K, n) bool
+            Whether the sample is a top-word sample that lacks the word, which has at most that
+            probability.
+        """
+        steps, slim = self.word_steps(at)
+        for step in steps:
+            with contextlib.suppress(MissingInputError):
+                yield self.words_at(step, words, at, slim=slim)
+
+    def words_at(self, step: int, words: Int64s, at: int, *, slim: bool) -> tuple[Floats, Array]:
+        """Look words of each topic up in one sample, as `top_word_draws` does in all."""
+        if slim:
+            return looked_up(self.read_slim(step), words)
+        rows = np.arange(len(words))[:, None]
+        return self.rows_of(step, at)[rows, words], np.zeros(words.shape, bool)
+
+    # ---- documents: those of training, those held out, and others that are read like them
+
+    def training_corpus(self) -> Corpus | None:
+        """Open the stored corpus that the run was trained on; None if it is not where it was."""
+        return training_corpus(self.run)
+
+    @property
+    def gone(self) -> str:
+        """The sentence which says that the training corpus is missing, and from where."""
+        return corpus_gone(self.run)
+
+    def training_documents(self, corpus: Corpus) -> Others:
+        """Return the positions in `training_corpus` of the documents of training."""
+        if self.options.holdout_corpus or self.options.observed_corpus:
+            return Others(corpus.documents, np.zeros(0, np.int64))
+        recorded = self.run.config["corpus"].get("held_out", self.options.holdout)
+        wanted = hold_out_size(recorded, corpus.documents)
+        held = choose_documents(corpus.documents, wanted, Key(self.seed, 0, 0))
+        return Others(corpus.documents, held)
+
+    def word_counts(self) -> Int64s | None:
+        """Return the occurrences of each word in training, (V,); None where they were not recorded."""
+        return read_word_counts(self.path, self.run.config, len(self.vocabulary))
+
+    def held_out(self) -> HeldOut:
+        """Return the run's own held-out documents.
+
+        Raises
+        ------
+        UsageError
+            If it has none.
+        MissingInputError
+            If they are gone.
+        """
+        folder = self.path / "holdout"
+        if not folder.is_dir():
+            given = self.options.holdout_corpus or self.options.observed_corpus
+            if given or self.run.config["corpus"].get("held_out"):
+                raise MissingInputError(
+                    f"{folder}: is gone; 'sgmc train --resume {self.path}' writes it again"
+                )
+            raise UsageError(
+                f"{self.path}: this run holds no documents out; give some with --corpus FILE"
+            )
+        names = ("held-out",) if self.score.whole else ("observed", "held-out")
+        stored = [Corpus.open(folder / name) for name in names]
+        parts = [part.take(np.arange(part.documents)) for part in stored]
+        ids = np.arange(len(parts[0]))
+        found = whole(parts[0], ids) if self.score.whole else pair(*parts)
+        return found._replace(dropped=self.run.config["corpus"].get("held_out_dropped", 0))
+
+    def read(self, path: str, store: Path, listener: Listener) -> Corpus:
+        """Read a corpus over the run's words into a folder; unknown words are counted and left out."""
+        options = self.reading_options()
+        return read_matched(path, self.vocabulary, options, store, self.threads, listener)
+
+    def documents(
+        self, path: str, listener: Listener, fields: Sequence[str] = (), wanted: Wish | None = None
+    ) -> NamedDocuments:
+        """Read a corpus over the run's words as a stream, of which nothing is stored.
+
+        Parameters
+        ----------
+        path : str
+        listener : Listener
+        fields : sequence of str
+            Metadata fields to read with the documents' ids.
+        wanted : callable (first, end) -> bool, optional
+            Whether some of the documents [first, end) are wanted; others need not be counted.
+        """
+        return named_documents(
+            [path],
+            self.reading_options(),
+            self.vocabulary,
+            threads=self.threads,
+            notify=listener.reading,
+            log=listener.note,
+            fields=fields,
+            wanted=wanted,
         )
+
+    def reading_options(self) -> CorpusOptions:
+        """Return how other documents are read: as asked for, else as those of training were."""
+        config = self.run.config
+        recorded, usual = config["corpus"].get("reading") or {}, config.get("defaults") or ()
+        trained = CorpusOptions.over(recorded, self.options.plain(), usual)
+        return replace(trained, **{name.replace("-", "_"): v for name, v in self.asked.items()})
+
+    def draw_steps(self, most: int) -> list[int]:
+        """Return the iterations of at most so many kept samples, evenly spaced, the last among them."""
+        kept: list[int] = evenly_spaced(np.array(self.kept()[::-1], np.int64), most).tolist()
+        return kept[::-1]
+
+    def document_draws(
+        self, documents: Documents, ids: Int64s, steps: Sequence[int], at: int = 0
+    ) -> DocumentDraws:
+        """Draw the topics of documents, one draw for each of some kept samples.
+
+        (theta, tokens) of a draw are one point of their joint posterior given the sample's topics
+        (`pysgrld.evaluate.document_draws`). A document's draws depend on its counts, its id, the samples
+        and the seed alone: choose blocks of documents such that S n K values have room.
+
+        Parameters
+        ----------
+        documents : Documents
+            Over the run's words.
+        ids : (n,) int64
+            Key each document's randomness: no two alike.
+        steps : sequence of int
+            Iterations of S kept samples, ascending (`draw_steps`).
+        at : int
+            The layer whose topics are meant, counted from 0.
+
+        Raises
+        ------
+        UsageError
+            If documents of this run are not sampled.
+        MissingInputError
+            If one of the samples is not there any more.
+        """
+        draws = self.each_document_draw(documents, ids, steps, at)
+        return DocumentDraws.stacked(draws, (len(steps), len(ids), self.layers[at]))
+
+    def each_document_draw(
+        self, documents: Documents, ids: Int64s, steps: Sequence[int], at: int = 0
+    ) -> Iterator[DocumentDraw]:
+        """Yield the draws of `document_draws` one after the other."""
+        if not self.fitted.draws:
+            raise UsageError(f"{self.path}: {self.no_samples}, and its documents have no draws")
+        samples = ((step, self.read_sample(step)) for step in steps)
+        return self.fitted.document_draws(samples, documents, ids, at)
+
+
+def evenly_spaced(ids: Positions, most: int) -> Int64s:
+    """Choose at most ``most`` of some ids, evenly spaced."""
+    if len(ids) <= most:
+        return ids[:]
+    return ids[np.arange(most) * len(ids) // most]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +13,95 @@ from pysgrld.core.draws import at_words
 from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.sources import contents
 from pysgrld.errors import CheckpointError, UsageError
-from pysgrld.evaluate import HeldOut, Scorer, pair, pooled
+from pysgrld.evaluate import Estimate, HeldOut, Score, Scorer, pair, pooled
 from pysgrld.reading.results import Results
-from pysgrld.reading.values import Evaluation
 from pysgrld.types import Key
+
+
+class Evaluation(NamedTuple):
+    """The scores of a run on held-out documents.
+
+    Attributes
+    ----------
+    kind : Score
+        Which score it is: perplexity, or minus log predictive density.
+    average, point : Estimate
+        Score of the posterior average, and of the current topics, with standard errors over documents.
+    unigram : Estimate or None
+        Score of the word frequencies of training; None where the run does not have them.
+    documents, held_out_tokens : int
+        Documents and held-out tokens that were scored.
+    dropped : int
+        Documents that could not be split, or have no known word in one of their parts.
+    samples : int
+        Posterior samples in the average; 0: there is none yet, and both are of the current topics.
+    observed_fraction : float or None
+        Share of the tokens that is observed; None where documents are scored whole.
+    seed : int
+    iteration : int
+    others : dict
+        Further scores of the same samples, as the model's paper defines them.
+    numbers : dict
+        Numbers that the model has beside its score, at the newest checkpoint.
+    chains : int
+        Chains of the run. All the scores above are of the first one.
+    pooled : Estimate or None
+        Score of the posterior average over all chains, each counting the same; None of one chain, and
+        where a chain has no sample or other held-out documents.
+    """
+
+    kind: Score
+    average: Estimate
+    point: Estimate
+    unigram: Estimate | None
+    documents: int
+    held_out_tokens: int
+    dropped: int
+    samples: int
+    observed_fraction: float | None
+    seed: int
+    iteration: int
+    others: dict[str, float]
+    numbers: dict[str, int]
+    chains: int = 1
+    pooled: Estimate | None = None
+
+    def beside(self) -> dict[str, Estimate]:
+        """Return the scores that the average is compared with, by name."""
+        kind, found = self.kind, {}
+        if self.samples:
+            found[kind.point] = self.point
+        if self.pooled is not None:
+            found[kind.pooled] = self.pooled
+        if self.unigram is not None:
+            found[kind.unigram] = self.unigram
+        return found
+
+    def record(self) -> dict[str, Any]:
+        """Return all values by name, for JSON."""
+        kind = self.kind
+        scores = {kind.name: self.average, kind.point: self.point, kind.unigram: self.unigram}
+        if self.chains > 1:
+            scores[kind.pooled] = self.pooled
+        record: dict[str, Any] = dict(scores)
+        for name, score in scores.items():
+            record[f"{name}_se"] = None if score is None else score.error
+        record["differences"] = {}
+        for name, other in self.beside().items():
+            gap = self.average.minus(other)
+            record["differences"][name] = {"difference": gap, "se": gap.error}
+        record |= {
+            "documents": self.documents,
+            "held_out_tokens": self.held_out_tokens,
+            "dropped": self.dropped,
+            "samples": self.samples,
+            "observed_fraction": self.observed_fraction,
+            "seed": self.seed,
+            "iteration": self.iteration,
+        }
+        if self.chains > 1:
+            record["chains"] = self.chains
+        return record | self.others | self.numbers
 
 
 def held_out_of(
@@ -26,9 +112,23 @@ def held_out_of(
     scratch: Path,
     listener: Listener,
 ) -> HeldOut:
-    """Read other documents over the run's words; split them by seed, or not, as the run scores them.
+    """Read other documents over the run's words, and split them as the run's held-out documents are.
 
-    It is said if they were trained on.
+    A warning tells where the run was trained on them.
+
+    Parameters
+    ----------
+    results : Results
+    path : str
+        Their corpus.
+    observed : float or None
+        Share of each document's tokens that is observed; without a meaning where documents are scored
+        whole.
+    seed : int
+        Seed of the split.
+    scratch : Path
+        Folder for files that nobody needs afterwards.
+    listener : Listener
     """
     corpus = results.read(path, scratch / "corpus", listener)
     trained = results.training_corpus()
@@ -37,14 +137,15 @@ def held_out_of(
             f"warning: {path}: the run was trained on it, so this is no figure of new documents; that of "
             "the run's held-out ones comes without --corpus"
         )
-    found = results.divide(corpus.take(np.arange(corpus.documents)), observed, seed)
+    ids = np.arange(corpus.documents)
+    found = results.model.hold_out(corpus.take(ids), ids, observed or 0.0, seed)
     return found._replace(doc_ids=np.arange(len(found.held_out)))
 
 
 def held_out_pair(
     results: Results, observed: str, held_out: str, scratch: Path, listener: Listener
 ) -> HeldOut:
-    """Read other documents over the run's words, in two parts that others have split.
+    """Read other documents over the run's words whose split is given: two corpora with the same rows.
 
     Raises
     ------
@@ -64,7 +165,7 @@ def held_out_pair(
 
 
 def score_own(results: Results, others: Sequence[Results] = ()) -> Evaluation:
-    """Give the run's running average on its own held-out documents, and that of all its chains.
+    """Return the score of a run's running average on its own held-out documents, and of all its chains.
 
     Parameters
     ----------
@@ -75,11 +176,11 @@ def score_own(results: Results, others: Sequence[Results] = ()) -> Evaluation:
     scorers = [own_scorer(chain) for chain in (results, *others)]
     split_by_others = results.options.observed_corpus is not None
     observed = None if split_by_others else results.options.observed
-    return _scores(results, scorers, observed, results.seed)
+    return _evaluated(results, scorers, observed, results.seed)
 
 
 def own_scorer(results: Results) -> Scorer:
-    """Give the scorer of the run's own held-out documents, with its running average.
+    """Return the scorer of the run's own held-out documents, with its running average.
 
     Raises
     ------
@@ -109,7 +210,7 @@ def score(
     tell: Callable[[int], None] = lambda done: None,
     others: Sequence[Results] = (),
 ) -> Evaluation:
-    """Score the kept samples on other documents.
+    """Return the score of a run's kept samples on other documents.
 
     Parameters
     ----------
@@ -140,17 +241,20 @@ def score(
             scorer.update(Key(seed, chain.chain, step), draw)
             tell(next(done))
         scorers.append(scorer)
-    return _scores(results, scorers, observed, seed)
+    return _evaluated(results, scorers, observed, seed)
 
 
-def _scores(
+def _evaluated(
     results: Results, scorers: Sequence[Scorer], observed: float | None, seed: int
 ) -> Evaluation:
+    """Return what the scorers of a run's chains found, the first chain's first."""
     scorer, step = scorers[0], results.checkpoint.step
     some = at_words(results.current, scorer.words)
     point = scorer.point(Key(seed, results.chain, step), some)
     counts = results.word_counts()
     parts, kind = scorer.held_out, results.score
+    ids = parts.doc_ids
+    same = all(s.samples and np.array_equal(s.held_out.doc_ids, ids) for s in scorers)
     if observed is None and not kind.whole:
         observed = parts.observed.tokens / (parts.observed.tokens + scorer.tokens)
     return Evaluation(
@@ -168,11 +272,5 @@ def _scores(
         others=scorer.figures(),
         numbers=results.fitted.numbers(),
         chains=len(scorers),
-        pooled=pooled(scorers) if len(scorers) > 1 and _comparable(scorers) else None,
+        pooled=pooled(scorers) if len(scorers) > 1 and same else None,
     )
-
-
-def _comparable(scorers: Sequence[Scorer]) -> bool:
-    """Whether every chain has an average, and all of the same held-out documents."""
-    first = scorers[0].held_out.doc_ids
-    return all(s.samples and np.array_equal(s.held_out.doc_ids, first) for s in scorers)

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.reading.diagnose.verdict import judgements
-from pysgrld.reading.values import SAME, MatchedTopic
+from pysgrld.reading.diagnosis import SAME, MatchedTopic, judgements
 from pysgrld.report.chosen import Chosen, choose, short
 from pysgrld.report.documents import Shares
 from pysgrld.report.gather import Gathered

@@ -12,7 +12,7 @@ from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus
 from pysgrld.errors import MissingInputError
 from pysgrld.reading.intervals import ENOUGH, bounds
-from pysgrld.reading.results import Results, spread
+from pysgrld.reading.results import Results, evenly_spaced
 from pysgrld.types import Documents, Doubles, Floats, Int64s
 
 #: Documents that are looked at, at most, and draws of each one's topics.
@@ -110,7 +110,7 @@ class DrawnBlock(NamedTuple):
 
 def looked_at(corpus: Corpus) -> Int64s:
     """Choose the documents that are looked at: all, or 20,000 evenly spaced."""
-    return spread(np.arange(corpus.documents), DOCUMENTS)
+    return evenly_spaced(np.arange(corpus.documents), DOCUMENTS)
 
 
 def look(

@@ -12,12 +12,12 @@ import numpy as np
 from pysgrld.corpus import Corpus
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.models.fitted import Node
-from pysgrld.reading.diagnose.compare import diagnose
-from pysgrld.reading.diagnose.verdict import is_shared
+from pysgrld.reading.compare_chains import diagnose
+from pysgrld.reading.diagnosis import Diagnosis, is_shared
+from pysgrld.reading.find_runs import open_chains
 from pysgrld.reading.labels import read_labels
-from pysgrld.reading.open import open_chains
 from pysgrld.reading.results import Results
-from pysgrld.reading.values import Diagnosis, Evaluation
+from pysgrld.reading.score import Evaluation
 from pysgrld.report.documents import Looked, look, looked_at
 from pysgrld.report.geometry import FEWEST, Map, Tree, average_linkage, distances, laid_out
 from pysgrld.report.groups import Groups, along_column, along_corpus, by_columns

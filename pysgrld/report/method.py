@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 from pysgrld.errors import plural
 from pysgrld.evaluate.sweeps import DRAW_SWEEPS, NEXT_DRAW_SWEEPS
-from pysgrld.reading.diagnose.verdict import MIXED
+from pysgrld.reading.diagnosis import MIXED, SAME
 from pysgrld.reading.results import WEIGHT_DOCUMENTS
-from pysgrld.reading.values import SAME
 from pysgrld.report.documents import AGREE, DOCUMENTS, DRAWS, HAS, SURE
 from pysgrld.report.geometry import KEPT
 from pysgrld.report.terms import USES

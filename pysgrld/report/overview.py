@@ -13,11 +13,10 @@ import numpy as np
 from pysgrld.corpus import Corpus
 from pysgrld.errors import MissingInputError, UsageError, all_of, plural
 from pysgrld.options.spelled import spelled
-from pysgrld.reading.diagnose.verdict import is_shared, judgements
+from pysgrld.reading.diagnosis import Diagnosis, is_shared, judgements
 from pysgrld.reading.intervals import ENOUGH
 from pysgrld.reading.results import Results
-from pysgrld.reading.score import score_own
-from pysgrld.reading.values import Diagnosis, Evaluation
+from pysgrld.reading.score import Evaluation, score_own
 from pysgrld.report.trust import not_at_rest
 from pysgrld.types import QUIET
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pysgrld.errors import all_of
-from pysgrld.reading.diagnose.verdict import is_mixed, is_shared
-from pysgrld.reading.values import Diagnosis, MatchedTopic
+from pysgrld.reading.diagnosis import Diagnosis, MatchedTopic, is_mixed, is_shared
 
 
 class Trust(NamedTuple):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from pysgrld.errors import Interrupted, SgmcError, UsageError
-from pysgrld.reading.recorded import recorded
+from pysgrld.reading.run_record import model_and_options
 from pysgrld.run import RunDirectory, StopFlag, process_start
 from pysgrld.run.machine import threads
 from pysgrld.search.decide import judge
@@ -190,5 +190,5 @@ def _decide(
 
 def sizes_of(run: Path) -> int:
     """Give the topics of the lowest layer of a run; 0 where their number is not chosen."""
-    widths = recorded(RunDirectory.open(run))[1].widths
+    widths = model_and_options(RunDirectory.open(run))[1].widths
     return widths[0] if widths else 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pysgrld.errors import plural
-from pysgrld.reading.listing import ListedRun, list_runs
+from pysgrld.reading.find_runs import ListedRun, list_runs
 from pysgrld.search.plan import Contender, SearchPlan, is_search, read_plan
 from pysgrld.search.rungs import Rung, next_rung, read_rungs
 from pysgrld.search.show import called

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from pysgrld.evaluate.matching import assign
-from pysgrld.reading.results import Results, spread
-from pysgrld.reading.values import SAME
+from pysgrld.reading.diagnosis import SAME
+from pysgrld.reading.results import Results, evenly_spaced
 from pysgrld.report.terms import TEN, tenth
 from pysgrld.types import Doubles, Floats
 
@@ -60,7 +60,7 @@ def steady_words(results: Results) -> float | None:
     top = results.top(min(TEN, len(results.vocabulary)))
     rows, there = np.arange(len(top)), np.ones(top.shape, bool)
     shares = []
-    for step in spread(np.array(steps), SAMPLES).tolist():
+    for step in evenly_spaced(np.array(steps), SAMPLES).tolist():
         values, censored = results.words_at(step, top, 0, slim=slim)
         if slim:
             last = results.read_slim(step)["phi"][:, [top.shape[1] - 1]]

@@ -10,9 +10,8 @@ from pysgrld.corpus import CorpusOptions
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.models.check import preset_of
 from pysgrld.models.options import OPTIONS
-from pysgrld.reading.open import find_folder
-from pysgrld.reading.recorded import recorded
-from pysgrld.reading.trained_on import corpus_gone, training_corpus
+from pysgrld.reading.find_runs import find_folder
+from pysgrld.reading.run_record import corpus_gone, model_and_options, training_corpus
 from pysgrld.run import RunDirectory, chain_number, chains_of
 from pysgrld.run.choose import ROOT
 from pysgrld.train.request import Request
@@ -55,7 +54,7 @@ def going_on(
     folder = find_folder(name, root, chains=True)
     chains = chains_of(folder)
     run = RunDirectory.open(chains[0] if chains else folder)
-    _, options = recorded(run)
+    _, options = model_and_options(run)
     command = run.config.get("command", {})
     if not command.get("inputs") or options.corpus_size is not None:
         why = (

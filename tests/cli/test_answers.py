@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysgrld.reading.open import open_run
+from pysgrld.reading.find_runs import open_run
 
 from .conftest import BIBLE, SGMC, Sgmc
 

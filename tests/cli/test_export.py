@@ -63,7 +63,7 @@ def test_what_a_format_cannot_be_asked_for_is_said(
 @pytest.mark.parametrize("to", ["csv", "arviz", "pyldavis", "mallet"])
 def test_files_that_are_there_are_never_replaced_unasked(trained, tmp_path, capsys, to):
     """Red with: files that are looked at one by one."""
-    from pysgrld.reading.open import open_run
+    from pysgrld.reading.find_runs import open_run
 
     folder = trained.folder / "sgmc-runs" / "bible-scir"
     results = open_run(folder, 1)

@@ -10,7 +10,7 @@ import xarray
 from scipy.optimize import linear_sum_assignment
 
 from pysgrld.errors import MissingInputError, UsageError
-from pysgrld.reading.diagnose.compare import diagnose
+from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.results import Results
 from pysgrld.report.exports.export import export
 from pysgrld.report.exports.request import ExportRequest

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pysgrld.evaluate.coherence import coherence
-from pysgrld.reading.diagnose.compare import diagnose
+from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.intervals import bounds
 from pysgrld.report.exports import documents as module
 from pysgrld.run import chains_of

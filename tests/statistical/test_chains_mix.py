@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pysgrld.models.options import OPTIONS
-from pysgrld.reading.diagnose.compare import diagnose
-from pysgrld.reading.diagnose.verdict import verdict
+from pysgrld.reading.compare_chains import diagnose
+from pysgrld.reading.diagnosis import verdict
 from pysgrld.train.request import Request
 from pysgrld.train.start import train
 

@@ -9,9 +9,9 @@ import pytest
 from pysgrld import LDA
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError
 from pysgrld.evaluate.coherence import coherence, meetings
+from pysgrld.reading.find_runs import find_folder
 from pysgrld.reading.inferred import check_suffix
-from pysgrld.reading.open import find_folder
-from pysgrld.reading.results import Results, spread
+from pysgrld.reading.results import Results, evenly_spaced
 from pysgrld.types import Documents
 
 
@@ -67,8 +67,8 @@ def test_coherence_looks_at_the_given_documents_only():
 
 
 def test_spread():
-    np.testing.assert_array_equal(spread(np.arange(10), 3), [0, 3, 6])
-    np.testing.assert_array_equal(spread(np.arange(3), 10), [0, 1, 2])
+    np.testing.assert_array_equal(evenly_spaced(np.arange(10), 3), [0, 3, 6])
+    np.testing.assert_array_equal(evenly_spaced(np.arange(3), 10), [0, 1, 2])
 
 
 # ---- a run

@@ -246,7 +246,7 @@ def trained(tmp_path_factory):
 
 def test_runs_of_one_split_are_scored_in_pairs(trained):
     """The difference and its error are those of the same documents. Red with: errors of each run."""
-    from pysgrld.reading.open import open_run
+    from pysgrld.reading.find_runs import open_run
     from pysgrld.reading.score import score_own
     from pysgrld.report.compare import compare
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pysgrld.reading.diagnose.follow import finders
-from pysgrld.reading.values import MatchedTopic, Measure, TopWord
+from pysgrld.reading.compare_chains import finders
+from pysgrld.reading.diagnosis import MatchedTopic, Measure, TopWord
 from pysgrld.report.trust import trust
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from pysgrld.corpus import Corpus
 from pysgrld.errors import MismatchError, SgmcError, UsageError
 from pysgrld.evaluate.matching import DISTRIBUTIONS
-from pysgrld.reading.open import open_run
+from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.results import Results
 from pysgrld.reading.score import score_own
 from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord, PairedScore, Side

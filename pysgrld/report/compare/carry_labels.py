@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pysgrld.errors import MissingInputError
+from pysgrld.reading.diagnosis import SAME
 from pysgrld.reading.labels import LABELS
-from pysgrld.reading.values import SAME
 from pysgrld.report.compare.comparison import Comparison
 from pysgrld.run import jsonio
 from pysgrld.run.whole import whole_file

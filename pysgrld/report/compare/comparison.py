@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pysgrld.errors import plural
-from pysgrld.reading.values import SAME
+from pysgrld.reading.diagnosis import SAME
 from pysgrld.report.compare.partners import Kind
 from pysgrld.report.html import page
 from pysgrld.run.chain_folders import called

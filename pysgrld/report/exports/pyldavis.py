@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.errors import MissingInputError, UsageError, plural
-from pysgrld.reading.results import Results, spread
+from pysgrld.reading.results import Results, evenly_spaced
 from pysgrld.report.documents import DOCUMENTS, drawn_blocks, drawn_steps
 from pysgrld.report.exports.request import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.report.geometry import distances, laid_out, principal_axes
@@ -102,7 +102,7 @@ def _documents(results: Results, asked: ExportRequest, tell: Tell) -> tuple[Floa
     corpus = results.training_corpus()
     assert corpus is not None
     trained = results.training_documents(corpus)
-    rows = spread(trained, DOCUMENTS)
+    rows = evenly_spaced(trained, DOCUMENTS)
     mean = asked.draw == "mean"
     steps, draw = (drawn_steps(results), None) if mean else ([], results.current)
     theta = np.empty((len(rows), results.layers[asked.at]), np.float32)

@@ -12,9 +12,16 @@ from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model_of
 from pysgrld.models.top_words import slim_sample
 from pysgrld.options.facts import Facts
-from pysgrld.reading.diagnose.compare import diagnose
-from pysgrld.reading.diagnose.verdict import FEW, verdict
-from pysgrld.reading.values import Diagnosis, MatchedTopic, Measure, Prediction, TopWord
+from pysgrld.reading.compare_chains import diagnose
+from pysgrld.reading.diagnosis import (
+    FEW,
+    Diagnosis,
+    MatchedTopic,
+    Measure,
+    Prediction,
+    TopWord,
+    verdict,
+)
 from pysgrld.run import RunDirectory
 from pysgrld.types import Documents, Key
 
@@ -231,7 +238,7 @@ def test_few_samples_tell_no_more_than_they_can(places):
         plant(places[i], draws(base(seed=i), i, n=8), i + 1)
     said = verdict(diagnose(*places[:2]))
     assert any("Only 8 samples of each chain are compared" in line for line in said)
-    assert not any("settled" in line for line in said)
+    assert not any("converged" in line for line in said)
     assert FEW > 8
 
 

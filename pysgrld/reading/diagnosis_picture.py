@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from pysgrld.errors import UsageError
-from pysgrld.reading.diagnose.verdict import LOG_OF, MIXED
+from pysgrld.reading.diagnosis import LOG_OF, MIXED, SAME, Diagnosis
 from pysgrld.reading.plotting import COLOURS, new_figure, require_matplotlib, write_png
-from pysgrld.reading.values import SAME, Diagnosis
 
 #: Colours of what is as it should be, and of what is not.
 GOOD, BAD = COLOURS[2], COLOURS[0]

@@ -1,17 +1,20 @@
-"""Checks of the record of a run and of its kept samples, before anything is made of them."""
+"""The record of a run, checked before anything is made of it: its model, its options, its corpus."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pysgrld.errors import CheckpointError
+from pysgrld.corpus import Corpus
+from pysgrld.errors import CheckpointError, SgmcError
 from pysgrld.models.protocol import Model
 from pysgrld.models.table import MODELS, model_of
 from pysgrld.options.resolved import Resolved, option_name
+from pysgrld.run import Checkpoint, RunDirectory
 from pysgrld.run.create import CONFIG
-from pysgrld.run.directory import RunDirectory
 from pysgrld.types import Array
 
 #: Options without which nothing of a run can be read, and that every release has written.
@@ -20,8 +23,8 @@ _NEEDED = frozenset({"algo", "topics", "seed"})
 _FIGURES = {"training_documents": None, "training_tokens": None, "held_out": 0}
 
 
-def recorded(run: RunDirectory) -> tuple[Model[Any], Resolved]:
-    """Give the model and the options of a run.
+def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
+    """Return the model and the options of a run.
 
     Raises
     ------
@@ -42,6 +45,41 @@ def recorded(run: RunDirectory) -> tuple[Model[Any], Resolved]:
         if not _fits(value := corpus.get(figure, unsaid), int):
             raise _damaged(run, f"{figure} of its corpus is {value!r}")
     return model, found
+
+
+class RunRecord:
+    """A run as its model reads it: a `pysgrld.models.fitted.Record`.
+
+    Parameters
+    ----------
+    run : RunDirectory
+    options : Resolved
+    checkpoint : callable
+        Reads the newest checkpoint, or returns it once more; called when one of its values is asked for.
+    """
+
+    def __init__(
+        self, run: RunDirectory, options: Resolved, checkpoint: Callable[[], Checkpoint]
+    ) -> None:
+        self.options, self.words = options, len(run.vocabulary)
+        self.documents: int = run.config["corpus"]["training_documents"]
+        self.tokens: int = run.config["corpus"]["training_tokens"]
+        self._checkpoint = checkpoint
+
+    @property
+    def step(self) -> int:
+        """Iterations done."""
+        return self._checkpoint().step
+
+    @property
+    def arrays(self) -> Mapping[str, Array]:
+        """All arrays of the checkpoint, by name."""
+        return self._checkpoint().arrays
+
+    @property
+    def place(self) -> str:
+        """Name of the checkpoint in messages."""
+        return str(self._checkpoint().path)
 
 
 def check_shapes(
@@ -71,6 +109,26 @@ def check_shapes(
         else:
             continue
         raise CheckpointError(f"{place}: {problem}; delete the file to go on without it")
+
+
+def training_corpus(run: RunDirectory) -> Corpus | None:
+    """Open the stored corpus that a run was trained on; None if it is not where it was."""
+    # its own, or that of the folder of chains, or of the search, that it is in
+    places = [folder / "corpus" for folder in (run.path, *run.path.parents[:2])]
+    if found := run.config.get("command", {}).get("corpus"):
+        places.append(Path(found))
+    for place in places:
+        with contextlib.suppress(SgmcError):
+            corpus = Corpus.open(place)
+            if corpus.fingerprint == run.config["corpus"]["fingerprint"]:
+                return corpus
+    return None
+
+
+def corpus_gone(run: RunDirectory) -> str:
+    """Return the sentence which says that the training corpus is missing, and from where."""
+    place = run.config.get("command", {}).get("corpus") or run.path / "corpus"
+    return f"{run.path}: its training corpus is not at {place}, or was changed"
 
 
 def _damaged(run: RunDirectory, why: str) -> CheckpointError:

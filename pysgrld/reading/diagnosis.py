@@ -1,24 +1,32 @@
-"""The meaning of a diagnosis, in sentences."""
+"""The result of a comparison of chains, `Diagnosis`, and its meaning in sentences, `verdict`.
+
+docs/diagnose.md says what the numbers mean. `pysgrld.reading.compare_chains` computes them.
+"""
 
 from __future__ import annotations
 
 import math
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-from pysgrld.errors import all_of
-from pysgrld.reading.values import SAME, Diagnosis, MatchedTopic, Measure
-from pysgrld.run import chains_of
-from pysgrld.types import FORGOTTEN, QUIET, wider
+import numpy as np
 
+from pysgrld.errors import all_of, plural
+from pysgrld.evaluate.convergence import Convergence
+from pysgrld.run import chains_of
+from pysgrld.types import FORGOTTEN, QUIET, Doubles, wider
+
+#: Probability in common from which on topics of two chains are called the same.
+SAME = 0.7
 #: Split R-hat below which chains are called mixed; demanding work asks for 1.01.
 MIXED = 1.1
-#: Effective draws in all chains together below which figures are rough (Vehtari et al. 2021).
+#: Effective draws in all chains together below which estimates are rough (Vehtari et al. 2021).
 ENOUGH = 400
 #: Langevin steps that contract by more than this do not converge.
 STABLE = 2.0
-#: Samples of each chain below which nothing is said of where chains have settled.
+#: Samples of each chain below which nothing is said of whether it still drifts.
 FEW = 50
 #: A chain is called short that ends before this share of the longest.
 SHORT = 0.7
@@ -26,10 +34,232 @@ SHORT = 0.7
 LOG_OF = {"token": "log probability of a token", "document": "log density of a document"}
 #: Topics that are listed in a sentence.
 LISTED = 20
+#: Topics, words and chains that a `Diagnosis` shows of itself.
+SHOWN = 10
+
+
+class Measure(NamedTuple):
+    """R-hat and effective sample sizes of one quantity, over all chains.
+
+    Attributes
+    ----------
+    rhat : float
+        Rank-normalised split R-hat; NaN of what never changes.
+    ess_bulk, ess_tail : float
+        Effective sample sizes, in the middle of the distribution and in its 5 % tails.
+    """
+
+    rhat: float
+    ess_bulk: float
+    ess_tail: float
+
+    @classmethod
+    def at(cls, found: Convergence, at: int | tuple[int, int]) -> Measure:
+        """Return the values of one of several quantities.
+
+        Parameters
+        ----------
+        found : Convergence
+            Of all of them.
+        at : int or tuple of int
+            Its index in the arrays of ``found``.
+        """
+        return cls(float(found.rhat[at]), float(found.bulk[at]), float(found.tail[at]))
+
+
+class Quantity(NamedTuple):
+    """A quantity that does not depend on names of topics: each chain's mean, and how it has mixed."""
+
+    name: str
+    title: str
+    mean: tuple[float, ...]
+    measure: Measure
+
+
+class TopWord(NamedTuple):
+    """A word of a topic: its mean probability in each chain, and how that has mixed."""
+
+    word: str
+    probability: tuple[float, ...]
+    measure: Measure
+
+
+class MatchedTopic(NamedTuple):
+    """A topic of the first chain and its counterparts.
+
+    Attributes
+    ----------
+    id : int
+        Row of the topic in the first chain.
+    counterparts : tuple of int
+        Rows of the topic in every chain, the first one's too.
+    overlap : float
+        Probability that the mean topics of the two least similar chains have in common: 1 where
+        they are the same, 0 where they share no word. Of one chain: that of its two halves.
+    overlaps : tuple of float
+        What the first chain's mean topic has in common with its counterpart in each chain; 1 in the
+        first.
+    weight : tuple of float
+        Mean share of the held-out documents' tokens in each chain; empty where there are none.
+    weight_measure : Measure or None
+        How that share has mixed.
+    words : tuple of TopWord
+        Top words of the first chain's topic, the first first.
+    found : int
+        Chains that found it: the most that there are, the first among them, of which any two have
+        `SAME` of the topic in common.
+    """
+
+    id: int
+    counterparts: tuple[int, ...]
+    overlap: float
+    weight: tuple[float, ...]
+    weight_measure: Measure | None
+    words: tuple[TopWord, ...]
+    overlaps: tuple[float, ...] = ()
+    found: int = 1
+
+    @property
+    def rhat(self) -> float:
+        """The greatest R-hat of the weight and of the top words; NaN where none of them ever changes."""
+        return float(np.fmax.reduce([m.rhat for m in self.measures], initial=math.nan))
+
+    @property
+    def ess(self) -> float:
+        """The smallest effective sample size of the weight and of the top words, bulk and tail."""
+        sizes = [size for m in self.measures for size in (m.ess_bulk, m.ess_tail)]
+        return float(np.fmin.reduce(sizes, initial=math.nan))
+
+    @property
+    def measures(self) -> list[Measure]:
+        """How the weight, where it is known, and the top words have mixed."""
+        own = [] if self.weight_measure is None else [self.weight_measure]
+        return own + [word.measure for word in self.words]
+
+
+class Prediction(NamedTuple):
+    """How well the draws of each chain predict held-out documents.
+
+    Attributes
+    ----------
+    log_probability : tuple of float
+        Mean over the draws of each chain, for each unit of the `Diagnosis`.
+    measure : Measure
+        R-hat and effective sample sizes of the log probability, over all chains.
+    alone : tuple of float
+        R-hat of each chain by itself, its first half against its second: above 1 while it drifts.
+    """
+
+    log_probability: tuple[float, ...]
+    measure: Measure
+    alone: tuple[float, ...]
+
+
+class Diagnosis(NamedTuple):
+    """The result of `diagnose`: what a comparison of chains has found.
+
+    Attributes
+    ----------
+    runs : tuple of Path
+        Folders of the runs, one for each chain.
+    algo, model : str
+    layer : int
+        Layer whose topics are compared, counted from 1.
+    iterations : tuple of int
+        The iterations whose samples are compared: those that all chains have kept.
+    kept, last : tuple of int
+        Kept samples of each chain, and the iteration of the last of them.
+    topics : tuple of MatchedTopic
+        In the order of the first chain's rows; none where topics cannot be matched.
+    prediction : Prediction or None
+        None without held-out documents, or where chains hold out different ones.
+    moved : tuple of int
+        In each chain, the number of topics that have another topic's row in its second half. Where it
+        is 0, rows of the chain's samples are the same topics throughout.
+    noise : float or None
+        How much minibatch noise inflates the variance of draws given the counts, at the last iteration
+        compared: 1 for exact samplers, None where it is not known.
+    contraction : tuple of float
+        Of ``sgrld``, for each topic of the first chain: r_k = h (N_k + V eta) / s_k, the share of a
+        deviation that a step takes away, where s_k is the scale of its unnormalised topic; steps are
+        stable below 2. Empty for other samplers.
+    slow_tails : bool
+        Whether the sampler hardly moves the words that a topic does not use.
+    traces : Doubles or None
+        Log probability of each draw, (chains, draws), as `Prediction` has its mean.
+    notes : tuple of str
+        Remarks on what could not be compared.
+    quantities : tuple of Quantity
+        Quantities that are compared where topics cannot be matched.
+    noun : str
+        Name of a topic in sentences: "topic", or "component".
+    unit : {"token", "document"}
+        Unit of prediction: held-out tokens given the rest of their documents, or documents.
+    faithful : bool
+        Whether draws vary as the posterior does, as far as is known.
+    remedy : str or None
+        Options of training at which they would; None where that is not known.
+    slim : bool
+        Whether topics are followed by top-word samples: by the most probable words of each.
+    traced : tuple of int
+        The iterations of `traces`: those of full samples.
+    """
+
+    runs: tuple[Path, ...]
+    algo: str
+    model: str
+    layer: int
+    iterations: tuple[int, ...]
+    kept: tuple[int, ...]
+    last: tuple[int, ...]
+    topics: tuple[MatchedTopic, ...]
+    prediction: Prediction | None
+    moved: tuple[int, ...]
+    noise: float | None
+    contraction: tuple[float, ...]
+    slow_tails: bool
+    traces: Doubles | None
+    notes: tuple[str, ...]
+    quantities: tuple[Quantity, ...] = ()
+    noun: str = "topic"
+    unit: str = "token"
+    faithful: bool = True
+    remedy: str | None = None
+    slim: bool = False
+    traced: tuple[int, ...] = ()
+
+    @property
+    def chains(self) -> int:
+        """Number of chains."""
+        return len(self.runs)
+
+    def __repr__(self) -> str:
+        """Show what was compared, and a line for each of the first topics, by overlap."""
+        names = ", ".join(map(str, self.runs[:SHOWN])) + ", ..." * (self.chains > SHOWN)
+        lines = [
+            f"Diagnosis of {plural(self.chains, 'chain')} ({names}), {self.algo}, "
+            f"{plural(len(self.iterations), 'sample')} each; verdict(...) says it in words"
+        ]
+        ordered = sorted(self.topics, key=lambda topic: (-topic.overlap, topic.id))
+        if ordered:
+            lines.append(f"{self.noun:>9}  overlap  R-hat    ESS  top words")
+        for topic in ordered[:SHOWN]:
+            words = " ".join(word.word for word in topic.words[:SHOWN])
+            lines.append(
+                f"{topic.id:>9}  {topic.overlap:>7.2f}  {topic.rhat:>5.2f}  {topic.ess:>5,.0f}  {words}"
+            )
+        if len(ordered) > SHOWN:
+            lines.append(
+                f"      ...  and {plural(len(ordered) - SHOWN, 'more', 'more')} in .topics"
+            )
+        for q in self.quantities:
+            means = ", ".join(f"{mean:.4g}" for mean in q.mean[:SHOWN])
+            lines.append(f"{q.title}: R-hat {q.measure.rhat:.2f}, means {means}")
+        return "\n".join(lines)
 
 
 def is_shared(topic: MatchedTopic) -> bool:
-    """Say whether the topic is called the same in all chains.
+    """Return whether a topic is called the same in all chains: whether its overlap is at least `SAME`.
 
     Parameters
     ----------
@@ -39,30 +269,18 @@ def is_shared(topic: MatchedTopic) -> bool:
     return topic.overlap >= SAME
 
 
-def is_mixed(topic: MatchedTopic) -> bool:
-    """Say whether the weight of a topic and the probabilities of its top words have mixed.
+def is_mixed(found: MatchedTopic | Measure) -> bool:
+    """Return whether R-hat is below `MIXED`: of a quantity, or of a topic's weight and all its top words.
 
     Parameters
     ----------
-    topic : MatchedTopic
-        A topic of the first chain and its counterparts.
+    found : MatchedTopic or Measure
     """
-    return not topic.rhat >= MIXED  # of what never changes there is no R-hat
-
-
-def has_mixed(measure: Measure) -> bool:
-    """Say whether a quantity has mixed: its R-hat is below `MIXED`.
-
-    Parameters
-    ----------
-    measure : Measure
-        R-hat and effective sample sizes of the quantity.
-    """
-    return not measure.rhat >= MIXED  # of what never changes there is no R-hat
+    return not found.rhat >= MIXED  # NaN is the R-hat of what never changes
 
 
 class Judgement(NamedTuple):
-    """A sentence of a verdict, and whether it is good news; None where it is neither."""
+    """A sentence of a verdict, and whether it is good news; None where it is neither good nor bad."""
 
     good: bool | None
     sentence: str
@@ -85,7 +303,7 @@ def verdict(d: Diagnosis) -> list[str]:
 
 
 def judgements(d: Diagnosis) -> list[Judgement]:
-    """Give the sentences of `verdict`, each with whether it is good news.
+    """Return the sentences of `verdict`, each with whether it is good news.
 
     Parameters
     ----------
@@ -97,11 +315,11 @@ def judgements(d: Diagnosis) -> list[Judgement]:
     if d.topics:
         said = [Judgement(len(sure) == len(d.topics), _same(d))]
     else:
-        said = [Judgement(all(has_mixed(q.measure) for q in d.quantities), _quantities(d))]
+        said = [Judgement(all(is_mixed(q.measure) for q in d.quantities), _quantities(d))]
     if sure:
         said.append(Judgement(all(map(is_mixed, sure)), _mixing(sure, several)))
     if d.prediction is not None:
-        said.append(Judgement(has_mixed(d.prediction.measure), _prediction(d)))
+        said.append(Judgement(is_mixed(d.prediction.measure), _prediction(d)))
     said.append(Judgement(advice.good, advice.sentence))
     if not several:
         alone = (
@@ -111,7 +329,7 @@ def judgements(d: Diagnosis) -> list[Judgement]:
         said.append(Judgement(None, alone))
     if sum(d.moved):
         moved = (
-            f"{_count(sum(d.moved), 'topic')} changed places within a chain: figures of these compare "
+            f"{plural(sum(d.moved), 'topic')} changed places within a chain: figures of these compare "
             "what is not the same."
         )
         said.append(Judgement(False, moved))
@@ -127,7 +345,7 @@ def judgements(d: Diagnosis) -> list[Judgement]:
 
 
 def longer(d: Diagnosis) -> list[str]:
-    """Give the commands that train the chains for twice as long, where that is the advice.
+    """Return the commands that train the chains for twice as long, where `verdict` advises that.
 
     Parameters
     ----------
@@ -170,7 +388,7 @@ def _same(d: Diagnosis) -> str:
 
 def _quantities(d: Diagnosis) -> str:
     nouns = f"{d.noun.capitalize()}s"
-    others = [q.title for q in d.quantities if not has_mixed(q.measure)]
+    others = [q.title for q in d.quantities if not is_mixed(q.measure)]
     what = f"R-hat below {MIXED:g}"
     if others:
         return (
@@ -251,7 +469,7 @@ class _Advice(NamedTuple):
 def _advice(d: Diagnosis) -> _Advice:
     same = sum(map(is_shared, d.topics)) == len(d.topics)
     mixed = same and all(map(is_mixed, d.topics))
-    mixed = mixed and all(has_mixed(q.measure) for q in d.quantities)
+    mixed = mixed and all(is_mixed(q.measure) for q in d.quantities)
     if d.prediction is not None and d.prediction.measure.rhat >= MIXED:
         mixed = False
     drifting = [
@@ -287,7 +505,7 @@ def _advice(d: Diagnosis) -> _Advice:
     if d.chains == 1:
         return _Advice(
             f"The chain moves slowly: for figures of single {d.noun}s train longer. Held-out perplexity, "
-            "an average over all of them, may have settled all the same.",
+            "an average over all of them, may have converged all the same.",
             longer=True,
         )
     apart = (
@@ -322,7 +540,7 @@ def _sampler(d: Diagnosis) -> list[str]:
     if d.contraction and max(d.contraction) > STABLE:
         n = sum(r > STABLE for r in d.contraction)
         said.append(
-            f"Steps of {d.algo} are too large for {_count(n, 'topic')}: h (N_k + V eta) / s_k is up to "
+            f"Steps of {d.algo} are too large for {plural(n, 'topic')}: h (N_k + V eta) / s_k is up to "
             f"{max(d.contraction):.3g}, and stable below 2. Use a smaller --step-size."
         )
     if d.slow_tails:
@@ -331,7 +549,3 @@ def _sampler(d: Diagnosis) -> list[str]:
             "of the words that it does."
         )
     return said
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"

@@ -9,9 +9,9 @@ from pysgrld.corpus.documents import store_documents
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import whole
 from pysgrld.models.dpmm.fitted import MixtureFitted
-from pysgrld.reading.diagnose.compare import diagnose
-from pysgrld.reading.diagnose.verdict import verdict
-from pysgrld.reading.open import open_run
+from pysgrld.reading.compare_chains import diagnose
+from pysgrld.reading.diagnosis import verdict
+from pysgrld.reading.find_runs import open_run
 from pysgrld.run import RunDirectory
 from pysgrld.types import Documents
 

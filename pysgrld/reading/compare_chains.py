@@ -1,0 +1,494 @@
+"""Comparison of chains: topics matched between them, R-hat and effective sample sizes.
+
+Everything is read from kept posterior samples; runs may be training meanwhile. `verdict` of
+`pysgrld.reading.diagnosis` says it in words, docs/diagnose.md what the numbers mean.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError, plural
+from pysgrld.evaluate import HeldOut, Scorer
+from pysgrld.evaluate.convergence import FEWEST, convergence
+from pysgrld.evaluate.matching import Likeness, assign
+from pysgrld.reading.diagnosis import (
+    SAME,
+    Diagnosis,
+    MatchedTopic,
+    Measure,
+    Prediction,
+    Quantity,
+    TopWord,
+)
+from pysgrld.reading.find_runs import find_folder, open_run
+from pysgrld.reading.results import Results
+from pysgrld.run import chains_of
+from pysgrld.run.identity import mismatch
+from pysgrld.run.machine import threads as allowed_threads
+from pysgrld.types import Array, Doubles, Floats, Int64s, Key
+
+#: Top words of a topic whose probabilities are followed.
+TOP = 10
+#: A topic has another's row in the second half of a chain if it is nearer to that one by this much.
+MOVED = 0.1
+#: Remark where topics are followed by top-word samples alone.
+_FEW_FULL = (
+    f"fewer than {FEWEST} full samples are kept in common: nothing is told of topic weights and of "
+    "what the chains predict"
+)
+#: Options in which chains that are compared may differ.
+_OTHERS = ("--seed", "--chain-id")
+
+
+class _Draws(NamedTuple):
+    """The draws that are compared.
+
+    Attributes
+    ----------
+    chains : sequence of Results
+    steps : list of int
+        Iterations whose samples all chains have kept, and that topics are followed by.
+    slim : bool
+        Whether these are top-word samples.
+    scored : list of int
+        Iterations whose full samples score documents: ``steps`` unless these are top-word samples.
+    held_out : HeldOut or None
+        Documents that all chains are scored on.
+    tell : callable
+        Told how many of all samples are read.
+    """
+
+    chains: Sequence[Results]
+    steps: list[int]
+    slim: bool
+    scored: list[int]
+    held_out: HeldOut | None
+    tell: Callable[[int, int], None]
+
+    def counter(self, passes: int) -> Callable[[], None]:
+        """Return a function to be called for every sample that is read.
+
+        Parameters
+        ----------
+        passes : int
+            How often the samples of the topics are read.
+        """
+        alone = len(self.scored) if self.slim else 0  # else a pass over topics scores, too
+        total, done = len(self.chains) * (passes * len(self.steps) + alone), itertools.count(1)
+        return lambda: self.tell(next(done), total)
+
+
+class _Compared(NamedTuple):
+    """Topics or quantities that were followed over the draws, and how each draw predicts.
+
+    Attributes
+    ----------
+    topics : tuple of MatchedTopic
+    quantities : tuple of Quantity
+    moved : tuple of int
+        In each chain, topics that have another topic's row in its second half.
+    log_probability : (C, N) float64
+        Log probability of each draw of each chain; NaN without held-out documents.
+    shares : (K,) float64 or None
+        Mean share of the held-out tokens that each topic has in the first chain.
+    """
+
+    topics: tuple[MatchedTopic, ...]
+    quantities: tuple[Quantity, ...]
+    moved: tuple[int, ...]
+    log_probability: Doubles
+    shares: Doubles | None
+
+
+def diagnose(
+    *runs: str | Path,
+    top: int = TOP,
+    layer: int = 1,
+    burn_in: int = 0,
+    threads: int | None = None,
+    tell: Callable[[int, int], None] = lambda done, total: None,
+) -> Diagnosis:
+    """Compare chains: which topics they share, and whether they have mixed.
+
+    Topics of the chains are matched one to one by the probability that they share; split R-hat and
+    effective sample sizes are those of rank-normalised draws. `verdict` says the findings in words,
+    docs/diagnose.md what they mean.
+
+    Parameters
+    ----------
+    *runs : str or path
+        Runs that differ in their chain or seed only, or folders of chains (``sgmc train
+        --chains``); none: the latest under ``./sgmc-runs``. One run alone is compared with itself,
+        its first half with its second.
+    top : int
+        Top words of a topic whose probabilities are followed, at least 1.
+    layer : int
+        Layer of a deep model whose topics are compared, counted from 1, which is the lowest.
+    burn_in : int
+        Samples up to this iteration are left out.
+    threads : int, optional
+        Threads; by default as many as the process may use.
+    tell : callable (done, total), optional
+        Called with the number of samples that are read, and of all.
+
+    Returns
+    -------
+    Diagnosis
+        Matched topics with their R-hat, or quantities that need no matching; how well each chain
+        predicts held-out documents; known faults of the sampler.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such run, or there are fewer than four samples that all chains have kept.
+    MismatchError
+        If the runs differ in more than chain and seed.
+    UsageError
+        If two of them are the same chain, there is no such layer, or there are no posterior samples
+        because the algorithm is an approximation.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), Rank-normalization, folding, and localization:
+    an improved R-hat, eq. (4), of ranks; effective sample sizes as there, in bulk and in 5 % tails.
+    """
+    paths: list[Path] = []
+    for name in runs or (None,):
+        path = find_folder(None if name is None else str(name), chains=True)
+        paths += chains_of(path) or [path]
+    chains = [open_run(path, allowed_threads(threads).number) for path in paths]
+    _check_same(chains)
+    at = chains[0].at(layer)
+    while True:
+        common = _in_common(chains, burn_in, at)
+        try:
+            return _compare(chains, *common, top, at, tell)
+        except MissingInputError:  # a run that is training has thinned its samples meanwhile
+            if _in_common(chains, burn_in, at) == common:
+                raise
+
+
+def _check_same(chains: Sequence[Results]) -> None:
+    """Refuse runs that are not chains of one configuration, and a chain that is named twice."""
+    first = chains[0]
+    for run in chains:
+        if not run.fitted.draws:
+            raise UsageError(
+                f"{run.path}: {run.options.algo} approximates the posterior and draws nothing "
+                "from it: there are no samples to compare; train with an --algo that samples"
+            )
+    seen: dict[tuple[int, int], Results] = {}
+    had = {n: v for n, v in first.run.identity.fields.items() if n not in _OTHERS}
+    for other in chains:
+        fields = {n: v for n, v in other.run.identity.fields.items() if n not in _OTHERS}
+        if fields != had or other.vocabulary != first.vocabulary:
+            if fields == had:
+                fields, had = {"words": "others"}, {"words": "some"}
+            raise MismatchError(
+                mismatch(
+                    f"{first.path} and {other.path}: are not chains of one configuration and corpus; "
+                    "only --seed and --chain-id may differ:",
+                    had,
+                    fields,
+                )
+            )
+        twin = seen.setdefault((other.seed, other.chain), other)
+        if twin is not other:
+            raise UsageError(
+                f"{twin.path} and {other.path}: are the same chain (seed {other.seed}, chain "
+                f"{other.chain + 1}), with the same draws; give each one another --chain-id"
+            )
+
+
+def _in_common(
+    chains: Sequence[Results], burn_in: int, at: int
+) -> tuple[list[int], bool, list[int]]:
+    """Find the samples that all chains have kept: iterations, whether of top-word samples, of full ones.
+
+    Top-word samples are compared where more of them are kept in common; they have the lowest layer alone.
+    """
+    kept = [{step for step in chain.kept() if step > burn_in} for chain in chains]
+    full = sorted(set.intersection(*kept))
+    if at == 0:
+        slim = sorted(set.intersection(*(set(chain.slim_kept()) for chain in chains)))
+        slim = [step for step in slim if step > burn_in]
+        if len(slim) >= FEWEST and len(slim) > len(full):
+            return slim, True, full
+    if len(full) < FEWEST:
+        each = ", ".join(f"{r.path.name} {len(k)}" for r, k in zip(chains, kept, strict=True))
+        who = "it has kept" if len(chains) == 1 else "the chains have kept in common"
+        raise MissingInputError(
+            f"{chains[0].path}: {who} {plural(len(full), 'posterior sample')} ({each}): at least "
+            f"{FEWEST} are needed, better 100; train longer, with --samples above 0"
+        )
+    return full, False, full
+
+
+def _compare(
+    chains: Sequence[Results],
+    steps: list[int],
+    slim: bool,
+    full: list[int],
+    top: int,
+    at: int,
+    tell: Callable[[int, int], None],
+) -> Diagnosis:
+    """Compare the draws of the iterations that `_in_common` found, topics of a layer counted from 0."""
+    first = chains[0]
+    fitted, notes = first.fitted, []
+    there = (first.path / "holdout").is_dir()
+    if not there:
+        notes.append(
+            "the runs hold no documents out: nothing is told of topic weights and of what "
+            "the chains predict"
+        )
+    elif not first.options.observed_corpus and len({chain.seed for chain in chains}) > 1:
+        notes.append(
+            "runs of different --seed hold out different documents, and train on each other's: what "
+            "they predict is not compared; give chains one seed and different --chain-id"
+        )
+    if len(full) < FEWEST:
+        notes.append(_FEW_FULL)
+        there, full = False, []
+    draws = _Draws(chains, steps, slim, full, first.held_out() if there else None, tell)
+    if fitted.likeness is None:
+        compared = _follow_quantities(draws)
+    else:
+        compared = _match_topics(draws, fitted.likeness, top, at)
+    traces = prediction = None
+    if not notes:
+        traces = compared.log_probability
+        prediction = Prediction(
+            tuple(traces.mean(axis=1).tolist()),
+            Measure.at(convergence(traces[:, :, None]), 0),
+            tuple(float(convergence(trace[None, :, None]).rhat[0]) for trace in traces),
+        )
+    contraction: tuple[float, ...] = ()
+    if compared.shares is not None:
+        # no checkpoint may have been written yet: samples may be there all the same
+        with contextlib.suppress(CheckpointError):
+            contraction = fitted.contraction(compared.shares)
+    kept = [chain.slim_kept() if slim else chain.kept() for chain in chains]
+    return Diagnosis(
+        runs=tuple(chain.path for chain in chains),
+        algo=first.options.algo,
+        model=first.options.model,
+        layer=at + 1,
+        iterations=tuple(steps),
+        kept=tuple(map(len, kept)),
+        last=tuple(map(max, kept)),
+        topics=compared.topics,
+        prediction=prediction,
+        moved=compared.moved,
+        noise=fitted.noise(steps[-1]),
+        contraction=contraction,
+        slow_tails=fitted.slow_tails,
+        traces=traces,
+        notes=tuple(notes),
+        quantities=compared.quantities,
+        noun=fitted.noun,
+        unit="document" if first.score.whole else "token",
+        slim=slim,
+        traced=tuple(full),
+        faithful=fitted.faithful(steps[-1]),
+        remedy=fitted.remedy(),
+    )
+
+
+# ---- topics that are matched
+
+
+def _match_topics(draws: _Draws, likeness: Likeness, top: int, at: int) -> _Compared:
+    """Match the topics of all chains, and follow their weights and top words over the draws."""
+    counted, chains = draws.counter(2), draws.chains
+    halves = [_halves(chain, draws, at, counted) for chain in chains]  # each (2, K, V)
+    means = [pair.mean(axis=0) for pair in halves]
+    order = [np.arange(len(means[0]))]
+    order += [assign(likeness.similarity(means[0], mean)) for mean in means[1:]]
+    # what each topic has in common in any two chains, or in the two halves of one, (C, C, K)
+    aligned: Sequence[Floats] = [mean[rows] for mean, rows in zip(means, order, strict=True)]
+    if len(chains) == 1:
+        aligned = list(halves[0])
+    common = np.ones((len(aligned), len(aligned), len(means[0])))
+    for a, b in itertools.combinations(range(len(aligned)), 2):
+        common[a, b] = common[b, a] = likeness.overlap(aligned[a], aligned[b])
+    least, overlaps = common.min(axis=(0, 1)), common[0, : len(chains)]
+    # topics that are clearly nearer to another topic's second half than to their own
+    moved = []
+    for early, late in halves:
+        partner = assign(likeness.similarity(early, late))
+        gain = likeness.overlap(early, late[partner]) - likeness.overlap(early, late)
+        moved.append(int(np.count_nonzero(gain > MOVED)))
+    words = np.argsort(-means[0], axis=1, kind="stable")[:, :top]
+    series = [
+        _follow(chain, draws, at, words, rows, counted)
+        for chain, rows in zip(chains, order, strict=True)
+    ]
+    probability, weight, log_probability = map(np.stack, zip(*series, strict=True))
+    of_words = convergence(probability)
+    of_weight = convergence(weight) if draws.held_out else None
+    topics = tuple(
+        MatchedTopic(
+            k,
+            tuple(int(rows[k]) for rows in order),
+            float(least[k]),
+            () if of_weight is None else tuple(weight[:, :, k].mean(axis=1).tolist()),
+            None if of_weight is None else Measure.at(of_weight, k),
+            tuple(
+                TopWord(
+                    chains[0].vocabulary[w],
+                    tuple(probability[:, :, k, i].mean(axis=1).tolist()),
+                    Measure.at(of_words, (k, i)),
+                )
+                for i, w in enumerate(words[k].tolist())
+            ),
+            tuple(overlaps[:, k].tolist()),
+            finders(common[:, :, k]) if len(chains) > 1 else 1,
+        )
+        for k in range(len(words))
+    )
+    shares = weight[0].mean(axis=0) if draws.held_out else None
+    return _Compared(topics, (), tuple(moved), log_probability, shares)
+
+
+def _halves(chain: Results, draws: _Draws, at: int, counted: Callable[[], None]) -> Floats:
+    """Average the topics of a chain over the first and the second half of the draws, (2, K, V).
+
+    Rows sum to 1. Of top-word samples it is the average of the words that they have.
+    """
+    half, k = len(draws.steps) // 2, chain.layers[at]
+    means = np.empty((2, k, len(chain.vocabulary)), np.float32)
+    rows = np.arange(k)[:, None]
+    for mean, part in zip(means, (draws.steps[:half], draws.steps[half:]), strict=True):
+        total = np.zeros(mean.shape)
+        for step in part:
+            if draws.slim:
+                sample = chain.read_slim(step)
+                total[rows, sample["words"]] += sample["phi"]
+            else:
+                total += chain.rows_of(step, at)
+            counted()
+        if draws.slim:
+            total /= total.sum(axis=1, keepdims=True)
+        else:
+            total /= len(part)
+        mean[:] = total
+    return means
+
+
+def _follow(
+    chain: Results, draws: _Draws, at: int, words: Int64s, rows: Int64s, counted: Callable[[], None]
+) -> tuple[Doubles, Doubles, Doubles]:
+    """Follow the topics ``rows`` of a chain over its draws.
+
+    Returns
+    -------
+    probability : (N, K, T) float64
+        Of their words.
+    weight : (N, K) float64
+        Shares of the held-out tokens; NaN without held-out documents.
+    log_probability : (N,) float64
+        Of the held-out documents; NaN without them.
+    """
+    n, k = len(draws.scored), len(rows)
+    probability = np.empty((len(draws.steps), *words.shape))
+    weight, log_probability = np.full((n, k), np.nan), np.full(n, np.nan)
+    if draws.slim:
+        own = np.empty_like(words)
+        own[rows] = words
+        for i, step in enumerate(draws.steps):
+            probability[i] = chain.words_at(step, own, at, slim=True)[0][rows]
+            counted()
+    for i, (sample, scorer, value) in enumerate(_scored(chain, draws, counted)):
+        if not draws.slim:
+            probability[i] = chain.fitted.rows_of(sample, at)[rows[:, None], words]
+        log_probability[i] = value
+        shares = None if scorer is None else scorer.shares(at)
+        if shares is not None:
+            weight[i] = shares[rows]
+    return probability, weight, log_probability
+
+
+def _scored(
+    chain: Results, draws: _Draws, counted: Callable[[], None]
+) -> Iterator[tuple[Mapping[str, Array], Scorer | None, float]]:
+    """Read the full samples of a chain one after the other, and score each.
+
+    Yields
+    ------
+    sample : mapping of str to array
+    scorer : Scorer or None
+        What has scored it; None without held-out documents.
+    log_probability : float
+        Mean of a held-out token or document; NaN without them.
+    """
+    scorer = chain.fitted.scorer(draws.held_out) if draws.held_out else None
+    for step in draws.scored:
+        sample, value = chain.read_sample(step), float("nan")
+        if scorer is not None:
+            draw = chain.fitted.draw_of(sample, scorer.words)
+            value = scorer.log_probability(Key(chain.seed, chain.chain, step), draw)
+        yield sample, scorer, value
+        counted()
+
+
+def finders(common: Doubles) -> int:
+    """Count the chains that found a topic of the first one, as `MatchedTopic.found` counts them.
+
+    Parameters
+    ----------
+    common : (C, C) float64
+        Probability that the topic has in common in any two chains.
+    """
+    alike = (common >= SAME).tolist()
+
+    def together(chains: Sequence[int]) -> int:
+        # the most of some chains of which any two are alike
+        most = 0
+        for i, chain in enumerate(chains):
+            if len(chains) - i <= most:
+                break
+            rest = [other for other in chains[i + 1 :] if alike[chain][other]]
+            most = max(most, 1 + together(rest))
+        return most
+
+    order = np.argsort(-common[0], kind="stable").tolist()
+    return 1 + together([chain for chain in order if chain and alike[0][chain]])
+
+
+# ---- quantities that every draw has
+
+
+def _follow_quantities(draws: _Draws) -> _Compared:
+    """Follow the quantities that do not depend on the names of topics, over all draws."""
+    counted = draws.counter(1)
+    rows: list[list[dict[str, float]]] = []
+    values: list[list[float]] = []
+    for chain in draws.chains:
+        fitted = chain.fitted
+        each = [
+            (fitted.quantities(fitted.draw_of(sample), draws.held_out), value)
+            for sample, _, value in _scored(chain, draws, counted)
+        ]
+        rows.append([quantities for quantities, _ in each])
+        values.append([value for _, value in each])
+    names = list(rows[0][0])
+    series = np.array([[[row[name] for name in names] for row in chain] for chain in rows])
+    measured, titles = convergence(series), draws.chains[0].fitted.titles
+    quantities = tuple(
+        Quantity(
+            name,
+            titles[name],
+            tuple(series[:, :, i].mean(axis=1).tolist()),
+            Measure.at(measured, i),
+        )
+        for i, name in enumerate(names)
+    )
+    return _Compared((), quantities, (), np.array(values), None)

@@ -1,0 +1,207 @@
+"""Runs found: the one that a person means, opened for reading, and all those in a folder, listed."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pysgrld.errors import CheckpointError, MissingInputError, SgmcError
+from pysgrld.evaluate import Score
+from pysgrld.models.table import scores
+from pysgrld.reading.results import Results
+from pysgrld.reading.run_record import model_and_options
+from pysgrld.run import RunDirectory, chains_of, latest_run
+from pysgrld.run.choose import ROOT
+from pysgrld.run.create import is_run
+
+#: Bytes at the end of ``metrics.jsonl`` in which its last line lies.
+_END = 1 << 16
+
+
+def find_folder(name: str | None, root: Path = ROOT, *, chains: bool = False) -> Path:
+    """Find the folder of the run that a person means: a folder, a name under ``root``, or the latest.
+
+    Of a folder of chains it is that of the first one, unless ``chains`` are wanted: then it is the
+    folder of them all.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such run.
+    """
+    if name is None:
+        path = latest_run(root)
+        return path if chains or is_run(path) else chains_of(path)[0]
+    for path in (Path(name), root / name):
+        with contextlib.suppress(OSError, ValueError):
+            if is_run(path):
+                return path
+            if several := chains_of(path):
+                return path if chains else several[0]
+    raise MissingInputError(
+        f"{name}: is not a run (it has no config.json); check the path, or "
+        "take one that 'sgmc runs' lists"
+    )
+
+
+def open_run(
+    name: str | Path | None, threads: int, reading: Mapping[str, Any] | None = None
+) -> Results:
+    """Open the run that a person means, as `find_folder` does; the others are those of `Results`.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such run, or it cannot be read.
+    """
+    return Results(find_folder(None if name is None else str(name)), threads, reading)
+
+
+def open_chains(
+    name: str | Path | None,
+    threads: int,
+    reading: Mapping[str, Any] | None = None,
+    missing: Callable[[str], None] = lambda line: None,
+) -> list[Results]:
+    """Open the chains, by number, of the run that a person means: those that have a checkpoint.
+
+    Parameters
+    ----------
+    name, threads, reading
+        As `open_run` has them.
+    missing : callable, optional
+        Told in a line of every chain that is left out.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such run, or it cannot be read.
+    CheckpointError
+        If no chain has a checkpoint that can be read.
+    """
+    folder = find_folder(None if name is None else str(name), chains=True)
+    found, refused = [], {}
+    for path in chains_of(folder) or [folder]:
+        results = Results(path, threads, reading)
+        try:
+            results.checkpoint  # noqa: B018 - reads it
+        except CheckpointError as error:
+            refused[path.name] = error
+        else:
+            found.append(results)
+    if not found:
+        raise next(iter(refused.values()))
+    for name in refused:
+        missing(f"{name}: has no checkpoint that can be read, and is left out")
+    return found
+
+
+class ListedRun(NamedTuple):
+    """A run as a list has it.
+
+    Attributes
+    ----------
+    path : Path
+    model, algo, corpus : str
+        Empty where the run cannot be read.
+    topics : tuple of int
+        Of each layer; empty where their number is not chosen.
+    documents : int
+        Documents that it trains on.
+    state : str
+        Of ``status.json``: running, interrupted, finished or failed; damaged where it cannot be read.
+    iteration : int
+        Iterations done.
+    score : float or None
+        The newest on held-out documents, of the average or else of the current topics, if any.
+    kind : Score or None
+        What that score is.
+    problem : str
+        Why it cannot be read; empty where it can.
+    """
+
+    path: Path
+    model: str = ""
+    algo: str = ""
+    corpus: str = ""
+    topics: tuple[int, ...] = ()
+    documents: int = 0
+    state: str = "damaged"
+    iteration: int = 0
+    score: float | None = None
+    kind: Score | None = None
+    problem: str = ""
+
+    @property
+    def shown_score(self) -> str:
+        """Format the name of the score and its value, with a dash where there is none."""
+        if self.score is None or self.kind is None:
+            return "-"
+        return f"{self.kind.title} {self.kind.show(self.score)}"
+
+    def record(self) -> dict[str, Any]:
+        """Return all by name, for JSON."""
+        found = self._asdict() | {"kind": self.kind and self.kind.name, "topics": list(self.topics)}
+        return found | {"problem": self.problem or None}
+
+
+def list_runs(folder: Path) -> Iterator[ListedRun]:
+    """List the runs in a folder by name, chains of one model and settings of a search together.
+
+    A run that cannot be read is listed with the reason.
+    """
+    for path in [folder] if is_run(folder) else _runs_in(folder):
+        try:
+            run = RunDirectory.open(path)
+            _, options = model_and_options(run)
+            status, corpus = run.status, run.config["corpus"]
+            score, kind = _newest_score(run)
+            yield ListedRun(
+                path,
+                options.model,
+                options.algo,
+                str(corpus.get("name", "")),
+                options.widths,
+                corpus["training_documents"],
+                str(status.get("state", "")),
+                step if isinstance(step := status.get("step"), int) else 0,
+                score,
+                kind,
+            )
+        except SgmcError as error:
+            yield ListedRun(path, problem=str(error))
+
+
+def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
+    """Yield the runs of a folder, the chains in folders of it, and those of searches, by number."""
+
+    def by_number(path: Path) -> list[tuple[str, int]]:
+        return [(text, int(number or 0)) for text, number in re.findall(r"(\D*)(\d*)", path.name)]
+
+    try:
+        entries = sorted(folder.iterdir(), key=by_number)
+    except OSError:
+        return
+    for path in entries:
+        if is_run(path):
+            yield path
+        elif found := chains_of(path):
+            yield from found
+        elif searches and path.is_dir() and not path.name.startswith("."):
+            yield from _runs_in(path, searches=False)
+
+
+def _newest_score(run: RunDirectory) -> tuple[float | None, Score | None]:
+    """Return the score of the last line of ``metrics.jsonl``, and what it is."""
+    try:
+        *_, last = run.read_metrics(_END)
+    except (SgmcError, ValueError):  # there is no line yet
+        return None, None
+    for name, kind in scores().items():
+        for key in (name, kind.point):
+            if isinstance(value := last.get(key), int | float):
+                return float(value), kind
+    return None, None
