@@ -14,11 +14,13 @@ from typing import Any
 _HERE = Path(__file__).parent / "page"
 #: Styles and scripts of the page of a run, in the order in which they build on each other.
 SCRIPTS = (
-    "core.js",
-    "topics.js",
+    *("core.js", "data.js", "pieces.js", "lists.js"),
     *(f"charts/{name}.js" for name in ("figure", "marks", "lines", "map", "field")),
-    *(f"views/{name}.js" for name in ("pieces", "lists", "overview", "topic", "pair", "map")),
-    *(f"views/{name}.js" for name in ("words", "documents", "groups", "run")),
+    *(
+        f"views/{name}.js"
+        for name in ("overview", "topics", "components", "layers", "map", "words")
+    ),
+    *(f"views/{name}.js" for name in ("documents", "groups", "agreement", "method")),
     "app.js",
 )
 STYLES = ("report.css", "media.css")

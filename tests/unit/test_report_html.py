@@ -64,7 +64,9 @@ FORBIDDEN = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [path.name for path in sorted(FOLDER.glob("*.js"))])
+@pytest.mark.parametrize(
+    "name", [str(path.relative_to(FOLDER)) for path in sorted(FOLDER.rglob("*.js"))]
+)
 def test_scripts_have_no_way_from_text_to_markup_or_code(name):
     text = (FOLDER / name).read_text()
     assert re.findall(FORBIDDEN, text) == []

@@ -1,61 +1,42 @@
 // The head that stays, the way from an address to a page, search, keys, theme and paper.
 
-/** Names in the head, and the pages behind them; a page whose data is not there has no name. */
-const HEAD = [
-  ["overview", "Overview", true],
-  ["topics", capital(TOPICS), true],
-  ["components", "How many", report.components],
-  ["layers", "Layers", report.layers],
-  ["map", "Map", report.map || report.merges.length],
-  ["words", "Words", "words" in report.blocks],
-  ["documents", capital(NOUNS), report.docs],
-  ["groups", "Groups", report.columns.length],
-  ["chains", "Chains", report.chains],
-  ["method", "Method", true],
-].filter(([, , there]) => there);
-
-/** Pages by address: what makes them, and the name in the head that they belong to. */
-const PAGES = new Map(Object.entries({
-  overview: [overview, "overview"], topics: [topicPage, "topics"], topic: [topicPage, "topics"], pair: [pairPage, "topics"],
-  map: [mapPage, "map"], words: [wordPage, "words"], word: [wordPage, "words"], documents: [docPage, "documents"], doc: [docPage, "documents"],
-  groups: [groupsPage, "groups"], layers: [layersPage, "layers"], components: [componentsPage, "components"], chains: [chainsPage, "chains"], method: [methodPage, "method"],
-}));
+/** Pages by the first word of their address: what makes them, and the view that they are of. */
+const PAGES = new Map(VIEWS.flatMap(({ pages, name }) => Object.entries(pages).map(([word, make]) => [word, { make, name }])));
 
 // ---- from an address to a page
 
 const main = h("main", { id: "main", tabindex: "-1" });
-const nav = h("nav.pages", { "aria-label": "pages" }, HEAD.map(([page, name]) => h("a", { href: `#${page}`, "data-page": page }, name)));
+const nav = h("nav.pages", { "aria-label": "pages" }, VIEWS.map(({ head, name }) => h("a", { href: `#${name}`, "data-page": name }, head)));
 const scrolls = new Map();
 let turn = 0, current = null, back = false, at = location.hash;
 
 async function render() {
   const mine = ++turn;
   const { page, rest } = address();
-  const [make, name] = PAGES.get(page) ?? [];
-  const there = HEAD.some(([one]) => one === name);
-  const view = there ? await make(rest) : nothing(`This report has no page “${shown(page)}”.`);
+  const { make, name } = PAGES.get(page) ?? {};
+  const made = make ? await make(rest) : nothing(`This report has no page “${shown(page)}”.`);
   if (mine !== turn) return;
-  show(view);
-  document.title = view.title === report.title ? shown(report.title) : `${shown(view.title)} · ${shown(report.title)}`;
+  show(made);
+  document.title = made.title === report.title ? shown(report.title) : `${shown(made.title)} · ${shown(report.title)}`;
   for (const link of nav.children) link.toggleAttribute("aria-current", link.dataset.page === name);
   nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   if (document.activeElement === document.body && current) main.focus({ preventScroll: true });
   scrollTo(0, back ? scrolls.get(location.hash) ?? 0 : 0);
   if (!back) main.querySelector(".sought")?.scrollIntoView();
   history.replaceState({ seen: true }, "");
-  current = view;
+  current = made;
   back = false;
   document.body.dataset.ready = location.hash || "#";
 }
 
-/** A list at the left that is there already stays as it is. */
-function show(view) {
-  if (view.side && view.side === current?.side) {
-    view.side.node.nextSibling.replaceWith(view.node);
+/** Shows what a view made; a list at the left that is there already stays as it is. */
+function show(made) {
+  if (made.side && made.side === current?.side) {
+    made.side.node.nextSibling.replaceWith(made.node);
   } else {
-    main.replaceChildren(view.side ? h("div.split", view.side.node, view.node) : view.node);
+    main.replaceChildren(made.side ? h("div.split", made.side.node, made.node) : made.node);
   }
-  view.side?.inView();
+  made.side?.inView();
 }
 
 addEventListener("popstate", (event) => (back = event.state?.seen === true));

@@ -1,5 +1,7 @@
 // The page of a document, and texts whose words are tinted.
 
+view(capital(NOUNS), { documents: docPage, doc: docPage }, report.docs);
+
 async function docPage(rest) {
   const { docs } = report;
   const i = rest === "" ? 0 : Number(rest);

@@ -1,5 +1,7 @@
 // Topics by the values of a column.
 
+view("Groups", { groups: groupsPage }, report.columns.length);
+
 async function groupsPage(rest) {
   const at = rest === "" ? chosen.column : report.columns.findIndex((column, i) => String(i) === rest);
   if (at < 0) return nothing(`There is no column ${shown(rest)} on this page.`);

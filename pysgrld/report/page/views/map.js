@@ -1,5 +1,7 @@
 // The Map: all topics, all pairs, the tree.
 
+view("Map", { map: mapPage }, report.map || report.merges.length);
+
 async function mapPage() {
   const pairs = await block("pairs");
   const first = report.map && card("Map", [`Near circles share words; a circle's area is its share; wide gaps mean little. Of each ${TOPIC}'s ${report.map.neighbours} nearest, `,

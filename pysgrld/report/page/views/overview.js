@@ -1,5 +1,7 @@
 // The Overview: what to make of the run, and the table of topics.
 
+view("Overview", { overview });
+
 function overview() {
   const intro = h("div.intro",
     h("h1", h("bdi", shown(report.title))), h("p.lead", report.sentence),

@@ -1,5 +1,7 @@
 // The page of a word, and of words without one.
 
+view("Words", { words: wordPage, word: wordPage }, "words" in report.blocks);
+
 async function wordPage(rest) {
   const words = await vocabulary();
   const place = words.place.get(rest);

@@ -1,5 +1,5 @@
 "use strict";
-// What the pages of a report are about: blocks of numbers, words, topics and their names, documents, addresses.
+// What the pages of a report show: blocks of numbers, words, topics and their names, documents, addresses, and the list of views.
 
 // ---- blocks: inflated when they are first needed
 
@@ -199,3 +199,12 @@ function wordAddress(word) {
 
 const topicAddress = (id) => `#topic/${id}`;
 const docAddress = (i) => `#doc/${i}`;
+
+// ---- views: each file under views/ adds one, in the order of the table of sections
+
+const VIEWS = [];
+
+/** Adds a view: its name in the head, and its pages by the first word of their addresses, of which the first is the view's; none where its data are not there. */
+function view(head, pages, there = true) {
+  if (there) VIEWS.push({ head, pages, name: Object.keys(pages)[0] });
+}

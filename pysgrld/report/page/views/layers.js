@@ -1,0 +1,22 @@
+// The layers of a deep model: topics of topics.
+
+view("Layers", { layers: layersPage }, report.layers);
+
+function layersPage() {
+  const place = h("div.layers", report.layers.map((node) => layerNode(node, true)));
+  const toggle = more("open or close all", () => {
+    const all = [...place.querySelectorAll("details")];
+    const open = all.some((one) => !one.open);
+    all.forEach((one) => (one.open = open));
+  });
+  const remark = `Below each are those that it mostly uses; a share is of the ${TOPIC} above. A number is the layer and the place in it; those of layer 1 are nearest to words.`;
+  return { title: "Layers", node: h("section.card", h("div.card-head", h("h1", `${capital(TOPICS)} of ${TOPICS}`), toggle), h("p.remark", remark), place) };
+}
+
+function layerNode(node, top = false) {
+  const here = node.layer === report.layer.at && byId.get(node.id);
+  const face = [bar({ mean: node.share }, 1, "thin grey"), h("span.figure", percent(node.share)), h("b.key", `${node.layer}.${node.id}`),
+    here && topicLink(here), h("span.top-words", node.words.map((word) => [bdi(word), " "]))];
+  if (!node.children.length) return h("div.layer.leaf", face);
+  return h("details.layer", { open: top }, h("summary", face), h("div.below", node.children.map((child) => layerNode(child))));
+}
