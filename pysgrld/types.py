@@ -259,24 +259,6 @@ RUNNING = Schedule(0.5, 21.0, 0.7)
 # ---- parts of a model
 
 
-class Dynamics(NamedTuple):
-    """Constants of dynamics on spheres.
-
-    Attributes
-    ----------
-    centre : (V,) float64
-        Points start around it.
-    friction : float
-        Share a of the velocity that friction takes in a step: C times the step size.
-    parts : int
-        Steps of an iteration; of trajectories, steps of one.
-    """
-
-    centre: Doubles
-    friction: float
-    parts: int
-
-
 class Seeds(NamedTuple):
     """Prior counts of some words of topics, beside the prior that all words have.
 
@@ -300,7 +282,7 @@ class Block(NamedTuple):
     name : str
         "phi", and for deeper models "phi2", ...
     geometry : str
-        What moves it must match: see `pysgrld.samplers.protocol.Sampler`.
+        What moves it must match: see `pysgrld.samplers.sampler.Sampler`.
     shape : (int, int)
         (V, K): words and topics.
     prior : float
@@ -309,22 +291,14 @@ class Block(NamedTuple):
         Separates this block's randomness from that of other blocks.
     mass : float
         Tokens of the corpus: sets the scale at which the state starts.
-    weight : Schedule
-        Weight of a minibatch in running averages that steps are scaled by.
-    hyper : tuple of float
-        Further constants of the prior.
-    natural : bool
-        Whether the CIR process has the rate 1 + N_k/s_k (see `pysgrld.samplers.simplex.scir`).
-    clip : bool
-        Whether steps that leave the simplex are clipped to 0 (see `pysgrld.samplers.simplex.tlasgr`).
-    dynamics : Dynamics or None
-        Of blocks whose points move on spheres.
+    hyper : tuple of float, or (V,) float64
+        Further constants of the prior; of directions the centre that they start around.
     seeds : Seeds or None
         Cells whose Dirichlet parameter is larger than ``prior``.
-    longest : float
-        Longest step of a block that has a pace of its own, which is that of no topics; 0: it has none.
-    prior_of : str
-        Name of the block whose ``prior`` this one is: it moves given that block. Empty: of none.
+    sparse : bool
+        Whether a minibatch reads some of its rows only: those of its words.
+    settings : SamplerSettings or None
+        Of the sampler that moves it, which alone looks into them; None: its defaults.
     """
 
     name: str
@@ -333,32 +307,15 @@ class Block(NamedTuple):
     prior: float
     stream: int
     mass: float
-    weight: Schedule = RUNNING
-    hyper: tuple[float, ...] = ()
-    natural: bool = False
-    clip: bool = False
-    dynamics: Dynamics | None = None
+    hyper: tuple[float, ...] | Doubles = ()
     seeds: Seeds | None = None
-    longest: float = 0.0
-    prior_of: str = ""
+    sparse: bool = False
+    settings: Any = None
 
     @property
     def is_vector(self) -> bool:
         """Whether it is one vector, not topics over words."""
         return self.geometry in ("positive", "concentration")
-
-    def average_rate(self, tokens: float) -> float:
-        """Give the rate of the CIR process of an average topic: 1, or the natural 1 + N_k/s_k.
-
-        It multiplies the step by which the noise of minibatches widens the posterior.
-
-        Parameters
-        ----------
-        tokens : float
-            N, tokens of the training corpus.
-        """
-        v, k = self.shape
-        return 1.0 + tokens / (k * v * self.prior) if self.natural else 1.0
 
 
 class Scored(NamedTuple):

@@ -19,8 +19,8 @@ from pysgrld.corpus.minibatches import Ahead, Minibatches
 from pysgrld.errors import NumericalError
 from pysgrld.options.resolved import Resolved
 from pysgrld.samplers import SAMPLERS, sampler_of
-from pysgrld.samplers.protocol import BlockState, Counts, Potential
-from pysgrld.samplers.simplex.seeds import with_seeds
+from pysgrld.samplers.seeds import with_seeds
+from pysgrld.samplers.state import BlockState, Counts, Pace, Potential
 from pysgrld.types import (
     FORGOTTEN,
     QUIET,
@@ -64,6 +64,8 @@ class BlockChain:
     keep : bool
         Whether documents go on from where their last visit ended, the whole corpus in each
         iteration; samplers that know no minibatches always do.
+    priors : mapping of str to str
+        Blocks that are the prior of another one, and move given that block, by name.
 
     Attributes
     ----------
@@ -85,11 +87,12 @@ class BlockChain:
         comm: Communicator = ALONE,
         *,
         keep: bool = False,
+        priors: Mapping[str, str] | None = None,
     ) -> None:
         self.comm = comm
         self.sampler = SAMPLERS[options.algo]
         self.draws = self.sampler.draws
-        self.blocks, self.documents = blocks, documents
+        self.blocks, self.documents, self.priors = blocks, documents, priors or {}
         self.stream, self.tokens = stream, tokens
         self.seed, self.chain = stream.seed, stream.chain
         self.warm_up: int = options.warm_up
@@ -99,14 +102,10 @@ class BlockChain:
         self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
         self.step = 0
         self.topics, self.upper = blocks[0], blocks[1:]
-        lazy = self.sampler.composes and options.lazy == "on"
         self.states: dict[str, BlockState[Any]] = {
-            b.name: sampler_of(options.algo, b).start(
-                self._key(0), b, threads, lazy=lazy and b is self.topics
-            )
-            for b in blocks
+            b.name: sampler_of(options.algo, b).start(self._key(0), b, threads) for b in blocks
         }
-        self.share = 1.0 if options.preset else stream.size / stream.documents
+        self.published = options.preset is not None
         self._batches = Ahead(stream, waiting)
         self._keeps = keep or self.sampler.whole_corpus
         self._whole: Minibatch | None = None
@@ -150,8 +149,8 @@ class BlockChain:
         """
         if self._keeps:
             return 1.0
-        h = self.schedule(0) * self.topics.average_rate(self.tokens)
-        return noise_inflation(h, self.stream.documents, self.stream.size)
+        rate = self.topics.settings.average_rate(self.topics, self.tokens)
+        return noise_inflation(self.schedule(0) * rate, self.stream.documents, self.stream.size)
 
     @property
     def stiffness(self) -> float:
@@ -172,7 +171,7 @@ class BlockChain:
         return WARM_UP(t) if t < self.warm_up else self.schedule(t - self.warm_up)
 
     def next_batch(self) -> Minibatch | None:
-        """Give the documents of the next iteration; None where the stream has no more."""
+        """Return the documents of the next iteration; None where the stream has no more."""
         return self._whole or self._batches.minibatch(self.step)
 
     def advance(self, batch: Minibatch | None = None) -> Visit:
@@ -181,7 +180,7 @@ class BlockChain:
         Parameters
         ----------
         batch : Minibatch, optional
-            `next_batch`, unless somebody brings their own: over the words of the whole team.
+            `next_batch`, unless somebody brings their own: over the words of all ranks.
 
         Raises
         ------
@@ -196,20 +195,22 @@ class BlockChain:
         if batch is None:
             raise EOFError(f"no documents are left for iteration {t}")
         if t == self.warm_up:
-            self._settle()
+            self._end_warm_up()
         try:
             if not self.sampler.whole_corpus and t >= self.warm_up and t % PRIORS_EVERY == 0:
                 self._move_priors(key, {})
             statistics = self.documents.visit(key, self._read(key, batch.words), batch, self.comm)
             if self.sampler.whole_corpus:
                 self._move_priors(key, statistics)
+            share = self.stream.size / self.stream.documents
+            pace = Pace(h, t < self.warm_up, self.sampler.relative, share, self.published)
             for b in self.blocks:
-                if b.prior_of:
+                if b.name in self.priors:
                     continue
-                found = statistics[b.name]
+                found, state = statistics[b.name], self.states[b.name]
                 if b.seeds is not None and isinstance(found, Counts):
                     found = with_seeds(found, b.seeds, whole_tokens=self._whole_tokens)
-                self.states[b.name].step(key, found, self._pace(b, found, h, warm=t < self.warm_up))
+                state.step(key, found, state.pace(pace, found))
         except NumericalError as error:  # of a kernel, which knows no iterations
             other = "larger" if h < core.LEAST_STEP else "smaller"
             raise NumericalError(
@@ -221,22 +222,18 @@ class BlockChain:
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
         """Draw priors of blocks: given counts of the whole corpus, or the block where there are none."""
-        shapes = {b.name: b.shape for b in self.blocks}
-        for b in self.blocks:
-            if not b.prior_of:
-                continue
-            found: Counts | Potential | Floats | None = statistics.get(b.prior_of)
+        for name, of in self.priors.items():
+            found: Counts | Potential | Floats | None = statistics.get(of)
             if found is None:
-                below = self.states[b.prior_of]
-                below.catch_up(key, np.arange(shapes[b.prior_of][0], dtype=np.int32))
+                below = self.states[of]
+                below.catch_up(key, np.arange(below.block.shape[0], dtype=np.int32))
                 found = below.rows()
-            self.states[b.name].step(key, found, 0.0)
-        take_priors(self.blocks, self.states)
+            self.states[name].step(key, found, 0.0)
+        take_priors(self.priors, self.states)
 
-    def _settle(self) -> None:
-        """End the warm-up."""
-        self.states = {name: state.settle() for name, state in self.states.items()}
-        take_priors(self.blocks, self.states)
+    def _end_warm_up(self) -> None:
+        self.states = {name: state.after_warm_up() for name, state in self.states.items()}
+        take_priors(self.priors, self.states)
 
     def _read(self, key: Key, words: Int32s) -> Draw:
         """Bring the topics of some words up to date, and give the draw of all blocks."""
@@ -248,27 +245,6 @@ class BlockChain:
 
     def _above(self) -> Draw:
         return {b.name: self.states[b.name].rows() for b in self.upper}
-
-    def _pace(self, b: Block, found: Counts | Potential, h: float, *, warm: bool) -> float:
-        """Give the step size of a block: h for topics; for shapes min(1, h * level) * B/D.
-
-        What moves beside the topics is one vector for the whole corpus: it goes as far as topics do
-        in proportion to the share of the corpus that was seen, so that minibatches do not shake it.
-        The level is left out where steps are relative, and in the warm-up; published settings leave
-        out B/D.
-
-        A learned alpha has a pace of its own, whatever moves topics: none in the warm-up, lest topics die
-        before they are formed, then B/D, at most ``longest``. Its posterior variance is 1/X_k of its
-        square, X_k being tables of the corpus; noise of minibatches at B/D adds half of that.
-        """
-        if b.geometry == self.sampler.geometry:
-            return h
-        if b.longest:
-            return 0.0 if warm else min(b.longest, self.stream.size / self.stream.documents)
-        if not (warm or self.sampler.relative):
-            assert isinstance(found, Counts)  # shapes stand beside topics that are counted
-            h = min(1.0, h * found.level)
-        return h * self.share
 
     def _check(self) -> None:
         """Refuse to go on from a state that is not finite.
@@ -286,7 +262,7 @@ class BlockChain:
                 )
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Give the current draw: phi of some words, of all where None, and the other blocks."""
+        """Return the current draw: phi of some words, of all where None, and the other blocks."""
         topics = self.states[self.topics.name]
         draw = {self.topics.name: topics.look(self._key(self.step), words)}
         weights = topics.weights(words)
@@ -295,15 +271,15 @@ class BlockChain:
         return draw | self._above()
 
     def sample(self) -> dict[str, Floats]:
-        """Give the arrays of a kept sample: a row for each topic."""
+        """Return the arrays of a kept sample: a row for each topic."""
         return by_topic(self.draw(), self.blocks)
 
     def figures(self) -> dict[str, float]:
-        """Give nothing: the score says it all."""
+        """Return nothing: the score says it all."""
         return {}
 
     def totals(self) -> dict[str, Doubles]:
-        """Give zeros that `add_to` adds to; none where states are no draws to be averaged."""
+        """Return zeros that `add_to` adds to; none where states are no draws to be averaged."""
         if not self.draws:
             return {}
         shapes = {name: part.shape for name, part in self.draw(np.zeros(0, np.int32)).items()}
@@ -320,7 +296,7 @@ class BlockChain:
             state.add_to(totals[name])
 
     def arrays(self) -> dict[str, Array]:
-        """Give the arrays that the next iteration needs, by name."""
+        """Return the arrays that the next iteration needs, by name."""
         arrays = {
             f"{name}.{part}": a for name, s in self.states.items() for part, a in s.arrays().items()
         }
@@ -335,22 +311,21 @@ class BlockChain:
             If they are no state of this chain.
         """
         if step > self.warm_up:
-            self._settle()
+            self._end_warm_up()
         for name, state in self.states.items():
             state.restore(arrays_of(name, arrays))
-        take_priors(self.blocks, self.states)
+        take_priors(self.priors, self.states)
         self.documents.restore(arrays)
         self.step = step
 
 
-def take_priors(blocks: tuple[Block, ...], states: Mapping[str, BlockState[Any]]) -> None:
-    """Tell blocks the priors that are blocks themselves; the others keep theirs."""
-    for b in blocks:
-        if b.prior_of:
-            states[b.prior_of].take_prior(float(states[b.name].rows()[0]))
+def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]) -> None:
+    """Tell blocks the priors that are blocks themselves."""
+    for name, of in priors.items():
+        states[of].take_prior(float(states[name].rows()[0]))
 
 
 def arrays_of(block: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Give the arrays that a checkpoint has of a block's state, by the names that the state has."""
+    """Return the arrays that a checkpoint has of a block's state, by the names that the state has."""
     prefix = f"{block}."
     return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}

@@ -9,7 +9,7 @@ from pysgrld.chain.ranks.alone import ALONE
 from pysgrld.chain.ranks.protocol import Communicator
 from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import Minibatches
-from pysgrld.samplers.protocol import Counts, Potential
+from pysgrld.samplers.state import Counts, Potential
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Minibatch
 
 

@@ -11,6 +11,7 @@ from pysgrld.estimators.base import BOUNDS, Rule, is_positive, is_whole
 from pysgrld.estimators.count_model import CountModel
 from pysgrld.estimators.kept import normalised
 from pysgrld.estimators.matrices import as_documents, in_units
+from pysgrld.estimators.sampler_options import sampler_rules, with_sampler_options
 from pysgrld.models.dlda.declared import LINKS
 from pysgrld.models.dlda.documents import name_of
 from pysgrld.options.parse import MAX_LAYERS
@@ -22,6 +23,7 @@ __all__ = ["DeepLDA"]
 NO_SCORE = "link='real' has no held-out score"
 
 
+@with_sampler_options
 class DeepLDA(CountModel):
     """Deep LDA, the Poisson gamma belief network, learned jointly in all layers.
 
@@ -137,7 +139,9 @@ class DeepLDA(CountModel):
         random_state: int | None = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
+        **sampler_options: Any,  # see with_sampler_options
     ) -> None:
+        del sampler_options
         self.layers = layers
         self.algo = algo
         self.link = link
@@ -168,6 +172,7 @@ class DeepLDA(CountModel):
             Rule("eta", eta, all(is_positive(e) for e in eta), f"eta > 0, between {BOUNDS}"),
             Rule("model", "dlda", True, ""),
             *self._shared_rules(),
+            *sampler_rules(self),
         ]
 
     def _documents_apart(self, documents: int) -> int:

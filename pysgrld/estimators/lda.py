@@ -9,8 +9,8 @@ import numpy as np
 from pysgrld.errors import UsageError
 from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number
 from pysgrld.estimators.count_model import CountModel
+from pysgrld.estimators.sampler_options import sampler_rules, with_sampler_options
 from pysgrld.models.lda.resolved import LDAOptions
-from pysgrld.options.common import CIR_RATES, LAZY
 from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK, LEARN
 from pysgrld.options.seeds import SeedWords, seed_words
 
@@ -22,6 +22,7 @@ def _is_prior(value: Any) -> bool:
     return is_positive(value) or (isinstance(value, str) and value == LEARN)
 
 
+@with_sampler_options
 class LDA(CountModel):
     """Latent Dirichlet allocation by stochastic-gradient MCMC.
 
@@ -33,7 +34,7 @@ class LDA(CountModel):
     ----------
     n_components : int
         Number of topics K, at least 1.
-    algo : {"scir", "sgrld", "smld", "smld-approx", "tlasgr", "tlfsgr", "gibbs", "cgs", "ovb", "hsvg"}
+    algo : str
         Sampler of the topics; docs/choosing-a-sampler.md says what each is.
     alpha : float or "learn", optional
         Dirichlet prior per topic of a document, in (0, 10^6); by default 5/K, within 0.015 and 0.1; above
@@ -51,11 +52,6 @@ class LDA(CountModel):
     step_size : (float, float, float), optional
         A, B, C of the step A (1 + t/B)^(-C): A in (0, 10^6], B > 0, C in [0, 1]. By default the rule of
         the sampler for this corpus.
-    lazy : {"auto", "on", "off"}
-        Whether ``scir`` brings a word's row up to date only when it is next read; ``auto``: where a
-        minibatch holds few of the words.
-    cir_rate : {"paper", "natural"}, optional
-        Rate of a topic's process with ``scir``: the paper's 1, which is the default, or 1 + N_k/s_k.
     seed_words : mapping of str to list of str, optional
         Words that topics are expected to have, by the names of topics: these are the first topics, in
         this order. ``"game*"`` means all words that begin so; of a matrix without names, words are
@@ -133,8 +129,6 @@ class LDA(CountModel):
         "eta": "eta",
         "minibatch": "minibatch",
         "sweeps": "sweeps",
-        "lazy": "lazy",
-        "cir_rate": "cir-rate",
         "seed_words": "seed-words",
         "seed_weight": "seed-weight",
         "random_state": "seed",
@@ -152,8 +146,6 @@ class LDA(CountModel):
         minibatch: int | None = None,
         sweeps: int | None = None,
         step_size: tuple[float, float, float] | None = None,
-        lazy: str = "auto",
-        cir_rate: str | None = None,
         seed_words: Any = None,
         seed_weight: float | None = None,
         warm_up: int | None = None,
@@ -165,7 +157,9 @@ class LDA(CountModel):
         random_state: int | None = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
+        **sampler_options: Any,  # see with_sampler_options
     ) -> None:
+        del sampler_options
         self.n_components = n_components
         self.algo = algo
         self.alpha = alpha
@@ -173,8 +167,6 @@ class LDA(CountModel):
         self.minibatch = minibatch
         self.sweeps = sweeps
         self.step_size = step_size
-        self.lazy = lazy
-        self.cir_rate = cir_rate
         self.seed_words = seed_words
         self.seed_weight = seed_weight
         self.warm_up = warm_up
@@ -204,13 +196,6 @@ class LDA(CountModel):
                 self.eta is None or _is_prior(self.eta),
                 f'eta > 0, between {BOUNDS}, or "learn"',
             ),
-            Rule("lazy", self.lazy, self.lazy in LAZY, f"lazy in {', '.join(LAZY)}"),
-            Rule(
-                "cir-rate",
-                self.cir_rate,
-                self.cir_rate in CIR_RATES,
-                f"cir_rate in {', '.join(CIR_RATES)}",
-            ),
             Rule("seed-words", self._seeds(), good=True, wanted=""),
             Rule(
                 "seed-weight",
@@ -219,6 +204,7 @@ class LDA(CountModel):
                 "seed_weight >= 0 and below 1e6",
             ),
             *self._shared_rules(),
+            *sampler_rules(self),
         ]
 
     def _finish(self) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from pysgrld.errors import UsageError
 from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number
 from pysgrld.estimators.matrices import as_documents, in_fine_units, is_whole_numbers
+from pysgrld.estimators.sampler_options import sampler_rules, with_sampler_options
 from pysgrld.estimators.topic_model import TopicModel
 from pysgrld.models.table import model_of
 from pysgrld.types import Documents, Floats, Key
@@ -16,6 +17,7 @@ from pysgrld.types import Documents, Floats, Key
 __all__ = ["SAM"]
 
 
+@with_sampler_options
 class SAM(TopicModel):
     """Spherical admixture model: documents and topics as directions, by geodesic Monte Carlo.
 
@@ -127,7 +129,9 @@ class SAM(TopicModel):
         random_state: int | None = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
+        **sampler_options: Any,  # see with_sampler_options
     ) -> None:
+        del sampler_options
         self.n_components = n_components
         self.algo = algo
         self.alpha = alpha
@@ -161,6 +165,7 @@ class SAM(TopicModel):
             ),
             Rule("weighting", self.weighting, self.weighting in ways, "weighting in tf-idf, tf"),
             *self._shared_rules(),
+            *sampler_rules(self),
         ]
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:

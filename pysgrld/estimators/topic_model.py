@@ -82,7 +82,7 @@ class TopicModel(KeptModel, Transformer):
         known = isinstance(total, int | float | np.number) and not isinstance(total, bool)
         if not (known and 1 <= total <= 2**53):
             raise UsageError(f"total_samples: wanted a number of documents >= 1, found {total!r}")
-        check_usage({n: value for n, value in given.items() if n != "lazy" or value != "auto"})
+        check_usage(given)
         return given
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:

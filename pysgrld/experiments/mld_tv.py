@@ -28,7 +28,7 @@ from pysgrld.experiments.frame import (
 )
 from pysgrld.experiments.processes import in_processes
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
-from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.state import Counts
 from pysgrld.samplers.targets.simplex.categories import start_chains
 from pysgrld.samplers.targets.simplex.common import log_total, start_rows
 from pysgrld.types import Doubles, Int64s, Key

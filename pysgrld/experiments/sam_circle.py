@@ -38,7 +38,7 @@ QUICK_BURN_IN, QUICK_KEPT = 200, 10
 
 
 class CircleRow(NamedTuple):
-    """A sampler, its label and the arguments of `pysgrld.sphere.sample`."""
+    """A sampler, its label and the arguments of `pysgrld.samplers.targets.sphere.sample`."""
 
     label: str
     step_size: float

@@ -79,7 +79,7 @@ class TwoDirections:
 
 
 class PosteriorRow(NamedTuple):
-    """Arguments of `pysgrld.sphere.sample`."""
+    """Arguments of `pysgrld.samplers.targets.sphere.sample`."""
 
     step_size: float
     friction: float = math.nan
@@ -119,7 +119,7 @@ class PosteriorOutcome(NamedTuple):
     mass : (GRID, GRID) float64
         Share of the draws around each pair of the grid's angles, v1 by v2.
     temperature, clipped, accepted : float
-        As `pysgrld.sphere.SphereDraws` has them; shares of all steps.
+        As `pysgrld.samplers.targets.sphere.SphereDraws` has them; shares of all steps.
     """
 
     mass: Doubles

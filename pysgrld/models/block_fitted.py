@@ -19,7 +19,7 @@ from pysgrld.models.fitted import Fitted, Node, Record, Samples, SomeDocuments
 from pysgrld.models.noise import goes_on, noise_of, remedy_of, step_size
 from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers import SAMPLERS, sampler_of
-from pysgrld.samplers.protocol import BlockState, Counts
+from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import (
     FORGOTTEN,
     QUIET,
@@ -53,6 +53,8 @@ class BlockFitted(Fitted, ABC):
 
     def __init__(self, record: Record, threads: int, blocks: tuple[Block, ...]) -> None:
         self.record, self.threads, self.blocks = record, threads, blocks
+        #: Blocks that are the prior of another one, by name.
+        self.priors = {b.name: blocks[0].name for b in blocks if b.name == ETA_BLOCK}
         self.sampler = SAMPLERS[record.options.algo]
         self.draws = self.sampler.draws
         # noise that is the same for all words moves those that a topic does not use no faster
@@ -91,12 +93,11 @@ class BlockFitted(Fitted, ABC):
                 b,
                 arrays_of(b.name, record.arrays),
                 self.threads,
-                lazy=options.lazy == "on" and b is self.blocks[0],
-                settled=record.step > options.warm_up,
+                warm=record.step <= options.warm_up,
             )
             for b in self.blocks
         }
-        take_priors(self.blocks, states)
+        take_priors(self.priors, states)
         return states
 
     @property
@@ -249,7 +250,7 @@ class BlockFitted(Fitted, ABC):
 
     @property
     def _rate(self) -> float:
-        return self.blocks[0].average_rate(self.record.tokens)
+        return float(self.blocks[0].settings.average_rate(self.blocks[0], self.record.tokens))
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
         """Give r_k = h (N_k + V eta) / s_k of topics that move by Langevin steps; empty for others.

@@ -70,7 +70,8 @@ def check_usage(given: Mapping[str, Any]) -> None:
         if name in _unused(sampler, model):
             raise UsageError(f"--{name} has no meaning for --algo {sampler.name}: leave it out")
     for name in given:
-        if any(name in m.options for m in all_models()) and name not in model.options:
+        own = {*model.options, *sampler.options}
+        if name not in own and any(name in m.options for m in all_models()):
             raise UsageError(f"--{name} has no meaning for --model {model.name}: leave it out")
         if why := model.refuses.get(name):
             raise UsageError(f"--{name} has no meaning for --model {model.name}: {why}")
@@ -83,6 +84,8 @@ def check_usage(given: Mapping[str, Any]) -> None:
         )
         raise UsageError(f"{named} sampled by {', '.join(model.algorithms)}, not by {sampler.name}")
     _check_learned(given, sampler, model)
+    if sampler.check:
+        sampler.check(given)
     model.check(given, sampler.name)
     for wrong in _contradictions(given, sampler):
         raise UsageError(wrong)
@@ -134,8 +137,8 @@ def check_shared(given: Mapping[str, Any]) -> None:
 
 def _unused(sampler: Sampler, model: Model[Any]) -> set[str]:
     """Name the options that would only shape the steps of other samplers."""
-    owned = {name for other in SAMPLERS.values() for name in other.own}
-    unused = (owned - sampler.own - model.uses) | sampler.ignores
+    owned = {name for other in SAMPLERS.values() for name in other.options}
+    unused = (owned - {*sampler.options, *model.options}) | sampler.ignores
     if sampler.whole_corpus:
         unused |= _OF_MINIBATCHES - sampler.takes
     if not sampler.draws:

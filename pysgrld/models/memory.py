@@ -6,7 +6,7 @@ from pysgrld.core import padded
 from pysgrld.models.protocol import Extent
 from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
-from pysgrld.samplers.precision import FLOAT_ETA
+from pysgrld.samplers.log_rows import FLOAT_ETA
 
 
 def of_topics(
@@ -22,12 +22,12 @@ def of_topics(
     widths : tuple of int
         Topics of layer 1, and of all that a held-out document keeps values of between scores.
     """
-    lazy, k = options.lazy == "on", padded(widths[0])
+    waits, k = options.settings.rows_wait, padded(widths[0])
     cells = facts.words * k
     seen = facts.minibatch_words(options.minibatch, options.seed)
     state = (4 if options.lowest_eta >= FLOAT_ETA else 8) * cells
     batch = (4 + 8) * seen * k
-    if lazy:
+    if waits:
         state += 8 * facts.words
         batch += 12 * cells
     held_out = extent.held_out

@@ -12,6 +12,7 @@ from pysgrld.options.common import SHARED
 from pysgrld.options.option import Option
 from pysgrld.options.parse import choice
 from pysgrld.samplers import SAMPLERS
+from pysgrld.samplers.table import options_of_samplers
 
 #: Papers' published settings, by name.
 PRESETS: dict[str, Preset] = {
@@ -69,13 +70,18 @@ def _shown(name: str, option: Option) -> Option:
 
 
 def _all() -> dict[str, Option]:
-    """Give all options in the order of help: what models are, then how they are trained."""
+    """Return all options in the order of help: what models are, then how they are trained."""
     found = _kind()
     shared = {name: _shown(name, option) for name, option in SHARED.items()}
     found |= {name: option for name, option in shared.items() if option.group == "Model"}
     for model in all_models():
         found |= model.options
-    return found | shared
+    of_samplers = options_of_samplers(tuple(SAMPLERS))
+    for name, option in of_samplers.items():
+        if users := [f"--model {m.name}" for m in all_models() if name in m.options]:
+            samplers, _, meaning = option.help.partition(": ")
+            of_samplers[name] = option._replace(help=f"{', '.join([samplers, *users])}: {meaning}")
+    return found | shared | of_samplers
 
 
 #: All options, by the name that is typed.

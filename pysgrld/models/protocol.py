@@ -92,8 +92,6 @@ class Model(Protocol[R]):
         Options and algorithms that mean this model where no ``--model`` is given.
     options : mapping
         Options of this model alone, by name.
-    uses : frozenset of str
-        Options of single samplers that this model has a use for whatever the sampler.
     refuses : mapping
         Why options that all models share have no meaning here, by name.
     shows : mapping
@@ -118,7 +116,6 @@ class Model(Protocol[R]):
     algorithms: tuple[str, ...]
     implied_by: frozenset[str] = frozenset()
     options: ClassVar[Mapping[str, Option]] = {}
-    uses: frozenset[str] = frozenset()
     refuses: ClassVar[Mapping[str, str]] = {}
     shows: ClassVar[Mapping[str, str]] = {}
     presets: ClassVar[Mapping[str, Preset]] = {}
@@ -155,6 +152,7 @@ class Model(Protocol[R]):
         ------
         UsageError
         """
+        return  # nothing contradicts
 
     def settle(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool

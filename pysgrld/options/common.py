@@ -31,8 +31,6 @@ from pysgrld.options.phrases import read_phrases, spell_phrases
 
 #: Signals that may be named as the one that stops a run.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
-LAZY = ("auto", "on", "off")
-CIR_RATES = ("paper", "natural")
 
 #: Of models whose documents have proportions with a Dirichlet prior.
 ALPHA = Option(or_learn(real(SMALLEST, 1e6)), "by K: 0.1 to 0.005; sam: 1",
@@ -70,24 +68,11 @@ SHARED: dict[str, Option] = {
                         "step A*(1+t/B)^(-C) of iteration t after the warm-up; ovb, hsvg: its "
                         "weight rho", "Sampling",
                         metavar="A,B,C"),
-    "cir-rate": Option(choice(*CIR_RATES), "paper",
-                       "scir: rate of a topic's process: paper (1), natural (1 + N_k/s_k, sgrld's target "
-                       "without its bias)", "Sampling", metavar="paper|natural"),
-    "boundary": Option(choice("clip", "reflect"), "clip",
-                   "tlasgr, tlfsgr: a probability that a step takes below 0 is clipped to 0, or "
-                   "reflected", "Sampling", metavar="clip|reflect"),
-    "lazy": Option(choice(*LAZY), "auto",
-                   "scir: bring a word's row up to date only when it is next read: auto, on, off",
-                   "Sampling", metavar="auto|on|off", default="auto"),
     "seed": Option(integer(0, 2**63 - 1), "0", "seed of all randomness", "Sampling", metavar="N",
                    default=0, first=True),
     "chain-id": Option(integer(1, 2**31), "1",
                        "number of this chain among those of one seed, for job arrays: other draws, the "
                        "same held-out documents", "Sampling", metavar="I", default=1),
-    "scale-weight": Option(schedule, "0.5,21,0.7",
-                           "tlasgr, tlfsgr, deep models: weight A*(1+t/B)^(-C) of a minibatch in what "
-                           "steps are scaled by", "Sampling", metavar="A,B,C",
-                           default=(0.5, 21.0, 0.7)),
     # budget
     "epochs": Option(real(0.0, 1e9), "none", "passes over the corpus", "Budget", True, "N"),
     "iterations": Option(integer(1, 2**53), "none", "minibatches", "Budget", True, "N", first=True),

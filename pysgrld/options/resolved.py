@@ -15,7 +15,8 @@ class Resolved:
     """Values of the options that every model has; a model's own class adds its own.
 
     Fields have the names of options with ``_`` for ``-``; docs/run-directory.md says what is in
-    ``config.json``, and ``sgmc train --help-all`` what each means.
+    ``config.json``, and ``sgmc train --help-all`` what each means. ``settings`` are those of the sampler,
+    `pysgrld.samplers.SamplerSettings`, whose options stand beside the others in ``config.json``.
     """
 
     algo: str
@@ -29,13 +30,10 @@ class Resolved:
     burn_in: int
     counts: Literal["rao-blackwell", "sampled"]
     step_size: Steps | None
-    cir_rate: Literal["natural"] | None
-    boundary: Literal["clip", "reflect"] | None
-    lazy: Literal["on", "off"]
+    settings: Any = None
     seed: int
     chain_id: int = 1
     keep_documents: Literal["on"] | None = None
-    scale_weight: Steps | None
     epochs: float | None
     iterations: int | None
     time_limit: float | Literal["auto"] | None
@@ -79,24 +77,32 @@ class Resolved:
     max_memory: int | None
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
+    def of(cls, values: Mapping[str, Any], settings: Any = None) -> Self:
         """Take the values of this model's options out of values by the names of options.
 
         Parameters
         ----------
         values : mapping
-            As `plain` gives them; an option that is not there has its default, or none;
+            As `plain` returns them; an option that is not there has its default, or none;
             those of other models are ignored.
+        settings : SamplerSettings, optional
+            Of the sampler.
         """
-        found: dict[str, Any] = {}
+        found: dict[str, Any] = {"settings": settings}
         for f in fields(cls):
-            value = values.get(option_name(f.name), f.default)
-            found[f.name] = None if value is MISSING else _frozen(value)
+            if f.name != "settings":
+                value = values.get(option_name(f.name), f.default)
+                found[f.name] = None if value is MISSING else frozen(value)
         return cls(**found)
 
     def plain(self) -> dict[str, Any]:
-        """Give the values by the names of options, as JSON has them: lists for tuples."""
-        return {option_name(f.name): _thawed(getattr(self, f.name)) for f in fields(self)}
+        """Return the values by the names of options, as JSON has them: lists for tuples."""
+        own = {
+            option_name(f.name): thawed(getattr(self, f.name))
+            for f in fields(self)
+            if f.name != "settings"
+        }
+        return own if self.settings is None else own | self.settings.plain()
 
     @property
     def chain(self) -> int:
@@ -120,13 +126,15 @@ class Resolved:
 
 
 def option_name(field: str) -> str:
-    """Give the name of the option that a field holds, as it is typed."""
+    """Return the name of the option that a field holds, as it is typed."""
     return field.replace("_", "-")
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(part) for part in value) if isinstance(value, list | tuple) else value
+def frozen(value: Any) -> Any:
+    """Return a value with tuples for lists, as JSON has them."""
+    return tuple(frozen(part) for part in value) if isinstance(value, list | tuple) else value
 
 
-def _thawed(value: Any) -> Any:
-    return [_thawed(part) for part in value] if isinstance(value, tuple) else value
+def thawed(value: Any) -> Any:
+    """Return a value with lists for tuples, as JSON has them."""
+    return [thawed(part) for part in value] if isinstance(value, tuple) else value

@@ -11,6 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from pysgrld.corpus import Corpus
 from pysgrld.errors import CheckpointError, SgmcError
 from pysgrld.models.protocol import Model
+from pysgrld.models.resolve import restored
 from pysgrld.models.table import MODELS, model_of
 from pysgrld.options.resolved import Resolved, option_name
 from pysgrld.run import Checkpoint, RunDirectory
@@ -36,7 +37,7 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
     if not isinstance(name, str) or name not in MODELS:
         raise _damaged(run, f"its model is {name!r}")
     model = model_of(name)
-    found: Resolved = model.resolved.of(options)
+    found = restored(options)
     for field, hint in get_type_hints(model.resolved).items():
         due = option_name(field) in options or field in _NEEDED  # older runs know fewer options
         if due and not _fits(value := getattr(found, field), hint):

@@ -26,9 +26,8 @@ from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import dot, log
 from pysgrld.core.restore import picked
 from pysgrld.options.learned import ETA
-from pysgrld.samplers.precision import FLOAT_ETA
-from pysgrld.samplers.protocol import Counts
-from pysgrld.samplers.state import State
+from pysgrld.samplers.log_rows import FLOAT_ETA
+from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 #: Eta is below it.
@@ -41,24 +40,24 @@ _TRIES = 200
 _TOGETHER = 4096
 
 
-class Concentration(State[Any]):
+class Concentration(BlockState[Any]):
     """A learned eta; what it is moved by differs."""
 
     names = ("eta",)
     eta: Doubles
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> State[Any]:
+    def start(cls, key: Key, block: Block, threads: int) -> BlockState[Any]:
         """Start at the mean of the prior; nothing is drawn."""
         del key
         return cls(block, threads, eta=np.array([block.prior]))
 
     @classmethod
     def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
-    ) -> State[Any]:
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
+    ) -> BlockState[Any]:
         """Make the state of a checkpoint's arrays, the same in a warm-up."""
-        del settled
+        del warm
         return cls(block, threads, **picked(arrays, cls.names, f"{block.name}."))
 
     @property
@@ -67,14 +66,14 @@ class Concentration(State[Any]):
         return float(self.eta[0])
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Give eta, first of a padded vector, (16,) float32."""
+        """Return eta, first of a padded vector, (16,) float32."""
         del words
         found = np.zeros(padded(1), np.float32)
         found[0] = self.eta[0]
         return found
 
     def summary(self) -> Doubles:
-        """Give eta, (1,)."""
+        """Return eta, (1,)."""
         return self.eta
 
     def _draw(self, key: Key, log_likelihood: Callable[[float], float]) -> None:

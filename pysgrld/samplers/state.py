@@ -1,20 +1,106 @@
-"""The base of all states: their arrays, and the answers that most samplers share."""
+"""A block under a sampler: the sufficient statistics that it is moved by, and the base of all states."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from pysgrld.core.restore import put_back
-from pysgrld.samplers.protocol import BlockState, E
-from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
+from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
+
+#: Sufficient statistics: what the documents of a minibatch say about a block.
+S = TypeVar("S", contravariant=True)
 
 
-class State(BlockState[E], ABC):
-    """A block under a sampler; `pysgrld.samplers.protocol.BlockState` has the contract.
+class Counts(NamedTuple):
+    """Sufficient statistics of topics and of gamma shapes: how many tokens of each word each topic has.
+
+    Attributes
+    ----------
+    rows : (R,) int32
+        Rows of the block that were touched, sorted.
+    counts : (R, Kp) int64
+        Topic counts summed over kept sweeps; integers, so that order cannot matter.
+    factor : float
+        ``counts * factor`` estimates the corpus's counts N_kw: scale / (unit * kept sweeps).
+    level : float
+        N / K of the model's first block, estimated from this minibatch: tokens of the corpus per topic.
+        It scales the steps of blocks that are not topics.
+    rate : float
+        Sum over the minibatch's documents of q_d, times D/B: gamma shapes only, 0 elsewhere.
+    """
+
+    rows: Int32s
+    counts: Int64s
+    factor: float
+    level: float = 0.0
+    rate: float = 0.0
+
+
+class EnergyGradient(NamedTuple):
+    """A potential energy and its gradient at some points.
+
+    Attributes
+    ----------
+    energy : float
+    gradient : (V, Kp) float64
+        Euclidean: the sampler projects it. The sampler may overwrite it.
+    noise : (Kp,) float64 or None
+        Estimated variance of a component of the gradient, by minibatch noise; None where nobody asked.
+    """
+
+    energy: float
+    gradient: Doubles
+    noise: Doubles | None = None
+
+
+class Potential(Protocol):
+    """A potential energy of points on spheres, asked at the points that the sampler moves to.
+
+    It is an average over what is sampled, or fitted, of documents given points.
+    """
+
+    def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
+        """Sample the documents given x, (V, Kp), and return energy and gradient there.
+
+        ``part`` counts such calls of an iteration from 0; ``noise`` asks for its variance, too.
+        """
+
+    def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
+        """Return energy and gradient at x, the documents as they were sampled last."""
+
+
+class Pace(NamedTuple):
+    """The step of the topics in an iteration, for blocks that derive their own step from it.
+
+    Attributes
+    ----------
+    h : float
+        Step size of the topics.
+    warm : bool
+        Whether it is an iteration of the warm-up.
+    relative : bool
+        Whether a step of 1 takes the topics all the way to their conditional mean.
+    share : float
+        B/D, the share of the corpus that a minibatch is.
+    published : bool
+        Whether a paper's settings are used, which do not scale steps by that share.
+    """
+
+    h: float
+    warm: bool
+    relative: bool
+    share: float
+    published: bool
+
+
+class BlockState(ABC, Generic[S]):
+    """A block of a model as it stands under one sampler; owns its arrays and its scratch memory.
+
+    Two states may be used by two threads at once, one state by one thread at a time.
 
     Parameters
     ----------
@@ -25,7 +111,7 @@ class State(BlockState[E], ABC):
         Its arrays, which it owns from here on: one for each of ``names``.
     """
 
-    #: The attributes that are its arrays, as a checkpoint names them.
+    #: The attributes that are its arrays, as a checkpoint names them: all that the next step needs.
     names: ClassVar[tuple[str, ...]]
 
     def __init__(self, block: Block, threads: int, **arrays: Array) -> None:
@@ -33,60 +119,89 @@ class State(BlockState[E], ABC):
         for name in self.names:
             setattr(self, name, arrays[name])
 
-    @abstractmethod
-    def step(self, key: Key, statistics: E, h: float) -> None:
-        """Move the block by one iteration of step size ``h``."""
+    # ---- how it moves
 
     @abstractmethod
-    def rows(self, words: Int32s | None = None) -> Floats:
-        """Give the rows of these words, of all where None, as documents read them."""
+    def step(self, key: Key, statistics: S, h: float) -> None:
+        """Move the block by one iteration of step size ``h``; noise-free in a warm-up."""
 
-    @abstractmethod
-    def summary(self) -> Doubles:
-        """Give a number for each topic, (K,), that is not finite where the topic is not."""
+    def pace(self, at: Pace, statistics: S) -> float:
+        """Return the step size of this block where the topics' is ``at.h``: the same, for topics."""
+        del statistics
+        return at.h
 
-    def settle(self) -> State[E]:
-        """Give itself: it samples already."""
+    def after_warm_up(self) -> BlockState[S]:
+        """Return the state that sampling goes on from when the warm-up is over.
+
+        It takes over the arrays of this one, which must not be used any more; a state that samples
+        already returns itself.
+        """
         return self
 
     def take_prior(self, prior: float) -> None:
-        """Go on with another prior."""
+        """Go on with another `Block.prior`; rows that wait must have been brought up to date."""
         self.block = self.block._replace(prior=prior)
 
+    def contraction(self, tokens: Doubles, h: float) -> Doubles | None:
+        """Return how much of a topic's distance to its conditional mean a step of ``h`` goes, (K,).
+
+        Euler steps are stable below 2; ``tokens`` (K,) are those that each topic has in the corpus.
+        None where a step is no Euler step, or has another scale.
+        """
+        del tokens, h
+        return None
+
+    # ---- what is read of it
+
+    @abstractmethod
+    def rows(self, words: Int32s | None = None) -> Floats:
+        """Return rows as documents read them, (R, Kp) of these words, of all where None.
+
+        Rows that wait are as they were last drawn; `catch_up` comes first, or `look` instead.
+        """
+
     def catch_up(self, key: Key, words: Int32s) -> None:
-        """Do nothing: no row waits."""
+        """Bring the rows of these words up to date before they are read, where rows wait."""
         del key, words
 
     def look(self, key: Key, words: Int32s | None = None) -> Floats:
-        """Give `rows`: none waits."""
+        """Return `rows` as of now, those that wait brought up to date in a copy; changes nothing.
+
+        ``key.step`` is the number of iterations done.
+        """
         del key
         return self.rows(words)
 
     def weights(self, words: Int32s | None = None) -> Floats | None:
-        """Give None: tokens get topics by `rows`."""
+        """Return the rows that tokens get topics by, (R, Kp), where those are not `rows`; else None."""
         del words
         return None
 
     def add_to(self, total: Doubles) -> None:
-        """Add `rows` of all words to ``total``."""
+        """Add `rows` of all words to ``total``, (V, Kp) or (Kp,): of rows that wait, their expectation.
+
+        The expectation given the values last drawn has the mean of `look`, for less work and with less
+        noise.
+        """
         total += self.rows()
 
-    def contraction(self, tokens: Doubles, h: float) -> Doubles | None:
-        """Give None: steps are no Euler steps in units of the topics' scale."""
-        del tokens, h
-        return None
+    @abstractmethod
+    def summary(self) -> Doubles:
+        """Return a number for each topic, (K,), that is not finite where the topic is not."""
 
     def not_finite(self) -> int | None:
-        """Give the first topic, from 0, that is not finite any more, or None."""
+        """Return the first topic, from 0, that is not finite any more, or None."""
         bad = np.flatnonzero(~np.isfinite(self.summary()))
         return int(bad[0]) if len(bad) else None
 
+    # ---- checkpoints
+
     def arrays(self) -> dict[str, Array]:
-        """Give the state's own arrays by name, not copies."""
+        """Return the state's own arrays by name, not copies."""
         return {name: getattr(self, name) for name in self.names}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy the arrays of a checkpoint into the state's own.
+        """Copy the arrays of a checkpoint into this state's own.
 
         Raises
         ------
@@ -94,3 +209,42 @@ class State(BlockState[E], ABC):
             If one is missing, or of another type or shape.
         """
         put_back(self.arrays(), arrays, f"{self.block.name}.")
+
+
+class StateClass(Protocol):
+    """The class of a sampler's states, which its row of the table names: how states are made."""
+
+    def start(self, key: Key, block: Block, threads: int) -> BlockState[Any]:
+        """Draw the state of a chain's first iteration, which is in the warm-up until that is over."""
+
+    def restored(
+        self, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
+    ) -> BlockState[Any]:
+        """Make a state of a checkpoint's arrays, which it owns from here on, without a chain.
+
+        Raises
+        ------
+        CheckpointError
+            If one is missing.
+        """
+
+
+def update_scale(m: Doubles, updates: Int64s, found: Doubles, weight: Schedule) -> Doubles:
+    """Update a running estimate that steps are scaled by, in place, and return it.
+
+    M of Cong, Chen, Liu and Zhou (2017), eq. 18: the first estimate as it is, then (1 - w) M + w found.
+
+    Parameters
+    ----------
+    m : (n,) float64
+    updates : (1,) int64
+        How often it was updated.
+    found : (n,) float64
+        The estimate by this minibatch.
+    weight : Schedule
+        w, by the number of the update.
+    """
+    w = 1.0 if updates[0] == 0 else weight(int(updates[0]))
+    m += w * (found - m)
+    updates += 1
+    return m

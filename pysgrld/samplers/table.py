@@ -1,24 +1,120 @@
-"""The one list of samplers."""
+"""The one list of samplers, and of the options that only some of them have."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from pysgrld.samplers.protocol import Sampler
+from pysgrld.errors import UsageError
+from pysgrld.options.option import Option
+from pysgrld.options.parse import choice, integer, real, schedule
+from pysgrld.samplers.sampler import Sampler
 
 if TYPE_CHECKING:
     from pysgrld.types import Block
 
-_SCALE = frozenset({"scale-weight"})
-_PROJECTS = _SCALE | {"boundary"}
-_FITTED = frozenset({"kept-sweeps", "counts"})
-_NOISY = frozenset({"friction", "inner-steps", "redraw", "noise-estimate"})
+# ---- options of single samplers; help names the samplers that have them
+
+LAZY = Option(
+    choice("auto", "on", "off"),
+    "auto",
+    "bring a word's row up to date only when it is next read: auto, on, off",
+    "Sampling",
+    metavar="auto|on|off",
+    default="auto",
+)
+CIR_RATE = Option(
+    choice("paper", "natural"),
+    "paper",
+    "rate of a topic's process: paper (1), natural (1 + N_k/s_k, sgrld's target without its bias)",
+    "Sampling",
+    metavar="paper|natural",
+    default="paper",
+)
+BOUNDARY = Option(
+    choice("clip", "reflect"),
+    "clip",
+    "a probability that a step takes below 0 is clipped to 0, or reflected",
+    "Sampling",
+    metavar="clip|reflect",
+    default="clip",
+)
+#: Also an option of models with gamma shapes, which move by steps of that scale.
+SCALE_WEIGHT = Option(
+    schedule,
+    "0.5,21,0.7",
+    "weight A*(1+t/B)^(-C) of a minibatch in what steps are scaled by",
+    "Sampling",
+    metavar="A,B,C",
+    default=(0.5, 21.0, 0.7),
+)
+_DIRECTIONS = "Directions (--model sam)"
+FRICTION = Option(
+    real(0.0, 100.0),
+    "0.5",
+    "share of the velocity that friction takes in a step",
+    _DIRECTIONS,
+    metavar="A",
+    default=0.5,
+)
+INNER_STEPS = Option(
+    integer(1, 100_000),
+    "1",
+    "steps of the topics with a minibatch; of vi, svi at most, until they gain nothing",
+    _DIRECTIONS,
+    metavar="N",
+    default=1,
+)
+RESAMPLE = Option(
+    choice("on", "off"),
+    "on",
+    "sample proportions anew for each inner step",
+    _DIRECTIONS,
+    metavar="on|off",
+    default="on",
+)
+NOISE_ESTIMATE = Option(
+    choice("on", "off"),
+    "on",
+    "estimate the noise of minibatches, one variance for each topic, and add that much less",
+    _DIRECTIONS,
+    metavar="on|off",
+    default="on",
+)
+LEAPFROG_STEPS = Option(
+    integer(1, 100_000),
+    "5",
+    "steps of a trajectory of the topics",
+    _DIRECTIONS,
+    metavar="N",
+    default=5,
+)
+
+_SCALED = {"boundary": BOUNDARY, "scale-weight": SCALE_WEIGHT}
+_GEODESIC = {
+    "friction": FRICTION,
+    "inner-steps": INNER_STEPS,
+    "resample": RESAMPLE,
+    "noise-estimate": NOISE_ESTIMATE,
+}
 _BOTH = frozenset({"alpha", "eta"})
 _NOTHING: frozenset[str] = frozenset()
-_CLIMBS = frozenset({"inner-steps"})
 _NO_WALKS = frozenset({"kept-sweeps", "theta-parametrisation", "theta-step"})
-_TRAJECTORY = frozenset({"leapfrog-steps"})
 _STEPPED = frozenset({"step-size", "kept-sweeps"})
+
+
+def _check_resample(given: Mapping[str, Any]) -> None:
+    """Refuse --resample where there is one inner step only."""
+    if "resample" in given and given.get("inner-steps", 1) == 1 and "preset" not in given:
+        raise UsageError("--resample has a meaning with --inner-steps above 1 only: leave it out")
+
+
+def _changed(option: Option, default: Any) -> Option:
+    """Return an option with another default."""
+    return option._replace(default=default, shown=f"{default}")
+
+
+# ---- samplers
 
 SAMPLERS: dict[str, Sampler] = {
     sampler.name: sampler
@@ -26,47 +122,44 @@ SAMPLERS: dict[str, Sampler] = {
         Sampler(
             "scir",
             "stochastic Cox-Ingersoll-Ross, exact for sparse topics",
-            "pysgrld.samplers.simplex.scir",
+            "pysgrld.samplers.scir",
             "Cir",
-            lazy_state="LazyCir",
+            settings="ScirSettings",
+            options={"cir-rate": CIR_RATE, "lazy": LAZY},
             inflates=True,
             learns=_BOTH,
-            own=frozenset({"lazy", "cir-rate"}),
         ),
         Sampler(
-            "sgrld",
-            "stochastic-gradient Riemannian Langevin",
-            "pysgrld.samplers.simplex.sgrld",
-            "Langevin",
+            "sgrld", "stochastic-gradient Riemannian Langevin", "pysgrld.samplers.sgrld", "Langevin"
         ),
         Sampler(
             "tlasgr",
             "Riemannian steps on the simplex, a scale for each topic and layer",
-            "pysgrld.samplers.simplex.tlasgr",
+            "pysgrld.samplers.tlasgr",
             "TopicScales",
-            own=_PROJECTS,
+            settings="ScaledSettings",
+            options=_SCALED,
         ),
         Sampler(
             "tlfsgr",
             "Riemannian steps on the simplex, one scale for all topics",
-            "pysgrld.samplers.simplex.tlasgr",
+            "pysgrld.samplers.tlasgr",
             "OneScale",
-            own=_PROJECTS,
+            settings="ScaledSettings",
+            options=_SCALED,
         ),
-        Sampler(
-            "smld", "mirrored Langevin", "pysgrld.samplers.simplex.smld", "Dual", relative=False
-        ),
+        Sampler("smld", "mirrored Langevin", "pysgrld.samplers.smld", "Dual", relative=False),
         Sampler(
             "smld-approx",
             "mirrored Langevin with 1 + y for exp(y), as its paper ran it",
-            "pysgrld.samplers.simplex.smld",
+            "pysgrld.samplers.smld",
             "ApproximateDual",
             relative=False,
         ),
         Sampler(
             "gibbs",
             "blocked Gibbs over the whole corpus, the exact reference",
-            "pysgrld.samplers.simplex.gibbs",
+            "pysgrld.samplers.gibbs",
             "Conjugate",
             whole_corpus=True,
             learns=_BOTH,
@@ -74,7 +167,7 @@ SAMPLERS: dict[str, Sampler] = {
         Sampler(
             "cgs",
             "collapsed Gibbs over the whole corpus, one chain on one thread",
-            "pysgrld.samplers.simplex.mean",
+            "pysgrld.samplers.gibbs",
             "Mean",
             whole_corpus=True,
             learns=_BOTH,
@@ -82,16 +175,16 @@ SAMPLERS: dict[str, Sampler] = {
         Sampler(
             "ovb",
             "online variational Bayes",
-            "pysgrld.samplers.simplex.variational",
+            "pysgrld.samplers.variational",
             "Dirichlets",
             draws=False,
             learns=_NOTHING,
-            ignores=_FITTED,
+            ignores=frozenset({"kept-sweeps", "counts"}),
         ),
         Sampler(
             "hsvg",
             "online variational Bayes for topics, documents by Gibbs sampling",
-            "pysgrld.samplers.simplex.variational",
+            "pysgrld.samplers.variational",
             "Dirichlets",
             draws=False,
             learns=_NOTHING,
@@ -99,58 +192,66 @@ SAMPLERS: dict[str, Sampler] = {
         Sampler(
             "sggmc",
             "directions by stochastic-gradient geodesic Monte Carlo",
-            "pysgrld.samplers.sphere.geodesic",
+            "pysgrld.samplers.geodesic",
             "Geodesic",
+            settings="GeodesicSettings",
             geometry="sphere",
-            own=_NOISY,
+            options=_GEODESIC,
+            check=_check_resample,
         ),
         Sampler(
             "gsgnht",
             "directions by geodesic Monte Carlo with a thermostat",
-            "pysgrld.samplers.sphere.geodesic",
+            "pysgrld.samplers.geodesic",
             "Thermostat",
+            settings="GeodesicSettings",
             geometry="sphere",
-            own=_NOISY,
+            options=_GEODESIC | {"noise-estimate": _changed(NOISE_ESTIMATE, "off")},
+            check=_check_resample,
         ),
         Sampler(
             "gmc-apprmh",
             "directions by geodesic trajectories, accepted by an expected energy",
-            "pysgrld.samplers.sphere.trajectories",
+            "pysgrld.samplers.trajectories",
             "Trajectories",
+            settings="TrajectorySettings",
             geometry="sphere",
+            options={"leapfrog-steps": _changed(LEAPFROG_STEPS, 1)},
             whole_corpus=True,
-            own=_TRAJECTORY,
             takes=_STEPPED,
         ),
         Sampler(
             "gmc-bgibbs",
             "directions by geodesic trajectories, in turn with the documents",
-            "pysgrld.samplers.sphere.trajectories",
+            "pysgrld.samplers.trajectories",
             "Trajectories",
+            settings="TrajectorySettings",
             geometry="sphere",
+            options={"leapfrog-steps": LEAPFROG_STEPS},
             whole_corpus=True,
-            own=_TRAJECTORY,
             takes=_STEPPED,
         ),
         Sampler(
             "vi",
             "directions by variational Bayes over the whole corpus",
-            "pysgrld.samplers.sphere.ascent",
+            "pysgrld.samplers.ascent",
             "Ascent",
+            settings="AscentSettings",
             geometry="sphere",
+            options={"inner-steps": _changed(INNER_STEPS, 10)},
             whole_corpus=True,
             draws=False,
-            own=_CLIMBS,
             ignores=_NO_WALKS,
         ),
         Sampler(
             "svi",
             "directions by stochastic variational Bayes",
-            "pysgrld.samplers.sphere.ascent",
+            "pysgrld.samplers.ascent",
             "Ascent",
+            settings="AscentSettings",
             geometry="sphere",
+            options={"inner-steps": _changed(INNER_STEPS, 40)},
             draws=False,
-            own=_CLIMBS,
             ignores=_NO_WALKS,
         ),
     )
@@ -160,16 +261,17 @@ SAMPLERS: dict[str, Sampler] = {
 SHAPES = Sampler(
     "shapes",
     "gamma shapes by Langevin steps (Cong et al. 2017)",
-    "pysgrld.samplers.gamma.shapes",
+    "pysgrld.samplers.shapes",
     "Shapes",
+    settings="ShapesSettings",
     geometry="positive",
-    own=_SCALE,
 )
 CONJUGATE_SHAPES = Sampler(
     "shapes-gibbs",
     "gamma shapes given the whole corpus",
-    "pysgrld.samplers.gamma.shapes",
+    "pysgrld.samplers.shapes",
     "ConjugateShapes",
+    settings="ShapesSettings",
     geometry="positive",
     whole_corpus=True,
 )
@@ -192,10 +294,29 @@ COUNTED_CONCENTRATION = Sampler(
 
 
 def sampler_of(algo: str, block: Block) -> Sampler:
-    """Give the sampler of a block where ``algo`` moves the topics."""
+    """Return the sampler of a block where ``algo`` moves the topics."""
     topics = SAMPLERS[algo]
     if block.geometry == topics.geometry:
         return topics
     if block.geometry == "concentration":
         return COUNTED_CONCENTRATION if topics.whole_corpus else CONCENTRATION
     return CONJUGATE_SHAPES if topics.whole_corpus else SHAPES
+
+
+def options_of_samplers(algorithms: Mapping[str, Any] | tuple[str, ...]) -> dict[str, Option]:
+    """Return the options that only some samplers have, as the help of these samplers shows them.
+
+    The meaning begins with the names of the samplers that have the option, and the default is followed by
+    those of samplers where it differs.
+    """
+    found: dict[str, Option] = {}
+    for name in dict.fromkeys(n for algo in algorithms for n in SAMPLERS[algo].options):
+        rows = {a: SAMPLERS[a].options[name] for a in algorithms if name in SAMPLERS[a].options}
+        first = next(iter(rows.values()))
+        others = [f"{a}: {o.shown}" for a, o in rows.items() if o.default != first.default]
+        found[name] = first._replace(
+            shown="; ".join([first.shown, *others]),
+            help=f"{', '.join(rows)}: {first.help}",
+            default=None if others else first.default,
+        )
+    return found

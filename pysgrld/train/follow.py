@@ -12,6 +12,7 @@ from pysgrld.corpus import Corpus
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import Interrupted, MismatchError
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import restored
 from pysgrld.models.table import model_of
 from pysgrld.run import StopFlag
 from pysgrld.run.machine import threads
@@ -85,7 +86,7 @@ def follow(given: Mapping[str, Any], stop: StopFlag, comm: Communicator) -> None
         return
     comm.words = brief.words
     model = model_of(brief.model)
-    options = model.resolved.of(brief.options)
+    options = restored(brief.options)
     corpus = Corpus.open(Path(brief.corpus))
     if corpus.fingerprint != brief.fingerprint:
         raise MismatchError(f"{brief.corpus}: is another corpus than the one that rank 0 reads")

@@ -32,7 +32,6 @@ from pysgrld.run.files import make_folder
 from pysgrld.run.machine import version
 from pysgrld.run.scratch import scratch_folder
 from pysgrld.run.word_counts import digest_of_counts
-from pysgrld.samplers import SAMPLERS
 from pysgrld.train.enough import too_few, too_small
 from pysgrld.train.hold_out import Reading, divide
 from pysgrld.train.memory import check_memory
@@ -209,12 +208,12 @@ def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
 def _remarks(options: Resolved, facts: Facts, documents: int) -> Iterator[str]:
     """Give what the model has to say of the options, and log how rows of the topics are stepped."""
     model: Model[Any] = model_of(options.model)
-    if SAMPLERS[options.algo].composes and "lazy" not in model.refuses:
+    if own := options.settings.plain():
         seen = facts.minibatch_words(options.minibatch, options.seed)
         about = round(seen, 2 - len(str(seen)))
         logger.info(
-            "--lazy %s: a minibatch holds about %s of %s",
-            options.lazy,
+            "%s; a minibatch holds about %s of %s",
+            ", ".join(f"--{name} {value}" for name, value in own.items()),
             f"{min(about, facts.words):,}",
             plural(facts.words, "word"),
         )

@@ -13,6 +13,7 @@ from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.minibatches import Epochs, OnePass
 from pysgrld.corpus.single_pass import Once
 from pysgrld.evaluate import HeldOut
+from pysgrld.models.resolve import restored
 from pysgrld.options.resolved import Resolved
 from pysgrld.run import RunDirectory, claim
 from pysgrld.run.files import rename, writing
@@ -93,7 +94,7 @@ def prepare(
         store_word_counts(run.path, plan.word_counts)
         return Prepared(
             run,
-            plan.options.of(plan.options.plain() | decision.older),
+            restored(plan.options.plain() | decision.older),
             stored.words,
             plan.config["corpus"]["training_tokens"],
             _stream(plan, stored, ranks.all),

@@ -159,7 +159,7 @@ def test_threads_and_a_kill_change_nothing(sgmc, algo):
         ("--sigma -1", 2, "--sigma: '-1' is not a number greater than 0"),
         ("-k 61", 2, "--topics 61 is above the 60 words of the vocabulary"),
         ("--weighting bm25", 2, "--weighting"),
-        ("--redraw off", 2, "--redraw has a meaning with --inner-steps above 1 only"),
+        ("--resample off", 2, "--resample has a meaning with --inner-steps above 1 only"),
         ("--leapfrog-steps 3", 2, "--leapfrog-steps has no meaning for --algo sggmc"),
         ("--algo gmc-bgibbs --friction 0.1", 2, "--friction has no meaning for --algo gmc-bgibbs"),
         ("--algo gmc-bgibbs --minibatch 5", 2, "--minibatch has no meaning for --algo gmc-bgibbs"),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pysgrld.core import core, padded
-from pysgrld.samplers.protocol import Counts
-from pysgrld.samplers.simplex.log_rows import LogWarmUp, log_sums, shapes, transition
-from pysgrld.samplers.simplex.rows import WarmUp, drawn
+from pysgrld.samplers.log_rows import LogWarmUp, log_sums, shapes, transition
+from pysgrld.samplers.rows import WarmUp, drawn
+from pysgrld.samplers.scir import ScirSettings
+from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Block, Key
 
 WORK = core.Workspace()
@@ -71,7 +72,8 @@ class Corpora:
         self.columns = padded(2 * self.copies)
 
     def block(self, eta: float) -> Block:
-        return Block("phi", "simplex", (self.v, 2 * self.copies), eta, 0, 0.0)
+        shape = (self.v, 2 * self.copies)
+        return Block("phi", "simplex", shape, eta, 0, 0.0, settings=ScirSettings())
 
     def topics(self) -> np.ndarray:
         """Topic (0 or 1) of each token, (R, tokens)."""
@@ -125,9 +127,9 @@ def state_of(form, kind, key, block):
     """A state of a sampler that has both forms, in the one that is asked for whatever eta is."""
     arrays = drawn(key, block, 1)
     if form == "rows":
-        return kind.settled(WarmUp(kind, block, 1, **arrays))
+        return kind.after(WarmUp(kind, block, 1, **arrays))
     g = np.maximum(arrays["g"][:, : block.shape[1]], np.finfo(np.float32).tiny)
-    return kind.logs.settled(LogWarmUp(kind.logs, block, 1, log_g=np.log(g.astype(np.float64))))
+    return kind.logs.after(LogWarmUp(kind.logs, block, 1, log_g=np.log(g.astype(np.float64))))
 
 
 def refresh_scale(key, state, found):

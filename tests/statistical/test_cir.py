@@ -11,8 +11,8 @@ from scipy import special
 from statistical.chains import FORMS, refresh_scale
 
 from pysgrld.core import core
-from pysgrld.samplers.protocol import Counts
-from pysgrld.samplers.simplex.scir import LogCir
+from pysgrld.samplers.scir import LogCir, ScirSettings
+from pysgrld.samplers.state import Counts
 from pysgrld.types import Block, Key
 
 pytestmark = pytest.mark.statistical
@@ -269,7 +269,7 @@ def test_refreshed_scale_is_a_gamma_of_all_shapes_and_leaves_phi_alone():
     Red with: S ~ Gamma(V eta), the counts left out.
     """
     columns, eta = 50_000, 0.7
-    block = Block("phi", "simplex", (4, columns), eta, 0, 0.0)
+    block = Block("phi", "simplex", (4, columns), eta, 0, 0.0, settings=ScirSettings())
     counts = np.tile(np.array([[0], [3], [1], [5]]), columns)
     log_g = np.log(np.random.default_rng(9).gamma(2.0, 40.0, (4, columns)))
     state = LogCir(block, 1, log_g=log_g.copy())

@@ -16,9 +16,9 @@ from statistical.test_deep_geweke import V, functions, topics
 
 from pysgrld.core import core, padded
 from pysgrld.models.dlda import documents as dlda
-from pysgrld.samplers.gamma.shapes import ConjugateShapes
-from pysgrld.samplers.protocol import Counts
-from pysgrld.samplers.simplex.gibbs import Conjugate
+from pysgrld.samplers.gibbs import Conjugate
+from pysgrld.samplers.shapes import ConjugateShapes, ShapesSettings
+from pysgrld.samplers.state import Counts
 from pysgrld.types import Block, Documents, Key, Minibatch
 
 pytestmark = pytest.mark.statistical
@@ -60,11 +60,13 @@ class Copies:
             for j, (v, k) in enumerate(zip((V, *layers), layers, strict=False))
         ]
         self.phi = phi
-        self.states = [Conjugate.start(Key(1, 0, 0), b, 1).settle() for b in self.blocks]
-        shapes = Block("r", "positive", (1, layers[-1]), 1.0, 40, 0.0, hyper=(1.0, E1, F1, E2, F2))
+        self.states = [Conjugate.start(Key(1, 0, 0), b, 1).after_warm_up() for b in self.blocks]
+        shapes = Block(
+            "r", "positive", (1, layers[-1]), 1.0, 40, 0.0, hyper=(1.0, E1, F1, E2, F2)
+        )._replace(settings=ShapesSettings())
         self.r, self.documents = [], []
         for i in range(self.number):
-            own = ConjugateShapes.start(Key(1, i, 0), shapes, 1).settle()
+            own = ConjugateShapes.start(Key(1, i, 0), shapes, 1).after_warm_up()
             own.r[: layers[-1]] = r[i]
             own.gamma0[:], own.c0[:] = gamma0[i], c0[i]
             self.r.append(own)

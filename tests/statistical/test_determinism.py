@@ -7,8 +7,10 @@ from pysgrld.core import core
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.lda.documents import GibbsDocuments
 from pysgrld.samplers import SAMPLERS
-from pysgrld.samplers.protocol import Counts
-from pysgrld.samplers.simplex import lazy as _lazy
+from pysgrld.samplers import lazy_rows as _lazy
+from pysgrld.samplers.scir import ScirSettings
+from pysgrld.samplers.state import Counts
+from pysgrld.samplers.tlasgr import ScaledSettings
 from pysgrld.types import Block, Documents, Key
 
 V, K = 150, 20
@@ -37,6 +39,15 @@ def lazy_rows_stay_lazy(monkeypatch):
     monkeypatch.setattr(_lazy, "DENSE", 0.0)
 
 
+#: Settings of forms of a state that are not the default ones.
+SETTINGS = {
+    "lazy": ScirSettings(lazy="on"),
+    "natural": ScirSettings("natural"),
+    "natural-log": ScirSettings("natural"),
+    "reflect": ScaledSettings("reflect"),
+}
+
+
 def run(name, form="rows", *, threads=1, seed=1, chain=0, stop=None):
     """Bytes of the state after five iterations; ``stop`` ends, copies the state, and goes on."""
     sampler = SAMPLERS[name]
@@ -48,17 +59,17 @@ def run(name, form="rows", *, threads=1, seed=1, chain=0, stop=None):
         0.001 if log else 0.05,
         0,
         2000.0,
-        natural=form.startswith("natural"),
-        clip=form == "clip",
+        sparse=True,
+        settings=SETTINGS.get(form),
     )
-    state = sampler.start(Key(seed, chain, 0), block, threads, lazy=form == "lazy").settle()
+    state = sampler.start(Key(seed, chain, 0), block, threads).after_warm_up()
     documents = documents_of(threads)
     stream = Epochs(Corpus(), np.arange(40), 7, seed, chain)
     step = 0.3 if sampler.relative else 0.003
     for t in range(5):
         if t == stop:
             kept = {name: array.copy() for name, array in state.arrays().items()}
-            state = sampler.restored(block, kept, threads, lazy=form == "lazy")
+            state = sampler.restored(block, kept, threads)
             documents = documents_of(threads)
             stream = Epochs(Corpus(), np.arange(40), 7, seed, chain)
         key, batch = Key(seed, chain, t), stream.minibatch(t)
@@ -86,7 +97,7 @@ def test_gibbs_draw_does_not_depend_on_where_it_starts(form):
     found = Counts(np.arange(V, dtype=np.int32), counts, 1.0)
     drawn = []
     for seed in (1, 2):
-        state = SAMPLERS["gibbs"].start(Key(seed, 0, 0), block, 1).settle()
+        state = SAMPLERS["gibbs"].start(Key(seed, 0, 0), block, 1).after_warm_up()
         state.step(Key(5, 0, 3), found, 0.1)
         drawn.append(bytes_of(state))
     assert drawn[0] == drawn[1]
@@ -99,7 +110,7 @@ CASES = [
     ("sgrld", "rows"),
     ("gibbs", "rows"),
     ("tlasgr", "rows"),
-    ("tlasgr", "clip"),
+    ("tlasgr", "reflect"),
     ("tlfsgr", "rows"),
     ("smld", "rows"),
     ("smld-approx", "rows"),

@@ -8,7 +8,7 @@ from oracles.judge import Z, z_mean
 from scipy import special, stats
 
 from pysgrld.experiments import mld_tv, scir_synthetic, sgrld_fig1
-from pysgrld.samplers.simplex.rows import drawn
+from pysgrld.samplers.rows import drawn
 from pysgrld.samplers.targets import simplex
 from pysgrld.types import Block, Key
 

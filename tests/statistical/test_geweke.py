@@ -8,8 +8,8 @@ import pytest
 from oracles.judge import Z, z_two
 from statistical.chains import Corpora, full_batch, state_of
 
-from pysgrld.samplers.simplex.gibbs import Conjugate
-from pysgrld.samplers.simplex.scir import Cir
+from pysgrld.samplers.gibbs import Conjugate
+from pysgrld.samplers.scir import Cir
 from pysgrld.types import Key
 
 pytestmark = pytest.mark.statistical

@@ -17,8 +17,9 @@ from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model_of
-from pysgrld.samplers.protocol import Counts
-from pysgrld.samplers.simplex import lazy as _lazy
+from pysgrld.samplers import lazy_rows as _lazy
+from pysgrld.samplers.scir import ScirSettings
+from pysgrld.samplers.state import Counts
 from pysgrld.types import Documents, Minibatch
 
 pytestmark = pytest.mark.statistical
@@ -67,7 +68,7 @@ def chain_of(lazy, *, seed=1, warm_up=0, k=K, threads=1):
         "scale-weight": (0.5, 21.0, 0.7),
     }
     nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
-    options = LDAOptions.of(settings)
+    options = LDAOptions.of(settings, ScirSettings.of(settings))
     stream = Epochs.of(options, nobody, np.arange(1))
     chain = model_of("lda").chain(options, stream, CorpusFacts(V, V * k), RunOn(threads))
     chain.read, chain.dense = {}, []

@@ -16,11 +16,10 @@ from pysgrld.models.lda.collapsed import CollapsedDocuments
 from pysgrld.models.lda.documents import GibbsDocuments
 from pysgrld.options.learned import ETA
 from pysgrld.samplers.concentration import GivenCounts, GivenTopics, sliced
-from pysgrld.samplers.gamma.shapes import ConjugateShapes
-from pysgrld.samplers.precision import FLOAT_ETA
-from pysgrld.samplers.simplex.gibbs import Conjugate
-from pysgrld.samplers.simplex.mean import Mean
-from pysgrld.samplers.simplex.rows import drawn
+from pysgrld.samplers.gibbs import Conjugate, Mean
+from pysgrld.samplers.log_rows import FLOAT_ETA
+from pysgrld.samplers.rows import drawn
+from pysgrld.samplers.shapes import ConjugateShapes, ShapesSettings
 from pysgrld.types import Block, Documents, Key, Minibatch
 
 pytestmark = pytest.mark.statistical
@@ -80,9 +79,10 @@ def moved(seed, collapsed):
     alpha, eta = (own[0] for own in priors(rng, 1))
     key = Key(seed, 0, 0)
     block = Block("phi", "simplex", (V, K), eta, 0, 0.0)
-    shapes = ConjugateShapes.start(
-        key, Block("alpha", "positive", (1, K), SHAPE * K, 4, 0.0, hyper=(RATE,)), 1
-    ).settle()
+    prior = Block(
+        "alpha", "positive", (1, K), SHAPE * K, 4, 0.0, (RATE,), settings=ShapesSettings()
+    )
+    shapes = ConjugateShapes.start(key, prior, 1).after_warm_up()
     shapes.r[:K] = alpha
     learned = GivenCounts.start(
         key, Block("eta", "concentration", (1, 1), eta, 8, 0.0, hyper=(float(V), float(K))), 1

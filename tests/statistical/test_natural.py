@@ -10,10 +10,10 @@ from oracles.simplex import cir_cdf
 from scipy import special
 
 from pysgrld.core import core, padded
-from pysgrld.samplers.protocol import Counts
-from pysgrld.samplers.simplex.log_rows import LogWarmUp
-from pysgrld.samplers.simplex.rows import WarmUp
-from pysgrld.samplers.simplex.scir import Cir, LogCir
+from pysgrld.samplers.log_rows import LogWarmUp
+from pysgrld.samplers.rows import WarmUp
+from pysgrld.samplers.scir import Cir, LogCir, ScirSettings
+from pysgrld.samplers.state import Counts
 from pysgrld.types import Block, Key
 
 pytestmark = pytest.mark.statistical
@@ -25,7 +25,9 @@ class Topics:
     """K topics with the same counts (d,), each from the same g (d,)."""
 
     def __init__(self, form, g, counts, eta):
-        self.block = Block("phi", "simplex", (len(g), K), eta, 0, 0.0, natural=True)
+        self.block = Block(
+            "phi", "simplex", (len(g), K), eta, 0, 0.0, settings=ScirSettings("natural")
+        )
         wide = np.zeros((len(g), padded(K)), np.int64)
         wide[:, :K] = np.array(counts)[:, None]
         self.counts = Counts(np.arange(len(g), dtype=np.int32), wide, 1.0)
@@ -46,7 +48,7 @@ class Topics:
     def settle(self, block):
         """End a warm-up of the same arrays."""
         warm, then = (LogWarmUp, LogCir) if self.form == "log" else (WarmUp, Cir)
-        self.state = warm(then, block, 1, **self.state.arrays()).settle()
+        self.state = warm(then, block, 1, **self.state.arrays()).after_warm_up()
 
     @property
     def g(self):
@@ -119,5 +121,5 @@ def test_sampling_begins_at_the_prior_s_scale_with_the_same_probabilities(form):
         np.testing.assert_allclose(topics.state.sums[:K], 0.3, rtol=1e-6)
     topics.reset()
     before = topics.g.copy()
-    topics.settle(topics.block._replace(natural=False))
+    topics.settle(topics.block._replace(settings=ScirSettings()))
     np.testing.assert_array_equal(topics.g, before)

@@ -144,7 +144,8 @@ def slopes(algo, size, **given):
     for ids in permutations(range(6), size) if size < 6 else [range(6)]:
         documents.length[:] = 0.05  # it is adapted by what every minibatch accepts
         potential = documents.visit(Key(1, 0, 3), {}, batch_of(counts, ids, 6 / size))["phi"]
-        found.append(potential.drawn(Key(1, 0, 3), 0, wide(x)))
+        noise = chosen.settings.noise_estimate == "on"
+        found.append(potential.drawn(Key(1, 0, 3), 0, wide(x), noise=noise))
     return found, x
 
 

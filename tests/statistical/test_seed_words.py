@@ -17,10 +17,10 @@ from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model_of
 from pysgrld.options.facts import Facts
-from pysgrld.samplers.simplex import lazy as lazy_rows
-from pysgrld.samplers.simplex.gibbs import Conjugate
-from pysgrld.samplers.simplex.scir import Cir
-from pysgrld.samplers.simplex.seeds import with_seeds
+from pysgrld.samplers import lazy_rows
+from pysgrld.samplers.gibbs import Conjugate
+from pysgrld.samplers.scir import Cir
+from pysgrld.samplers.seeds import with_seeds
 from pysgrld.types import UNIT, Documents, Key, Seeds
 
 pytestmark = pytest.mark.statistical

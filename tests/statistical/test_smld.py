@@ -11,7 +11,7 @@ from scipy import stats
 
 from pysgrld.core import core, padded
 from pysgrld.samplers import SAMPLERS
-from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.state import Counts
 from pysgrld.types import Block, Key
 
 pytestmark = pytest.mark.statistical
@@ -29,8 +29,8 @@ class Topics:
         wide = core.zeros(len(g), padded(topics), "float32")
         wide[:, :topics] = np.reshape(g, (len(g), -1))
         rows = {"g": wide, "sums": wide.sum(axis=0, dtype=np.float64)}
-        self.warm = SAMPLERS[algo].restored(self.block, rows, 1, settled=False)
-        self.state = self.warm.settle()
+        self.warm = SAMPLERS[algo].restored(self.block, rows, 1, warm=True)
+        self.state = self.warm.after_warm_up()
 
     def set_y(self, y):
         """Dual coordinates (V,) of all topics, whatever the sums are."""

@@ -10,9 +10,9 @@ from oracles.judge import Z, z_mean
 from oracles.tiny_lda import ALPHA, DOCUMENTS, ETA, HELD_OUT, WORD
 from statistical.chains import Corpora, full_batch, state_of
 
-from pysgrld.samplers.simplex.gibbs import Conjugate
-from pysgrld.samplers.simplex.scir import Cir
-from pysgrld.samplers.simplex.sgrld import Langevin
+from pysgrld.samplers.gibbs import Conjugate
+from pysgrld.samplers.scir import Cir
+from pysgrld.samplers.sgrld import Langevin
 from pysgrld.types import Key
 
 pytestmark = pytest.mark.statistical

@@ -10,7 +10,8 @@ from oracles.judge import KS, Z, ks_two, z_mean, z_variance
 
 from pysgrld.core import core, padded
 from pysgrld.samplers import SAMPLERS
-from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.state import Counts
+from pysgrld.samplers.tlasgr import ScaledSettings
 from pysgrld.types import RUNNING, Block, Key
 
 pytestmark = pytest.mark.statistical
@@ -25,11 +26,12 @@ class Topics:
 
     def __init__(self, phi=PHI, *, topics=50_000, algo="tlasgr", eta=ETA, clip=False):
         self.k = topics
-        self.block = Block("phi", "simplex", (len(phi), topics), eta, 0, 0.0, clip=clip)
+        settings = ScaledSettings("clip" if clip else "reflect")
+        self.block = Block("phi", "simplex", (len(phi), topics), eta, 0, 0.0, settings=settings)
         g = core.zeros(len(phi), padded(topics), "float32")
         g[:, :topics] = np.reshape(phi, (len(phi), -1))
         rows = {"g": g, "sums": g.sum(axis=0, dtype=np.float64)}
-        self.state = SAMPLERS[algo].restored(self.block, rows, 1, settled=False).settle()
+        self.state = SAMPLERS[algo].restored(self.block, rows, 1, warm=True).after_warm_up()
 
     def step(self, counts, h, t=0, *, rows=None, factor=1.0, level=0.0):
         """Counts (V,) of all topics, or (V, K)."""

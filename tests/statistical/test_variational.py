@@ -15,8 +15,8 @@ from pysgrld.evaluate import Visiting
 from pysgrld.models.lda import mean_field
 from pysgrld.models.lda.mean_field import MeanFieldDocuments
 from pysgrld.models.lda.reader import GibbsReader, MeanFieldReader
-from pysgrld.samplers.protocol import Counts
-from pysgrld.samplers.simplex.variational import Dirichlets
+from pysgrld.samplers.state import Counts
+from pysgrld.samplers.variational import Dirichlets
 from pysgrld.types import UNIT, Block, Documents, Key, Minibatch, Scored
 
 V, K, D, ALPHA, ETA = 60, 7, 40, 0.15, 0.05

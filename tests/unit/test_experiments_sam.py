@@ -69,10 +69,11 @@ def test_rows_as_released_have_the_codes_constants(study, d, step, noisy, bgibbs
     for algo in sam_runs.NOISY:
         found = options[f"{algo}-2016"]
         assert found.step_size[0] == pytest.approx(step, rel=0.005)
-        assert (rows[f"{algo}-2016"].given.get("minibatch", 50), found.friction) == noisy
-        assert (found.inner_steps, found.redraw, found.theta_step) == (10, "off", 1e-6)
+        assert (rows[f"{algo}-2016"].given.get("minibatch", 50), found.settings.friction) == noisy
+        own = found.settings
+        assert (own.inner_steps, own.resample, found.theta_step) == (10, "off", 1e-6)
         full = options[f"{algo}-full-2016"]
-        assert (full.minibatch, full.inner_steps) == (40, 1)
+        assert (full.minibatch, full.settings.inner_steps) == (40, 1)
     assert options["gmc-bgibbs-2016"].step_size[0] == bgibbs
     found = options["gmc-apprmh-2016"]
     assert (found.sweeps, found.step_size[0]) == apprmh

@@ -11,8 +11,8 @@ from pysgrld.errors import UsageError
 from pysgrld.evaluate.document_draws import proportions_given
 from pysgrld.models.lda.documents import GibbsDocuments, blocks
 from pysgrld.samplers.concentration import GivenTopics
-from pysgrld.samplers.gamma.shapes import ConjugateShapes, Shapes
-from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.shapes import ConjugateShapes, Shapes, ShapesSettings
+from pysgrld.samplers.state import Counts
 from pysgrld.types import Block, Key, Minibatch
 
 COUNTS = np.random.default_rng(0).poisson(0.7, (60, 12))
@@ -154,8 +154,10 @@ def test_evidence_of_a_minibatch_is_scaled_to_the_corpus():
 
 def test_shapes_whose_prior_is_known_are_drawn_given_it():
     """Red with: gamma0 and c0 drawn too, with constants that are not there."""
-    block = Block("alpha", "positive", (1, 3), 6.0, 4, 0.0, hyper=(10.0,))
-    state = ConjugateShapes.start(Key(1, 0, 0), block, 1).settle()
+    block = Block(
+        "alpha", "positive", (1, 3), 6.0, 4, 0.0, hyper=(10.0,), settings=ShapesSettings()
+    )
+    state = ConjugateShapes.start(Key(1, 0, 0), block, 1).after_warm_up()
     assert state.rows()[:3].tolist() == [np.float32(0.2)] * 3
     found = Counts(np.zeros(1, np.int32), np.full((1, 16), 4000), 1.0, 0.0, 10_000.0)
     state.step(Key(1, 0, 0), found, 0.0)

@@ -7,9 +7,10 @@ from pysgrld.core import core, padded
 from pysgrld.models.resolve import resolve
 from pysgrld.models.sam import directions as module
 from pysgrld.models.sam.directions import directions, inverse_frequencies, mean_direction
-from pysgrld.models.sam.documents import ACCEPTED, RATE, SphericalDocuments
+from pysgrld.models.sam.documents import ACCEPTED, RATE, SphericalDocuments, blocks
 from pysgrld.models.sam.proportions import Products, start
 from pysgrld.options.facts import Facts
+from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Documents, Key, Minibatch
 
 COUNTS = np.array(
@@ -105,16 +106,29 @@ def asked(of, key, part, x, potential=None):
     return potential
 
 
-@pytest.mark.parametrize("redraw", ["on", "off"])
-def test_proportions_are_drawn_anew_for_an_inner_step_or_kept(redraw):
-    """With numbers of their own. Red with: the same numbers for all inner steps."""
-    of, key = model(redraw=redraw), Key(1, 0, 9)
-    x = core.zeros(V, 16, "float64")
-    x[:2, :2] = np.eye(2)
-    potential = asked(of, key, 0, x)
-    first = potential.samples
-    asked(of, key, 1, x, potential)
-    assert (potential.samples.tobytes() == first.tobytes()) == (redraw == "off")
+@pytest.mark.parametrize("resample", ["on", "off"])
+def test_proportions_are_drawn_anew_for_an_inner_step_or_kept(resample):
+    """With numbers of their own. Red with: the same numbers for all inner steps; ``resample`` ignored."""
+    of, key = model(resample=resample), Key(1, 0, 9)
+    (block,) = blocks(of.options, V, np.full(V, V**-0.5))
+    state = SAMPLERS["sggmc"].start(Key(1, 0, 0), block, 1)
+    potential = asked(of, key, 0, state.x)
+    seen = []
+
+    class Watched:
+        def drawn(self, key, part, x, *, noise=False):
+            return self.saw(potential.drawn(key, part, x, noise=noise))
+
+        def at(self, x, *, noise=False):
+            return self.saw(potential.at(x, noise=noise))
+
+        def saw(self, found):
+            seen.append(potential.samples.tobytes())
+            return found
+
+    state.step(key, Watched(), 1e-9)  # points that stay: other numbers alone make other proportions
+    assert len(seen) == 2
+    assert (seen[0] == seen[1]) == (resample == "off")
 
 
 def test_the_step_of_proportions_is_adapted_in_the_burn_in_and_stays():

@@ -42,7 +42,7 @@ def test_a_word_that_a_slim_sample_lacks_is_below_its_least_value(monkeypatch):
 def test_a_slim_sample_is_a_part_of_the_full_one_of_its_iteration(lazy, tmp_path, monkeypatch):
     """Red with: rows that wait left as they are."""
     monkeypatch.setattr(slim, "WORDS", 9)
-    monkeypatch.setattr("pysgrld.samplers.simplex.lazy.DENSE", 1.0)
+    monkeypatch.setattr("pysgrld.samplers.lazy_rows.DENSE", 1.0)
     write_corpus(tmp_path / "corpus.txt")
     train_here(tmp_path, lazy=lazy, top_word_samples=5)
     run = opened(tmp_path)

@@ -112,7 +112,7 @@ def test_words_are_found_as_written_or_folded_and_by_their_beginning():
     # as a run has recorded them
     again = resolved(options.plain()["seed-words"])
     assert again.seed_words == options.seed_words
-    assert LDAOptions.of(options.plain()) == options
+    assert LDAOptions.of(options.plain(), options.settings) == options
 
 
 def test_unknown_seeds_are_said_and_a_topic_of_them_alone_is_refused():

@@ -1,5 +1,6 @@
 """What every sampler of the table owes to those who use it."""
 
+import dataclasses
 import subprocess
 import sys
 
@@ -8,11 +9,15 @@ import pytest
 
 from pysgrld.core import padded
 from pysgrld.errors import CheckpointError
+from pysgrld.options.resolved import thawed
 from pysgrld.samplers import SAMPLERS
-from pysgrld.samplers.protocol import Counts, EnergyGradient
-from pysgrld.samplers.simplex import lazy
+from pysgrld.samplers import lazy_rows as lazy
+from pysgrld.samplers.geodesic import GeodesicSettings
+from pysgrld.samplers.scir import ScirSettings
+from pysgrld.samplers.state import Counts, EnergyGradient
 from pysgrld.samplers.table import CONJUGATE_SHAPES, SHAPES
-from pysgrld.types import Block, Dynamics, Key
+from pysgrld.samplers.tlasgr import ScaledSettings
+from pysgrld.types import Block, Key
 
 V, K = 30, 5
 WORDS = np.array([3, 7, 8, 29], np.int32)
@@ -20,21 +25,24 @@ TOPICS = Block("phi", "simplex", (V, K), 0.05, 0, 500.0)
 SPARSE = TOPICS._replace(prior=0.001)
 VECTOR = Block("r", "positive", (1, K), 1.0, 8, 0.0, hyper=(1.0, 1.0, 1.0, 1.0, 1.0))
 
-POINTS = Block("phi", "sphere", (V, K), 1.0, 0, 0.0, dynamics=Dynamics(np.full(V, V**-0.5), 0.1, 2))
+POINTS = Block("phi", "sphere", (V, K), 1.0, 0, 0.0, np.full(V, V**-0.5))
 
-#: Every kind of state: sampler, block, whether its rows wait.
+LAZY = TOPICS._replace(sparse=True, settings=ScirSettings(lazy="on"))
+
+#: Every kind of state: sampler and block.
 KINDS = {
     **{
-        name: (sampler, POINTS if sampler.geometry == "sphere" else TOPICS, False)
+        name: (sampler, POINTS if sampler.geometry == "sphere" else TOPICS)
         for name, sampler in SAMPLERS.items()
     },
-    "scir-lazy": (SAMPLERS["scir"], TOPICS, True),
-    "scir-log": (SAMPLERS["scir"], SPARSE, False),
-    "scir-natural": (SAMPLERS["scir"], TOPICS._replace(natural=True), False),
-    "tlasgr-clip": (SAMPLERS["tlasgr"], TOPICS._replace(clip=True), False),
-    "gibbs-log": (SAMPLERS["gibbs"], SPARSE, False),
-    "shapes": (SHAPES, VECTOR, False),
-    "shapes-gibbs": (CONJUGATE_SHAPES, VECTOR, False),
+    "scir-lazy": (SAMPLERS["scir"], LAZY),
+    "scir-log": (SAMPLERS["scir"], SPARSE),
+    "scir-natural": (SAMPLERS["scir"], TOPICS._replace(settings=ScirSettings("natural"))),
+    "tlasgr-reflect": (SAMPLERS["tlasgr"], TOPICS._replace(settings=ScaledSettings("reflect"))),
+    "sggmc-inner": (SAMPLERS["sggmc"], POINTS._replace(settings=GeodesicSettings(0.1, 2))),
+    "gibbs-log": (SAMPLERS["gibbs"], SPARSE),
+    "shapes": (SHAPES, VECTOR),
+    "shapes-gibbs": (CONJUGATE_SHAPES, VECTOR),
 }
 
 
@@ -54,10 +62,10 @@ def statistics(t):
 class Pull:
     """A potential that draws points to one of the axes."""
 
-    def drawn(self, key, part, x):
+    def drawn(self, key, part, x, *, noise=False):
         return self.at(x)
 
-    def at(self, x):
+    def at(self, x, *, noise=False):
         gradient = np.zeros_like(x)
         gradient[3, :K] = -20.0
         return EnergyGradient(-20.0 * float(x[3].sum()), gradient)
@@ -74,23 +82,23 @@ def bytes_of(state):
     return {name: array.tobytes() for name, array in state.arrays().items()}
 
 
-def started(kind, *, settled):
-    sampler, block, waits = KINDS[kind]
-    state = sampler.start(Key(1, 0, 0), block, 1, lazy=waits)
-    return state.settle() if settled else state
+def started(kind, *, warm):
+    sampler, block = KINDS[kind]
+    state = sampler.start(Key(1, 0, 0), block, 1)
+    return state if warm else state.after_warm_up()
 
 
-@pytest.mark.parametrize("settled", [False, True], ids=["warm-up", "sampling"])
+@pytest.mark.parametrize("warm", [True, False], ids=["warm-up", "sampling"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_state_goes_on_from_its_arrays_as_if_nothing_had_happened(kind, settled):
+def test_a_state_goes_on_from_its_arrays_as_if_nothing_had_happened(kind, warm):
     """Red with: ``updates`` left out of ``names``; of lazy rows ``now``."""
-    state = started(kind, settled=settled)
+    state = started(kind, warm=warm)
     advance(state, 0, 3)
     kept = {name: array.copy() for name, array in state.arrays().items()}
-    again = started(kind, settled=settled)
+    again = started(kind, warm=warm)
     again.restore(kept)
-    sampler, block, waits = KINDS[kind]
-    read = sampler.restored(block, kept, 1, lazy=waits, settled=settled)
+    sampler, block = KINDS[kind]
+    read = sampler.restored(block, kept, 1, warm=warm)
     for other in (again, read):
         assert type(other) is type(state)
         assert bytes_of(other) == bytes_of(state)
@@ -99,11 +107,11 @@ def test_a_state_goes_on_from_its_arrays_as_if_nothing_had_happened(kind, settle
     assert bytes_of(again) == bytes_of(read) == bytes_of(state)
 
 
-@pytest.mark.parametrize("settled", [False, True], ids=["warm-up", "sampling"])
+@pytest.mark.parametrize("warm", [True, False], ids=["warm-up", "sampling"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_looking_changes_nothing_and_gives_what_documents_would_read(kind, settled):
+def test_looking_changes_nothing_and_gives_what_documents_would_read(kind, warm):
     """Red with: a look at lazy rows that corrects the sums of the state itself."""
-    state = started(kind, settled=settled)
+    state = started(kind, warm=warm)
     advance(state, 0, 3)
     before = bytes_of(state)
     all_of_them = state.look(Key(1, 0, 3))
@@ -123,18 +131,18 @@ def test_looking_changes_nothing_and_gives_what_documents_would_read(kind, settl
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_settling_twice_is_settling_once(kind):
+def test_a_warm_up_ends_once(kind):
     """Red with: the scale of the natural rate put in again by a state that samples."""
-    state = started(kind, settled=True)
+    state = started(kind, warm=False)
     before = bytes_of(state)
-    assert state.settle() is state
+    assert state.after_warm_up() is state
     assert bytes_of(state) == before
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_number_that_is_none_is_found_with_its_topic(kind):
     """Red with: the first of the padded columns looked at, or none."""
-    state = started(kind, settled=True)
+    state = started(kind, warm=False)
     arrays = state.arrays()
     by = ("squares", "log_sums", "log_g", "sums", "r", "x")  # what tells, the first that is there
     arrays[next(name for name in by if name in arrays)][..., 2] = np.nan
@@ -144,19 +152,19 @@ def test_a_number_that_is_none_is_found_with_its_topic(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_state_that_lacks_an_array_is_named(kind):
     """Red with: a KeyError."""
-    sampler, block, waits = KINDS[kind]
-    arrays = started(kind, settled=True).arrays()
+    sampler, block = KINDS[kind]
+    arrays = started(kind, warm=False).arrays()
     missing = list(arrays)[-1]
     del arrays[missing]
     with pytest.raises(CheckpointError, match=f"lacks array '{block.name}.{missing}'"):
-        sampler.restored(block, arrays, 1, lazy=waits)
+        sampler.restored(block, arrays, 1)
     with pytest.raises(CheckpointError, match=f"lacks array '{block.name}.{missing}'"):
-        started(kind, settled=True).restore(arrays)
+        started(kind, warm=False).restore(arrays)
 
 
 def test_two_states_share_no_scratch_memory():
     """Red with: one scratch memory for all states of a process."""
-    states = [started(kind, settled=True) for kind in KINDS for _ in range(2)]
+    states = [started(kind, warm=False) for kind in KINDS for _ in range(2)]
     own = [state.work for state in states if hasattr(state, "work")]
     assert len(set(map(id, own))) == len(own) > 10
 
@@ -164,7 +172,25 @@ def test_two_states_share_no_scratch_memory():
 def test_listing_the_samplers_loads_neither_numpy_nor_the_core():
     """The help lists them and must be instant. Red with: a sampler's module imported by the table."""
     code = (
-        "import sys, pysgrld.samplers.protocol as p, pysgrld.samplers as s; assert s.SAMPLERS;"
+        "import sys, pysgrld.samplers.sampler as p, pysgrld.samplers as s; assert s.SAMPLERS;"
         "sys.exit(bool({'numpy', 'pysgrld._core'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_the_options_of_a_row_are_the_fields_of_its_settings(name):
+    """Red with: an option that no field takes; a field that nobody can set; another default."""
+    sampler = SAMPLERS[name]
+    fields = {
+        f.name.replace("_", "-"): f.default for f in dataclasses.fields(sampler.settings_class)
+    }
+    assert set(fields) == set(sampler.options)
+    for option, row in sampler.options.items():
+        said = (
+            ",".join(map(str, row.default)) if isinstance(row.default, tuple) else str(row.default)
+        )
+        assert row.parse(said) == row.default
+        assert sampler.settings_class.of({option: row.default}).plain()[option] == thawed(
+            row.default
+        )

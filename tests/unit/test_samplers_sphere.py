@@ -8,14 +8,15 @@ from oracles.simplex import row_normals
 
 from pysgrld.errors import NumericalError
 from pysgrld.samplers import SAMPLERS
-from pysgrld.samplers.protocol import EnergyGradient
-from pysgrld.samplers.sphere.trajectories import uniform
-from pysgrld.types import Block, Dynamics, Key
+from pysgrld.samplers.state import EnergyGradient
+from pysgrld.samplers.trajectories import uniform
+from pysgrld.types import Block, Key
 
 V, K, H, FRICTION, PARTS = 70, 3, 0.2, 0.3, 3
 KEY = Key(4, 1, 6)
 CENTRE = np.full(V, V**-0.5)
-BLOCK = Block("phi", "sphere", (V, K), 1.0, 2, 0.0, dynamics=Dynamics(CENTRE, FRICTION, PARTS))
+BLOCK = Block("phi", "sphere", (V, K), 1.0, 2, 0.0, CENTRE)
+SETTINGS = {"friction": FRICTION, "inner-steps": PARTS, "leapfrog-steps": PARTS}
 
 
 class Bowl:
@@ -32,11 +33,11 @@ class Bowl:
     def gradient(self, x):
         return self.tilt + self.curve * x
 
-    def drawn(self, key, part, x):
+    def drawn(self, key, part, x, *, noise=False):
         self.asked.append(part)
         return self.at(x)
 
-    def at(self, x):
+    def at(self, x, *, noise=False):
         gradient = np.zeros_like(x)
         gradient[:, :K] = self.gradient(x[:, :K])
         noise = None if self.noise is None else np.pad(self.noise, (0, x.shape[1] - K))
@@ -44,7 +45,8 @@ class Bowl:
 
 
 def started(algo):
-    return SAMPLERS[algo].start(Key(4, 1, 0), BLOCK, 1)
+    settings = SAMPLERS[algo].settings_class.of(SETTINGS)
+    return SAMPLERS[algo].start(Key(4, 1, 0), BLOCK._replace(settings=settings), 1)
 
 
 def noise(part, step=KEY.step):

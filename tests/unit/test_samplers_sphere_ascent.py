@@ -5,12 +5,12 @@ import pytest
 from oracles.sphere import tangent
 
 from pysgrld.core import padded
-from pysgrld.samplers.protocol import EnergyGradient
-from pysgrld.samplers.sphere.ascent import Ascent, default_step
-from pysgrld.types import Block, Dynamics, Key, Schedule
+from pysgrld.samplers.ascent import Ascent, AscentSettings, default_step
+from pysgrld.samplers.state import EnergyGradient
+from pysgrld.types import Block, Key, Schedule
 
 V, K = 6, 3
-BLOCK = Block("phi", "sphere", (V, K), 1.0, 0, 0.0, dynamics=Dynamics(np.eye(V)[0], 0.0, 50))
+BLOCK = Block("phi", "sphere", (V, K), 1.0, 0, 0.0, np.eye(V)[0], settings=AscentSettings(50))
 
 
 class Bowl:
@@ -21,10 +21,10 @@ class Bowl:
         self.b = np.random.default_rng(0).normal(size=(V, K)) * 30.0
         self.a = np.logspace(0.0, 2.0, V)[:, None] * np.array([1.0, 3.0, 9.0])
 
-    def drawn(self, key, part, x):
+    def drawn(self, key, part, x, *, noise=False):
         return self.at(x)
 
-    def at(self, x):
+    def at(self, x, *, noise=False):
         self.asked += 1
         inner, gradient = x[:, :K], np.zeros_like(x)
         gradient[:, :K] = self.a * inner - self.b
@@ -88,5 +88,5 @@ def test_online_points_go_a_share_of_the_way():
 
 def test_weights_are_the_papers():
     """(t + 5)^-0.8. Red with: 1 + t/5 without the factor."""
-    weight = Schedule(*default_step(None))
+    weight = Schedule(*default_step(None, AscentSettings()))
     assert [weight(t) for t in (0, 1, 95)] == pytest.approx([5**-0.8, 6**-0.8, 100**-0.8])

@@ -38,9 +38,11 @@ def test_every_preset_is_for_its_algorithms_and_begins_without_a_warm_up(preset)
 def test_samplers_that_project_clip_unless_asked_to_reflect(algo):
     """By default and as published. Red with: an edge that a preset says over a person."""
     for given in ({"algo": algo}, {"algo": algo, "preset": "dlda-2017"}):
-        assert resolve(given, FACTS).options.boundary == "clip"
-        assert resolve(given | {"boundary": "reflect"}, FACTS).options.boundary == "reflect"
-    assert resolve({"algo": "scir"}, FACTS).options.boundary is None
+        assert resolve(given, FACTS).options.settings.boundary == "clip"
+        assert (
+            resolve(given | {"boundary": "reflect"}, FACTS).options.settings.boundary == "reflect"
+        )
+    assert "boundary" not in resolve({"algo": "scir"}, FACTS).options.plain()
 
 
 def test_mirrored_langevin_has_the_setting_of_sgrld():

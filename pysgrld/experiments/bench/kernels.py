@@ -18,8 +18,8 @@ from pysgrld.models.lda.documents import GibbsDocuments
 from pysgrld.models.lda.reader import EXPECTED_PASSES
 from pysgrld.options.learned import usual_alpha
 from pysgrld.samplers import SAMPLERS
-from pysgrld.samplers.protocol import Counts, EnergyGradient
-from pysgrld.types import UNIT, Block, Documents, Doubles, Dynamics, Floats, Key, Minibatch
+from pysgrld.samplers.state import Counts, EnergyGradient
+from pysgrld.types import UNIT, Block, Documents, Doubles, Floats, Key, Minibatch
 
 
 def timings(quick: bool) -> Iterator[Timing]:
@@ -236,11 +236,11 @@ def _steps(
         found = _counts(k, v, touched)
         block = Block("phi", "simplex", (v, k), 0.05, 0, float(found.counts.sum() / UNIT))
         # a transition of infinite length: the state that a chain with these counts comes to
-        start = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).settle()
+        start = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).after_warm_up()
         start.step(Key(1, 0, 0), found, np.inf)
-        state = SAMPLERS[algo or "scir"].restored(block, start.arrays(), 1, settled=False)
+        state = SAMPLERS[algo or "scir"].restored(block, start.arrays(), 1, warm=True)
         if algo:
-            state = state.settle()
+            state = state.after_warm_up()
         return nanoseconds(lambda t: state.step(Key(1, 0, t + 1), found, h), v * k, repeats)
 
     return run
@@ -252,8 +252,9 @@ def _lazy_steps(h: float, k: int, v: int, touched: int) -> Callable[[int], list[
     def run(repeats: int) -> list[float]:
         parts = [_counts(k, v, touched, seed) for seed in range(4)]
         mass = 4 * float(parts[0].counts.sum() / UNIT)
-        block = Block("phi", "simplex", (v, k), 0.05, 0, mass)
-        state = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1, lazy=True).settle()
+        settings = SAMPLERS["scir"].settings_class.of({"lazy": "on"})
+        block = Block("phi", "simplex", (v, k), 0.05, 0, mass, sparse=True, settings=settings)
+        state = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).after_warm_up()
 
         def once(step: int) -> None:
             key, found = Key(1, 0, step + 1), parts[step % 4]
@@ -334,8 +335,7 @@ def _proportions(k: int, documents: int) -> Callable[[int], list[float]]:
 
 def _geodesic(k: int, v: int) -> Callable[[int], list[float]]:
     def run(repeats: int) -> list[float]:
-        dynamics = Dynamics(np.full(v, v**-0.5), 0.5, 1)
-        block = Block("phi", "sphere", (v, k), 1.0, 0, 0.0, dynamics=dynamics)
+        block = Block("phi", "sphere", (v, k), 1.0, 0, 0.0, np.full(v, v**-0.5))
         state = SAMPLERS["sggmc"].start(Key(1, 0, 0), block, 1)
         return nanoseconds(lambda t: state.step(Key(1, 0, t), _Flat(), 1e-4), v * k, repeats)
 

@@ -13,6 +13,7 @@ from pysgrld.options.option import Option
 from pysgrld.options.parse import choice, reals, widths
 from pysgrld.options.seeds import SEEDS, check_seeds
 from pysgrld.samplers import SAMPLERS
+from pysgrld.samplers.table import SCALE_WEIGHT
 
 if TYPE_CHECKING:
     from pysgrld.chain.protocol import Chain
@@ -86,8 +87,8 @@ class DeepLDAModel(Model[DeepLDAOptions]):
         ),
         "r-shape-prior": _pair("E1,F1", "1,1", "gibbs: Gamma prior of GAMMA0", (1.0, 1.0)),
         "r-rate-prior": _pair("E2,F2", "1,1", "gibbs: Gamma prior of C0", (1.0, 1.0)),
+        "scale-weight": SCALE_WEIGHT,  # of the steps of gamma shapes
     }
-    uses = frozenset({"scale-weight"})  # gamma shapes move by steps of that scale
     shows: ClassVar[Mapping[str, str]] = {"minibatch": "200", "sweeps": "30", "sample-every": "2"}
     presets: ClassVar[Mapping[str, Preset]] = {
         "dlda-2017": {

@@ -20,7 +20,8 @@ from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.seeds import seeds_of
-from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.shapes import ShapesSettings
+from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Array, Block, Documents, Doubles, Floats, Key, Minibatch, Schedule
 
 #: Sweeps in which published settings leave p and c as they start.
@@ -48,29 +49,33 @@ def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
     Seeds are of the topics over words. Published settings start where the papers do, at Gamma(1), not at
     the corpus's scale.
     """
-    layers, weight = options.layers, Schedule(*options.scale_weight)
-    natural = options.cir_rate == "natural"  # runs older than the option lack it
-    clip, mass = options.boundary == "clip", 0.0 if options.preset else float(tokens)
-    seeds = seeds_of(options, tokens)
+    layers, mass = options.layers, 0.0 if options.preset else float(tokens)
     topics = tuple(
         Block(
-            name_of(i),
-            "simplex",
-            shape,
-            eta,
-            4 * i,
-            mass,
-            weight,
-            natural=natural,
-            clip=clip,
-            seeds=None if i else seeds,
+            name=name_of(i),
+            geometry="simplex",
+            shape=shape,
+            prior=eta,
+            stream=4 * i,
+            mass=mass,
+            seeds=None if i else seeds_of(options, tokens),
+            sparse=i == 0,
+            settings=options.settings,
         )
         for i, (shape, eta) in enumerate(zip(pairwise((v, *layers)), options.eta, strict=True))
     )
     gamma0, c0 = options.r_prior
-    hyper = (c0, *options.r_shape_prior, *options.r_rate_prior)
-    k = layers[-1]
-    return (*topics, Block("r", "positive", (1, k), gamma0, 4 * len(layers), mass, weight, hyper))
+    shapes = Block(
+        name="r",
+        geometry="positive",
+        shape=(1, layers[-1]),
+        prior=gamma0,
+        stream=4 * len(layers),
+        mass=mass,
+        hyper=(c0, *options.r_shape_prior, *options.r_rate_prior),
+        settings=ShapesSettings(Schedule(*options.scale_weight)),
+    )
+    return (*topics, shapes)
 
 
 def hyper_of(options: DeepLDAOptions) -> Hyper:

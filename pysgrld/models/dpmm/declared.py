@@ -98,7 +98,6 @@ class MixtureModel(Model[MixtureOptions]):
         "kept-sweeps": _ONE_COMPONENT,
         "counts": _ONE_COMPONENT,
         "warm-up": "it begins with documents spread over --dp-start components",
-        "scale-weight": "its steps have no such scale",
         "lazy": "all rows are stepped",
         "top-word-samples": "components of different samples are not the same ones",
         "cir-rate": "its process has the paper's rate",
@@ -165,7 +164,6 @@ class MixtureModel(Model[MixtureOptions]):
             "counts": "sampled",
             "warm-up": 0,
             "lazy": "off",
-            "scale-weight": None,
             "observed": None,
         }
         algo, conc = value["algo"], value["dp-conc"]

@@ -40,7 +40,7 @@ def components(
     work: core.Workspace,
     threads: int,
 ) -> Doubles:
-    """Make one step of `pysgrld.samplers.simplex.sgrld` of all components, and give its logarithm."""
+    """Make one step of `pysgrld.samplers.sgrld` of all components, and give its logarithm."""
     v, k = counts.shape
     single, wide = core.zeros(v, padded(k), "float32"), core.zeros(v, padded(k), "int64")
     single[:, :k], wide[:, :k] = g, counts

@@ -11,7 +11,7 @@ from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.options.common import ALPHA
 from pysgrld.options.facts import Facts
-from pysgrld.options.learned import LEARN, usual_alpha, usual_eta
+from pysgrld.options.learned import ETA_BLOCK, LEARN, usual_alpha, usual_eta
 from pysgrld.options.option import Option
 from pysgrld.options.parse import choice
 from pysgrld.options.seeds import SEEDS, check_seeds
@@ -212,6 +212,7 @@ class LDAModel(Model[LDAOptions]):
             run_on.waiting,
             run_on.comm,
             keep=options.keep_documents == "on",
+            priors={ETA_BLOCK: "phi"} if options.eta == LEARN else {},
         )
 
     def scorer(self, options: LDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:

@@ -17,7 +17,8 @@ from pysgrld.core.restore import check_topics, put_back
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.seeds import seeds_of
 from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK, LEARN, usual_alpha
-from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.shapes import ShapesSettings
+from pysgrld.samplers.state import Counts
 from pysgrld.types import (
     UNIT,
     Array,
@@ -29,7 +30,6 @@ from pysgrld.types import (
     Int64s,
     Key,
     Minibatch,
-    Schedule,
 )
 
 #: Shape of the gamma prior of a learned alpha_k: an exponential law.
@@ -44,25 +44,36 @@ def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
     A learned alpha is Gamma(`ALPHA_SHAPE`) a priori, of the mean that a fixed one has by default.
     Published settings start where the papers do, at Gamma(1), not at the corpus's scale.
     """
-    weight = Schedule(*options.scale_weight)
     k, eta = options.topics, options.lowest_eta
-    natural = options.cir_rate == "natural"  # runs older than the option lack it
-    clip = options.boundary == "clip"
     mass = 0.0 if options.preset else float(tokens)
-    seeds = seeds_of(options, tokens)
     parts = [
         Block(
-            "phi", "simplex", (v, k), eta, 0, mass, weight, natural=natural, clip=clip, seeds=seeds
+            name="phi",
+            geometry="simplex",
+            shape=(v, k),
+            prior=eta,
+            stream=0,
+            mass=mass,
+            seeds=seeds_of(options, tokens),
+            sparse=True,
+            settings=options.settings,
         )
     ]
     if options.alpha == LEARN:
-        rate, shape = (ALPHA_SHAPE / usual_alpha(k),), (1, k)
-        alpha = Block(ALPHA_BLOCK, "positive", shape, ALPHA_SHAPE * k, 4, mass, weight, rate)
-        parts.append(alpha._replace(longest=MOST_ALPHA))
+        alpha = Block(
+            name=ALPHA_BLOCK,
+            geometry="positive",
+            shape=(1, k),
+            prior=ALPHA_SHAPE * k,
+            stream=4,
+            mass=mass,
+            hyper=(ALPHA_SHAPE / usual_alpha(k),),
+            settings=ShapesSettings(longest=MOST_ALPHA),
+        )
+        parts.append(alpha)
     if options.eta == LEARN:
         sizes = (float(v), float(k))
-        prior = Block(ETA_BLOCK, "concentration", (1, 1), eta, 8, mass, weight, sizes)
-        parts.append(prior._replace(prior_of="phi"))
+        parts.append(Block(ETA_BLOCK, "concentration", (1, 1), eta, 8, mass, sizes))
     return tuple(parts)
 
 

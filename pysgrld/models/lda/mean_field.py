@@ -15,7 +15,7 @@ from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw, weights_of
 from pysgrld.core.restore import check_positive, put_back
 from pysgrld.models.lda.resolved import LDAOptions
-from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Array, Block, Documents, Floats, Int64s, Key, Minibatch
 
 #: A document has converged when gamma changes by less on average over topics: as Hoffman's own code.

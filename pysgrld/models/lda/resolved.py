@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pysgrld.models.eta import lowest_eta
-from pysgrld.options.resolved import Resolved, Steps
+from pysgrld.options.resolved import Resolved
 from pysgrld.options.seeds import FoundSeeds
 
 
@@ -15,7 +15,6 @@ class LDAOptions(Resolved):
     """Resolved options of LDA; ``alpha`` and ``eta`` are numbers, or learned."""
 
     topics: int
-    scale_weight: Steps
     alpha: float | Literal["learn"]
     eta: float | Literal["learn"]
     seed_words: FoundSeeds | None = None

@@ -14,7 +14,7 @@ from pysgrld.models.sam.documents import SphericalDocuments, blocks
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.models.sam.variational import VariationalDocuments
 from pysgrld.samplers import SAMPLERS
-from pysgrld.samplers.sphere.points import Points
+from pysgrld.samplers.points import Points
 from pysgrld.types import Documents, Doubles, Int32s, Key
 
 #: Name of the weights of words in a draw, and in a checkpoint.

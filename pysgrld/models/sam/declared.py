@@ -12,7 +12,7 @@ from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.options.common import ALPHA
 from pysgrld.options.facts import Facts
 from pysgrld.options.option import Option
-from pysgrld.options.parse import choice, integer, real
+from pysgrld.options.parse import choice, real
 from pysgrld.samplers import SAMPLERS
 
 if TYPE_CHECKING:
@@ -34,11 +34,6 @@ WALK = (60, 20)
 #: Steps of topics, in units of sqrt(K / (kappa D)), about the scale of their posterior.
 STEPS = {"gmc-bgibbs": (0.1, 1.0, 0.0), "gmc-apprmh": (0.3, 1.0, 0.0)}
 STEP = (0.6, 30.0, 0.7)
-#: Steps of a trajectory of topics.
-LEAPS = {"gmc-bgibbs": 5, "gmc-apprmh": 1}
-FRICTION = 0.5
-#: Steps of the topics with a minibatch: at most, of variational Bayes.
-INNER = {"vi": 10, "svi": 40}
 
 _GROUP = "Directions (--model sam)"
 #: Of variational Bayes in presets: until documents have converged.
@@ -81,42 +76,6 @@ class SphericalModel(Model[SphericalOptions]):
             metavar="tf-idf|tf",
             default="tf-idf",
         ),
-        "friction": Option(
-            real(0.0, 100.0),
-            "0.5",
-            "sggmc, gsgnht: share of the velocity that friction takes in a step",
-            _GROUP,
-            metavar="A",
-        ),
-        "inner-steps": Option(
-            integer(1, 100_000),
-            "1; vi: 10; svi: 40",
-            "steps of the topics with a minibatch; vi, svi: at most, until they gain nothing",
-            _GROUP,
-            metavar="N",
-        ),
-        "redraw": Option(
-            choice("on", "off"),
-            "on",
-            "sggmc, gsgnht: draw proportions anew for each inner step",
-            _GROUP,
-            metavar="on|off",
-        ),
-        "noise-estimate": Option(
-            choice("on", "off"),
-            "on; gsgnht: off",
-            "sggmc, gsgnht: estimate the noise of minibatches, one variance for each topic, and add that "
-            "much less",
-            _GROUP,
-            metavar="on|off",
-        ),
-        "leapfrog-steps": Option(
-            integer(1, 100_000),
-            "gmc-bgibbs: 5; gmc-apprmh: 1",
-            "gmc-bgibbs, gmc-apprmh: steps of a trajectory of the topics",
-            _GROUP,
-            metavar="N",
-        ),
         "theta-parametrisation": Option(
             choice("root", "flat"),
             "root",
@@ -135,7 +94,6 @@ class SphericalModel(Model[SphericalOptions]):
         "warm-up": "it has none",
         "top-word-samples": "words that a direction points away from count, too",
         "counts": "its documents have no counts of topics",
-        "scale-weight": "its steps have no such scale",
         "corpus-size": _STORED,
         "shuffle-buffer": _STORED,
         "observed": _WHOLE,
@@ -166,7 +124,7 @@ class SphericalModel(Model[SphericalOptions]):
                     "minibatch": 50,
                     "friction": 0.01,
                     "inner-steps": 10,
-                    "redraw": "off",
+                    "resample": "off",
                     "noise-estimate": "off",
                     "step-size": (2.45e-3, 1.0, 0.0),  # sqrt(0.01 / D) of 1,666 documents
                 }
@@ -215,11 +173,6 @@ class SphericalModel(Model[SphericalOptions]):
         at_least_0 = Invariant(Condition.NOT_NEGATIVE)
         return {"idf": at_least_0, "phi.squares": at_least_0}
 
-    def check(self, given: Mapping[str, Any], algo: str) -> None:
-        """Refuse a redraw where there is one inner step only."""
-        if "redraw" in given and given.get("inner-steps", 1) == 1 and "preset" not in given:
-            raise UsageError("--redraw has a meaning with --inner-steps above 1 only: leave it out")
-
     def settle(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
@@ -236,17 +189,7 @@ class SphericalModel(Model[SphericalOptions]):
         if SAMPLERS[algo].draws:
             first, scale, power = STEPS.get(algo, STEP)
             value["step-size"] = value["step-size"] or (first * unit, scale, power)
-        own = SAMPLERS[algo].own
-        defaults = {
-            "friction": FRICTION,
-            "inner-steps": INNER.get(algo, 1),
-            "redraw": "on",
-            "noise-estimate": "off" if algo == "gsgnht" else "on",
-            "leapfrog-steps": LEAPS.get(algo),
-        }
-        for name, default in defaults.items():
-            value[name] = (value[name] or default) if name in own else None
-        value |= {"warm-up": 0, "counts": "sampled", "scale-weight": None, "observed": None}
+        value |= {"warm-up": 0, "counts": "sampled", "observed": None}
 
     def expected_topics(self, value: Mapping[str, Any]) -> int:
         """Give K."""

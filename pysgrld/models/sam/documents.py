@@ -16,8 +16,8 @@ from pysgrld.models.sam.directions import directions
 from pysgrld.models.sam.potential import Asked, Data, Prior, noisy_slope_of, products_of, slope_of
 from pysgrld.models.sam.proportions import Walk, start, walk
 from pysgrld.models.sam.resolved import SphericalOptions
-from pysgrld.samplers.protocol import EnergyGradient, Potential
-from pysgrld.types import Array, Block, Documents, Doubles, Dynamics, Floats, Key, Minibatch
+from pysgrld.samplers.state import EnergyGradient, Potential
+from pysgrld.types import Array, Block, Documents, Doubles, Floats, Key, Minibatch
 
 #: Share of trajectories of proportions that their step is adapted to accept, and by how much at a time.
 ACCEPTED, RATE = 0.8, 0.05
@@ -27,10 +27,18 @@ FIRST_STEP = 0.2
 
 def blocks(options: SphericalOptions, v: int, centre: Doubles) -> tuple[Block, ...]:
     """Give the one block of the model: topics as directions."""
-    parts = options.inner_steps or options.leapfrog_steps or 1
-    dynamics = Dynamics(centre, options.friction or 0.0, parts)
-    shape = (v, options.topics)
-    return (Block("phi", "sphere", shape, options.sigma, 0, 0.0, dynamics=dynamics),)
+    return (
+        Block(
+            name="phi",
+            geometry="sphere",
+            shape=(v, options.topics),
+            prior=options.sigma,
+            stream=0,
+            mass=0.0,
+            hyper=centre,
+            settings=options.settings,
+        ),
+    )
 
 
 def law_of(options: SphericalOptions) -> Walk:
@@ -140,15 +148,9 @@ class SphericalPotential:
         self.directions = directions(some, documents.idf)
         self.samples: Floats = np.zeros((0, 0, 0), np.float32)
 
-    def drawn(self, key: Key, part: int, x: Doubles) -> EnergyGradient:
-        """Sample the proportions given x, and give the slope there.
-
-        Where proportions are not drawn anew within an iteration, as in the released code, later parts
-        take those of the first.
-        """
+    def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
+        """Sample the proportions given x, and return energy and gradient there."""
         mine = self.documents
-        if part and mine.options.redraw == "off":
-            return self.at(x)
         asked = self._asked(x)
         found = walk(
             key,
@@ -163,18 +165,18 @@ class SphericalPotential:
         )
         mine.adapt(key, found.acceptance, found.jump)
         self.samples = found.samples
-        return self._slope(asked)
+        return self._slope(asked, noise=noise)
 
-    def at(self, x: Doubles) -> EnergyGradient:
-        """Give the slope at x, the proportions as they were sampled last."""
-        return self._slope(self._asked(x))
+    def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
+        """Return energy and gradient at x, the proportions as they were sampled last."""
+        return self._slope(self._asked(x), noise=noise)
 
     def _asked(self, x: Doubles) -> Asked:
         mine = self.documents
         products, resultant = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
         return Asked(x, mine.prior, products, resultant, mine.work, mine.threads)
 
-    def _slope(self, asked: Asked) -> EnergyGradient:
-        options = self.documents.options
-        data = Data(self.directions, self.samples, options.kappa, self.batch.scale)
-        return (noisy_slope_of if options.noise_estimate == "on" else slope_of)(asked, data)
+    def _slope(self, asked: Asked, *, noise: bool) -> EnergyGradient:
+        kappa = self.documents.options.kappa
+        data = Data(self.directions, self.samples, kappa, self.batch.scale)
+        return (noisy_slope_of if noise else slope_of)(asked, data)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pysgrld.core import core
 from pysgrld.models.sam.directions import Directions
 from pysgrld.models.sam.proportions import Products
-from pysgrld.samplers.protocol import EnergyGradient
+from pysgrld.samplers.state import EnergyGradient
 from pysgrld.types import Doubles, Floats
 
 

@@ -18,10 +18,5 @@ class SphericalOptions(Resolved):
     sigma: float
     kappa0: float
     weighting: Literal["tf-idf", "tf"]
-    friction: float | None
-    inner_steps: int | None
-    redraw: Literal["on", "off"] | None
-    noise_estimate: Literal["on", "off"] | None
-    leapfrog_steps: int | None
     theta_parametrisation: Literal["root", "flat"]
     theta_step: float | None

@@ -26,7 +26,7 @@ from pysgrld.models.sam.dirichlet import Law, expected_cosines, fit, objective
 from pysgrld.models.sam.potential import Prior, products_of
 from pysgrld.models.sam.proportions import Products, start
 from pysgrld.models.sam.resolved import SphericalOptions
-from pysgrld.samplers.protocol import EnergyGradient, Potential
+from pysgrld.samplers.state import EnergyGradient, Potential
 from pysgrld.types import Array, Documents, Doubles, Key, Minibatch
 
 
@@ -135,9 +135,9 @@ class VariationalPotential:
         self.directions = directions(some, documents.idf)
         self.fitted: Doubles = np.zeros((0, 0))
 
-    def drawn(self, key: Key, part: int, x: Doubles) -> EnergyGradient:
-        """Fit the documents to x, and give the slope there."""
-        del key, part
+    def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
+        """Fit the documents to x, and return energy and gradient there."""
+        del key, part, noise  # nothing is random
         mine = self.documents
         products, resultant = self._products(x)
         k = mine.prior.topics
@@ -145,8 +145,9 @@ class VariationalPotential:
         fit(self.fitted, products.gram[:k, :k], products.along[:, :k], mine.law, mine.passes)
         return self._slope(x, products, resultant)
 
-    def at(self, x: Doubles) -> EnergyGradient:
-        """Give the slope at x, the documents as they were fitted last."""
+    def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
+        """Return energy and gradient at x, the documents as they were fitted last."""
+        del noise
         return self._slope(x, *self._products(x))
 
     def _products(self, x: Doubles) -> tuple[Products, float]:

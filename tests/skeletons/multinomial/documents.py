@@ -15,8 +15,8 @@ from pysgrld.chain.ranks.alone import ALONE
 from pysgrld.chain.ranks.protocol import Collected, Communicator
 from pysgrld.core import padded
 from pysgrld.core.draws import Draw
-from pysgrld.samplers.protocol import Counts
-from pysgrld.types import Array, Block, Documents, Key, Minibatch, Schedule
+from pysgrld.samplers.state import Counts
+from pysgrld.types import Array, Block, Documents, Key, Minibatch
 
 
 def blocks(options: MultinomialOptions, words: int, tokens: float) -> tuple[Block, ...]:
@@ -29,9 +29,8 @@ def blocks(options: MultinomialOptions, words: int, tokens: float) -> tuple[Bloc
             prior=options.eta,
             stream=0,
             mass=options.power * tokens,
-            weight=Schedule(*options.scale_weight),
-            natural=options.cir_rate == "natural",
-            clip=options.boundary == "clip",
+            sparse=True,
+            settings=options.settings,
         ),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pysgrld.options.resolved import Resolved, Steps
+from pysgrld.options.resolved import Resolved
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,7 +13,6 @@ class MultinomialOptions(Resolved):
 
     topics: None = None
     eta: float
-    scale_weight: Steps
     power: float
 
     @property

@@ -15,11 +15,11 @@ import numpy.typing as npt
 
 from pysgrld.core import core, padded
 from pysgrld.errors import UsageError
-from pysgrld.samplers.protocol import Counts
-from pysgrld.samplers.simplex.log_rows import transition
-from pysgrld.samplers.simplex.rows import WarmUp
-from pysgrld.samplers.simplex.sgrld import Langevin
-from pysgrld.samplers.simplex.smld import Dual
+from pysgrld.samplers.log_rows import transition
+from pysgrld.samplers.rows import WarmUp
+from pysgrld.samplers.sgrld import Langevin
+from pysgrld.samplers.smld import Dual
+from pysgrld.samplers.state import Counts
 from pysgrld.samplers.targets.simplex.common import (
     Draws,
     Progress,
@@ -220,7 +220,7 @@ class DualChains:
     has_mass = takes_each = False
 
     def __init__(self, rows: Mapping[str, Array], prior: Doubles, chains: int) -> None:
-        self._state = Dual.settled(WarmUp(Dual, _block(prior, chains), 1, **rows))
+        self._state = Dual.after(WarmUp(Dual, _block(prior, chains), 1, **rows))
         self.step = self._state.step
 
     def log_g(self) -> Doubles:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pysgrld.core import core, padded
 from pysgrld.errors import UsageError
-from pysgrld.samplers.simplex.rows import drawn
+from pysgrld.samplers.rows import drawn
 from pysgrld.types import Array, Block, Doubles, Int64s, Key, Schedule
 
 #: Called now and then with the part of the iterations that is done, in [0, 1]; an exception ends them.

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.errors import UsageError
-from pysgrld.samplers.simplex.log_rows import transition
+from pysgrld.samplers.log_rows import transition
 from pysgrld.samplers.targets.simplex.common import (
     Noise,
     check_schedule,

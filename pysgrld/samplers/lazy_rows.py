@@ -29,14 +29,14 @@ import numpy as np
 from pysgrld.core import core
 from pysgrld.core.restore import picked
 from pysgrld.errors import CheckpointError
-from pysgrld.samplers.precision import DENSE
-from pysgrld.samplers.protocol import Counts
-from pysgrld.samplers.simplex.rows import Rows, drawn
-from pysgrld.samplers.state import State
+from pysgrld.samplers.rows import Rows, drawn
+from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 #: Iterations after which no row is left behind: rounding and missed noise of the sums start anew.
 RENEW = 1000
+#: Smallest s_k of lazy rows whose conditional mean will do: three per cent of error.
+DENSE = 1000.0
 
 
 class LazyRows(Rows):
@@ -47,18 +47,18 @@ class LazyRows(Rows):
     now: Doubles
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> State[Counts]:
+    def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
         """Draw rows that are all current, and may wait from here on."""
         times = {"last": np.zeros(block.shape[0]), "now": np.zeros(1)}
         return LazyWarmUp(cls, block, threads, **drawn(key, block, threads), **times)
 
     @classmethod
     def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
-    ) -> State[Counts]:
-        """Make the state of a checkpoint's arrays, which were of the warm-up unless ``settled``."""
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
+    ) -> BlockState[Counts]:
+        """Make the state of a checkpoint's arrays, which were of the warm-up if ``warm``."""
         own = picked(arrays, cls.names, f"{block.name}.")
-        return cls(block, threads, **own) if settled else LazyWarmUp(cls, block, threads, **own)
+        return LazyWarmUp(cls, block, threads, **own) if warm else cls(block, threads, **own)
 
     @abstractmethod
     def _step_all(self, **arguments: Any) -> None:
@@ -98,7 +98,7 @@ class LazyRows(Rows):
         self.last[words] = self.now
 
     def look(self, key: Key, words: Int32s | None = None) -> Floats:
-        """Give phi of these words as of now; the state stays as it is."""
+        """Return phi of these words as of now; the state stays as it is."""
         g, sums = self.current(key, words)
         k = self.block.shape[1]
         return core.simplex_phi(g=g, sums=sums, topics=k, rows=None, threads=self.threads)
@@ -116,7 +116,7 @@ class LazyRows(Rows):
         return g, sums
 
     def waited(self) -> Doubles:
-        """Give the time for which each row has waited to be stepped, (V,)."""
+        """Return the time for which each row has waited to be stepped, (V,)."""
         return self.now - self.last
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
@@ -176,8 +176,8 @@ class LazyWarmUp(LazyRows):
     def _step_some(self, **arguments: Any) -> None:
         core.simplex_relax_rows(**arguments)
 
-    def settle(self) -> State[Counts]:
-        """Give the state of the sampler itself; no row takes noise-free steps along into sampling."""
+    def after_warm_up(self) -> BlockState[Counts]:
+        """Return the state of the sampler itself; no row takes noise-free steps along into sampling."""
         words = self._waiting()
         anything = Key(0, 0, 0)  # nothing is random
         self._bring(anything, words, self.g, self.sums, core.Purpose.catch_up_pass, packed=False)

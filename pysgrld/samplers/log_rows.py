@@ -17,21 +17,22 @@ import numpy as np
 from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import exp, log, logaddexp
 from pysgrld.core.restore import picked
-from pysgrld.samplers.precision import FLOAT_ETA
-from pysgrld.samplers.protocol import Counts
-from pysgrld.samplers.simplex.rows import Rows, drawn
-from pysgrld.samplers.state import State
+from pysgrld.samplers.rows import Rows, drawn
+from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
+
+#: Smallest eta for which float32 rows are exact enough.
+FLOAT_ETA = 0.01
 
 
 def log_sums(log_g: Doubles) -> Doubles:
-    """Give the logarithms of the sums of exp(log_g) over rows, (K,)."""
+    """Return the logarithms of the sums of exp(log_g) over rows, (K,)."""
     top = log_g.max(axis=0)
     return np.asarray(top + log(exp(log_g - top).sum(axis=0)))
 
 
 def shapes(found: Counts, block: Block) -> Doubles:
-    """Give a_kw = eta + N_kw as a dense matrix, (V, K)."""
+    """Return a_kw = eta + N_kw as a dense matrix, (V, K)."""
     v, k = block.shape
     a = np.full((v, k), block.prior)
     a[found.rows] += found.counts[:, :k] * found.factor
@@ -71,14 +72,14 @@ def transition(
     )
 
 
-class LogRows(State[Counts]):
+class LogRows(BlockState[Counts]):
     """Logarithms of unnormalised rows in double precision; samplers differ in `step`."""
 
     names = ("log_g",)
     log_g: Doubles
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> State[Counts]:
+    def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
         """Start at the logarithms of the rows that single precision starts at."""
         g = drawn(key, block, threads)["g"][:, : block.shape[1]]
         log_g = log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
@@ -86,19 +87,19 @@ class LogRows(State[Counts]):
 
     @classmethod
     def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
-    ) -> State[Counts]:
-        """Make the state of a checkpoint's arrays, which were such a state's if ``settled``."""
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
+    ) -> BlockState[Counts]:
+        """Make the state of a checkpoint's arrays, which were of the warm-up if ``warm``."""
         own = picked(arrays, cls.names, f"{block.name}.")
-        return cls(block, threads, **own) if settled else LogWarmUp(cls, block, threads, **own)
+        return LogWarmUp(cls, block, threads, **own) if warm else cls(block, threads, **own)
 
     @classmethod
-    def settled(cls, warm: LogRows) -> Self:
+    def after(cls, warm: LogRows) -> Self:
         """Go on with the logarithms as they are when the warm-up is over."""
         return cls(warm.block, warm.threads, **warm.arrays())
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Give phi of these words, floored so that no token lacks a topic."""
+        """Return phi of these words, floored so that no token lacks a topic."""
         k = self.block.shape[1]
         sums = log_sums(self.log_g)
         chosen = self.log_g if words is None else self.log_g[words]
@@ -107,7 +108,7 @@ class LogRows(State[Counts]):
         return phi
 
     def summary(self) -> Doubles:
-        """Give the largest logarithm of each topic, (K,)."""
+        """Return the largest logarithm of each topic, (K,)."""
         return np.asarray(self.log_g.max(axis=0))
 
 
@@ -130,9 +131,9 @@ class LogWarmUp(LogRows):
         towards = log(shapes(statistics, self.block)) + math.log(-math.expm1(-h))
         self.log_g = logaddexp(self.log_g - h, towards)
 
-    def settle(self) -> State[Counts]:
-        """Give the state of the sampler itself."""
-        return self._then.settled(self)
+    def after_warm_up(self) -> BlockState[Counts]:
+        """Return the state of the sampler itself."""
+        return self._then.after(self)
 
 
 class RowsOrLogs(Rows):
@@ -141,7 +142,7 @@ class RowsOrLogs(Rows):
     logs: ClassVar[type[LogRows]]
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> State[Counts]:
+    def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
         """Start in the form that the block's eta needs."""
         if block.prior < FLOAT_ETA:
             return cls.logs.start(key, block, threads)
@@ -149,9 +150,9 @@ class RowsOrLogs(Rows):
 
     @classmethod
     def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
-    ) -> State[Counts]:
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
+    ) -> BlockState[Counts]:
         """Make the state of a checkpoint's arrays, in the form that the block's eta needs."""
         if block.prior < FLOAT_ETA:
-            return cls.logs.restored(block, arrays, threads, settled=settled)
-        return super().restored(block, arrays, threads, settled=settled)
+            return cls.logs.restored(block, arrays, threads, warm=warm)
+        return super().restored(block, arrays, threads, warm=warm)

@@ -15,13 +15,15 @@ import numpy as np
 from pysgrld.core import core
 from pysgrld.core.arithmetic import exp, log
 from pysgrld.options.resolved import Steps
-from pysgrld.samplers.protocol import Counts, StepFacts
-from pysgrld.samplers.simplex.rows import FromRows, Rows, totals
+from pysgrld.samplers.rows import FromRows, Rows, totals
+from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
+from pysgrld.samplers.state import Counts
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 
-def default_step(facts: StepFacts) -> Steps:
-    """Give a step that is stable for an average topic (Hsieh et al. 2018, curvature of the dual)."""
+def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
+    """Return a step that is stable for an average topic (Hsieh et al. 2018, curvature of the dual)."""
+    del settings
     curvature = facts.words * facts.eta + facts.tokens / facts.topics
     return (min(0.5 / curvature, 0.01), 1000.0, 0.55)
 
@@ -41,7 +43,7 @@ class Dual(FromRows):
         self.work = core.Workspace()
 
     @classmethod
-    def settled(cls, warm: Rows) -> Self:
+    def after(cls, warm: Rows) -> Self:
         """Leave the rows for dual coordinates; phi stays as it is."""
         k = warm.block.shape[1]
         y = core.zeros(len(warm.g), warm.g.shape[1], "float32")
@@ -52,13 +54,13 @@ class Dual(FromRows):
 
     @staticmethod
     def coordinates(g: Floats) -> Array:
-        """Give y of unnormalised rows, (V, K): log(g / g of the last word)."""
+        """Return y of unnormalised rows, (V, K): log(g / g of the last word)."""
         log_g = log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
         return np.asarray(log_g - log_g[-1])
 
     @staticmethod
     def exponentials(y: Doubles) -> Doubles:
-        """Give unnormalised probabilities of y, (V, K)."""
+        """Return unnormalised probabilities of y, (V, K)."""
         return np.asarray(exp(y))
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
@@ -81,7 +83,7 @@ class Dual(FromRows):
         )
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Give phi of these words."""
+        """Return phi of these words."""
         return core.simplex_smld_phi(
             y=self.y,
             log_sums=self.log_sums,
@@ -93,7 +95,7 @@ class Dual(FromRows):
         )
 
     def summary(self) -> Doubles:
-        """Give the logarithms of the sums of the topics, (K,)."""
+        """Return the logarithms of the sums of the topics, (K,)."""
         return self.log_sums[: self.block.shape[1]]
 
 
@@ -104,12 +106,12 @@ class ApproximateDual(Dual):
 
     @staticmethod
     def coordinates(g: Floats) -> Array:
-        """Give y of unnormalised rows, (V, K): g / g of the last word, less 1."""
+        """Return y of unnormalised rows, (V, K): g / g of the last word, less 1."""
         y = np.zeros(g.shape, np.float32)
         y[:-1] = g[:-1] / g[-1] - 1.0
         return y
 
     @staticmethod
     def exponentials(y: Doubles) -> Doubles:
-        """Give unnormalised probabilities of y, (V, K)."""
+        """Return unnormalised probabilities of y, (V, K)."""
         return np.maximum(1.0 + y, 1e-8)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pysgrld.samplers.protocol import Counts
+from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Array, Doubles, Floats, Int32s, Seeds
 
 #: What a chain's start leaves of a seeded word in topics that it is no seed of.

@@ -8,13 +8,15 @@ minibatch.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from pysgrld.options.resolved import Steps
-from pysgrld.samplers.protocol import EnergyGradient, Potential, StepFacts
-from pysgrld.samplers.sphere.points import Points
+from pysgrld.samplers.points import Points
+from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
+from pysgrld.samplers.state import EnergyGradient, Potential
 from pysgrld.types import Array, Block, Doubles, Key
 
 #: Points are at an optimum when a step gains less than this share of what all steps have gained.
@@ -23,9 +25,16 @@ TOLERANCE = 1e-4
 _HALVINGS, _ENOUGH = 40, 1e-4
 
 
-def default_step(facts: StepFacts) -> Steps:
-    """Give the weights w_t = (5 + t)^-0.8 of Liu, Zhu and Song (2016), whatever the corpus."""
-    del facts
+@dataclass(frozen=True)
+class AscentSettings(SamplerSettings):
+    """Settings of variational Bayes of directions: steps with a minibatch at most."""
+
+    inner_steps: int = 10
+
+
+def default_step(facts: SamplerFacts, settings: AscentSettings) -> Steps:
+    """Return the weights w_t = (5 + t)^-0.8 of Liu, Zhu and Song (2016), whatever the corpus."""
+    del facts, settings
     return (5.0**-0.8, 5.0, 0.8)
 
 
@@ -51,12 +60,12 @@ class Ascent(Points):
         return {"x": super().own(block)["x"], "time": np.zeros(1)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Go the share ``h`` of the way to the optimum, within as many steps as the dynamics say."""
+        """Go the share ``h`` of the way to the optimum, within as many steps as the settings say."""
         before = self.x.copy()
         slope = statistics.drawn(key, 0, self.x)
         first = slope.energy
         self.aim(key, slope)
-        for _ in range(self.dynamics.parts):
+        for _ in range(self.block.settings.inner_steps):
             old = slope.energy
             slope = self.climbed(key, statistics, slope)
             if old - slope.energy <= TOLERANCE * (first - slope.energy):
@@ -101,11 +110,11 @@ class Ascent(Points):
         return slope
 
     def figures(self) -> dict[str, float]:
-        """Give nothing: points have no temperature."""
+        """Return nothing: points have no temperature."""
         return {}
 
     def summary(self) -> Doubles:
-        """Give the squared norms of the topics, (K,)."""
+        """Return the squared norms of the topics, (K,)."""
         x = self.x[:, : self.block.shape[1]]
         found: Doubles = (x * x).sum(axis=0)
         return found

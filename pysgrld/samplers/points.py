@@ -16,21 +16,20 @@ import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.core.restore import picked
-from pysgrld.samplers.protocol import Potential
-from pysgrld.samplers.state import State
-from pysgrld.types import Array, Block, Doubles, Dynamics, Floats, Int32s, Key
+from pysgrld.samplers.state import BlockState, Potential
+from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 #: Part of an iteration's noise that no step takes.
 _START, _PACE = 2**31, 2**31 + 1
 
 
-class Points(State[Potential]):
+class Points(BlockState[Potential]):
     """Points under a sampler; samplers differ in `step`.
 
     Parameters
     ----------
     block : Block
-        Has `Dynamics`.
+        Its ``hyper`` is the centre that points start around, (V,) float64.
     threads : int
     **arrays
         ``x``, ``v``, and those of the sampler's own.
@@ -47,9 +46,7 @@ class Points(State[Potential]):
     squares: Doubles
 
     def __init__(self, block: Block, threads: int, **arrays: Array) -> None:
-        assert block.dynamics is not None
         super().__init__(block, threads, **arrays)
-        self.dynamics: Dynamics = block.dynamics
         self.work = core.Workspace()
 
     @classmethod
@@ -58,7 +55,7 @@ class Points(State[Potential]):
         v, k = block.shape
         state = cls(block, threads, **cls.own(block))
         state.push(key, _START, np.zeros_like(state.x), sd=v**-0.5)
-        state.x[:, :k] = state.v[:, :k] + state.dynamics.centre[:, None]
+        state.x[:, :k] = state.v[:, :k] + np.asarray(block.hyper)[:, None]
         state.v[:], state.squares[:] = 0.0, 0.0
         state.drift(0.0)
         state.push(key, _PACE, np.zeros_like(state.x), sd=1.0)
@@ -66,10 +63,10 @@ class Points(State[Potential]):
 
     @classmethod
     def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
     ) -> Self:
         """Make the state of a checkpoint's arrays, which it owns."""
-        del settled  # there is no warm-up
+        del warm  # there is no warm-up
         return cls(block, threads, **picked(arrays, cls.names, f"{block.name}."))
 
     @classmethod
@@ -153,7 +150,7 @@ class Points(State[Potential]):
     # ---- what is read of them
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Give the rows of these words, of all where None, in single precision."""
+        """Return the rows of these words, of all where None, in single precision."""
         return (self.x if words is None else self.x[words]).astype(np.float32)
 
     def add_to(self, total: Doubles) -> None:
@@ -161,10 +158,10 @@ class Points(State[Potential]):
         total += self.x
 
     def summary(self) -> Doubles:
-        """Give the squared velocities of the topics, (K,)."""
+        """Return the squared velocities of the topics, (K,)."""
         return self.squares[: self.block.shape[1]]
 
     def figures(self) -> dict[str, float]:
-        """Give the temperature: the mean squared velocity of a topic, for each of its dimensions."""
+        """Return the temperature: the mean squared velocity of a topic, for each of its dimensions."""
         v, k = self.block.shape
         return {"temperature": math.fsum(self.squares[:k].tolist()) / (k * max(1, v - 1))}

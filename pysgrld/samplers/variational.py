@@ -14,19 +14,19 @@ import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.options.resolved import Steps
-from pysgrld.samplers.protocol import Counts, StepFacts
-from pysgrld.samplers.simplex.rows import Rows
-from pysgrld.samplers.simplex.seeds import start_at_seeds
-from pysgrld.samplers.state import State
+from pysgrld.samplers.rows import Rows
+from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
+from pysgrld.samplers.seeds import start_at_seeds
+from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Array, Block, Floats, Int32s, Key
 
 #: Lambda starts at Gamma(100) / 100, mean 1, standard deviation 0.1: as Hoffman's own code does.
 START_SHAPE = 100.0
 
 
-def default_step(facts: StepFacts) -> Steps:
-    """Give the weights rho_t = (1024 + 1 + t)^-0.7 of Hoffman et al. (2010), whatever the corpus."""
-    del facts
+def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
+    """Return the weights rho_t = (1024 + 1 + t)^-0.7 of Hoffman et al. (2010), whatever the corpus."""
+    del facts, settings
     return (1025.0**-0.7, 1025.0, 0.7)
 
 
@@ -34,7 +34,7 @@ class Dirichlets(Rows):
     """Parameters of Dirichlet laws: ``g`` is lambda. There is no warm-up: nothing is noisy."""
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> State[Counts]:
+    def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
         """Start lambda near 1."""
         v, k = block.shape
         state = cls(block, threads, g=core.zeros(v, padded(k), "float32"), sums=np.zeros(padded(k)))
@@ -54,11 +54,11 @@ class Dirichlets(Rows):
 
     @classmethod
     def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
-    ) -> State[Counts]:
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
+    ) -> BlockState[Counts]:
         """Make the state of a checkpoint's arrays; there is one kind only."""
-        del settled
-        return super().restored(block, arrays, threads, settled=True)
+        del warm
+        return super().restored(block, arrays, threads, warm=False)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Go the share rho_t = ``h``, at most 1, of the way to eta + N."""
@@ -66,7 +66,7 @@ class Dirichlets(Rows):
         core.simplex_relax(**self.arguments(key, statistics), h=length)
 
     def weights(self, words: Int32s | None = None) -> Floats:
-        """Give exp(psi(lambda_kw) - psi(sum_w lambda_kw)), (R, Kp), a word's over a factor of its own.
+        """Return exp(psi(lambda_kw) - psi(sum_w lambda_kw)), (R, Kp), a word's over a factor of its own.
 
         Rows over words are not normalised: the factor exp(-psi(sum_w lambda_kw)) of a topic matters.
         """

@@ -8,14 +8,23 @@ with several the energy is an expected one, and the method an approximation (GMC
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from pysgrld.core import core
-from pysgrld.samplers.protocol import Potential
-from pysgrld.samplers.sphere.points import Points
+from pysgrld.samplers.points import Points
+from pysgrld.samplers.sampler import SamplerSettings
+from pysgrld.samplers.state import Potential
 from pysgrld.types import Array, Block, Doubles, Key
+
+
+@dataclass(frozen=True)
+class TrajectorySettings(SamplerSettings):
+    """Settings of geodesic Monte Carlo: the steps of a trajectory."""
+
+    leapfrog_steps: int = 5
 
 
 class Trajectories(Points):
@@ -36,7 +45,7 @@ class Trajectories(Points):
         self.v[:], self.squares[:] = 0.0, 0.0
         self.push(key, 0, np.zeros_like(self.x), sd=1.0)
         start = slope.energy + 0.5 * self.kinetic()
-        for part in range(self.dynamics.parts):
+        for part in range(self.block.settings.leapfrog_steps):
             if part:
                 slope = statistics.at(self.x)
             self.push(key, 0, slope.gradient, h if part else 0.5 * h)
@@ -52,12 +61,12 @@ class Trajectories(Points):
             getattr(self, name)[...] = before[name]
 
     def figures(self) -> dict[str, float]:
-        """Give the share of the trajectories that was accepted."""
+        """Return the share of the trajectories that was accepted."""
         accepted, every = self.accepted.tolist()
         return {"acceptance": accepted / max(1.0, every)}
 
     def kinetic(self) -> float:
-        """Give the sum of the squared velocities."""
+        """Return the sum of the squared velocities."""
         return math.fsum(self.squares[: self.block.shape[1]].tolist())
 
 

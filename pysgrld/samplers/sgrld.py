@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from pysgrld.core import core
 from pysgrld.options.resolved import Steps
-from pysgrld.samplers.protocol import Counts, StepFacts
-from pysgrld.samplers.simplex.rows import Rows
+from pysgrld.samplers.rows import Rows
+from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
+from pysgrld.samplers.state import Counts
 from pysgrld.types import Doubles, Key
 
 
-def default_step(facts: StepFacts) -> Steps:
-    """Give a small constant step after a warm-up; without one, a step that decays as the paper's."""
+def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
+    """Return a small constant step after a warm-up; without one, a step that decays as the paper's."""
+    del settings
     return (0.002, 1.0, 0.0) if facts.warm_up > 0 else (0.01, 1000.0, 0.6)
 
 
@@ -26,7 +28,7 @@ class Langevin(Rows):
         core.simplex_sgrld(**self.arguments(key, statistics), h=h)
 
     def contraction(self, tokens: Doubles, h: float) -> Doubles:
-        """Give h (V eta + N_k) / s_k, (K,): the share of phi that a step replaces."""
+        """Return h (V eta + N_k) / s_k, (K,): the share of phi that a step replaces."""
         v, k = self.block.shape
         share: Doubles = h * (tokens + v * self.block.prior) / self.sums[:k]
         return share

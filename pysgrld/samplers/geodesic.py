@@ -8,25 +8,54 @@ smaller step has more friction; the paper's code has eps = sqrt(gamma / D) and t
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from pysgrld.samplers.protocol import Potential
-from pysgrld.samplers.sphere.points import Points
+from pysgrld.samplers.points import Points
+from pysgrld.samplers.sampler import SamplerSettings
+from pysgrld.samplers.state import Potential
 from pysgrld.types import Array, Block, Doubles, Key
+
+
+@dataclass(frozen=True)
+class GeodesicSettings(SamplerSettings):
+    """Settings of SGGMC and gSGNHT.
+
+    Attributes
+    ----------
+    friction : float
+        Share a of the velocity that friction takes in a step: C times the step size.
+    inner_steps : int
+        Steps with a minibatch.
+    resample : {"on", "off"}
+        Whether documents are sampled anew for each of them; else they stay as the first one has drawn
+        them, as in the released code.
+    noise_estimate : {"on", "off"}
+        Whether the noise of minibatches is estimated, and that much less is added.
+    """
+
+    friction: float = 0.5
+    inner_steps: int = 1
+    resample: Literal["on", "off"] = "on"
+    noise_estimate: Literal["on", "off"] = "on"
 
 
 class Geodesic(Points):
     """Points that move by stochastic-gradient geodesic Monte Carlo."""
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Make the steps A B O B A of size ``h``, as many as the block's dynamics say."""
-        for part in range(self.dynamics.parts):
+        """Make the steps A B O B A of size ``h``, as many as the settings say."""
+        settings, noise = self.block.settings, self.block.settings.noise_estimate == "on"
+        for part in range(settings.inner_steps):
             self.breathe(h)
             self.drift(0.5 * h, self.damp)
-            slope = statistics.drawn(key, part, self.x)
-            sd: float | Doubles = math.sqrt(2.0 * self.dynamics.friction)
+            if part and settings.resample == "off":
+                slope = statistics.at(self.x, noise=noise)
+            else:
+                slope = statistics.drawn(key, part, self.x, noise=noise)
+            sd: float | Doubles = math.sqrt(2.0 * settings.friction)
             if slope.noise is not None:  # what minibatches add is left out
                 sd = np.sqrt(np.maximum(0.0, sd**2 - h * h * slope.noise))
             self.push(key, part, slope.gradient, h, sd, self.damp)
@@ -36,7 +65,7 @@ class Geodesic(Points):
     @property
     def friction(self) -> float:
         """Share of the velocity that friction takes in a step."""
-        return self.dynamics.friction
+        return float(self.block.settings.friction)
 
     @property
     def damp(self) -> float:
@@ -61,8 +90,7 @@ class Thermostat(Geodesic):
     @classmethod
     def own(cls, block: Block) -> dict[str, Array]:
         """Make the arrays of a state that has not begun; xi starts at C."""
-        assert block.dynamics is not None
-        return super().own(block) | {"zeta": np.array([block.dynamics.friction])}
+        return super().own(block) | {"zeta": np.array([block.settings.friction])}
 
     @property
     def friction(self) -> float:

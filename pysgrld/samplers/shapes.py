@@ -15,22 +15,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import exp, normals
 from pysgrld.core.restore import picked
-from pysgrld.samplers.protocol import Counts
-from pysgrld.samplers.running import no_estimate, update
-from pysgrld.samplers.state import State
-from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Int64s, Key
+from pysgrld.samplers.sampler import SamplerSettings
+from pysgrld.samplers.state import BlockState, Counts, Pace, update_scale
+from pysgrld.types import RUNNING, Array, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
 #: No shape is smaller: the square root of its noise must not vanish for good.
 LEAST = 1e-30
 
 
-class Shapes(State[Counts]):
+@dataclass(frozen=True)
+class ShapesSettings(SamplerSettings):
+    """Settings of gamma shapes, which the model gives them.
+
+    Attributes
+    ----------
+    weight : Schedule
+        Weight of a minibatch in the running scale of steps.
+    longest : float
+        Longest step of shapes that have a pace of their own, not that of the topics; 0: they have none.
+    """
+
+    weight: Schedule = RUNNING
+    longest: float = 0.0
+
+
+class Shapes(BlockState[Counts]):
     """Shapes that move by Langevin steps."""
 
     names = ("r", "m", "updates", "gamma0", "c0")
@@ -41,26 +57,34 @@ class Shapes(State[Counts]):
     c0: Doubles
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> State[Counts]:
+    def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
         """Start every r_k at its mean a priori; nothing is drawn."""
         del key
         k = block.shape[1]
         r = np.zeros(padded(k))
         r[:k] = block.prior / (k * block.hyper[0])
-        m, updates = no_estimate(1)
         gamma0, c0 = np.array([block.prior]), np.array([block.hyper[0]])
-        return WarmShapes(cls, block, threads, r=r, m=m, updates=updates, gamma0=gamma0, c0=c0)
+        return WarmShapes(
+            cls,
+            block,
+            threads,
+            r=r,
+            m=np.zeros(1),
+            updates=np.zeros(1, np.int64),
+            gamma0=gamma0,
+            c0=c0,
+        )
 
     @classmethod
     def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
-    ) -> State[Counts]:
-        """Make the state of a checkpoint's arrays, which were of the warm-up unless ``settled``."""
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
+    ) -> BlockState[Counts]:
+        """Make the state of a checkpoint's arrays, which were of the warm-up if ``warm``."""
         own = picked(arrays, cls.names, f"{block.name}.")
-        return cls(block, threads, **own) if settled else WarmShapes(cls, block, threads, **own)
+        return WarmShapes(cls, block, threads, **own) if warm else cls(block, threads, **own)
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Give r itself, (Kp,) float32."""
+        """Return r itself, (Kp,) float32."""
         del words
         return np.where(self.r > 0, np.maximum(self.r, LEAST), 0.0).astype(np.float32)
 
@@ -75,12 +99,28 @@ class Shapes(State[Counts]):
         k = self.block.shape[1]
         r, q = self.r[:k], found.rate
         x = found.counts[0, :k] * found.factor
-        pace = h / update(self.m, self.updates, np.array([q]), self.block.weight)[0]
+        pace = h / update_scale(self.m, self.updates, np.array([q]), self.block.settings.weight)[0]
         drift = self.gamma0[0] / k + x - r * (self.c0[0] + q)
         self.r[:k] = np.maximum(np.abs(r + pace * drift + np.sqrt(2.0 * pace * r) * z), LEAST)
 
+    def pace(self, at: Pace, statistics: Counts) -> float:
+        """Return min(1, h * level) * B/D, where the topics' step is h.
+
+        Shapes are one vector for the whole corpus: they go as far as topics do in proportion to the share
+        of the corpus that was seen, so that minibatches do not shake them. The level is left out where
+        steps are relative, and in the warm-up; published settings leave out B/D.
+
+        A learned alpha has a pace of its own, whatever moves the topics: none in the warm-up, lest topics
+        die before they are formed, then B/D, at most ``longest``. Its posterior variance is 1/X_k of its
+        square, X_k being tables of the corpus; noise of minibatches at B/D adds half of that.
+        """
+        if longest := self.block.settings.longest:
+            return 0.0 if at.warm else min(longest, at.share)
+        h = at.h if at.warm or at.relative else min(1.0, at.h * statistics.level)
+        return h if at.published else h * at.share
+
     def summary(self) -> Doubles:
-        """Give r itself, (K,)."""
+        """Return r itself, (K,)."""
         return self.r[: self.block.shape[1]]
 
 
@@ -102,8 +142,8 @@ class WarmShapes(Shapes):
         del key
         self._move(statistics, h, np.zeros(self.block.shape[1]))
 
-    def settle(self) -> State[Counts]:
-        """Give the state of the sampler itself."""
+    def after_warm_up(self) -> BlockState[Counts]:
+        """Return the state of the sampler itself."""
         return self._then(self.block, self.threads, **self.arrays())
 
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.core.restore import picked
-from pysgrld.samplers.protocol import Counts
-from pysgrld.samplers.simplex.seeds import start_at_seeds
-from pysgrld.samplers.state import State
+from pysgrld.samplers.seeds import start_at_seeds
+from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 
@@ -45,26 +44,26 @@ def drawn(key: Key, block: Block, threads: int) -> dict[str, Array]:
     return start_at_seeds(block.seeds, arrays["g"], arrays["sums"])
 
 
-class FromRows(State[Counts]):
+class FromRows(BlockState[Counts]):
     """A state that sampling goes on from after a warm-up of rows."""
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> State[Counts]:
+    def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
         """Draw rows, which become such a state when the warm-up is over."""
         return WarmUp(cls, block, threads, **drawn(key, block, threads))
 
     @classmethod
     def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, settled: bool
-    ) -> State[Counts]:
-        """Make the state of a checkpoint's arrays, which were such a state's if ``settled``."""
-        if settled:
-            return cls(block, threads, **picked(arrays, cls.names, f"{block.name}."))
-        return WarmUp(cls, block, threads, **picked(arrays, WarmUp.names, f"{block.name}."))
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
+    ) -> BlockState[Counts]:
+        """Make the state of a checkpoint's arrays, which were rows' if ``warm``."""
+        if warm:
+            return WarmUp(cls, block, threads, **picked(arrays, WarmUp.names, f"{block.name}."))
+        return cls(block, threads, **picked(arrays, cls.names, f"{block.name}."))
 
     @classmethod
     @abstractmethod
-    def settled(cls, warm: Rows) -> Self:
+    def after(cls, warm: Rows) -> Self:
         """Make such a state of the rows that a warm-up has led to, and take them over."""
 
 
@@ -80,12 +79,12 @@ class Rows(FromRows):
         self.work = core.Workspace()
 
     @classmethod
-    def settled(cls, warm: Rows) -> Self:
+    def after(cls, warm: Rows) -> Self:
         """Go on with the rows as they are."""
         return cls(warm.block, warm.threads, **warm.arrays())
 
     def arguments(self, key: Key, found: Counts) -> dict[str, Any]:
-        """Give the arguments that all kernels have that step all rows."""
+        """Return the arguments that all kernels have that step all rows."""
         return {
             "g": self.g,
             "sums": self.sums,
@@ -100,7 +99,7 @@ class Rows(FromRows):
         }
 
     def reading(self, words: Int32s | None) -> dict[str, Any]:
-        """Give the arguments that all kernels have that read rows.
+        """Return the arguments that all kernels have that read rows.
 
         What is read of some words, in every iteration, is in memory that the next one takes over.
         """
@@ -114,7 +113,7 @@ class Rows(FromRows):
         }
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Give phi of these words, floored so that no token lacks a topic."""
+        """Return phi of these words, floored so that no token lacks a topic."""
         return core.simplex_phi(**self.reading(words))
 
     def add_to(self, total: Doubles) -> None:
@@ -130,11 +129,11 @@ class Rows(FromRows):
         )
 
     def waited(self) -> Doubles | None:
-        """Give the time for which each row has waited to be stepped, (V,); None where none waits."""
+        """Return the time for which each row has waited to be stepped, (V,); None where none waits."""
         return None
 
     def summary(self) -> Doubles:
-        """Give the sums of the topics, (K,)."""
+        """Return the sums of the topics, (K,)."""
         return self.sums[: self.block.shape[1]]
 
 
@@ -157,6 +156,6 @@ class WarmUp(Rows):
         """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h)."""
         core.simplex_relax(**self.arguments(key, statistics), h=h)
 
-    def settle(self) -> State[Counts]:
-        """Give the state of the sampler itself."""
-        return self._then.settled(self)
+    def after_warm_up(self) -> BlockState[Counts]:
+        """Return the state of the sampler itself."""
+        return self._then.after(self)

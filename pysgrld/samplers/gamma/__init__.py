@@ -1,1 +1,0 @@
-"""Samplers of gamma shapes."""

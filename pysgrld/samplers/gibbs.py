@@ -1,0 +1,53 @@
+"""Gibbs sampling given the counts of the whole corpus: blocked (``gibbs``), and collapsed (``cgs``).
+
+Blocked: phi_k ~ Dirichlet(eta + n_k) is drawn. A CIR transition of infinite length is a fresh Gamma draw,
+so the kernels are those of SCIR. Collapsed: topics are integrated out, and phi is their mean given the
+tokens' topics, (eta + n_kw) / (V eta + n_k): Griffiths and Steyvers (2004), eq. (6). Nothing is drawn
+here; the documents' kernel is the sampler (`pysgrld.models.lda.collapsed`).
+"""
+
+from __future__ import annotations
+
+import math
+
+from pysgrld.core import core
+from pysgrld.samplers.log_rows import LogRows, RowsOrLogs, shapes, transition
+from pysgrld.samplers.rows import Rows
+from pysgrld.samplers.state import Counts
+from pysgrld.types import Key
+
+
+class LogConjugate(LogRows):
+    """Logarithms that are drawn anew in every step."""
+
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
+        """Draw all topics from their conditional law; ``h`` plays no part."""
+        del h
+        transition(
+            key,
+            self.log_g,
+            shapes(statistics, self.block),
+            stream=self.block.stream,
+            h=math.inf,
+            threads=self.threads,
+        )
+
+
+class Conjugate(RowsOrLogs):
+    """Rows that are drawn anew in every step."""
+
+    logs = LogConjugate
+
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
+        """Draw all topics from their conditional law; ``h`` plays no part."""
+        del h
+        core.simplex_scir(**self.arguments(key, statistics), h=math.inf)
+
+
+class Mean(Rows):
+    """Rows that are the expectation of topics given the tokens' topics."""
+
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
+        """Set g to eta + n; ``h`` plays no part."""
+        del h
+        core.simplex_relax(**self.arguments(key, statistics), h=math.inf)

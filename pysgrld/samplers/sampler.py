@@ -1,0 +1,223 @@
+"""A sampler as a row of the table: what it is, its options, and where its states are made.
+
+Neither NumPy nor the compiled core is imported here: help lists the samplers and must be instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+
+from pysgrld.options.option import Option
+from pysgrld.options.resolved import Steps, frozen, option_name, thawed
+
+if TYPE_CHECKING:
+    from pysgrld.samplers.state import BlockState, StateClass
+    from pysgrld.types import Array, Block, Key
+
+
+class SamplerFacts(NamedTuple):
+    """The facts that the default settings and the default step of a sampler depend on.
+
+    Attributes
+    ----------
+    documents, tokens, words : int
+        Sizes of the training corpus: D, N, V.
+    minibatch : int
+        Documents of a minibatch.
+    topics : int
+        K, as far as is known.
+    eta : float
+        Dirichlet prior per word of a topic.
+    warm_up : int
+        Noise-free iterations before the first step.
+    minibatch_words : callable
+        Counts the distinct words of the first minibatch, which stands for all of them.
+    """
+
+    documents: int
+    tokens: int
+    words: int
+    minibatch: int
+    topics: int
+    eta: float
+    warm_up: int
+    minibatch_words: Callable[[], int]
+
+
+@dataclass(frozen=True)
+class SamplerSettings:
+    """Settings of a sampler without options, and the base of those of samplers that have some.
+
+    A field has the name of an option, with ``_`` for ``-``, and its default. A block carries the settings
+    of its sampler; nothing else looks into them.
+    """
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Take the settings out of values by the names of options; what is not there has its default."""
+        names = {f.name: option_name(f.name) for f in fields(cls)}
+        found = {f: frozen(values[n]) for f, n in names.items() if values.get(n) is not None}
+        return cls(**found)
+
+    @classmethod
+    def resolved(cls, values: Mapping[str, Any], facts: SamplerFacts) -> Self:
+        """Return the settings that options mean for a corpus.
+
+        Parameters
+        ----------
+        values : mapping
+            By the names of options: what was given, else the default of the sampler's row.
+        facts : SamplerFacts
+
+        Raises
+        ------
+        UsageError
+            If what was given has no meaning for such a corpus or prior.
+        """
+        del facts
+        return cls.of(values)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the values by the names of options, as JSON has them: lists for tuples."""
+        return {option_name(f.name): thawed(getattr(self, f.name)) for f in fields(self)}
+
+    @property
+    def rows_wait(self) -> bool:
+        """Whether rows that a minibatch does not read wait until they are read."""
+        return False
+
+    def average_rate(self, block: Block, tokens: float) -> float:
+        """Return the rate of the process of an average topic, given N tokens of the training corpus.
+
+        It multiplies the step by which the noise of minibatches widens the posterior.
+        """
+        del block, tokens
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A sampler of global parameters: one row of `pysgrld.samplers.SAMPLERS`, plain values all.
+
+    Attributes
+    ----------
+    name, summary : str
+        The name that is typed after ``--algo``, and one line for the help.
+    module, state : str
+        The module with its mathematics, imported when a state is asked for, and the class of its
+        states there (`StateClass`). The module of a sampler that takes steps also has a function
+        ``default_step(facts, settings)``.
+    settings : str
+        The class of its settings in that module, a `SamplerSettings`; "" where it has no options.
+    geometry : str
+        The blocks that it can move.
+    options : mapping
+        Options that only such samplers have a use for: the fields of its settings, by the names that are
+        typed, with their defaults. Help, refusals, estimators and docs follow from them.
+    check : callable, optional
+        Called with the options that were given; raises `UsageError` if they contradict each other.
+    whole_corpus : bool
+        Whether it is valid only with the whole corpus as its minibatch, what is sampled of every
+        document kept.
+    draws : bool
+        Whether its states are draws from the posterior, to be kept and averaged; a variational
+        approximation has none.
+    relative : bool
+        Whether a step of 1 goes all the way to the conditional mean; else one of 1 / N_k does.
+    inflates : bool
+        Whether noise of minibatches widens the posterior by a factor that is known.
+    learns : frozenset of str
+        Options of priors that may be learned along with topics that it moves: none without draws, and eta
+        only where the smallest probabilities, which it is learned from, follow their law exactly.
+    takes : frozenset of str
+        Options of minibatches that it has a use for although it sees the whole corpus.
+    ignores : frozenset of str
+        Options of all samplers that it has no use for, beyond those that follow from
+        ``whole_corpus`` and ``draws``.
+    """
+
+    name: str
+    summary: str
+    module: str
+    state: str
+    settings: str = ""
+    geometry: str = "simplex"
+    options: Mapping[str, Option] = field(default_factory=dict)
+    check: Callable[[Mapping[str, Any]], None] | None = None
+    whole_corpus: bool = False
+    draws: bool = True
+    relative: bool = True
+    inflates: bool = False
+    learns: frozenset[str] = frozenset({"alpha"})
+    takes: frozenset[str] = frozenset()
+    ignores: frozenset[str] = frozenset()
+
+    @property
+    def settings_class(self) -> type[SamplerSettings]:
+        """The class of its settings."""
+        if not self.settings:
+            return SamplerSettings
+        return cast("type[SamplerSettings]", getattr(import_module(self.module), self.settings))
+
+    def resolved(self, values: Mapping[str, Any], facts: SamplerFacts) -> SamplerSettings:
+        """Return the settings that options mean for a corpus: `SamplerSettings.resolved`.
+
+        Parameters
+        ----------
+        values : mapping
+            Options by name, None where nothing was given.
+        facts : SamplerFacts
+        """
+        own = {
+            n: o.default if values.get(n) is None else values[n] for n, o in self.options.items()
+        }
+        return self.settings_class.resolved(own, facts)
+
+    def default_step(self, facts: SamplerFacts, settings: SamplerSettings) -> Steps:
+        """Return A, B, C of the step A (1 + t/B)^(-C) where none is given."""
+        return cast(Steps, import_module(self.module).default_step(facts, settings))
+
+    def start(self, key: Key, block: Block, threads: int) -> BlockState[Any]:
+        """Draw the state of a block at a chain's first iteration.
+
+        Parameters
+        ----------
+        key : Key
+        block : Block
+            A block of this sampler's geometry; without settings it gets the default ones.
+        threads : int
+            Number of threads that its steps may use.
+        """
+        return self._states().start(key, self._with_settings(block), threads)
+
+    def restored(
+        self, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool = False
+    ) -> BlockState[Any]:
+        """Make a state of the arrays that a checkpoint has of a block, to be looked at without a chain.
+
+        Parameters
+        ----------
+        block : Block
+        arrays : mapping
+            By the names of `BlockState.arrays`; the state owns them from here on.
+        threads : int
+        warm : bool
+            Whether the chain was in its warm-up.
+
+        Raises
+        ------
+        CheckpointError
+            If an array is missing.
+        """
+        return self._states().restored(self._with_settings(block), arrays, threads, warm=warm)
+
+    def _states(self) -> StateClass:
+        return cast("StateClass", getattr(import_module(self.module), self.state))
+
+    def _with_settings(self, block: Block) -> Block:
+        return (
+            block if block.settings is not None else block._replace(settings=self.settings_class())
+        )

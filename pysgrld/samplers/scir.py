@@ -1,0 +1,169 @@
+"""SCIR: stochastic Cox-Ingersoll-Ross (Baker, Fearnhead, Fox, Nemeth 2018, section 2).
+
+Kernel: cpp/kernels/simplex_scir.cpp (rows), simplex_scir_log.cpp (logarithms).
+
+A block may ask for the *natural rate*, which is ours: kappa = 1 + N_k/s_k, frozen for the step,
+
+    dg = (eta + N - kappa g) dt + sqrt(2 g) dW,  e = exp(-kappa h), c = (1 - e) / kappa
+
+whose target is that of SGRLD, s_k ~ Gamma(V eta), without reflection and its bias: for fixed counts
+phi is exact for every step, as with the paper's rate, whose s_k is about V eta + N_k. In phi such a
+step goes as far as one of kappa h. Its rows cannot be lazy: kappa changes with every iteration.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from pysgrld.core import core
+from pysgrld.core.arithmetic import exp
+from pysgrld.errors import UsageError
+from pysgrld.options.resolved import Steps
+from pysgrld.samplers.lazy_rows import DENSE, LazyRows
+from pysgrld.samplers.log_rows import FLOAT_ETA, LogRows, RowsOrLogs, log_sums, shapes, transition
+from pysgrld.samplers.rows import Rows, totals
+from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
+from pysgrld.samplers.state import BlockState, Counts
+from pysgrld.types import Array, Block, Key
+
+#: Rows are lazy where the vocabulary has this many times the distinct words of a minibatch,
+LAZY_FROM = 2.0
+#: and where the expected mass of a topic, V eta + N/K, is so many times `DENSE`: while a topic is small
+#: all rows are stepped, and nothing would be saved.
+LAZY_SCALE = 5.0
+
+
+@dataclass(frozen=True)
+class ScirSettings(SamplerSettings):
+    """Settings of SCIR: the rate of a topic's process, and whether rows wait until they are read."""
+
+    cir_rate: Literal["paper", "natural"] = "paper"
+    lazy: Literal["on", "off"] = "off"
+
+    @classmethod
+    def resolved(cls, values: Mapping[str, Any], facts: SamplerFacts) -> Self:
+        """Decide whether rows are lazy, where that is left open, by counts of words and never by a clock.
+
+        Raises
+        ------
+        UsageError
+            If rows shall be lazy that cannot be.
+        """
+        natural, lazy = values["cir-rate"] == "natural", values["lazy"]
+        if lazy == "on" and natural:
+            raise UsageError(
+                "--lazy on has no meaning for --cir-rate natural, whose steps do not add up: leave it out"
+            )
+        if lazy == "on" and facts.eta < FLOAT_ETA:
+            raise UsageError(
+                f"--lazy on needs --eta of at least {FLOAT_ETA}, found {facts.eta:g}: below it all rows "
+                "are stepped, as logarithms"
+            )
+        if lazy == "auto":
+            mass = facts.words * facts.eta + facts.tokens / facts.topics
+            can = not natural and facts.eta >= FLOAT_ETA and mass >= LAZY_SCALE * DENSE
+            pays = can and facts.words >= LAZY_FROM * facts.minibatch_words()
+            lazy = "on" if pays else "off"
+        return cls(values["cir-rate"], lazy)
+
+    @property
+    def rows_wait(self) -> bool:
+        """Whether rows are lazy."""
+        return self.lazy == "on"
+
+    def average_rate(self, block: Block, tokens: float) -> float:
+        """Return 1, or the natural rate 1 + N_k/s_k of an average topic, whose s_k is V eta."""
+        v, k = block.shape
+        return 1.0 + tokens / (k * v * block.prior) if self.cir_rate == "natural" else 1.0
+
+
+def default_step(facts: SamplerFacts, settings: ScirSettings) -> Steps:
+    """Return a constant step: 10 B/D within 0.02 and 1, shorter where the natural rate goes as far."""
+    h = min(1.0, max(10.0 * facts.minibatch / facts.documents, 0.02))
+    if settings.cir_rate == "natural":
+        h /= 1.0 + facts.tokens / (facts.topics * facts.words * facts.eta)
+    return (h, 1.0, 0.0)
+
+
+class LogCir(LogRows):
+    """Logarithms that move by CIR transitions."""
+
+    @classmethod
+    def after(cls, warm: LogRows) -> Self:
+        """Put topics of the natural rate at their scale, V eta; phi stays as it is."""
+        if warm.block.settings.cir_rate == "natural":
+            total = warm.block.shape[0] * warm.block.prior
+            warm.log_g += math.log(total) - log_sums(warm.log_g)
+        return super().after(warm)
+
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
+        """Make one CIR transition of length ``h`` with shapes eta + N_kw."""
+        kappa = None
+        if self.block.settings.cir_rate == "natural":
+            ratio = totals(statistics, self.block) * exp(-log_sums(self.log_g))
+            kappa = np.minimum(1.0 + ratio, 1e30)
+        transition(
+            key,
+            self.log_g,
+            shapes(statistics, self.block),
+            stream=self.block.stream,
+            h=h,
+            threads=self.threads,
+            kappa=kappa,
+        )
+
+
+class Cir(RowsOrLogs):
+    """Rows that move by CIR transitions; lazy where the settings say so, and rows are not all read."""
+
+    logs = LogCir
+
+    @classmethod
+    def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
+        """Draw the rows that a chain starts at."""
+        if block.sparse and block.settings.rows_wait:
+            return LazyCir.start(key, block, threads)
+        return super().start(key, block, threads)
+
+    @classmethod
+    def restored(
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
+    ) -> BlockState[Counts]:
+        """Make the state of a checkpoint's arrays."""
+        if block.sparse and block.settings.rows_wait:
+            return LazyCir.restored(block, arrays, threads, warm=warm)
+        return super().restored(block, arrays, threads, warm=warm)
+
+    @classmethod
+    def after(cls, warm: Rows) -> Self:
+        """Put topics of the natural rate at their scale, V eta; phi stays as it is."""
+        if warm.block.settings.cir_rate == "natural":
+            v, k = warm.block.shape
+            total = v * warm.block.prior
+            warm.g[:, :k] *= (total / warm.sums[:k]).astype(np.float32)
+            warm.sums[:] = warm.g.sum(axis=0, dtype=np.float64)
+        return super().after(warm)
+
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
+        """Make one CIR transition of length ``h`` with shapes eta + N_kw; exact for every ``h``."""
+        kernel = (
+            core.simplex_scir_natural
+            if self.block.settings.cir_rate == "natural"
+            else core.simplex_scir
+        )
+        kernel(**self.arguments(key, statistics), h=h)
+
+
+class LazyCir(LazyRows):
+    """Rows that move by CIR transitions when they are read."""
+
+    def _step_all(self, **arguments: Any) -> None:
+        core.simplex_scir(**arguments)
+
+    def _step_some(self, **arguments: Any) -> None:
+        core.simplex_scir_rows(**arguments)

@@ -1,1 +1,0 @@
-"""Samplers of points on spheres: topics that are unit vectors."""

@@ -1,0 +1,82 @@
+"""TLASGR and TLFSGR: Riemannian steps on the simplex itself (Cong, Chen, Liu and Zhou 2017).
+
+Kernel: cpp/kernels/simplex_tlasgr.cpp. The step size is free of units: 1 goes to the conditional
+mean of a topic, 0 stays. It is divided by a running estimate M of the tokens that a topic has in the
+corpus: of each topic of each layer (``tlasgr``), or one for all of them (``tlfsgr``).
+
+To the arrays of rows come ``m``, (K,) or (1,) float64, and ``updates`` (1,) int64, how often it was
+updated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from pysgrld.core import core
+from pysgrld.options.resolved import Steps
+from pysgrld.samplers.rows import Rows, totals
+from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
+from pysgrld.samplers.state import Counts, update_scale
+from pysgrld.types import Doubles, Int64s, Key, Schedule
+
+#: Most of the way to a topic's conditional mean that a step may go: beyond 2 it would diverge.
+FARTHEST = 1.9
+
+
+@dataclass(frozen=True)
+class ScaledSettings(SamplerSettings):
+    """Settings of TLASGR and TLFSGR: what happens at the boundary of the simplex, and the weight of M."""
+
+    boundary: Literal["clip", "reflect"] = "clip"
+    scale_weight: Steps = (0.5, 21.0, 0.7)
+
+
+def default_step(facts: SamplerFacts, settings: ScaledSettings) -> Steps:
+    """Return a small constant step after a warm-up; without one, the published schedule.
+
+    The boundary leaves mass on each of the V words, also on those that a topic does not use: the
+    more, the longer the step.
+    """
+    del settings
+    return (0.02, 1.0, 0.0) if facts.warm_up > 0 else (1.0, 21.0, 0.7)
+
+
+class TopicScales(Rows):
+    """Rows that move by steps over a running scale, one for each topic: ``tlasgr``."""
+
+    names = ("g", "sums", "m", "updates")
+    #: Whether there is one scale, the mean over the topics of the lowest layer.
+    one_scale: ClassVar[bool] = False
+    m: Doubles
+    updates: Int64s
+
+    @classmethod
+    def after(cls, warm: Rows) -> Self:
+        """Go on with the rows as they are, their scales unknown as yet."""
+        m = np.zeros(1 if cls.one_scale else warm.block.shape[1])
+        return cls(warm.block, warm.threads, **warm.arrays(), m=m, updates=np.zeros(1, np.int64))
+
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
+        """Make one step (eq. 13 to 15, 18), by the scale that this minibatch has already changed."""
+        (v, k), settings = self.block.shape, self.block.settings
+        tokens = totals(statistics, self.block)
+        found = np.array([statistics.level]) if self.one_scale else tokens
+        m = update_scale(self.m, self.updates, found, Schedule(*settings.scale_weight))
+        all_of_it = tokens + v * self.block.prior
+        # a topic that got nothing has its prior to go by
+        steps = np.minimum(h / np.maximum(m, v * self.block.prior), FARTHEST / all_of_it)
+        core.simplex_tlasgr(
+            **self.arguments(key, statistics),
+            steps=np.broadcast_to(steps, (k,)).copy(),
+            totals=all_of_it,
+            clip=settings.boundary == "clip",
+        )
+
+
+class OneScale(TopicScales):
+    """Rows that move by steps over one running scale: ``tlfsgr``."""
+
+    one_scale = True
