@@ -6,7 +6,7 @@ import numpy as np
 
 from pysgrld.chain.ranks.alone import Alone
 from pysgrld.chain.ranks.protocol import Collected
-from pysgrld.corpus.minibatches.epochs import slice_of
+from pysgrld.corpus.minibatches import slice_of
 
 
 class InTurn(Alone):

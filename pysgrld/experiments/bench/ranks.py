@@ -18,8 +18,7 @@ import numpy as np
 from pysgrld.chain.ranks.cost import Cost
 from pysgrld.chain.ranks.protocol import Collected, Communicator
 from pysgrld.corpus import CorpusOptions, open_corpus
-from pysgrld.corpus.minibatches import Epochs, minibatch_words
-from pysgrld.corpus.minibatches.sources import Source
+from pysgrld.corpus.minibatches import Epochs, Source, minibatch_words
 from pysgrld.errors import LaunchError
 from pysgrld.experiments.bench.machine import machine
 from pysgrld.experiments.bench.results import SCHEMA, figure

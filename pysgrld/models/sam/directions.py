@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.core.arithmetic import log
-from pysgrld.corpus.minibatches.sources import Source
+from pysgrld.corpus.minibatches import Source
 from pysgrld.types import Documents, Doubles, Int32s, Int64s, Positions
 
 #: Documents that are looked at together.

@@ -1,0 +1,364 @@
+"""The documents of each iteration: minibatches of a stored corpus, or of one that is read once.
+
+`Epochs` goes through a stored corpus again and again; `OnePass` takes documents from a stream. `Ahead`
+prepares the next minibatches of either on another thread while the last ones are used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import itertools
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from pysgrld.core import core
+from pysgrld.errors import UsageError, plural
+from pysgrld.options.resolved import Resolved
+from pysgrld.run.machine import check_room_for_thread
+from pysgrld.types import Documents, Int32s, Int64s, Minibatch, Positions
+
+#: Documents of an epoch that are worth handing to the thread that trains.
+TOGETHER = 64
+#: Seconds after which one who waits for documents looks whether to go on waiting.
+PATIENCE = 0.1
+
+
+class Source(Protocol):
+    """A corpus as minibatches need it."""
+
+    def take(self, ids: Int64s) -> Documents:
+        """Gather documents, in this order."""
+
+
+class Feed(Protocol):
+    """Documents that come once, in order."""
+
+    def take(self, n: int) -> Documents:
+        """Take the next documents: ``n``, or fewer at the end."""
+
+
+def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
+    """Return documents as a minibatch: over their distinct words, which kernels work on.
+
+    Parameters
+    ----------
+    documents : Documents
+    doc_ids : (B,) int64
+        Positions of the documents in their corpus.
+    scale : float
+        D / B: training documents to those of the minibatch.
+    """
+    words, indices = core.renumber(documents.indices)
+    return Minibatch(documents.indptr, indices, documents.counts, words, doc_ids, scale)
+
+
+def hold_out_size(wanted: int | float | None, documents: int) -> int:
+    """Return the number of documents to hold out: a number, a share, or min(1000, 10 %) where None.
+
+    `pysgrld.corpus.choice` says which.
+
+    Raises
+    ------
+    UsageError
+        If none would be left to train on.
+    """
+    if wanted is None:
+        return min(1000, max(1, documents // 10)) if documents > 1 else 0
+    size = max(1, round(wanted * documents)) if isinstance(wanted, float) else wanted
+    if (size and size >= documents) or size < 0:
+        raise UsageError(
+            f"holdout {wanted}: the corpus has {plural(documents, 'document')}; leave some to train on"
+        )
+    return size
+
+
+class Epochs(NamedTuple):
+    """Minibatches of a stored corpus, epoch after epoch: a pure function of the iteration's number.
+
+    Each epoch is a fresh keyed permutation of the training documents, cut into the fewest minibatches of
+    at most so many documents; their sizes differ by one at most. A small rest at the end of each epoch
+    would be scaled so much that one step by it moves topics more than all others of the epoch.
+
+    Attributes
+    ----------
+    source : Source
+    train : (D,) int64, or Others
+        Corpus positions of the training documents, ascending.
+    size : int
+        Documents per minibatch at most; no more than D.
+    seed, chain : int
+        Seed of all randomness of the run, and number of the chain among those of one seed, from 0.
+    rank, ranks : int
+        Which of so many contiguous slices of every minibatch is given; it is scaled as the whole is.
+    """
+
+    source: Source
+    train: Positions
+    size: int
+    seed: int
+    chain: int
+    rank: int = 0
+    ranks: int = 1
+
+    @classmethod
+    def of(
+        cls, options: Resolved, source: Source, train: Positions, rank: int = 0, ranks: int = 1
+    ) -> Epochs:
+        """Return the minibatches that resolved options ask for."""
+        size, seed, chain = options.minibatch, options.seed, options.chain
+        return cls(source, train, size, seed, chain, rank, ranks)
+
+    @property
+    def documents(self) -> int:
+        """Training documents D."""
+        return len(self.train)
+
+    @property
+    def per_epoch(self) -> int:
+        """Minibatches in an epoch."""
+        return -(-len(self.train) // self.size)
+
+    @property
+    def together(self) -> int:
+        """Minibatches that are prepared together."""
+        return max(1, TOGETHER // self.size)
+
+    def ids(self, t: int) -> Int64s:
+        """Return the corpus positions of the documents of iteration ``t``, those of this rank."""
+        whole = slice_of(range(len(self.train)), t % self.per_epoch, self.per_epoch)
+        own = slice_of(whole, self.rank, self.ranks)
+        at = np.arange(own.start, own.stop)
+        if self.per_epoch == 1:
+            return self.train[at]
+        epoch = t // self.per_epoch
+        order = core.permute(
+            at, len(self.train), self.seed, self.chain, core.Purpose.epoch_order, epoch
+        )
+        return self.train[order]
+
+    def minibatch(self, t: int) -> Minibatch:
+        """Return the documents of iteration ``t``, counted from 0."""
+        ids = self.ids(t)
+        whole = slice_of(range(len(self.train)), t % self.per_epoch, self.per_epoch)
+        return compact(self.source.take(ids), ids, len(self.train) / len(whole))
+
+
+def slice_of(whole: range, rank: int, ranks: int) -> range:
+    """Return one of so many contiguous slices, as equal as can be, and perhaps empty."""
+    n = len(whole)
+    return whole[rank * n // ranks : (rank + 1) * n // ranks]
+
+
+def minibatch_words(source: Source, train: Positions) -> Callable[[int, int], int]:
+    """Return a function of (size, seed) that counts the distinct words of the first minibatch."""
+
+    @functools.cache
+    def words(size: int, seed: int) -> int:
+        return len(Epochs(source, train, size, seed, 0).minibatch(0).words)
+
+    return words
+
+
+class FeedPosition(NamedTuple):
+    """The position in a feed at the end of an iteration.
+
+    Attributes
+    ----------
+    documents : int
+        Documents that were taken of the feed.
+    digest : str
+        Digest of all of them, in hexadecimal.
+    """
+
+    documents: int
+    digest: str
+
+
+class OnePass:
+    """Minibatches of a corpus that is read once: keyed choices from a shuffle buffer.
+
+    A buffer holds some documents, at first those of the head. Each iteration draws a minibatch from
+    it, and the next documents of the feed take the places of those that were drawn; at the end of
+    the feed the buffer empties. Iterations come in order. A run is resumed by going to a later one,
+    for which the feed must give the same documents again.
+
+    Parameters
+    ----------
+    head : Source
+        The first documents of the corpus, stored.
+    train : (n,) int64, or Others
+        Positions in it of training documents: what the buffer holds at first.
+    first : int
+        Number of the feed's first document; those of the head are below.
+    feed : Feed
+    documents : int
+        Training documents D of the whole corpus, as far as is known.
+    size : int
+        Documents per minibatch.
+    seed, chain : int
+        As of `Epochs`.
+    """
+
+    #: Minibatches that are prepared together: one, as what has come is used at once.
+    together = 1
+
+    def __init__(
+        self,
+        head: Source,
+        train: Positions,
+        first: int,
+        feed: Feed,
+        documents: int,
+        size: int,
+        seed: int,
+        chain: int = 0,
+    ) -> None:
+        self.documents, self.size, self.seed, self.chain = documents, size, seed, chain
+        self.feed, self._first, self._taken = feed, first, 0
+        self._digest = hashlib.blake2b(digest_size=16)
+        positions = train[:]
+        self._buffer = [
+            (int(i), *pair) for i, pair in zip(positions, _rows(head.take(positions)), strict=True)
+        ]
+        self._next = 0
+        self._positions = {0: FeedPosition(0, self._digest.hexdigest())}
+
+    @property
+    def per_epoch(self) -> int:
+        """Minibatches in a pass over D documents."""
+        return -(-self.documents // self.size)
+
+    def minibatch(self, t: int) -> Minibatch | None:
+        """Return the documents of iteration ``t``; None at the end of the corpus.
+
+        Raises
+        ------
+        ValueError
+            If another iteration comes next.
+        """
+        if t != self._next:
+            raise ValueError(f"iteration {t} of a stream: {self._next} comes next")
+        drawn = self._draw()
+        if not drawn:
+            return None
+        ids = np.array([i for i, _, _ in drawn], np.int64)
+        indptr = np.zeros(len(drawn) + 1, np.int64)
+        np.cumsum([len(indices) for _, indices, _ in drawn], out=indptr[1:])
+        indices = np.concatenate([indices for _, indices, _ in drawn])
+        counts = np.concatenate([counts for _, _, counts in drawn])
+        return compact(Documents(indptr, indices, counts), ids, self.documents / len(drawn))
+
+    def go_to(self, t: int, waiting: Callable[[], None]) -> None:
+        """Read on to iteration ``t``; ``waiting`` is called now and then and may raise, to stop."""
+        while self._next < t:
+            waiting()
+            self._draw()
+
+    def position(self, t: int) -> FeedPosition:
+        """Return the position in the feed when ``t`` minibatches had been drawn; of the last few t."""
+        return self._positions[t]
+
+    def _draw(self) -> list[tuple[int, Int32s, Int32s]]:
+        """Draw the next minibatch, and fill its places in the buffer."""
+        buffer, t = self._buffer, self._next
+        size = min(self.size, len(buffer))
+        at = core.permute(
+            np.arange(size), len(buffer), self.seed, self.chain, core.Purpose.stream_order, t
+        ).tolist()
+        drawn = [buffer[i] for i in at]
+        more = self.feed.take(size) if size else None
+        if more is not None:
+            for part in (more.indptr, more.indices, more.counts):
+                self._digest.update(np.ascontiguousarray(part).data)
+            for i, pair in zip(at, _rows(more), strict=False):
+                buffer[i] = (self._first + self._taken, *pair)
+                self._taken += 1
+            for i in sorted(at[len(more) :], reverse=True):
+                buffer[i] = buffer[-1]
+                buffer.pop()
+        self._next = t + 1
+        self._positions[t + 1] = FeedPosition(self._taken, self._digest.hexdigest())
+        self._positions.pop(t - 3, None)
+        return drawn
+
+
+def _rows(documents: Documents) -> list[tuple[Int32s, Int32s]]:
+    """Return words and counts of each document, in memory of its own."""
+    return [
+        (documents.indices[a:b].copy(), documents.counts[a:b].copy())
+        for a, b in itertools.pairwise(documents.indptr.tolist())
+    ]
+
+
+#: Minibatches of the documents that a chain is trained on, one for each iteration.
+Minibatches = Epochs | OnePass
+
+#: Minibatches, and the iteration of the first; the last is None where the stream has no more.
+_Batches = tuple[int, list[Minibatch | None]]
+
+
+class Ahead:
+    """The minibatches of a stream, the next ones prepared on another thread meanwhile.
+
+    Only when they are ready changes, never what they hold. Small ones are prepared several at a time:
+    handing over to another thread takes as long as some documents.
+
+    Parameters
+    ----------
+    stream : Epochs or OnePass
+    waiting : callable, optional
+        Called now and then while the next one is not ready; may raise, to stop.
+    """
+
+    def __init__(self, stream: Minibatches, waiting: Callable[[], None] = lambda: None) -> None:
+        self.stream, self.waiting = stream, waiting
+        self._thread = ThreadPoolExecutor(1, "minibatch")
+        self._alone: bool | None = None  # whether this process may have no more threads
+        self._ready: _Batches = 0, []
+        self._next: tuple[int, Future[_Batches]] | None = None
+
+    def minibatch(self, t: int) -> Minibatch | None:
+        """Return the documents of iteration ``t``, and begin on the next ones that are not ready."""
+        if self._alone is None:
+            try:
+                check_room_for_thread()
+                self._thread.submit(int)
+                self._alone = False
+            except RuntimeError:
+                self._alone = True
+        if self._alone:
+            return self.stream.minibatch(t)
+        first, batches = self._ready
+        if not first <= t < first + len(batches):
+            if self._next is None or self._next[0] != t:
+                self._next = t, self._thread.submit(self._prepare, t)
+            under_way = self._next[1]
+            while not under_way.done():
+                wait([under_way], timeout=PATIENCE)
+                self.waiting()
+            first, batches = self._ready = under_way.result()
+            after = first + len(batches)
+            ends = batches[-1] is None
+            self._next = None if ends else (after, self._thread.submit(self._prepare, after))
+        return batches[t - first]
+
+    def _prepare(self, t: int) -> _Batches:
+        """Make the minibatches from iteration ``t`` on that go together, as far as there are any.
+
+        An error is raised for the minibatch that it stands in the way of, not for one before.
+        """
+        batches = [self.stream.minibatch(t)]
+        with contextlib.suppress(Exception):
+            while batches[-1] is not None and len(batches) < self.stream.together:
+                batches.append(self.stream.minibatch(t + len(batches)))
+        return t, batches
+
+    def close(self) -> None:
+        """End the thread; nobody is called any more."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._next, self.waiting = None, lambda: None
