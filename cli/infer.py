@@ -28,8 +28,7 @@ from .values import runs_and_files
 
 if TYPE_CHECKING:
     from pysgrld.corpus.about.stream import NamedDocuments
-    from pysgrld.reading.infer import Inferred
-    from pysgrld.reading.parts import Share
+    from pysgrld.reading.infer import Inferred, Share
 
     from .progress import Screen
 
@@ -124,9 +123,17 @@ def command(
     no known word gets 1/K.
     """
     from pysgrld.reading.find_runs import find_folder, open_run
-    from pysgrld.reading.infer import steps_of, write_proportions
-    from pysgrld.reading.inferred import Layout, check_suffix, check_writer
-    from pysgrld.reading.parts import DOCUMENTS, SHARED, Parts, described, prepared, write_parts
+    from pysgrld.reading.infer import (
+        PART,
+        SHARED_PART,
+        Parts,
+        inference_record,
+        interval_steps,
+        prepare_parts,
+        write_parts,
+        write_proportions,
+    )
+    from pysgrld.reading.proportion_files import Layout, check_suffix, check_writer
     from pysgrld.run.create import is_run
     from pysgrld.run.machine import threads as count
     from pysgrld.run.whole import refuse_existing, whole_file
@@ -155,7 +162,7 @@ def command(
     else:
         suffix = check_suffix(out, table=table)
     parts = Parts(
-        Path(out), suffix, part_documents or (SHARED if part else DOCUMENTS), _share(part, force)
+        Path(out), suffix, part_documents or (SHARED_PART if part else PART), _share(part, force)
     )
     fields = keep_field.split(",") if keep_field else []
     if fields and suffix == ".npy":
@@ -170,11 +177,11 @@ def command(
         at = results.at(layer)
         if results.samples == 0:
             screen.note(f"{results.no_mean}: under the current ones")
-        steps = steps_of(results, draws) if draws else None
+        steps = interval_steps(results, draws) if draws else None
         if folder:
             layout = Layout(results.layers[at], steps is not None, top, dense, tuple(fields))
-            record = described(results, path, parts, layout, at, steps)
-            parts = prepared(parts, record, force=force)
+            record = inference_record(results, path, parts, layout, at, steps)
+            parts = prepare_parts(parts, record, force=force)
             if parts.there:
                 there = plural(len(parts.there), "part that is there", "parts that are there")
                 screen.note(f"{out}: goes on beside {there}")
@@ -203,7 +210,7 @@ def _said(screen: Screen, out: str, done: Inferred, documents: NamedDocuments) -
 
 def _share(value: tuple[int, int] | None, force: bool) -> Share:
     """Say which parts are this process's own."""
-    from pysgrld.reading.parts import Share
+    from pysgrld.reading.infer import Share
 
     if value is None:
         return Share()

@@ -129,7 +129,7 @@ def command(
                 f"{results.gone}: no coherence, and weights, where documents tell them, are those in "
                 "the held-out ones"
             )
-        slim, learned = len(results.slim_kept()), results.fitted.learned()
+        slim, learned = len(results.kept(slim=True)), results.fitted.learned()
         if values["json"]:
             show_json(
                 {

@@ -61,8 +61,8 @@ class _Draws(NamedTuple):
         Iterations whose full samples score documents: ``steps`` unless these are top-word samples.
     held_out : HeldOut or None
         Documents that all chains are scored on.
-    tell : callable
-        Told how many of all samples are read.
+    counted : callable
+        Called after every sample that is read.
     """
 
     chains: Sequence[Results]
@@ -70,19 +70,7 @@ class _Draws(NamedTuple):
     slim: bool
     scored: list[int]
     held_out: HeldOut | None
-    tell: Callable[[int, int], None]
-
-    def counter(self, passes: int) -> Callable[[], None]:
-        """Return a function to be called for every sample that is read.
-
-        Parameters
-        ----------
-        passes : int
-            How often the samples of the topics are read.
-        """
-        alone = len(self.scored) if self.slim else 0  # else a pass over topics scores, too
-        total, done = len(self.chains) * (passes * len(self.steps) + alone), itertools.count(1)
-        return lambda: self.tell(next(done), total)
+    counted: Callable[[], None]
 
 
 class _Compared(NamedTuple):
@@ -217,7 +205,7 @@ def _in_common(
     kept = [{step for step in chain.kept() if step > burn_in} for chain in chains]
     full = sorted(set.intersection(*kept))
     if at == 0:
-        slim = sorted(set.intersection(*(set(chain.slim_kept()) for chain in chains)))
+        slim = sorted(set.intersection(*(set(chain.kept(slim=True)) for chain in chains)))
         slim = [step for step in slim if step > burn_in]
         if len(slim) >= FEWEST and len(slim) > len(full):
             return slim, True, full
@@ -257,7 +245,12 @@ def _compare(
     if len(full) < FEWEST:
         notes.append(_FEW_FULL)
         there, full = False, []
-    draws = _Draws(chains, steps, slim, full, first.held_out() if there else None, tell)
+    # topics are read twice, to match and to follow them; a pass over full samples scores documents, too
+    passes = 1 if fitted.likeness is None else 2
+    total = len(chains) * (passes * len(steps) + (len(full) if slim else 0))
+    done = itertools.count(1)
+    held_out = first.held_out() if there else None
+    draws = _Draws(chains, steps, slim, full, held_out, lambda: tell(next(done), total))
     if fitted.likeness is None:
         compared = _follow_quantities(draws)
     else:
@@ -275,7 +268,7 @@ def _compare(
         # no checkpoint may have been written yet: samples may be there all the same
         with contextlib.suppress(CheckpointError):
             contraction = fitted.contraction(compared.shares)
-    kept = [chain.slim_kept() if slim else chain.kept() for chain in chains]
+    kept = [chain.kept(slim=slim) for chain in chains]
     return Diagnosis(
         runs=tuple(chain.path for chain in chains),
         algo=first.options.algo,
@@ -307,8 +300,8 @@ def _compare(
 
 def _match_topics(draws: _Draws, likeness: Likeness, top: int, at: int) -> _Compared:
     """Match the topics of all chains, and follow their weights and top words over the draws."""
-    counted, chains = draws.counter(2), draws.chains
-    halves = [_halves(chain, draws, at, counted) for chain in chains]  # each (2, K, V)
+    chains = draws.chains
+    halves = [_halves(chain, draws, at) for chain in chains]  # each (2, K, V)
     means = [pair.mean(axis=0) for pair in halves]
     order = [np.arange(len(means[0]))]
     order += [assign(likeness.similarity(means[0], mean)) for mean in means[1:]]
@@ -328,8 +321,7 @@ def _match_topics(draws: _Draws, likeness: Likeness, top: int, at: int) -> _Comp
         moved.append(int(np.count_nonzero(gain > MOVED)))
     words = np.argsort(-means[0], axis=1, kind="stable")[:, :top]
     series = [
-        _follow(chain, draws, at, words, rows, counted)
-        for chain, rows in zip(chains, order, strict=True)
+        _follow(chain, draws, at, words, rows) for chain, rows in zip(chains, order, strict=True)
     ]
     probability, weight, log_probability = map(np.stack, zip(*series, strict=True))
     of_words = convergence(probability)
@@ -358,7 +350,7 @@ def _match_topics(draws: _Draws, likeness: Likeness, top: int, at: int) -> _Comp
     return _Compared(topics, (), tuple(moved), log_probability, shares)
 
 
-def _halves(chain: Results, draws: _Draws, at: int, counted: Callable[[], None]) -> Floats:
+def _halves(chain: Results, draws: _Draws, at: int) -> Floats:
     """Average the topics of a chain over the first and the second half of the draws, (2, K, V).
 
     Rows sum to 1. Of top-word samples it is the average of the words that they have.
@@ -374,7 +366,7 @@ def _halves(chain: Results, draws: _Draws, at: int, counted: Callable[[], None])
                 total[rows, sample["words"]] += sample["phi"]
             else:
                 total += chain.rows_of(step, at)
-            counted()
+            draws.counted()
         if draws.slim:
             total /= total.sum(axis=1, keepdims=True)
         else:
@@ -384,7 +376,7 @@ def _halves(chain: Results, draws: _Draws, at: int, counted: Callable[[], None])
 
 
 def _follow(
-    chain: Results, draws: _Draws, at: int, words: Int64s, rows: Int64s, counted: Callable[[], None]
+    chain: Results, draws: _Draws, at: int, words: Int64s, rows: Int64s
 ) -> tuple[Doubles, Doubles, Doubles]:
     """Follow the topics ``rows`` of a chain over its draws.
 
@@ -405,8 +397,8 @@ def _follow(
         own[rows] = words
         for i, step in enumerate(draws.steps):
             probability[i] = chain.words_at(step, own, at, slim=True)[0][rows]
-            counted()
-    for i, (sample, scorer, value) in enumerate(_scored(chain, draws, counted)):
+            draws.counted()
+    for i, (sample, scorer, value) in enumerate(_scored(chain, draws)):
         if not draws.slim:
             probability[i] = chain.fitted.rows_of(sample, at)[rows[:, None], words]
         log_probability[i] = value
@@ -417,7 +409,7 @@ def _follow(
 
 
 def _scored(
-    chain: Results, draws: _Draws, counted: Callable[[], None]
+    chain: Results, draws: _Draws
 ) -> Iterator[tuple[Mapping[str, Array], Scorer | None, float]]:
     """Read the full samples of a chain one after the other, and score each.
 
@@ -436,7 +428,7 @@ def _scored(
             draw = chain.fitted.draw_of(sample, scorer.words)
             value = scorer.log_probability(Key(chain.seed, chain.chain, step), draw)
         yield sample, scorer, value
-        counted()
+        draws.counted()
 
 
 def finders(common: Doubles) -> int:
@@ -468,14 +460,13 @@ def finders(common: Doubles) -> int:
 
 def _follow_quantities(draws: _Draws) -> _Compared:
     """Follow the quantities that do not depend on the names of topics, over all draws."""
-    counted = draws.counter(1)
     rows: list[list[dict[str, float]]] = []
     values: list[list[float]] = []
     for chain in draws.chains:
         fitted = chain.fitted
         each = [
             (fitted.quantities(fitted.draw_of(sample), draws.held_out), value)
-            for sample, _, value in _scored(chain, draws, counted)
+            for sample, _, value in _scored(chain, draws)
         ]
         rows.append([quantities for quantities, _ in each])
         values.append([value for _, value in each])

@@ -158,7 +158,16 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
             run = RunDirectory.open(path)
             _, options = model_and_options(run)
             status, corpus = run.status, run.config["corpus"]
-            score, kind = _newest_score(run)
+            last: dict[str, Any] = {}
+            with contextlib.suppress(SgmcError, ValueError):  # there may be no line yet
+                *_, last = run.read_metrics(_END)
+            newest = (
+                (float(value), kind)
+                for name, kind in scores().items()
+                for key in (name, kind.point)
+                if isinstance(value := last.get(key), int | float)
+            )
+            score, kind = next(newest, (None, None))
             yield ListedRun(
                 path,
                 options.model,
@@ -177,12 +186,11 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
 
 def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
     """Yield the runs of a folder, the chains in folders of it, and those of searches, by number."""
-
-    def by_number(path: Path) -> list[tuple[str, int]]:
-        return [(text, int(number or 0)) for text, number in re.findall(r"(\D*)(\d*)", path.name)]
-
     try:
-        entries = sorted(folder.iterdir(), key=by_number)
+        entries = sorted(
+            folder.iterdir(),
+            key=lambda p: [(t, int(n or 0)) for t, n in re.findall(r"(\D*)(\d*)", p.name)],
+        )
     except OSError:
         return
     for path in entries:
@@ -192,16 +200,3 @@ def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
             yield from found
         elif searches and path.is_dir() and not path.name.startswith("."):
             yield from _runs_in(path, searches=False)
-
-
-def _newest_score(run: RunDirectory) -> tuple[float | None, Score | None]:
-    """Return the score of the last line of ``metrics.jsonl``, and what it is."""
-    try:
-        *_, last = run.read_metrics(_END)
-    except (SgmcError, ValueError):  # there is no line yet
-        return None, None
-    for name, kind in scores().items():
-        for key in (name, kind.point):
-            if isinstance(value := last.get(key), int | float):
-                return float(value), kind
-    return None, None

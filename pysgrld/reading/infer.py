@@ -1,20 +1,33 @@
-"""Topic proportions of new documents, as a stream: some documents in memory at a time."""
+"""Topic proportions of new documents, as a stream: to one file, or to a folder of parts.
+
+A part is a file that is whole or not there. The same command goes on after a kill with the parts that are
+missing, and several processes may share the parts among them. A document's row depends on neither: it is
+keyed by its place in the corpus.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import closing
-from typing import IO, NamedTuple
+import contextlib
+import hashlib
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.corpus.about.stream import NamedDocuments
+from pysgrld.corpus.about.stream import Named, NamedDocuments
 from pysgrld.corpus.prefetch import run_ahead
-from pysgrld.errors import UsageError, plural
-from pysgrld.reading.inferred import WRITERS, InferredBlock, Layout
+from pysgrld.corpus.sources import look
+from pysgrld.errors import OutputError, UsageError, plural
 from pysgrld.reading.intervals import ENOUGH, bounds
+from pysgrld.reading.proportion_files import WRITERS, InferredBlock, Layout
 from pysgrld.reading.results import Results
-from pysgrld.types import Documents, Doubles, Int64s
+from pysgrld.run import jsonio
+from pysgrld.run.files import make_folder, read_small
+from pysgrld.run.whole import replace_file, whole_file
+from pysgrld.types import Documents, Doubles
 
 #: Documents that are looked at together, at most.
 DOCUMENTS = 4096
@@ -22,6 +35,11 @@ DOCUMENTS = 4096
 ROOM = 1 << 26
 #: Documents whose quantiles are taken together.
 _TOGETHER = 128
+#: Documents of a part; and of one of those that several processes share, so that each gets some.
+PART, SHARED_PART = 1_000_000, 50_000
+#: File in a folder of parts: what was inferred, from what, and how. Readers of a folder of tables pass
+#: over such a name.
+RECORD = "_parts.json"
 
 
 class Inferred(NamedTuple):
@@ -31,8 +49,8 @@ class Inferred(NamedTuple):
     empty: int
 
 
-def steps_of(results: Results, draws: int) -> list[int]:
-    """Give the iterations of the kept samples that intervals are read from, at most so many.
+def interval_steps(results: Results, draws: int) -> list[int]:
+    """Return the iterations of the kept samples that intervals are read from, at most ``draws`` of them.
 
     Raises
     ------
@@ -78,41 +96,34 @@ def infer(
     at : int
         The layer whose topics are meant, counted from 0.
     steps : list of int, optional
-        Kept samples that intervals are read from (`steps_of`); no intervals where None.
+        Kept samples that intervals are read from (`interval_steps`); no intervals where None.
     first : int
         Row of the first document in its corpus.
     """
-    most = DOCUMENTS
-    if steps:
-        most = max(1, min(most, ROOM // (4 * len(steps) * results.layers[at])))
-    for whole in blocks:
-        for begin in range(0, len(whole), most):
-            documents = whole.take(np.arange(begin, min(begin + most, len(whole))))
+    k, fitted = results.layers[at], results.fitted
+    most = max(1, min(DOCUMENTS, ROOM // (4 * len(steps) * k))) if steps else DOCUMENTS
+    for block in blocks:
+        for begin in range(0, len(block), most):
+            documents = block.take(np.arange(begin, min(begin + most, len(block))))
             ids = np.arange(first, first + len(documents))
+            lengths, low, high = documents.lengths, None, None
             if steps:
-                found = _drawn(results, documents, ids, steps, at)
-                yield InferredBlock(first, documents.lengths, *found)
+                theta, low, high = _drawn(results, documents, first, steps, at)
+                empty = np.flatnonzero(lengths == 0)
+                if len(empty):  # the prior's mean is known: draws of it only come near
+                    some = documents.take(empty)
+                    theta[empty] = fitted.proportions(results.mean, some, ids[empty], at)
             else:
-                theta = _expected(results, documents, ids, at)
-                yield InferredBlock(first, documents.lengths, theta)
+                theta = fitted.proportions(results.mean, documents, ids, at)
+            yield InferredBlock(first, lengths, theta, low, high)
             first += len(documents)
 
 
-def ahead(blocks: Iterator[InferredBlock]) -> Iterator[InferredBlock]:
-    """Infer the next block on a thread of its own, while the last one is written."""
-    with closing(run_ahead(blocks, 1, lambda: None)) as found:
-        yield from found
-
-
-def _expected(results: Results, documents: Documents, ids: Int64s, at: int) -> Doubles:
-    """Give the proportions under the mean topics, (n, K)."""
-    return results.fitted.proportions(results.mean, documents, ids, at)
-
-
 def _drawn(
-    results: Results, documents: Documents, ids: Int64s, steps: list[int], at: int
+    results: Results, documents: Documents, first: int, steps: list[int], at: int
 ) -> tuple[Doubles, Doubles, Doubles]:
-    """Give the mean of the proportions' draws, and the bounds of their intervals, (n, K) each."""
+    """Return the mean of the draws of the proportions, and the bounds of their intervals, (n, K) each."""
+    ids = np.arange(first, first + len(documents))
     shape = (len(ids), results.layers[at])
     draws = np.empty((len(steps), *shape), np.float32)
     for s, draw in enumerate(results.each_document_draw(documents, ids, steps, at)):
@@ -122,10 +133,25 @@ def _drawn(
         some = slice(begin, begin + _TOGETHER)
         theta[some] = draws[:, some].mean(axis=0, dtype=np.float64)
         low[some], high[some] = bounds(draws[:, some])
-    empty = np.flatnonzero(documents.lengths == 0)
-    if len(empty):  # the prior's mean is known: draws of it only come near
-        theta[empty] = _expected(results, documents.take(empty), ids[empty], at)
     return theta, low, high
+
+
+def _write_rows(
+    file: IO[bytes], suffix: str, layout: Layout, blocks: Iterator[InferredBlock]
+) -> Inferred:
+    """Write the rows of blocks to an open file; the next block is inferred meanwhile, on a thread."""
+    writer = WRITERS[suffix](file, layout)
+    documents = empty = 0
+    try:
+        with contextlib.closing(run_ahead(blocks, 1, lambda: None)) as found:
+            for block in found:
+                writer.write(block)
+                file.flush()  # whoever reads a pipe need not wait for the next documents
+                documents += len(block.lengths)
+                empty += int((block.lengths == 0).sum())
+    finally:
+        writer.end(documents)  # also of a file that is given up: its writer has to let go of it
+    return Inferred(documents, empty)
 
 
 def write_proportions(
@@ -141,21 +167,209 @@ def write_proportions(
 ) -> Inferred:
     """Infer documents and write their proportions, one row each, in their order.
 
-    A ``.npy`` file must be seekable: its header says how many rows there are. The others are those of
-    `infer`, and of `pysgrld.reading.inferred.Layout`; those of `NamedDocuments` have ids and fields.
+    Parameters
+    ----------
+    results, blocks, at, steps
+        As for `infer`; rows of `NamedDocuments` have ids and fields.
+    file : binary file
+        Seekable where the format is ``.npy``: its header says how many rows there are.
+    suffix : str
+        The format, a key of `WRITERS`.
+    top, dense
+        As for `pysgrld.reading.proportion_files.Layout`.
     """
     named = blocks if isinstance(blocks, NamedDocuments) else None
     fields = None if named is None else named.fields
     layout = Layout(results.layers[at], steps is not None, top, dense, fields)
-    writer = WRITERS[suffix](file, layout)
-    documents = empty = 0
+    found = infer(results, blocks, at, steps)
+    if named is not None:
+        found = (block._replace(names=named.names(len(block.lengths))) for block in found)
+    return _write_rows(file, suffix, layout, found)
+
+
+# ---- folders of parts
+
+
+class Share(NamedTuple):
+    """A process's share of the parts: each ``of``-th, beginning with the one of its number, from 1."""
+
+    number: int = 1
+    of: int = 1
+
+
+class Parts(NamedTuple):
+    """A folder of parts that is to be filled.
+
+    Attributes
+    ----------
+    folder : Path
+    suffix : str
+        Of the parts, which says how they are written.
+    size : int
+        Documents of a part.
+    share : Share
+    there : frozenset of str
+        Names of the parts that were there at the beginning.
+    """
+
+    folder: Path
+    suffix: str
+    size: int
+    share: Share = Share()
+    there: frozenset[str] = frozenset()
+
+    def path(self, number: int) -> Path:
+        """Return the path of a part."""
+        return self.folder / f"part-{number:06}{self.suffix}"
+
+    def missing(self, number: int) -> bool:
+        """Whether a part is for this process to write."""
+        mine = number % self.share.of == self.share.number - 1
+        return mine and self.path(number).name not in self.there
+
+    def wanted(self, first: int, end: int) -> bool:
+        """Whether some of the documents [first, end) belong to a part that is missing."""
+        return any(self.missing(n) for n in range(first // self.size, (end - 1) // self.size + 1))
+
+
+def inference_record(
+    results: Results, path: str, parts: Parts, layout: Layout, at: int, steps: list[int] | None
+) -> dict[str, Any]:
+    """Return all that the rows of an inference depend on, by name, for `RECORD`.
+
+    Parameters
+    ----------
+    results : Results
+    path : str
+        The corpus: its names, sizes, and times of change are recorded.
+    parts : Parts
+    layout : Layout
+    at, steps
+        As for `infer`.
+    """
+    topics = hashlib.sha256()
+    for name, array in sorted(results.checkpoint.arrays.items()):
+        topics.update(name.encode())
+        topics.update(np.ascontiguousarray(array).data)
+    source = look(path)
+    looks = [
+        [file["name"], file.get("size"), file.get("stamp", [None])[0]]
+        for file in (source, *source.get("files", ()))
+    ]
+    record = {
+        "run": topics.hexdigest(),
+        "input": hashlib.sha256(jsonio.pretty({"files": looks})).hexdigest(),
+        "reading": asdict(results.reading_options()),
+        "layer": at + 1,
+        "draws": steps,
+        "columns": [layout.topics, layout.top, layout.dense, list(layout.fields or ())],
+        "format": parts.suffix,
+        "documents of a part": parts.size,
+    }
+    found: dict[str, Any] = jsonio.plain(record, where="parts")
+    return found
+
+
+def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts:
+    """Make the folder, or find which parts of the same inference are there.
+
+    Parameters
+    ----------
+    parts : Parts
+    record : dict
+        What `inference_record` returns.
+    force : bool
+        Remove the parts that are there, and begin anew.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be made, or has something else.
+    """
+    folder = parts.folder
+    there = sorted(folder.glob("part-*")) if folder.is_dir() else []
+    old = None
+    with contextlib.suppress(OSError, ValueError):
+        found = jsonio.parse(read_small(folder / RECORD))
+        old = found if isinstance(found, dict) else None
+    if force:
+        for path in there:
+            path.unlink()
+        there = []
+    elif old is None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise OutputError(
+            f"{folder}: is there already, and has no parts of an inference; name another folder"
+        )
+    elif old is not None and old != record:
+        other = ", ".join(name for name in record if old.get(name) != record[name])
+        raise OutputError(
+            f"{folder}: has parts of another inference (what differs: {other}); name another folder, or "
+            "--force removes them"
+        )
     try:
-        for block in ahead(infer(results, blocks, at, steps)):
-            names = named.names(len(block.lengths)) if named else []
-            writer.write(block._replace(names=names))
-            file.flush()  # whoever reads a pipe need not wait for the next documents
-            documents += len(block.lengths)
-            empty += int((block.lengths == 0).sum())
-    finally:
-        writer.end(documents)  # also of a file that is given up: its writer has to let go of it
-    return Inferred(documents, empty)
+        make_folder(folder, "output")
+        replace_file(folder / RECORD, [jsonio.pretty(record)], "output")
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    return parts._replace(there=frozenset(path.name for path in there))
+
+
+def write_parts(
+    results: Results,
+    documents: NamedDocuments,
+    parts: Parts,
+    layout: Layout,
+    at: int = 0,
+    steps: list[int] | None = None,
+) -> Inferred:
+    """Infer the documents of the parts that are missing, and write each part when it is whole.
+
+    Parameters
+    ----------
+    results : Results
+    documents : NamedDocuments
+        All documents, or at least those that `Parts.wanted` asks for.
+    parts : Parts
+    layout : Layout
+    at, steps
+        As for `infer`.
+
+    Returns
+    -------
+    Inferred
+        Numbers of the documents that were inferred now.
+    """
+    done = empty = 0
+    cut = _cut_at_parts(documents, parts)
+    for number, blocks in itertools.groupby(cut, key=lambda block: block[0] // parts.size):
+        rows = (
+            found._replace(names=names[found.first - first :][: len(found.lengths)])
+            for first, block, names in blocks
+            for found in infer(results, [block], at, steps, first)
+        )
+        with whole_file(parts.path(number)) as file:
+            written = _write_rows(file, parts.suffix, layout, rows)
+        done, empty = done + written.documents, empty + written.empty
+    return Inferred(done, empty)
+
+
+def _cut_at_parts(
+    documents: NamedDocuments, parts: Parts
+) -> Iterator[tuple[int, Documents, Sequence[Named]]]:
+    """Cut blocks of documents where parts end, and leave those out of parts that are not missing.
+
+    Yields
+    ------
+    first : int
+        Row of the first of the documents.
+    documents : Documents
+    names : sequence of Named
+    """
+    for block in documents:
+        first, names, begin = documents.first, documents.names(len(block)), 0
+        while begin < len(block):
+            number = (first + begin) // parts.size
+            end = min(len(block), (number + 1) * parts.size - first)
+            if parts.missing(number):
+                yield first + begin, block.take(np.arange(begin, end)), names[begin:end]
+            begin = end

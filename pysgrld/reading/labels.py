@@ -11,9 +11,9 @@ from pysgrld.run.files import read_small
 
 #: The file in a run's folder.
 LABELS = "labels.json"
-#: Signs that cannot be seen, and that words need: Persian ones, and pictures of several parts.
+#: Characters that cannot be seen, and that words need: in Persian, and in emoji of several parts.
 _JOINERS = "\u200c\u200d"
-#: Letters of a name, at most.
+#: Characters of a name, at most.
 LONGEST = 200
 
 
@@ -71,19 +71,17 @@ def read_labels(path: Path, topics: int) -> dict[int, str]:
             raise _wrong(path, f"{shown!r} is no number of a topic")
         if int(number) >= topics:
             raise _wrong(path, f"there is no topic {number}: they are 0 to {topics - 1}")
-        if not isinstance(name, str) or not _plain(name).strip():
+        # what would garble a terminal is left out: control and direction characters
+        kept = [c for c in str(name) if c.isprintable() or c.isspace() or c in _JOINERS]
+        words = "".join(kept).split()
+        if not isinstance(name, str) or not words:
             raise _wrong(path, f"the name of topic {number} is no text")
         if len(name) > LONGEST:
             raise _wrong(
                 path, f"the name of topic {number} has {len(name):,} letters: {LONGEST} at most"
             )
-        labels[int(number)] = " ".join(name.split())
-    return {number: _plain(name) for number, name in labels.items()}
-
-
-def _plain(name: str) -> str:
-    """Leave out signs that would garble a terminal: control and direction signs."""
-    return "".join(sign for sign in name if sign.isprintable() or sign in _JOINERS)
+        labels[int(number)] = " ".join(words)
+    return labels
 
 
 def _wrong(path: Path, why: str) -> CorpusError:

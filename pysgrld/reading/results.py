@@ -247,10 +247,7 @@ class Results:
         return top_words(phi[:, : self.layers[at]], n)
 
     def coherence(self, words: int, at: int = 0, draw: Draw | None = None) -> Coherence | None:
-        """Measure the coherence of each topic's top words over the training documents.
-
-        None where the training corpus is gone. The parameters are those of `top`.
-        """
+        """Measure coherence of topics' top words over training; None where that corpus is gone."""
         corpus = self.training_corpus()
         if corpus is None or len(self.vocabulary) < 2:
             return None
@@ -365,13 +362,9 @@ class Results:
 
     # ---- kept samples: full ones, and top-word samples, which have the most probable words alone
 
-    def kept(self) -> list[int]:
-        """Return the iterations of the kept samples, ascending."""
-        return self.run.sample_steps()
-
-    def slim_kept(self) -> list[int]:
-        """Return the iterations of the kept top-word samples, ascending."""
-        return self.run.sample_steps(slim=True)
+    def kept(self, *, slim: bool = False) -> list[int]:
+        """Return the iterations of the kept samples, ascending: of full ones, or of top-word samples."""
+        return self.run.sample_steps(slim=slim)
 
     def history(self) -> dict[int, float]:
         """Return the averaged score after each posterior sample, by iteration; empty where unknown."""
@@ -431,7 +424,7 @@ class Results:
 
         These are taken where more of them are kept than full ones; they have the lowest layer alone.
         """
-        full, slim = self.kept(), self.slim_kept() if at == 0 else []
+        full, slim = self.kept(), self.kept(slim=True) if at == 0 else []
         return (slim, True) if len(slim) > len(full) else (full, False)
 
     def top_word_draws(self, words: Int64s, at: int = 0) -> Iterator[tuple[Floats, Array]]:

@@ -20,8 +20,8 @@ from pysgrld.types import Array
 
 #: Options without which nothing of a run can be read, and that every release has written.
 _NEEDED = frozenset({"algo", "topics", "seed"})
-#: What the record says of the corpus, and reading needs: with what it is where nothing is said.
-_FIGURES = {"training_documents": None, "training_tokens": None, "held_out": 0}
+#: Numbers of the corpus in the record that reading needs, each with its value where it is not there.
+_NUMBERS = {"training_documents": None, "training_tokens": None, "held_out": 0}
 
 
 def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
@@ -33,18 +33,20 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
         If ``config.json`` is not what was written there.
     """
     options, corpus = run.config.get("options", {}), run.config.get("corpus", {})
-    name = options.get("model")
+    place, name = run.path / CONFIG, options.get("model")
     if not isinstance(name, str) or name not in MODELS:
-        raise _damaged(run, f"its model is {name!r}")
+        raise CheckpointError(f"{place}: is damaged: its model is {name!r}; restore it")
     model = model_of(name)
     found = restored(options)
+    checked: dict[str, tuple[Any, Any]] = {}
     for field, hint in get_type_hints(model.resolved).items():
-        due = option_name(field) in options or field in _NEEDED  # older runs know fewer options
-        if due and not _fits(value := getattr(found, field), hint):
-            raise _damaged(run, f"option {option_name(field)} is {value!r}")
-    for figure, unsaid in _FIGURES.items():
-        if not _fits(value := corpus.get(figure, unsaid), int):
-            raise _damaged(run, f"{figure} of its corpus is {value!r}")
+        if option_name(field) in options or field in _NEEDED:  # older runs know fewer options
+            checked[f"option {option_name(field)}"] = getattr(found, field), hint
+    for number, unsaid in _NUMBERS.items():
+        checked[f"{number} of its corpus"] = corpus.get(number, unsaid), int
+    for what, (value, hint) in checked.items():
+        if not _fits(value, hint):
+            raise CheckpointError(f"{place}: is damaged: {what} is {value!r}; restore it")
     return model, found
 
 
@@ -132,12 +134,8 @@ def corpus_gone(run: RunDirectory) -> str:
     return f"{run.path}: its training corpus is not at {place}, or was changed"
 
 
-def _damaged(run: RunDirectory, why: str) -> CheckpointError:
-    return CheckpointError(f"{run.path / CONFIG}: is damaged: {why}; restore it")
-
-
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of the type that a field is declared with."""
+    """Return whether a value is of the type that a field is declared with."""
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return any(_fits(value, arg) for arg in args)

@@ -759,8 +759,8 @@ def test_times_are_utc_and_dates_stay_dates():
 
 
 def test_what_is_written_as_csv_is_no_formula():
-    from pysgrld.reading.inferred import csv_line
+    from pysgrld.reading.proportion_files import csv_lines
 
     cells = ("=1+1", "@x", "a,b", -2, None, "\tx")
-    line = csv_line(cells).decode()
+    line = csv_lines([cells])[0].decode()
     assert next(csv.reader(io.StringIO(line))) == ["'=1+1", "'@x", "a,b", "-2", "", "'\tx"]

@@ -11,9 +11,9 @@ import pytest
 from pysgrld import LDA
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
 from pysgrld.reading import infer as module
-from pysgrld.reading import inferred
-from pysgrld.reading.infer import infer, steps_of, write_proportions
-from pysgrld.reading.inferred import check_suffix
+from pysgrld.reading import proportion_files
+from pysgrld.reading.infer import infer, interval_steps, write_proportions
+from pysgrld.reading.proportion_files import check_suffix
 from pysgrld.reading.results import Results
 from pysgrld.types import Documents
 
@@ -132,7 +132,7 @@ def written(results, suffix, steps=None, **how):
 
 def test_intervals_do_not_depend_on_blocks(sampled, monkeypatch):
     """Red with: blocks that do not shrink with the draws; documents keyed by their place in a block."""
-    steps = steps_of(sampled, 20)
+    steps = interval_steps(sampled, 20)
     assert len(steps) == 20
     (whole,) = infer(sampled, [documents()], 0, steps)
     monkeypatch.setattr(module, "ROOM", 4 * TOPICS * 20 * 6)
@@ -146,7 +146,7 @@ def test_intervals_do_not_depend_on_blocks(sampled, monkeypatch):
 
 def test_proportions_beside_intervals_are_the_means_of_the_same_draws(sampled):
     """Red with: proportions under the mean topics, which lie outside the intervals."""
-    steps, whole = steps_of(sampled, 20), documents()
+    steps, whole = interval_steps(sampled, 20), documents()
     (found,) = infer(sampled, [whole], 0, steps)
     draws = sampled.document_draws(whole, np.arange(23), steps).theta.astype(np.float64)
     known = whole.lengths > 0
@@ -158,7 +158,7 @@ def test_proportions_beside_intervals_are_the_means_of_the_same_draws(sampled):
 def test_intervals_are_the_same_in_every_format(sampled):
     """Red with: bounds in another order than the proportions; topics sorted, and bounds not."""
     pq = pytest.importorskip("pyarrow.parquet")
-    steps = steps_of(sampled, 25)
+    steps = interval_steps(sampled, 25)
     npy = np.load(written(sampled, ".npy", steps))
     assert (npy.shape, npy.dtype) == ((23, 3, TOPICS), np.float32)
     csv = written(sampled, ".csv", steps)
@@ -189,14 +189,13 @@ def test_intervals_are_the_same_in_every_format(sampled):
 def test_row_groups_are_full_and_hold_what_memory_has_room_for(sampled, monkeypatch):
     """Red with: a row group a block; groups that do not shrink with the width of a row."""
     pq = pytest.importorskip("pyarrow.parquet")
-    from pysgrld.reading import inferred
 
-    monkeypatch.setattr(inferred, "GROUP", 9)
+    monkeypatch.setattr(proportion_files, "GROUP", 9)
     file = pq.ParquetFile(written(sampled, ".parquet"))
     assert [file.metadata.row_group(i).num_rows for i in range(3)] == [9, 9, 5]
     assert file.metadata.row_group(0).column(2).compression == "ZSTD"
     assert file.read()["row"].to_pylist() == list(range(23))
-    monkeypatch.setattr(inferred, "WAITING", 4 * TOPICS * 2 * 5)
+    monkeypatch.setattr(proportion_files, "WAITING", 4 * TOPICS * 2 * 5)
     file = pq.ParquetFile(written(sampled, ".parquet"))
     assert file.metadata.row_group(0).num_rows == 5
 
@@ -204,8 +203,8 @@ def test_row_groups_are_full_and_hold_what_memory_has_room_for(sampled, monkeypa
 def test_too_few_samples_have_no_intervals(sampled, results):
     """Red with: intervals of as many samples as there are."""
     with pytest.raises(UsageError, match="keeps 0 samples, and --draws wants 20 of them"):
-        steps_of(results, 20)
-    assert steps_of(sampled, 99) == list(range(1, 26))
+        interval_steps(results, 20)
+    assert interval_steps(sampled, 99) == list(range(1, 26))
 
 
 @pytest.mark.parametrize("name", ["theta.csv", "-"])
@@ -252,8 +251,8 @@ class Full(io.BytesIO):
 def test_a_share_of_one_is_a_number_with_a_point():
     """Red with: 1 for 1.0, which is another type in JSON."""
     file, theta = io.BytesIO(), np.array([[1.0, 1e-9], [0.25, 0.75]])
-    inferred.WRITERS[".jsonl"](file, inferred.Layout(2)).write(
-        inferred.InferredBlock(0, np.array([3, 4]), theta)
+    proportion_files.WRITERS[".jsonl"](file, proportion_files.Layout(2)).write(
+        proportion_files.InferredBlock(0, np.array([3, 4]), theta)
     )
     assert b'"topics": [1.0, 1e-09]}\n' in file.getvalue()
     assert file.getvalue().endswith(b'"topics": [0.25, 0.75]}\n')

@@ -85,9 +85,9 @@ def both(tmp_path, monkeypatch):
 def test_intervals_from_slim_samples_are_those_from_full_ones_where_they_are_not_open(both):
     """Red with: words that a top-word sample lacks taken for 0, or for its least value without a word."""
     top = both.top(30)
-    assert both.kept() == both.slim_kept()
+    assert both.kept() == both.kept(slim=True)
     assert both.word_steps() == (both.kept(), False)
-    slim = interval(both.words_at(step, top, 0, slim=True) for step in both.slim_kept())
+    slim = interval(both.words_at(step, top, 0, slim=True) for step in both.kept(slim=True))
     full = interval(both.top_word_draws(top))
     assert len(both.kept()) == 43
     for name, is_open in (("low", slim.low_open), ("high", slim.high_open)):
@@ -104,7 +104,7 @@ def test_more_slim_samples_than_full_ones_are_what_intervals_are_read_from(both)
     with both.run.lock():
         for step in both.kept()[5:]:
             both.run.remove_sample(step)
-    assert both.word_steps() == (both.slim_kept(), True)
+    assert both.word_steps() == (both.kept(slim=True), True)
     path = str(both.path)
     found = json.loads(CliRunner().invoke(main, ["topics", path, "--json", "--top", "15"]).output)
     assert (found["kept_samples"], found["top_word_samples"]) == (5, 43)
@@ -118,7 +118,7 @@ def test_more_slim_samples_than_full_ones_are_what_intervals_are_read_from(both)
 
 def test_a_slim_sample_of_another_model_is_refused(both):
     """Red with: a word beyond the vocabulary, which is an IndexError later."""
-    step, sample = both.slim_kept()[0], both.read_slim(both.slim_kept()[0])
+    step, sample = both.kept(slim=True)[0], both.read_slim(both.kept(slim=True)[0])
     with both.run.lock():
         both.run.write_sample(3, {**sample, "words": sample["words"] + 48}, slim=True)
         both.run.write_sample(2, {n: part[:2] for n, part in sample.items()}, slim=True)

@@ -17,10 +17,17 @@ from pysgrld.cli import main
 from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus import steps as module
 from pysgrld.errors import CorpusError, OutputError
-from pysgrld.reading import parts as parts_module
-from pysgrld.reading.infer import write_proportions
-from pysgrld.reading.inferred import Layout
-from pysgrld.reading.parts import RECORD, Parts, Share, described, prepared, write_parts
+from pysgrld.reading import infer as infer_module
+from pysgrld.reading.infer import (
+    RECORD,
+    Parts,
+    Share,
+    inference_record,
+    prepare_parts,
+    write_parts,
+    write_proportions,
+)
+from pysgrld.reading.proportion_files import Layout
 from pysgrld.reading.results import Results
 
 WORDS, TOPICS, ROWS = 9, 4, 1500
@@ -71,8 +78,8 @@ def filled(place, folder, suffix=".jsonl", size=400, share=ALONE, force=False):
     results, source = opened(place), str(place / "x.jsonl")
     layout = Layout(TOPICS, fields=("n",))
     parts = Parts(folder, suffix, size, share)
-    record = described(results, source, parts, layout, 0, None)
-    parts = prepared(parts, record, force=force)
+    record = inference_record(results, source, parts, layout, 0, None)
+    parts = prepare_parts(parts, record, force=force)
     documents = results.documents(source, Silent(), ["n"], parts.wanted)
     return write_parts(results, documents, parts, layout)
 
@@ -110,7 +117,7 @@ def test_a_part_that_is_interrupted_is_not_there_and_the_rest_comes_the_next_tim
 ):
     """Red with: a part under its name before it is whole; parts that are there inferred again."""
 
-    folder, real = tmp_path / "p", parts_module.infer
+    folder, real = tmp_path / "p", infer_module.infer
 
     def broken(results, blocks, at, steps, first):
         yield from real(results, blocks, at, steps, first)
@@ -118,7 +125,7 @@ def test_a_part_that_is_interrupted_is_not_there_and_the_rest_comes_the_next_tim
             raise CorpusError("line 500 is bad")
 
     with monkeypatch.context() as patched:
-        patched.setattr(parts_module, "infer", broken)
+        patched.setattr(infer_module, "infer", broken)
         with pytest.raises(CorpusError, match="line 500"):
             filled(place, folder, size=100)
     before = {path.name: path.stat().st_ino for path in folder.glob("part-*")}

@@ -10,7 +10,7 @@ from pysgrld import LDA
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError
 from pysgrld.evaluate.coherence import coherence, meetings
 from pysgrld.reading.find_runs import find_folder
-from pysgrld.reading.inferred import check_suffix
+from pysgrld.reading.proportion_files import check_suffix
 from pysgrld.reading.results import Results, evenly_spaced
 from pysgrld.types import Documents
 

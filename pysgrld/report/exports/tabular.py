@@ -9,7 +9,7 @@ from typing import IO, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pysgrld.reading.inferred import csv_line, require_pyarrow
+from pysgrld.reading.proportion_files import csv_lines, require_pyarrow
 from pysgrld.run.whole import whole_file
 
 #: Bytes of rows that wait until a row group of Parquet is written: smaller ones make large files.
@@ -41,12 +41,12 @@ class CsvTable:
 
     def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
         self.file = file
-        file.write(csv_line([column.name for column in columns]))
+        file.writelines(csv_lines([[column.name for column in columns]]))
 
     def write(self, values: Sequence[Any]) -> None:
         """Write some rows."""
         plain = [part.tolist() if isinstance(part, np.ndarray) else part for part in values]
-        self.file.write(b"".join(csv_line([*map(_cell, row)]) for row in zip(*plain, strict=True)))
+        self.file.writelines(csv_lines([*map(_cell, row)] for row in zip(*plain, strict=True)))
 
     def end(self) -> None:
         """Add nothing."""

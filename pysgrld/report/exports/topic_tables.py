@@ -9,7 +9,7 @@ import numpy as np
 
 from pysgrld.core.draws import Draw
 from pysgrld.errors import plural
-from pysgrld.reading.inferred import require_pyarrow
+from pysgrld.reading.proportion_files import require_pyarrow
 from pysgrld.reading.results import Results
 from pysgrld.report.documents import Shares, drawn_steps
 from pysgrld.report.exports.documents import DocumentTable

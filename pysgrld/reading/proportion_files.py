@@ -1,25 +1,26 @@
-"""Files of documents' proportions: one class for each format, which takes block after block."""
+"""Files of topic proportions, a row for each document: NumPy, CSV, JSON lines and Parquet."""
 
 from __future__ import annotations
 
+import abc
 import csv
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from pysgrld.core import core
 from pysgrld.corpus.about.stream import Named
 from pysgrld.errors import MissingInputError, UsageError
-from pysgrld.types import Array, Doubles, Floats, Int64s
+from pysgrld.types import Array, Doubles, Int64s
 
 #: Rows of a row group of Parquet, and bytes of them that wait in memory at most: wide rows make
 #: smaller groups.
 GROUP, WAITING = 65_536, 1 << 25
-#: What a cell begins with that a spreadsheet takes for a formula.
+#: First characters of a cell that a spreadsheet takes for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -57,7 +58,7 @@ class InferredBlock(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Which values a row has, and in which form.
+    """The values that a row of a file has, and their form.
 
     Attributes
     ----------
@@ -66,9 +67,9 @@ class Layout(NamedTuple):
     intervals : bool
         Whether bounds of intervals are beside the proportions.
     top : int or None
-        Of a table of Parquet: how many topics of a document are listed, the greatest; None for all.
+        Parquet: how many topics of a document are listed, those of the greatest shares; None for all.
     dense : bool
-        Of a table of Parquet: whether each topic has a column, and not each document a list.
+        Parquet: whether each topic has a column; else each document has a list of topics.
     fields : tuple of str, or None
         Fields that follow a document's id; None where documents have no names.
     """
@@ -79,49 +80,54 @@ class Layout(NamedTuple):
     dense: bool = False
     fields: tuple[str, ...] | None = None
 
-    @property
-    def about(self) -> tuple[str, ...]:
-        """Names of the columns that say which document it is."""
-        return () if self.fields is None else ("id", *self.fields)
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the values of a topic, as `InferredBlock.values` has them."""
-        return ["", "low", "high"] if self.intervals else [""]
+class RowWriter(abc.ABC):
+    """Writes blocks of rows to an open file, as they come.
 
-    @property
-    def columns(self) -> list[str]:
-        """Names of columns of which each topic has its own: all proportions first, then bounds."""
-        return [
-            f"topic{k}_{name}" if name else f"topic{k}"
-            for name in self.names
-            for k in range(self.topics)
-        ]
+    Parameters
+    ----------
+    file : binary file
+        Seekable where the format is ``.npy``.
+    layout : Layout
 
-
-class RowWriter(Protocol):
-    """Writes blocks of rows to an open file, as they come."""
-
-    def __init__(self, file: IO[bytes], layout: Layout) -> None:
-        """Begin the file."""
-
-    def write(self, block: InferredBlock) -> None:
-        """Write the rows of a block."""
-
-    def end(self, rows: int) -> None:
-        """Complete the file, which has so many rows."""
-
-
-class Npy:
-    """An array of float32, D x K; with intervals D x 3 x K: proportions, low, high.
-
-    The file must be seekable: its header says how many rows there are.
+    Attributes
+    ----------
+    about : tuple of str
+        Names of the columns that say which document it is.
+    names : list of str
+        Names of the values of a topic, as `InferredBlock.values` has them.
+    columns : list of str
+        Names of columns where each topic has its own: all proportions first, then bounds.
     """
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
-        self.file = file
-        self.shape = (3, layout.topics) if layout.intervals else (layout.topics,)
-        self._header(0)
+        self.file, self.layout = file, layout
+        self.about = () if layout.fields is None else ("id", *layout.fields)
+        self.names = ["", "low", "high"] if layout.intervals else [""]
+        self.columns = [
+            f"topic{k}_{name}" if name else f"topic{k}"
+            for name in self.names
+            for k in range(layout.topics)
+        ]
+
+    @abc.abstractmethod
+    def write(self, block: InferredBlock) -> None:
+        """Write the rows of a block."""
+
+    def end(self, rows: int) -> None:  # noqa: B027 - most formats have nothing to add
+        """Complete the file, which has so many rows."""
+
+
+class NpyWriter(RowWriter):
+    """An array of float32, D x K; with intervals D x 3 x K: proportions, low, high.
+
+    Its header says how many rows there are, and is written again when they are known; NumPy leaves room
+    in it, so that it is as long for any number of them.
+    """
+
+    def __init__(self, file: IO[bytes], layout: Layout) -> None:
+        super().__init__(file, layout)
+        self.end(0)
 
     def write(self, block: InferredBlock) -> None:
         """Write the rows of a block."""
@@ -132,21 +138,19 @@ class Npy:
         self.file.write(rows.data)  # (n, 1, K) has the bytes of (n, K)
 
     def end(self, rows: int) -> None:
-        """Write the header again, as long for any number of rows (NumPy leaves room for it)."""
+        """Write the header with the number of rows."""
+        shape = (3, self.layout.topics) if self.layout.intervals else (self.layout.topics,)
+        head = {"descr": "<f4", "fortran_order": False, "shape": (rows, *shape)}
         self.file.seek(0)
-        self._header(rows)
-
-    def _header(self, rows: int) -> None:
-        head = {"descr": "<f4", "fortran_order": False, "shape": (rows, *self.shape)}
         np.lib.format.write_array_header_1_0(self.file, head)
 
 
-class Csv:
+class CsvWriter(RowWriter):
     """A header, then a row for each document, with a column for each topic."""
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
-        self.file = file
-        file.write(csv_line([*layout.about, *layout.columns]))
+        super().__init__(file, layout)
+        file.writelines(csv_lines([[*self.about, *self.columns]]))
 
     def write(self, block: InferredBlock) -> None:
         """Write the rows of a block."""
@@ -156,43 +160,31 @@ class Csv:
         parts = [head[:-1] + b"," for head in heads] or repeat(b""), rows, repeat(b"\n")
         self.file.write(b"".join(chain.from_iterable(zip(*parts, strict=False))))
 
-    def end(self, rows: int) -> None:
-        """Add nothing."""
 
-
-class JsonLines:
+class JsonLinesWriter(RowWriter):
     """A line for each document, with lists of a value for each topic."""
-
-    def __init__(self, file: IO[bytes], layout: Layout) -> None:
-        self.file = file
-        self.names, self.fields = [name or "topics" for name in layout.names], layout.fields
 
     def write(self, block: InferredBlock) -> None:
         """Write the rows of a block."""
-        parts: list[Iterable[bytes]] = [self._heads(block)]
-        for name, of in zip(self.names, block.values.values(), strict=True):
-            lists = core.decimals(of, separator=", ", point=True)
-            parts += repeat(f', "{name}": ['.encode()), lists, repeat(b"]")
-        parts.append(repeat(b"}\n"))
-        self.file.write(b"".join(chain.from_iterable(zip(*parts, strict=False))))
-
-    def _heads(self, block: InferredBlock) -> Iterator[bytes]:
-        """Write what is before the lists of each row: its place, its id, its fields, and its tokens."""
-        text = json.JSONEncoder().encode
+        # before the lists of a row: its place, its id, its fields, and its tokens
+        text, fields, heads = json.JSONEncoder().encode, self.layout.fields, []
         for i, length in enumerate(block.lengths.tolist()):
             about = ""
             if block.names:
                 name = block.names[i]
                 about = f', "id": {text(name.id)}'
-                if self.fields:
-                    about += f', "fields": {text(dict(zip(self.fields, name.values, strict=True)))}'
-            yield f'{{"document": {block.first + i}{about}, "tokens": {length}'.encode()
+                if fields:
+                    about += f', "fields": {text(dict(zip(fields, name.values, strict=True)))}'
+            heads.append(f'{{"document": {block.first + i}{about}, "tokens": {length}'.encode())
+        parts: list[Iterable[bytes]] = [heads]
+        for value, of in block.values.items():
+            lists = core.decimals(of, separator=", ", point=True)
+            parts += repeat(f', "{value or "topics"}": ['.encode()), lists, repeat(b"]")
+        parts.append(repeat(b"}\n"))
+        self.file.write(b"".join(chain.from_iterable(zip(*parts, strict=False))))
 
-    def end(self, rows: int) -> None:
-        """Add nothing."""
 
-
-class Parquet:
+class ParquetWriter(RowWriter):
     """A table of Parquet: row, id, fields, tokens, and lists of topics and shares, greatest first.
 
     Dense ones have a column for each topic instead. Fields are texts: what a later document has in one
@@ -200,35 +192,51 @@ class Parquet:
     """
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
+        super().__init__(file, layout)
         pa, pq = require_pyarrow()
-        self.layout, self._pa = layout, pa
-        fields = [("row", pa.int64()), *((name, pa.string()) for name in layout.about)]
+        self._pa = pa
+        fields = [("row", pa.int64()), *((name, pa.string()) for name in self.about)]
         fields.append(("tokens", pa.int64()))
         if layout.dense:
-            fields += [(name, pa.float32()) for name in layout.columns]
+            fields += [(name, pa.float32()) for name in self.columns]
         else:
             number = pa.uint16() if layout.topics <= 1 << 16 else pa.uint32()
             fields.append(("topics", pa.list_(number)))
-            fields += [(name or "share", pa.list_(pa.float32())) for name in layout.names]
+            fields += [(name or "share", pa.list_(pa.float32())) for name in self.names]
         self.schema = pa.schema(fields)
         # hardly two proportions, rows or ids are equal: looking for those that are costs most of the time
-        repeated = [*layout.about[1:], "tokens", "topics.list.element"]
+        repeated = [*self.about[1:], "tokens", "topics.list.element"]
         self._writer = pq.ParquetWriter(
             file, self.schema, compression="zstd", use_dictionary=repeated
         )
         wide = layout.topics if layout.dense else min(layout.top or layout.topics, layout.topics)
-        self._group = max(1, min(GROUP, WAITING // (4 * wide * (1 + len(layout.names)))))
+        self._group = max(1, min(GROUP, WAITING // (4 * wide * (1 + len(self.names)))))
         self._waiting: list[Any] = []
         self._rows = 0
 
     def write(self, block: InferredBlock) -> None:
         """Take the rows of a block; full row groups are written."""
-        n = len(block.lengths)
-        columns: list[Any] = [np.arange(block.first, block.first + n)]
-        columns += self._about(block)
-        columns.append(block.lengths)
-        columns += self._dense(block) if self.layout.dense else self._lists(block)
-        self._waiting.append(self._pa.record_batch(columns, schema=self.schema))
+        pa, (n, k) = self._pa, block.theta.shape
+        about = zip(*((name.id, *name.values) for name in block.names), strict=True)
+        columns: list[Any] = [
+            np.arange(block.first, block.first + n),
+            *(pa.array([None if v is None else str(v) for v in c], pa.string()) for c in about),
+            block.lengths,
+        ]
+        if self.layout.dense:
+            for of in block.values.values():
+                columns += [*np.ascontiguousarray(of.T, np.float32)]
+        else:
+            top = min(self.layout.top or k, k)
+            order = core.greatest(block.theta, top=top)
+            lists: list[Array] = [order]
+            lists += [np.take_along_axis(of, order, axis=1) for of in block.values.values()]
+            ends = pa.array(np.arange(n + 1, dtype=np.int32) * top)
+            for values, field in zip(lists, list(self.schema)[len(columns) :], strict=True):
+                kind = field.type.value_type
+                flat = pa.array(values.reshape(-1).astype(kind.to_pandas_dtype()), kind)
+                columns.append(pa.ListArray.from_arrays(ends, flat))
+        self._waiting.append(pa.record_batch(columns, schema=self.schema))
         self._rows += n
         while self._rows >= self._group:
             self._flush(self._group)
@@ -239,31 +247,6 @@ class Parquet:
             self._flush(self._rows)
         self._writer.close()
 
-    def _about(self, block: InferredBlock) -> list[Any]:
-        rows = [(name.id, *name.values) for name in block.names]
-        texts = [
-            [None if v is None else str(v) for v in column] for column in zip(*rows, strict=True)
-        ]
-        return [self._pa.array(column, self._pa.string()) for column in texts]
-
-    def _dense(self, block: InferredBlock) -> list[Array]:
-        return [c for of in block.values.values() for c in np.ascontiguousarray(of.T, np.float32)]
-
-    def _lists(self, block: InferredBlock) -> list[Any]:
-        n, k = block.theta.shape
-        top = min(self.layout.top or k, k)
-        order = core.greatest(block.theta, top=top)
-        ends = self._pa.array(np.arange(n + 1, dtype=np.int32) * top)
-        found: list[Floats | Array] = [order]
-        found += [np.take_along_axis(of, order, axis=1) for of in block.values.values()]
-        types = [field.type.value_type for field in list(self.schema)[2 + len(self.layout.about) :]]
-        return [
-            self._pa.ListArray.from_arrays(
-                ends, self._pa.array(values.reshape(-1).astype(kind.to_pandas_dtype()), kind)
-            )
-            for values, kind in zip(found, types, strict=True)
-        ]
-
     def _flush(self, rows: int) -> None:
         """Write so many of the rows that wait as a row group."""
         table = self._pa.Table.from_batches(self._waiting, self.schema)
@@ -272,42 +255,33 @@ class Parquet:
         self._rows -= rows
 
 
-def csv_line(values: Sequence[str | int | float | bool | None]) -> bytes:
-    """Write a line of CSV; text that a spreadsheet would take for a formula gets a quote sign."""
-    return csv_lines([values])[0]
-
-
 def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list[bytes]:
-    """Write lines of CSV, each as `csv_line` does."""
-    found: list[bytes] = []
-    lines = csv.writer(_Lines(found), lineterminator="\n")
-    lines.writerows(
+    """Return rows as lines of CSV; text that a spreadsheet would take for a formula gets a quote sign."""
+    found = _Lines()
+    csv.writer(found, lineterminator="\n").writerows(
         ["'" + v if isinstance(v, str) and v.startswith(_FORMULA) else v for v in row]
         for row in rows
     )
     return found
 
 
-class _Lines(NamedTuple):
-    """A file of whose lines, which are written one at a time, a list is made."""
-
-    found: list[bytes]
+class _Lines(list[bytes]):
+    """A list of the lines that are written to it as to a file."""
 
     def write(self, line: str) -> None:
-        """Take a line."""
-        self.found.append(line.encode("utf-8", "replace"))
+        self.append(line.encode("utf-8", "replace"))
 
 
 WRITERS: dict[str, type[RowWriter]] = {
-    ".npy": Npy,
-    ".csv": Csv,
-    ".jsonl": JsonLines,
-    ".parquet": Parquet,
+    ".npy": NpyWriter,
+    ".csv": CsvWriter,
+    ".jsonl": JsonLinesWriter,
+    ".parquet": ParquetWriter,
 }
 
 
 def check_suffix(path: str, *, table: bool = False) -> str:
-    """Say how a file is to be written, by its name; standard output takes JSON lines.
+    """Return the key of `WRITERS` that a file's name ends in; ``.jsonl`` for standard output, ``-``.
 
     Parameters
     ----------
@@ -330,7 +304,7 @@ def check_suffix(path: str, *, table: bool = False) -> str:
 
 
 def check_writer(suffix: str, given: str, *, table: bool = False) -> None:
-    """Refuse a format that cannot be written here, or not as it is asked for.
+    """Raise an error if a format cannot be written: its library is missing, or it is no table.
 
     Parameters
     ----------
@@ -355,7 +329,7 @@ def check_writer(suffix: str, given: str, *, table: bool = False) -> None:
 
 
 def require_pyarrow() -> tuple[Any, Any]:
-    """Give PyArrow, and its part that knows Parquet.
+    """Return the modules ``pyarrow`` and ``pyarrow.parquet``.
 
     Raises
     ------
