@@ -26,7 +26,7 @@ from pysgrld.chain.posterior import Posterior
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.minibatches import Epochs, minibatch_words
-from pysgrld.evaluate import split
+from pysgrld.evaluate.held_out import split
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.options.facts import Facts

@@ -37,7 +37,8 @@ from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.documents import store_documents
 from pysgrld.corpus.minibatches import minibatch_words
-from pysgrld.evaluate import Completion, pair, split, visits
+from pysgrld.evaluate import Completion, pair, visits
+from pysgrld.evaluate.held_out import split
 from pysgrld.experiments.bench.end_to_end import bundled_corpus
 from pysgrld.experiments.bench.machine import machine
 from pysgrld.experiments.bench.results import measure

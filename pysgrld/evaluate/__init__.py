@@ -1,15 +1,14 @@
 """Held-out documents, and scorers of draws on them; knows no model."""
 
 from pysgrld.evaluate.completion import PERPLEXITY, Completion, visits
-from pysgrld.evaluate.estimate import Estimate
-from pysgrld.evaluate.pooled import pooled
-from pysgrld.evaluate.protocol import DocumentDraw, Reader, Readers, Scorer, Visiting
-from pysgrld.evaluate.score import Score
-from pysgrld.evaluate.split import HeldOut, pair, split, whole
+from pysgrld.evaluate.held_out import HeldOut, pair, whole
+from pysgrld.evaluate.reader import DocumentDraw, Reader, Readers, Visiting
+from pysgrld.evaluate.score import DensityScorer, Estimate, Score, Scorer
 
 __all__ = [
     "PERPLEXITY",
     "Completion",
+    "DensityScorer",
     "DocumentDraw",
     "Estimate",
     "HeldOut",
@@ -19,8 +18,6 @@ __all__ = [
     "Scorer",
     "Visiting",
     "pair",
-    "pooled",
-    "split",
     "visits",
     "whole",
 ]

@@ -18,7 +18,7 @@ import numpy as np
 from pysgrld.core import check_lengths, core
 from pysgrld.core.draws import Draw
 from pysgrld.evaluate.proportions import over_their_words
-from pysgrld.evaluate.protocol import DocumentDraw, Readers
+from pysgrld.evaluate.reader import DocumentDraw, Readers
 from pysgrld.types import Documents, Floats, Int32s, Int64s, Key
 
 #: Gives the draws of the topics, of some words, one after the other, each with the key of its documents.

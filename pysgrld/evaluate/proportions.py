@@ -7,7 +7,7 @@ import numpy as np
 from pysgrld.core import check_lengths
 from pysgrld.core.draws import Draw, at_words
 from pysgrld.corpus.minibatches import compact
-from pysgrld.evaluate.protocol import Readers, Visiting
+from pysgrld.evaluate.reader import Readers, Visiting
 from pysgrld.types import Documents, Doubles, Int32s, Int64s, Key
 
 #: Documents that are inferred at a time: bounds the memory.

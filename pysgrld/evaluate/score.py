@@ -1,32 +1,45 @@
-"""The figure that held-out documents are scored by; each model declares its own."""
+"""Scores of held-out documents: what a score is called, its value with its standard error, and scorers.
+
+A scorer scores draws of a model's topics, and averages what they predict over posterior samples: the mean
+is taken of probabilities or densities, before the logarithm.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from pysgrld.core.arithmetic import dot, logaddexp
+from pysgrld.core.draws import Draw
+from pysgrld.core.restore import put_back
+from pysgrld.evaluate.held_out import HeldOut
+from pysgrld.types import Array, Doubles, Int32s, Int64s, Key
 
 
 class Score(NamedTuple):
-    """A figure of held-out documents; lower is better.
+    """The score that a model declares for held-out documents; lower is better.
 
     Attributes
     ----------
     name : str
         Key of ``metrics.jsonl`` and of JSON; ``point_...``, ``unigram_...``, ``pooled_...`` go with it.
     title : str
-        What a person reads.
+        Name in messages and tables.
     decimals : int
-        Those that are shown.
+        Decimals that are shown.
     whole : bool
         Whether documents are scored whole; else the rest of a document given a part of it.
     unit : str
-        What it is in, where the title does not say.
+        Unit, where the title does not say it.
     beside : tuple of (str, str)
-        Whole numbers that are shown beside it: keys of a line of ``metrics.jsonl``, and what of.
+        Whole numbers that are shown beside it: keys of a line of ``metrics.jsonl``, and what they count.
     further : tuple of (str, str, str)
-        Figures of the scorer's own (`pysgrld.evaluate.protocol.Scorer.figures`): their keys, what a
-        person reads, and what they are.
+        Further numbers of the scorer (`Scorer.figures`): their keys, titles, and meanings.
     """
 
     name: str
@@ -44,23 +57,23 @@ class Score(NamedTuple):
 
     @property
     def point(self) -> str:
-        """Key of the figure of the current topics."""
+        """Key of the score of the current topics."""
         return f"point_{self.name}"
 
     @property
     def unigram(self) -> str:
-        """Key of the figure of the word frequencies of training."""
+        """Key of the score of the word frequencies of training."""
         return f"unigram_{self.name}"
 
     @property
     def pooled(self) -> str:
-        """Key of the figure of all chains of a run together."""
+        """Key of the score of all chains of a run together."""
         return f"pooled_{self.name}"
 
     def show(self, value: float, error: float | None = None) -> str:
-        """Format a value for a person, with its standard error where that is known.
+        """Format a value, with its standard error where that is known.
 
-        The error has two digits that count, and the value as many decimals.
+        The error has two significant digits, and the value as many decimals as the error.
         """
         if not error or not math.isfinite(error):
             return f"{value:,.{self.decimals}f}"
@@ -68,5 +81,276 @@ class Score(NamedTuple):
         return f"{value:,.{decimals}f} ± {error:,.{decimals}f}"
 
     def shown_beside(self, figures: Mapping[str, Any]) -> str:
-        """Format the numbers beside it for a person; nothing where there are none."""
+        """Format the whole numbers that are shown beside it, each after a comma."""
         return "".join(f", {figures[name]:,} {what}" for name, what in self.beside)
+
+
+class Estimate(float):
+    """A score of held-out documents with its standard error: a float that knows what each document adds.
+
+    Documents are taken for a random sample: another corpus of the kind would have others. The standard
+    error is that of the delta method over them. Scores of the same documents are compared in pairs, by
+    `minus`, which leaves out what makes a document hard for both.
+
+    Attributes
+    ----------
+    influence : (n,) float64
+        First-order effect of each document on the deviation of the score from its value in an infinite
+        corpus; they sum to 0.
+    ratio : tuple of (n,) float64, or None
+        Of a perplexity: log probability, and tokens, of each document.
+    """
+
+    influence: Doubles
+    ratio: tuple[Doubles, Doubles] | None
+
+    def __new__(
+        cls, value: float, influence: Doubles, ratio: tuple[Doubles, Doubles] | None = None
+    ) -> Self:
+        """Make an estimate of its value and the influences of its documents."""
+        estimate = super().__new__(cls, value)
+        estimate.influence, estimate.ratio = influence, ratio
+        return estimate
+
+    def __reduce__(
+        self,
+    ) -> tuple[type[Self], tuple[float, Doubles, tuple[Doubles, Doubles] | None]]:
+        """Return what a copy is made of, for pickling."""
+        return type(self), (float(self), self.influence, self.ratio)
+
+    @classmethod
+    def mean(cls, value: float, values: Doubles) -> Self:
+        """Make an estimate that is a constant plus the mean of a value of each document."""
+        return cls(value, (values - values.mean()) / len(values))
+
+    @classmethod
+    def perplexity(cls, value: float, logs: Doubles, tokens: Doubles) -> Self:
+        """Make an estimate that is exp(-sum logs / sum tokens).
+
+        Parameters
+        ----------
+        value : float
+        logs : (n,) float64
+            Log probability of each document's held-out tokens.
+        tokens : (n,) float64
+            Number of these tokens.
+        """
+        total = tokens.sum()
+        with np.errstate(invalid="ignore"):  # of a token of no probability: infinity has no error
+            influence = -value / total * (logs - tokens * (logs.sum() / total))
+        return cls(value, influence, (logs, tokens))
+
+    @classmethod
+    def averaged(cls, figures: Sequence[Estimate]) -> Estimate:
+        """Average scores of the same documents: perplexities by their logarithms, others as they are."""
+        ratios = [figure.ratio for figure in figures if figure.ratio is not None]
+        if len(ratios) == len(figures):
+            logs = np.mean([logs for logs, _ in ratios], axis=0)
+            value = math.exp(np.mean([math.log(figure) for figure in figures]))
+            return cls.perplexity(value, logs, ratios[0][1])
+        mean = float(np.mean([float(figure) for figure in figures]))
+        return cls(mean, np.mean([figure.influence for figure in figures], axis=0))
+
+    @property
+    def error(self) -> float:
+        """The standard error; NaN of fewer than two documents."""
+        n = len(self.influence)
+        if n < 2:
+            return math.nan
+        return math.sqrt(n / (n - 1) * dot(self.influence, self.influence))
+
+    def among(self, drawn: Int64s) -> float:
+        """Return the score of a subset or bootstrap resample of the documents, by index.
+
+        Parameters
+        ----------
+        drawn : (m,) int64
+            Numbers of documents, which may be repeated.
+        """
+        if self.ratio is None:
+            return float(self + self.influence[drawn].sum() * (len(self.influence) / len(drawn)))
+        logs, tokens = self.ratio
+        return math.exp(-float(logs[drawn].sum()) / float(tokens[drawn].sum()))
+
+    def minus(self, other: Estimate) -> Estimate:
+        """Return the difference to another score of the same documents, with its own error."""
+        return Estimate(self - other, self.influence - other.influence)
+
+
+class Scorer(ABC):
+    """A scorer of draws on held-out documents, which keeps the running posterior average.
+
+    Attributes
+    ----------
+    prefix : str
+        Prefix of the names of its arrays in a checkpoint.
+    held_out : HeldOut
+    words : (R,) int32
+        The words that a score needs: draws have the rows of these alone.
+    samples : int
+        Posterior samples in the running average.
+    """
+
+    prefix: str
+    held_out: HeldOut
+    words: Int32s
+    samples: int = 0
+
+    # ---- one draw
+
+    @abstractmethod
+    def logs(self, key: Key, parts: Draw) -> Doubles:
+        """Return the log probability of every scored entry, or log density of every document, of a draw.
+
+        The running average is not touched.
+        """
+
+    @abstractmethod
+    def score(self, logs: Doubles) -> Estimate:
+        """Return the score of such logarithms."""
+
+    def point(self, key: Key, parts: Draw) -> Estimate:
+        """Return the score of one draw; the running average is not touched."""
+        return self.score(self.logs(key, parts))
+
+    @abstractmethod
+    def log_probability(self, key: Key, parts: Draw) -> float:
+        """Return the mean log probability of a held-out token or whole document under one draw.
+
+        The documents' own variables are one draw, too, that goes on from the last one.
+        """
+
+    @abstractmethod
+    def unigram(self, counts: Int64s) -> Estimate:
+        """Return the score of the word frequencies of the training documents, plus 0.01 each.
+
+        Parameters
+        ----------
+        counts : (V,) int64
+            Occurrences of each word in training.
+        """
+
+    # ---- the average over samples
+
+    @abstractmethod
+    def update(self, key: Key, parts: Draw) -> float:
+        """Add one posterior sample to the running average, and return the averaged score."""
+
+    @abstractmethod
+    def log_averages(self) -> Doubles:
+        """Return the logarithm of every probability or density averaged over the samples so far.
+
+        There must be at least one sample.
+        """
+
+    def average(self) -> Estimate:
+        """Return the averaged score so far; NaN before the first sample."""
+        if not self.samples:
+            return Estimate(math.nan, np.full(len(self.held_out.held_out), math.nan))
+        return self.score(self.log_averages())
+
+    def share_gained(self, before: float, now: float) -> float:
+        """Return the share of the perplexity that was gained between two scores: 1 - now / before."""
+        return 1.0 - now / before
+
+    def figures(self) -> dict[str, float]:
+        """Return further numbers of the samples so far by their keys (`Score.further`)."""
+        return {}
+
+    def shares(self, at: int) -> Doubles | None:
+        """Return the share of the tokens that each topic of layer ``at`` had in the last draw, (K,).
+
+        None where documents are scored without giving tokens topics.
+        """
+        del at
+        return None
+
+    # ---- checkpoints
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Array]:
+        """Return the arrays from which the average goes on exactly."""
+
+    @abstractmethod
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Go on from `arrays`.
+
+        Raises
+        ------
+        CheckpointError
+            If they are not those of these documents.
+        """
+
+
+class DensityScorer(Scorer):
+    """A scorer of whole documents: minus the mean of their log densities.
+
+    Parameters
+    ----------
+    held_out : HeldOut
+        With nothing observed.
+    words : (R,) int32
+    units : int
+        Units that a perplexity is per: tokens or distinct words of the documents.
+    """
+
+    prefix = "density."
+
+    def __init__(self, held_out: HeldOut, words: Int32s, units: int) -> None:
+        self.held_out, self.words, self._units = held_out, words, units
+        self._total: Doubles = np.zeros(len(held_out.held_out))  # log of the sum of densities
+
+    def score(self, logs: Doubles) -> Estimate:
+        """Return minus the mean of log densities of the documents."""
+        return Estimate.mean(-float(logs.mean()), -logs)
+
+    def log_probability(self, key: Key, parts: Draw) -> float:
+        """Return the mean log density of a document under one draw."""
+        return -self.point(key, parts)
+
+    def update(self, key: Key, parts: Draw) -> float:
+        """Add one posterior sample to the running average, and return the averaged score."""
+        found = self.logs(key, parts)
+        self._total = logaddexp(self._total, found) if self.samples else found
+        self.samples += 1
+        return self.average()
+
+    def log_averages(self) -> Doubles:
+        """Return the log of the averaged density of every document."""
+        return self._total - math.log(self.samples)
+
+    def share_gained(self, before: float, now: float) -> float:
+        """Return the share of the perplexity per unit that was gained between scores per document."""
+        return -math.expm1((now - before) * len(self.held_out.held_out) / self._units)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the arrays from which the average goes on exactly."""
+        return {"total": self._total.copy(), "samples": np.array([self.samples])}
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Go on from `arrays`.
+
+        Raises
+        ------
+        CheckpointError
+            If they are not those of these documents.
+        """
+        own = self.arrays()
+        put_back(own, arrays, self.prefix)
+        self._total, self.samples = own["total"], int(own["samples"][0])
+
+
+def pooled(scorers: Sequence[Scorer]) -> Estimate:
+    """Return the score of the posterior average over several chains, each of which counts the same.
+
+    The mean is taken of probabilities, or of densities, before the logarithm. Topics need no matching,
+    as what they predict does not depend on their order. The logarithm is concave: the score is never
+    worse than that of the mean of the chains' log probabilities.
+
+    Parameters
+    ----------
+    scorers : sequence of Scorer
+        One for each chain, with at least one sample, on the same held-out documents.
+    """
+    total = functools.reduce(logaddexp, [scorer.log_averages() for scorer in scorers])
+    return scorers[0].score(total - math.log(len(scorers)))

@@ -14,7 +14,8 @@ from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.known_words import matched_documents
 from pysgrld.corpus.minibatches import minibatch_words
 from pysgrld.errors import MissingInputError
-from pysgrld.evaluate import HeldOut, split, visits, whole
+from pysgrld.evaluate import HeldOut, visits, whole
+from pysgrld.evaluate.held_out import split
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting
 from pysgrld.options.facts import Facts
 from pysgrld.types import Documents

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from pysgrld.evaluate.lengths import FRESH_SWEEPS
-from pysgrld.evaluate.sweeps import FURTHER_SWEEPS
+from pysgrld.evaluate.reader import FRESH_SWEEPS, FURTHER_SWEEPS
 from pysgrld.models.check import kind_of, preset_of
 from pysgrld.models.eta import lowest_eta
 from pysgrld.models.options import OPTIONS

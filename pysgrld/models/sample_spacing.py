@@ -11,8 +11,8 @@ import math
 from typing import NamedTuple
 
 from pysgrld.evaluate import visits
-from pysgrld.evaluate.lengths import FRESH_SWEEPS
-from pysgrld.evaluate.split import HeldOut
+from pysgrld.evaluate.held_out import HeldOut
+from pysgrld.evaluate.reader import FRESH_SWEEPS
 
 #: Work of training for that of a posterior sample, at least: samples take an eleventh of both.
 BETWEEN_SAMPLES = 10

@@ -13,7 +13,8 @@ from pysgrld.core.draws import at_words
 from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.sources import contents
 from pysgrld.errors import CheckpointError, UsageError
-from pysgrld.evaluate import Estimate, HeldOut, Score, Scorer, pair, pooled
+from pysgrld.evaluate import Estimate, HeldOut, Score, Scorer, pair
+from pysgrld.evaluate.score import pooled
 from pysgrld.reading.results import Results
 from pysgrld.types import Key
 
@@ -255,15 +256,16 @@ def _evaluated(
     parts, kind = scorer.held_out, results.score
     ids = parts.doc_ids
     same = all(s.samples and np.array_equal(s.held_out.doc_ids, ids) for s in scorers)
+    tokens = parts.held_out.tokens
     if observed is None and not kind.whole:
-        observed = parts.observed.tokens / (parts.observed.tokens + scorer.tokens)
+        observed = parts.observed.tokens / (parts.observed.tokens + tokens)
     return Evaluation(
         kind=kind,
         average=scorer.average() if scorer.samples else point,
         point=point,
         unigram=None if counts is None else scorer.unigram(counts),
         documents=len(parts.held_out),
-        held_out_tokens=scorer.tokens,
+        held_out_tokens=tokens,
         dropped=parts.dropped,
         samples=scorer.samples,
         observed_fraction=observed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from pysgrld.errors import plural
-from pysgrld.evaluate.sweeps import DRAW_SWEEPS, NEXT_DRAW_SWEEPS
+from pysgrld.evaluate.reader import DRAW_SWEEPS, NEXT_DRAW_SWEEPS
 from pysgrld.reading.diagnosis import MIXED, SAME
 from pysgrld.reading.results import WEIGHT_DOCUMENTS
 from pysgrld.report.documents import AGREE, DOCUMENTS, DRAWS, HAS, SURE

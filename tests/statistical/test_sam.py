@@ -15,10 +15,8 @@ from scipy import stats
 from pysgrld.core import core, padded
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.resolve import resolve
-from pysgrld.models.sam.directions import Directions
 from pysgrld.models.sam.documents import SphericalDocuments, blocks
-from pysgrld.models.sam.potential import Asked, Data, Prior, products_of, slope_of
-from pysgrld.models.sam.proportions import Products, Walk, walk
+from pysgrld.models.sam.proportions import Directions, Products, Walk, walk
 from pysgrld.models.sam.score import DRAWS, LogPerplexity, dirichlets
 from pysgrld.options.facts import Facts
 from pysgrld.samplers import SAMPLERS
@@ -185,9 +183,11 @@ def test_the_mean_direction_is_integrated_out(k):
     angle = np.arange(4000) * 2 * np.pi / 4000
     mu = np.stack([np.cos(angle), np.sin(angle)])
     joint = np.exp(2.5 * m @ mu + 3.5 * beta.sum(axis=1) @ mu).mean() * 2 * np.pi
-    prior, none = Prior(m, 2.5, 3.5, k), rows_of(np.zeros((0, 2)))
-    asked = Asked(wide(beta), prior, *products_of(wide(beta), none, prior, WORK, 1), WORK, 1)
-    found = slope_of(asked, Data(none, np.zeros((0, 1, padded(k)), np.float32), 9.0, 1.0))
+    law = options(2, 4, topics=k, kappa=9.0, kappa0=2.5, sigma=3.5)
+    documents = SphericalDocuments(law, np.ones(2), m, 1)
+    potential = documents.visit(Key(1, 0, 0), {}, batch_of(np.ones((1, 2), int), (), 1.0))["phi"]
+    potential.samples = np.zeros((0, 1, padded(k)), np.float32)
+    found = potential.at(wide(beta))
     assert found.energy == pytest.approx(-np.log(joint), abs=1e-9)
 
 
@@ -253,7 +253,7 @@ def test_visits_and_trajectories_keep_the_joint_law():
             key = Key(r, 0, t)
             potential = documents.visit(key, {}, batch)["phi"]
             potential.directions = rows_of(v[r])
-            state.x[:, :2], documents._theta[:, :2] = beta[r], theta[r]
+            state.x[:, :2], documents.kept[:, :2] = beta[r], theta[r]
             state.step(key, potential, 0.5)
             beta[r], theta[r] = state.x[:, :2], potential.samples[:, -1, :2]
         v = documents_of(rng, beta, theta, law.kappa)
@@ -368,7 +368,7 @@ def test_the_score_is_the_average_density_of_proportions_from_the_prior(k, kappa
     Red with: c of V + 2 dimensions; a mean of logarithms.
     """
     scorer, draw, beta, v, law = scored(k, kappa=kappa, alpha=2.0)
-    theta = dirichlets(np.full((DRAWS, k), 2.0), 7, 0, 0, 201, 1)
+    theta = dirichlets(np.full((DRAWS, k), 2.0), Key(7, 0, 0), 201, 1)
     logs = [np.logaddexp.reduce(log_density(beta, d, theta, kappa)) - np.log(DRAWS) for d in v]
     assert float(scorer.point(Key(7, 0, 5), draw)) == pytest.approx(-np.mean(logs), abs=1e-8)
     assert law.kappa == kappa
@@ -409,7 +409,7 @@ def test_importance_sampling_has_the_density_of_a_document(kappa):
     many = one.take(np.zeros(copies, np.int64))
     none = Documents(np.zeros(copies + 1, np.int64), one.indices[:0], one.counts[:0])
     scorer = LogPerplexity(scorer.options, HeldOut(none, many, np.arange(copies), 0), 6, 1)
-    logs = scorer._importance(Key(7, 0, 5), draw)
+    logs = scorer.importance(Key(7, 0, 5), draw)
     share = (np.arange(20_000) + 0.5) / 20_000
     theta = np.stack([share, 1 - share], axis=1)
     prior = stats.beta.pdf(share, 1.5, 1.5)

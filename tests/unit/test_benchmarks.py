@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from pysgrld.core import core, padded
-from pysgrld.evaluate import Completion, split
+from pysgrld.evaluate import Completion
+from pysgrld.evaluate.held_out import split
 from pysgrld.models.lda.reader import LdaReaders
 from pysgrld.types import Documents, Key
 

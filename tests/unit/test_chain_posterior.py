@@ -10,7 +10,8 @@ from pysgrld.chain.posterior import SETTLED_SAMPLES, Posterior
 from pysgrld.chain.thinning import Thinning
 from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.errors import CheckpointError
-from pysgrld.evaluate import split, visits
+from pysgrld.evaluate import visits
+from pysgrld.evaluate.held_out import split
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model_of

@@ -16,7 +16,8 @@ from pysgrld.cli import main
 from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CheckpointError, UsageError
-from pysgrld.evaluate import Estimate, pooled
+from pysgrld.evaluate import Estimate
+from pysgrld.evaluate.score import pooled
 from pysgrld.models.check import check_usage, kind_of
 from pysgrld.models.options import OPTIONS, PRESETS
 from pysgrld.models.protocol import CorpusFacts, Extent, RunOn

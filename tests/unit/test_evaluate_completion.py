@@ -12,7 +12,9 @@ from oracles.completion import theta_hat
 from oracles.judge import Z
 
 from pysgrld.core import core, padded
-from pysgrld.evaluate import Completion, HeldOut, pair, pooled, split
+from pysgrld.evaluate import Completion, HeldOut, pair
+from pysgrld.evaluate.held_out import split
+from pysgrld.evaluate.score import pooled
 from pysgrld.models.lda.reader import LdaReaders
 from pysgrld.types import Documents, Key
 

@@ -5,7 +5,8 @@ import pytest
 
 from pysgrld.core import core, padded
 from pysgrld.core.draws import at_words
-from pysgrld.evaluate.document_draws import DocumentDraws, document_draws, proportions_given
+from pysgrld.evaluate.document_draws import document_draws, proportions_given
+from pysgrld.evaluate.reader import DocumentDraws
 from pysgrld.models.dlda.reader import DeepReaders
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.lda.reader import LdaReaders

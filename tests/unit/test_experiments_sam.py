@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from pysgrld.evaluate import split, whole
+from pysgrld.evaluate import whole
+from pysgrld.evaluate.held_out import split
 from pysgrld.experiments import lda_runs, sam_20news, sam_runs, sam_wikipedia
 from pysgrld.experiments.corpora import SplitCorpus, read_whole_parts
 from pysgrld.experiments.curves import Curve, CurvePoint, train_row

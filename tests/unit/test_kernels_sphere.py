@@ -13,8 +13,10 @@ from oracles.simplex import row_normals
 
 from pysgrld.core import core, padded
 from pysgrld.errors import NumericalError
-from pysgrld.models.sam.directions import Directions
-from pysgrld.models.sam.potential import Asked, Data, Prior, products_of, slope_of
+from pysgrld.models.sam.documents import SphericalDocuments, SphericalPotential
+from pysgrld.models.sam.proportions import Directions, Prior
+from pysgrld.models.sam.resolved import SphericalOptions
+from pysgrld.types import Minibatch
 
 WORK = core.Workspace()
 TEAM = {"work": WORK, "threads": 1}
@@ -258,8 +260,15 @@ def slope_at(x, dense, of, theta, prior, kappa, scale=1.0):
     """What the model makes of the kernels: energy and gradient (V, K), of samples (n, N, K)."""
     k = prior.topics
     kept = wide(theta.reshape(-1, k)).reshape(*theta.shape[:2], padded(k)).astype(np.float32)
-    asked = Asked(wide(x), prior, *products_of(wide(x), of, prior, WORK, 1), WORK, 1)
-    found = slope_of(asked, Data(of, kept, kappa, scale))
+    fields = dict.fromkeys(SphericalOptions.__dataclass_fields__)
+    numbers = {"kappa": kappa, "kappa0": prior.kappa0, "sigma": prior.sigma, "topics": k}
+    model = SphericalDocuments(SphericalOptions(**(fields | numbers)), x[:, 0], prior.centre, 1)
+    none = Minibatch(
+        of.indptr[:1], of.indices[:0], of.indices[:0], of.indices, of.indptr[:0], scale
+    )
+    potential = SphericalPotential(model, none)
+    potential.directions, potential.samples = of, kept
+    found = potential.at(wide(x))
     assert not found.gradient[:, k:].any()
     return found.energy, found.gradient[:, :k]
 

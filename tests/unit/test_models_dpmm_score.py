@@ -55,7 +55,7 @@ def test_empty_documents_are_left_out_and_counted(held_out, density):
     assert held_out.doc_ids.tolist() == [0, 2, 3]
     assert held_out.observed.tokens == 0
     assert len(held_out.observed) == len(held_out.held_out) == 3
-    assert density.tokens == X.sum()
+    assert density.held_out.held_out.tokens == X.sum()
     assert density.words.tolist() == [0, 1, 2, 3]
 
 

@@ -5,10 +5,10 @@ import pytest
 
 from pysgrld.core import core, padded
 from pysgrld.models.resolve import resolve
-from pysgrld.models.sam import directions as module
-from pysgrld.models.sam.directions import directions, inverse_frequencies, mean_direction
+from pysgrld.models.sam import chain as module
+from pysgrld.models.sam.chain import inverse_frequencies, mean_direction
 from pysgrld.models.sam.documents import ACCEPTED, RATE, SphericalDocuments, blocks
-from pysgrld.models.sam.proportions import Products, start
+from pysgrld.models.sam.proportions import Products, directions, start, walk
 from pysgrld.options.facts import Facts
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Documents, Key, Minibatch
@@ -133,26 +133,40 @@ def test_proportions_are_drawn_anew_for_an_inner_step_or_kept(resample):
 
 def test_the_step_of_proportions_is_adapted_in_the_burn_in_and_stays():
     """Red with: a step that is adapted for ever, or that was given."""
-    of = model()
+    x, of = core.zeros(V, 16, "float64"), model()
+    x[:2, :2] = np.eye(2)
     before = float(of.length[0])
-    of.adapt(Key(1, 0, 2), 0.5, 0.1)
-    assert of.length[0] == pytest.approx(before * np.exp(RATE * (0.5 - ACCEPTED)))
+    asked(of, Key(1, 0, 2), 0, x)
+    acceptance, jump = of.moved
+    assert 0 < acceptance < 1
+    assert acceptance != pytest.approx(ACCEPTED, abs=0.01)
+    assert jump > 0
+    assert of.length[0] == pytest.approx(before * np.exp(RATE * (acceptance - ACCEPTED)))
     after = of.length.copy()
-    of.adapt(Key(1, 0, 3), 0.5, 0.1)
+    asked(of, Key(1, 0, 3), 0, x)
     assert of.length.tolist() == after.tolist()
     fixed = model(**{"theta-step": 0.02})
-    fixed.adapt(Key(1, 0, 0), 0.5, 0.1)
+    asked(fixed, Key(1, 0, 0), 0, x)
     assert fixed.length.tolist() == [0.02]
-    assert fixed.moved.tolist() == [0.5, 0.1]
+    assert fixed.figures() == dict(
+        zip(("theta_acceptance", "theta_jump"), fixed.moved.tolist(), strict=True)
+    )
 
 
-def test_documents_of_the_whole_corpus_go_on_from_where_they_were():
+def test_documents_of_the_whole_corpus_go_on_from_where_they_were(monkeypatch):
     """Red with: least squares in every iteration."""
-    of = model(algo="gmc-bgibbs", **{"inner-steps": None})
+    begun, of = [], model(algo="gmc-bgibbs", **{"inner-steps": None})
+
+    def spy(*arguments):
+        begun.append(arguments[5].copy())
+        return walk(*arguments)
+
+    monkeypatch.setattr("pysgrld.models.sam.documents.walk", spy)
     of.keep(documents())
     x = core.zeros(V, 16, "float64")
     x[:2, :2] = np.eye(2)
     asked(of, Key(1, 0, 0), 0, x)
     kept = of.arrays()["theta"].copy()
     np.testing.assert_allclose(kept.sum(axis=1), 1.0)
-    assert of.theta(np.full_like(kept, 0.5)).tobytes() == kept.tobytes()
+    asked(of, Key(1, 0, 1), 0, x)
+    assert begun[1].tobytes() == kept.tobytes() != begun[0].tobytes()

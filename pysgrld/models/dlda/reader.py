@@ -12,9 +12,16 @@ from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import dot, log, product
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
-from pysgrld.evaluate.lengths import longest_counted
-from pysgrld.evaluate.protocol import DocumentDraw, Reader, Visiting
-from pysgrld.evaluate.sweeps import Sweeps, sweeps_of, sweeps_of_draw, sweeps_of_new
+from pysgrld.evaluate.reader import (
+    DocumentDraw,
+    Reader,
+    Sweeps,
+    Visiting,
+    longest_counted,
+    sweeps_of,
+    sweeps_of_draw,
+    sweeps_of_new,
+)
 from pysgrld.evaluate.token_topics import document_of_each_token, topics_given
 from pysgrld.models.dlda.documents import hyper_of, name_of, prior_mean, topic_arguments
 from pysgrld.models.dlda.resolved import DeepLDAOptions

@@ -22,7 +22,7 @@ from pysgrld.models.dpmm.chain import settings_of
 from pysgrld.models.dpmm.likelihood import responsibilities
 from pysgrld.models.dpmm.quantities import NEIGHBOURS, TITLES, numbers_of_components, quantities
 from pysgrld.models.dpmm.resolved import MixtureOptions
-from pysgrld.models.dpmm.score import LOG_PREDICTIVE, Density
+from pysgrld.models.dpmm.score import LOG_PREDICTIVE, MixtureScorer
 from pysgrld.models.dpmm.slice_sampling import Mixture
 from pysgrld.models.fitted import Fitted, Node, Record, Samples, SomeDocuments
 from pysgrld.models.noise import noise_of, remedy_of
@@ -153,7 +153,7 @@ class MixtureFitted:
 
     def scorer(self, held_out: HeldOut) -> Scorer:
         """Make a scorer of this run's draws on documents."""
-        return Density(held_out, self.record.options, self.record.words)
+        return MixtureScorer(held_out, self.record.options, self.record.words)
 
     def shown(self, at: int) -> Int64s:
         """Give the components that have documents, ascending."""
@@ -207,7 +207,7 @@ class MixtureFitted:
 def scorer(options: MixtureOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:
     """Make the scorer of draws of a mixture on held-out documents over V words."""
     del threads
-    return Density(held_out, options, words)
+    return MixtureScorer(held_out, options, words)
 
 
 def fitted(record: Record, threads: int) -> Fitted:

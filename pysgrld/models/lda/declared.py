@@ -20,9 +20,8 @@ from pysgrld.samplers import SAMPLERS
 if TYPE_CHECKING:
     from pysgrld.chain.protocol import Chain
     from pysgrld.corpus.minibatches import Minibatches
-    from pysgrld.evaluate.protocol import Scorer
-    from pysgrld.evaluate.score import Score
-    from pysgrld.evaluate.split import HeldOut
+    from pysgrld.evaluate.held_out import HeldOut
+    from pysgrld.evaluate.score import Score, Scorer
     from pysgrld.models.fitted import Fitted, Record
     from pysgrld.types import Documents, Int64s
 
@@ -189,7 +188,7 @@ class LDAModel(Model[LDAOptions]):
 
     def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
         """Split the tokens of every document at random, by seed, into two parts."""
-        from pysgrld.evaluate.split import split
+        from pysgrld.evaluate.held_out import split
 
         return split(documents, ids, observed, seed)
 

@@ -12,8 +12,14 @@ from pysgrld.core.draws import Draw, weights_of
 from pysgrld.core.restore import check_topics, put_back
 from pysgrld.errors import UsageError
 from pysgrld.evaluate.document_draws import proportions_given
-from pysgrld.evaluate.protocol import DocumentDraw, Reader, Visiting
-from pysgrld.evaluate.sweeps import Sweeps, sweeps_of, sweeps_of_draw
+from pysgrld.evaluate.reader import (
+    DocumentDraw,
+    Reader,
+    Sweeps,
+    Visiting,
+    sweeps_of,
+    sweeps_of_draw,
+)
 from pysgrld.models.lda.documents import alpha_of, token_places
 from pysgrld.models.lda.mean_field import MeanFieldDocuments
 from pysgrld.types import UNIT, Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored

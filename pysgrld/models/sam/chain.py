@@ -5,20 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from pysgrld.chain.blocks import BlockChain
+from pysgrld.core.arithmetic import log
 from pysgrld.core.draws import Draw
-from pysgrld.corpus.minibatches import Epochs, Minibatches
+from pysgrld.corpus.minibatches import Epochs, Minibatches, Source
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.models.protocol import CorpusFacts, RunOn
-from pysgrld.models.sam.directions import inverse_frequencies, mean_direction
 from pysgrld.models.sam.documents import SphericalDocuments, blocks
+from pysgrld.models.sam.proportions import directions
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.models.sam.variational import VariationalDocuments
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.points import Points
-from pysgrld.types import Documents, Doubles, Int32s, Key
+from pysgrld.types import Documents, Doubles, Int32s, Key, Positions
 
 #: Name of the weights of words in a draw, and in a checkpoint.
 IDF = "idf"
+#: Documents that are looked at together.
+BLOCK = 4096
 
 
 class SphericalChain(BlockChain):
@@ -27,20 +30,20 @@ class SphericalChain(BlockChain):
     documents: SphericalDocuments | VariationalDocuments
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Give the current draw: ``phi`` of some words, of all where None, and ``idf`` of all."""
+        """Return the current draw: ``phi`` of some words, of all where None, and ``idf`` of all."""
         return super().draw(words) | {IDF: self.documents.idf.astype(np.float32)}
 
     def _read(self, key: Key, words: Int32s) -> Draw:
-        """Give nothing: documents are asked at the points that topics move to."""
+        """Return nothing: documents are asked at the points that topics move to."""
         del key, words
         return {}
 
     def totals(self) -> dict[str, Doubles]:
-        """Give zeros that topics are added to; their sum has the mean direction."""
+        """Return zeros that topics are added to; their sum has the mean direction."""
         return {name: total for name, total in super().totals().items() if name != IDF}
 
     def figures(self) -> dict[str, float]:
-        """Say how the documents of the last minibatch fared, and how topics move.
+        """Return how the documents of the last minibatch fared, and how topics move.
 
         The temperature is the mean squared velocity in the V - 1 dimensions of a topic's sphere: 1 where
         draws are the posterior's, above where noise of minibatches heats them.
@@ -55,38 +58,35 @@ def chain(
 ) -> SphericalChain:
     """Start a chain: weigh the words, find the documents' mean direction, and draw topics around it.
 
+    Parameters
+    ----------
+    options : SphericalOptions
+    stream : Minibatches
+        Of a stored corpus; of one without documents weights and direction are 0, to be restored.
+    corpus : CorpusFacts
+    run_on : RunOn
+
     Raises
     ------
+    UsageError
+        If the corpus is read as a stream.
     CorpusError
         If no document has a weight.
     """
     if not isinstance(stream, Epochs):
         raise UsageError("a spherical admixture model weighs words first: it needs a stored corpus")
     source = stream.source
-    if isinstance(source, Documents) and not len(
-        source
-    ):  # a model that was saved: they will be restored
-        nothing = np.zeros(corpus.words)
-        return _chain(options, nothing, nothing.copy(), stream, corpus, run_on)
-    idf = np.ones(corpus.words)
-    if options.weighting == "tf-idf":
-        idf = inverse_frequencies(source, stream.train, corpus.words)
-    centre = mean_direction(source, stream.train, idf)
-    if not centre.any():
-        raise CorpusError(
-            "no document has a weight: every word is in all of them; use --weighting tf"
-        )
-    return _chain(options, idf, centre, stream, corpus, run_on)
-
-
-def _chain(
-    options: SphericalOptions,
-    idf: Doubles,
-    centre: Doubles,
-    stream: Epochs,
-    corpus: CorpusFacts,
-    run_on: RunOn,
-) -> SphericalChain:
+    if isinstance(source, Documents) and not len(source):  # a model that was saved
+        idf, centre = np.zeros(corpus.words), np.zeros(corpus.words)
+    else:
+        idf = np.ones(corpus.words)
+        if options.weighting == "tf-idf":
+            idf = inverse_frequencies(source, stream.train, corpus.words)
+        centre = mean_direction(source, stream.train, idf)
+        if not centre.any():
+            raise CorpusError(
+                "no document has a weight: every word is in all of them; use --weighting tf"
+            )
     documents = SphericalDocuments if SAMPLERS[options.algo].draws else VariationalDocuments
     return SphericalChain(
         options,
@@ -97,3 +97,24 @@ def _chain(
         run_on.threads,
         run_on.waiting,
     )
+
+
+def inverse_frequencies(source: Source, train: Positions, words: int) -> Doubles:
+    """Return ln(D / df_w) of every word over the training documents, (V,); 0 of a word that none has."""
+    frequency = np.zeros(words, np.int64)
+    for begin in range(0, len(train), BLOCK):
+        some = source.take(train[begin : begin + BLOCK])
+        frequency += np.bincount(some.indices, minlength=words)
+    found: Doubles = log(len(train) / np.maximum(1, frequency))
+    found[frequency == 0] = 0.0
+    return found
+
+
+def mean_direction(source: Source, train: Positions, idf: Doubles) -> Doubles:
+    """Return the normalised sum of the training documents' directions, (V,); 0 if none has a weight."""
+    total = np.zeros(len(idf))
+    for begin in range(0, len(train), BLOCK):
+        found = directions(source.take(train[begin : begin + BLOCK]), idf)
+        total += np.bincount(found.indices, found.values, len(idf))
+    norm = float(np.sqrt((total * total).sum()))
+    return total / norm if norm > 0.0 else total

@@ -1,4 +1,16 @@
-"""Documents of a spherical admixture model in training, and the potential that they make."""
+"""An iteration of the spherical admixture model: documents given topics, and the potential of the topics.
+
+    mu ~ vMF(m, kappa0),  beta_k ~ vMF(mu, sigma),  theta_d ~ Dirichlet(alpha),
+    v_d ~ vMF(beta theta_d / ||beta theta_d||, kappa)
+
+(Reisinger, Waters, Silverthorn and Mooney 2010; sampled as in Liu, Zhu and Song 2016.) With a minibatch:
+
+1. its documents become unit vectors v_d: counts, weighted and divided by their norm;
+2. their proportions theta_d move by Hamiltonian trajectories, the topics beta fixed, from where the last
+   iteration left them or from least squares (`pysgrld.models.sam.proportions`);
+3. the topics move by the gradient of -ln p(topics | documents), averaged over samples of the proportions
+   (`SphericalPotential`), under a sampler of `pysgrld.samplers.sphere`, which asks for it as it moves.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +24,15 @@ from pysgrld.chain.ranks.protocol import Communicator
 from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
-from pysgrld.models.sam.directions import directions
-from pysgrld.models.sam.potential import Asked, Data, Prior, noisy_slope_of, products_of, slope_of
-from pysgrld.models.sam.proportions import Walk, start, walk
+from pysgrld.models.sam.proportions import (
+    Prior,
+    Products,
+    Walk,
+    directions,
+    products_of,
+    start,
+    walk,
+)
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.samplers.state import EnergyGradient, Potential
 from pysgrld.types import Array, Block, Documents, Doubles, Floats, Key, Minibatch
@@ -26,7 +44,7 @@ FIRST_STEP = 0.2
 
 
 def blocks(options: SphericalOptions, v: int, centre: Doubles) -> tuple[Block, ...]:
-    """Give the one block of the model: topics as directions."""
+    """Return the one block of the model: topics as directions."""
     return (
         Block(
             name="phi",
@@ -41,20 +59,8 @@ def blocks(options: SphericalOptions, v: int, centre: Doubles) -> tuple[Block, .
     )
 
 
-def law_of(options: SphericalOptions) -> Walk:
-    """Give the law of proportions in training."""
-    return Walk(
-        options.topics,
-        options.kappa,
-        options.alpha,
-        options.theta_parametrisation,
-        options.sweeps,
-        options.kept_sweeps,
-    )
-
-
 class SphericalDocuments:
-    """Documents as directions, whose proportions are sampled given topics.
+    """Documents as directions, whose proportions are sampled given topics. A `DocumentSampler`.
 
     Parameters
     ----------
@@ -69,6 +75,9 @@ class SphericalDocuments:
         Step of proportions: adapted in the burn-in, then frozen.
     moved : (2,) float64
         Share of trajectories accepted and squared jump of proportions, as of the last visit.
+    kept : (n, Kp) float64 or None
+        Proportions that documents of the whole corpus go on from, -1 before their first visit; None where
+        they start afresh.
     """
 
     def __init__(
@@ -76,54 +85,47 @@ class SphericalDocuments:
     ) -> None:
         self.options, self.idf, self.threads = options, idf, threads
         self.prior = Prior(centre, options.kappa0, options.sigma, options.topics)
-        self.law = law_of(options)
+        self.law = Walk(
+            options.topics,
+            options.kappa,
+            options.alpha,
+            options.theta_parametrisation,
+            options.sweeps,
+            options.kept_sweeps,
+        )
         self.length = np.array([options.theta_step or FIRST_STEP / math.sqrt(options.kappa)])
         self.moved = np.zeros(2)
         self.work = core.Workspace()
-        self._theta: Doubles | None = None
+        self.kept: Doubles | None = None
 
     def keep(self, documents: Documents) -> None:
-        """Keep the proportions of these documents between visits; -1 where there are none yet."""
-        self._theta = np.full((len(documents), padded(self.law.topics)), -1.0)
+        """Keep the proportions of these documents between visits."""
+        self.kept = np.full((len(documents), padded(self.law.topics)), -1.0)
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
-        """Give the potential of the minibatch's documents; they are sampled where it is asked."""
+        """Return the potential of the minibatch's documents; they are sampled where it is asked."""
         del key, draw, comm  # it is asked at points that the topics move to
         return {"phi": SphericalPotential(self, batch)}
 
-    def theta(self, found: Doubles) -> Doubles:
-        """Give the proportions that documents go on from: kept ones, else where they start."""
-        if self._theta is None:
-            return found
-        if self._theta[0, 0] < 0.0:
-            self._theta[:] = found
-        return self._theta
-
-    def adapt(self, key: Key, acceptance: float, jump: float) -> None:
-        """Take note of how proportions moved, and adapt their step while the burn-in lasts."""
-        self.moved[:] = acceptance, jump
-        if self.options.theta_step is None and key.step < self.options.burn_in:
-            self.length *= math.exp(RATE * (acceptance - ACCEPTED))
-
     def figures(self) -> dict[str, float]:
-        """Say how proportions moved in the last visit."""
+        """Return how proportions moved in the last visit."""
         acceptance, jump = self.moved.tolist()
         return {"theta_acceptance": acceptance, "theta_jump": jump}
 
     def arrays(self) -> dict[str, Array]:
-        """Give the step of proportions, the weights of words, and proportions where they are kept."""
+        """Return the step of proportions, the weights of words, and proportions where they are kept."""
         own: dict[str, Array] = {
             "theta.length": self.length,
             "theta.moved": self.moved,
             "idf": self.idf,
             "centre": self.prior.centre,
         }
-        return own if self._theta is None else own | {"theta": self._theta}
+        return own if self.kept is None else own | {"theta": self.kept}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy them out of a checkpoint.
+        """Copy `arrays` out of a checkpoint.
 
         Raises
         ------
@@ -134,12 +136,22 @@ class SphericalDocuments:
 
 
 class SphericalPotential:
-    """The potential of a minibatch's documents, averaged over samples of their proportions.
+    """The potential of topics, -ln p(topics | documents of a minibatch), and its gradient. A `Potential`.
+
+    Liu, Zhu and Song (2016), eq. (9) and (10), averaged over samples of the proportions, with the factors
+    that the paper leaves out: the derivative of the normalisation of vbar, and that of ln c_V, which is a
+    ratio of Bessel functions.
 
     Parameters
     ----------
     documents : SphericalDocuments
     batch : Minibatch
+
+    Attributes
+    ----------
+    directions : Directions
+    samples : (n, N, Kp) float32
+        Proportions of each document, as they were sampled last.
     """
 
     def __init__(self, documents: SphericalDocuments, batch: Minibatch) -> None:
@@ -149,34 +161,107 @@ class SphericalPotential:
         self.samples: Floats = np.zeros((0, 0, 0), np.float32)
 
     def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Sample the proportions given x, and return energy and gradient there."""
+        """Sample the proportions given x, (V, Kp), and return energy and gradient there."""
         mine = self.documents
-        asked = self._asked(x)
+        products, resultant = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
+        theta = mine.kept
+        if theta is None or theta[0, 0] < 0.0:
+            theta = start(products, mine.law.topics)
+            if mine.kept is not None:
+                mine.kept[:] = theta
+                theta = mine.kept
         found = walk(
             key,
-            asked.products,
+            products,
             mine.law,
             float(mine.length[0]),
             self.batch.doc_ids + (part << 40),
-            mine.theta(start(asked.products, mine.law.topics)),
+            theta,
             core.Purpose.documents,
             mine.work,
             mine.threads,
         )
-        mine.adapt(key, found.acceptance, found.jump)
         self.samples = found.samples
-        return self._slope(asked, noise=noise)
+        mine.moved[:] = found.acceptance, found.jump
+        if mine.options.theta_step is None and key.step < mine.options.burn_in:
+            mine.length *= math.exp(RATE * (found.acceptance - ACCEPTED))
+        return self._energy_gradient(x, products, resultant, noise=noise)
 
     def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
         """Return energy and gradient at x, the proportions as they were sampled last."""
-        return self._slope(self._asked(x), noise=noise)
-
-    def _asked(self, x: Doubles) -> Asked:
         mine = self.documents
-        products, resultant = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
-        return Asked(x, mine.prior, products, resultant, mine.work, mine.threads)
+        found = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
+        return self._energy_gradient(x, *found, noise=noise)
 
-    def _slope(self, asked: Asked, *, noise: bool) -> EnergyGradient:
-        kappa = self.documents.options.kappa
-        data = Data(self.directions, self.samples, kappa, self.batch.scale)
-        return (noisy_slope_of if noise else slope_of)(asked, data)
+    def _energy_gradient(
+        self, x: Doubles, products: Products, resultant: float, *, noise: bool
+    ) -> EnergyGradient:
+        """Return the energy, its Euclidean gradient, and where wanted the variance of the gradient.
+
+        The variance of a coordinate, the same for all of a topic, is estimated by two halves of the
+        minibatch: the trace of the covariance of the sum over its n documents, drawn without replacement,
+        over the V - 1 dimensions of the sphere.
+        """
+        mine, v, n = self.documents, len(x), len(self.samples)
+        prior, scale = mine.prior, self.batch.scale
+        # of a sample of a document; the prior's gradient has the factor sigma A_V(||mbar||) / ||mbar||
+        weight = mine.options.kappa * scale / self.samples.shape[1]
+        pull = prior.sigma * core.bessel_ratio(v, resultant) / resultant
+        energy, half = core.log_normaliser(v, resultant), n // 2
+        if not noise or half == 0 or scale <= 1.0:
+            gradient, cosines = self._gradient(x, products, 0, n, weight, pull)
+            return EnergyGradient(energy - weight * cosines, gradient)
+        first, toward = self._gradient(x, products, 0, half, weight, 0.0)
+        other, further = self._gradient(x, products, half, n, weight, 0.0)
+        squares = core.sphere_halves(
+            x=x,
+            topics=prior.topics,
+            first=first,
+            other=other,
+            centre=prior.centre,
+            pull=pull,
+            of_centre=prior.kappa0,
+            of_sum=prior.sigma,
+            of_first=1.0 / half,
+            of_other=1.0 / (n - half),
+            work=mine.work,
+            threads=mine.threads,
+        )
+        trace = squares / (1.0 / half + 1.0 / (n - half))  # of a document
+        variance = trace * n * (1.0 - 1.0 / scale) / max(1, v - 1)
+        return EnergyGradient(energy - weight * (toward + further), first, variance)
+
+    def _gradient(
+        self, x: Doubles, products: Products, begin: int, end: int, weight: float, pull: float
+    ) -> tuple[Doubles, float]:
+        """Return the gradient of some documents in a row plus ``pull`` times the prior's, and cosines.
+
+        The cosines of documents with their mixtures of topics are summed.
+        """
+        mine, of = self.documents, self.directions
+        prior, (first, last) = mine.prior, of.indptr[[begin, end]]
+        proportions, outer, cosines = core.sphere_evidence(
+            gram=products.gram,
+            along=products.along[begin:end],
+            topics=prior.topics,
+            samples=self.samples[begin:end],
+            work=mine.work,
+            threads=mine.threads,
+        )
+        gradient = core.sphere_gradient(
+            x=x,
+            topics=prior.topics,
+            centre=prior.centre,
+            pull=pull,
+            of_centre=prior.kappa0,
+            of_sum=prior.sigma,
+            weight=weight,
+            indptr=of.indptr[begin : end + 1] - first,
+            indices=of.indices[first:last],
+            values=of.values[first:last],
+            proportions=proportions,
+            outer=outer,
+            work=mine.work,
+            threads=mine.threads,
+        )
+        return gradient, math.fsum(cosines.tolist())

@@ -14,10 +14,9 @@ from pysgrld.evaluate.matching import Likeness
 from pysgrld.models.block_fitted import BlockFitted
 from pysgrld.models.fitted import Record, Samples, SomeDocuments
 from pysgrld.models.sam.chain import IDF
-from pysgrld.models.sam.directions import directions
 from pysgrld.models.sam.documents import blocks
-from pysgrld.models.sam.proportions import Walk, start, walk
-from pysgrld.models.sam.score import LOG_PERPLEXITY, LogPerplexity, products
+from pysgrld.models.sam.proportions import Walk, directions, products_of_draw, start, walk
+from pysgrld.models.sam.score import LOG_PERPLEXITY, LogPerplexity
 from pysgrld.models.sam.variational import expected_proportions
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key
 
@@ -92,7 +91,7 @@ class SphericalFitted(BlockFitted):
         del at  # there is one layer
         options, k = self.record.options, self.layers[0]
         of = directions(documents, draw[IDF].astype(np.float64))
-        found = products(draw, of, k, self._work, self.threads)
+        found = products_of_draw(draw, of, k, self._work, self.threads)
         if not self.draws:
             return expected_proportions(options, self.record.words, found)
         law = Walk(k, options.kappa, options.alpha, "root", *NEW)
@@ -125,7 +124,7 @@ class SphericalFitted(BlockFitted):
         lengths = documents.lengths[:, None].astype(np.float32)
         theta: Doubles | None = None
         for step, sample in samples:
-            found = products(self.draw_of(sample), of, k, self._work, self.threads)
+            found = products_of_draw(self.draw_of(sample), of, k, self._work, self.threads)
             number = FIRST if theta is None else FURTHER
             theta = start(found, k) if theta is None else theta
             drawn = walk(

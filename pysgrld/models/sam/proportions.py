@@ -1,24 +1,67 @@
-"""Proportions of documents given topics, by Hamiltonian trajectories.
+"""Documents as unit vectors, and their proportions given topics, by Hamiltonian trajectories.
 
-Kernel: cpp/kernels/sphere_documents.cpp.
-
-On the sphere of square roots (`root`) the density of x, theta_k = x_k^2, is that of theta times
-prod_k |x_k|, even in every coordinate: no reflection is needed. On the simplex itself (`flat`), as the
-paper's code has it, lines are reflected at the faces.
+Kernels: cpp/kernels/sphere_documents.cpp and its neighbours.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from pysgrld.core import core
-from pysgrld.types import Doubles, Floats, Int64s, Key
+from pysgrld.core.draws import Draw
+from pysgrld.types import Documents, Doubles, Floats, Int32s, Int64s, Key
+
+# ---- documents as unit vectors
+
+
+class Directions(NamedTuple):
+    """Documents as unit vectors, in compressed sparse rows; one without weight is 0.
+
+    Attributes
+    ----------
+    indptr : (n + 1,) int64
+    indices : (nnz,) int32
+    values : (nnz,) float64
+    """
+
+    indptr: Int64s
+    indices: Int32s
+    values: Doubles
+
+    @property
+    def weightless(self) -> np.ndarray:
+        """Whether each document has no weight, (n,) bool."""
+        n = len(self.indptr) - 1
+        holders = np.repeat(np.arange(n), np.diff(self.indptr))
+        found: np.ndarray = np.bincount(holders, self.values != 0.0, n) == 0
+        return found
+
+
+def directions(documents: Documents, idf: Doubles) -> Directions:
+    """Weigh counts n_dw by idf_w, and divide every document by its norm.
+
+    Parameters
+    ----------
+    documents : Documents
+    idf : (V,) float64
+        Weights of words: 1 for ``tf``.
+    """
+    weights = documents.counts * idf[documents.indices]
+    norms = np.sqrt(documents.summed(weights * weights))
+    with np.errstate(divide="ignore"):
+        scale = np.where(norms > 0.0, 1.0 / norms, 0.0)
+    values = weights * np.repeat(scale, np.diff(documents.indptr))
+    return Directions(documents.indptr, documents.indices, values)
+
+
+# ---- inner products, which are all that proportions depend on
 
 
 class Products(NamedTuple):
-    """Inner products of topics with each other, and with documents: all that proportions depend on.
+    """Inner products of topics with each other, and with documents.
 
     Attributes
     ----------
@@ -30,15 +73,101 @@ class Products(NamedTuple):
     along: Doubles
 
 
+class Prior(NamedTuple):
+    """The prior of topics: mu ~ vMF(m, kappa0), beta_k ~ vMF(mu, sigma), mu integrated out.
+
+    Attributes
+    ----------
+    centre : (V,) float64
+        m, a unit vector.
+    kappa0, sigma : float
+    topics : int
+    """
+
+    centre: Doubles
+    kappa0: float
+    sigma: float
+    topics: int
+
+
+def products_of(
+    x: Doubles, of: Directions, prior: Prior, work: core.Workspace, threads: int
+) -> tuple[Products, float]:
+    """Return the inner products of topics and documents, and ||kappa0 m + sigma sum_k beta_k||.
+
+    Parameters
+    ----------
+    x : (V, Kp) float64
+        The topics.
+    of : Directions
+        The documents.
+    prior : Prior
+    work : Workspace
+    threads : int
+    """
+    k = prior.topics
+    gram, toward = core.sphere_moments(
+        x=x, topics=k, centre=prior.centre, work=work, threads=threads
+    )
+    along = core.sphere_along(x=x, topics=k, **of._asdict(), threads=threads)
+    square = (
+        prior.kappa0**2
+        + 2.0 * prior.kappa0 * prior.sigma * math.fsum(toward[:k].tolist())
+        + prior.sigma**2 * math.fsum(gram[:k, :k].ravel().tolist())
+    )
+    return Products(gram, along), math.sqrt(max(square, 1e-300))
+
+
+def products_of_draw(
+    draw: Draw, of: Directions, topics: int, work: core.Workspace, threads: int
+) -> Products:
+    """Return the inner products of a draw's topics with each other and with documents."""
+    v, kp = draw["phi"].shape
+    x = core.zeros(v, kp, "float64")
+    x[:] = draw["phi"]
+    gram, _ = core.sphere_moments(x=x, topics=topics, centre=None, work=work, threads=threads)
+    along = core.sphere_along(x=x, topics=topics, **of._asdict(), threads=threads)
+    return Products(gram, along)
+
+
+# ---- proportions given topics
+
+
+def start(products: Products, topics: int) -> Doubles:
+    """Fit proportions by least squares, G^-1 b, floored at 0.1/K and normalised, (n, Kp).
+
+    Liu, Zhu and Song (2016) start there. Solved by elimination, each document on its own.
+    """
+    n, stride = products.along.shape
+    gram = products.gram[:topics, :topics].copy()
+    gram[np.diag_indices(topics)] += 1e-9 * max(1e-30, float(np.trace(gram)) / topics)
+    right = products.along[:, :topics].T.copy()
+    for k in range(topics):  # symmetric and positive: pivots need no search
+        pivot = gram[k] / gram[k, k]
+        row = right[k] / gram[k, k]
+        factor = gram[:, k].copy()
+        factor[k] = 0.0
+        gram -= factor[:, None] * pivot
+        right -= factor[:, None] * row
+        gram[k], right[k] = pivot, row
+    # document by document: how a sum is taken depends on how an array lies
+    found = np.ascontiguousarray(np.maximum(right, 0.1 / topics).T)
+    theta = np.zeros((n, stride))
+    theta[:, :topics] = found / found.sum(axis=1, keepdims=True)
+    return theta
+
+
 class Walk(NamedTuple):
-    """The law that proportions are drawn from, and how.
+    """The posterior that proportions are drawn from, and the trajectories that draw them.
 
     Attributes
     ----------
     topics : int
     kappa, alpha : float
-    chart : str
-        "root" or "flat".
+    parametrisation : str
+        "root": on the sphere of square roots, theta_k = x_k^2, where the density of x is that of theta
+        times prod_k |x_k|, even in every coordinate, so that no reflection is needed. "flat": on the
+        simplex itself, lines reflected at the faces, as the paper's code has it.
     trajectories, kept, leaps : int
         Trajectories at a visit, how many of their ends are kept, and steps of each.
     """
@@ -46,7 +175,7 @@ class Walk(NamedTuple):
     topics: int
     kappa: float
     alpha: float
-    chart: str
+    parametrisation: str
     trajectories: int
     kept: int
     leaps: int = 10
@@ -67,30 +196,6 @@ class Walked(NamedTuple):
     samples: Floats
     acceptance: float
     jump: float
-
-
-def start(products: Products, topics: int) -> Doubles:
-    """Fit proportions by least squares, G^-1 b, floored at 0.1/K and normalised, (n, Kp).
-
-    Liu, Zhu and Song (2016) start there. Solved by elimination, a document whatever the others are.
-    """
-    n, stride = products.along.shape
-    gram = products.gram[:topics, :topics].copy()
-    gram[np.diag_indices(topics)] += 1e-9 * max(1e-30, float(np.trace(gram)) / topics)
-    right = products.along[:, :topics].T.copy()
-    for k in range(topics):  # symmetric and positive: pivots need no search
-        pivot = gram[k] / gram[k, k]
-        row = right[k] / gram[k, k]
-        factor = gram[:, k].copy()
-        factor[k] = 0.0
-        gram -= factor[:, None] * pivot
-        right -= factor[:, None] * row
-        gram[k], right[k] = pivot, row
-    # document by document: how a sum is taken depends on how an array lies
-    found = np.ascontiguousarray(np.maximum(right, 0.1 / topics).T)
-    theta = np.zeros((n, stride))
-    theta[:, :topics] = found / found.sum(axis=1, keepdims=True)
-    return theta
 
 
 def walk(
@@ -122,8 +227,7 @@ def walk(
     threads : int
     """
     samples, accepted, jumped = core.sphere_proportions(
-        gram=products.gram,
-        along=products.along,
+        **products._asdict(),
         topics=law.topics,
         kappa=law.kappa,
         alpha=law.alpha,
@@ -131,7 +235,7 @@ def walk(
         trajectories=law.trajectories,
         kept=law.kept,
         leaps=law.leaps,
-        chart=law.chart,
+        chart=law.parametrisation,
         doc_ids=doc_ids,
         theta=theta,
         purpose=purpose,

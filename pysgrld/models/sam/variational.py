@@ -1,49 +1,280 @@
 """Documents of a spherical admixture model by variational Bayes, and the potential that they make.
 
 Reisinger, Waters, Silverthorn and Mooney (2010): topics are q(beta_k) = vMF(bt_k, sigma), their mean
-q(mu) = vMF(mt, kappa0), and documents Dirichlet laws (`pysgrld.models.sam.dirichlet`). The objective at
-the best mt, which is R / ||R||, is
+q(mu) = vMF(mt, kappa0), and proportions q(theta_d) = Dir(at_d). With a = A(sigma) and a0 = A(kappa0),
+ratios of Bessel functions, a bt_k is the mean of a topic. The objective at the best mt, R / ||R||, is
 
-    J = a0 ||R|| + sum_d J_d,    R = kappa0 m + a sigma sum_k bt_k,
+    J = a0 ||R|| + sum_d J_d,    R = kappa0 m + a sigma sum_k bt_k.
 
-with a = A(sigma) and a0 = A(kappa0), ratios of Bessel functions. It is no bound; -J is the energy.
+With s = sum_k at_dk, the part of a document is
+
+    J_d = kappa rho_d + E_q ln Dir(theta_d | alpha) - E_q ln q(theta_d),
+    rho_d = a at_d^T bt^T v_d / (s sqrt(E_d)),
+    E_d = (s + (1 - a^2) sum_k at_dk^2 + a^2 at_d^T bt^T bt at_d) / (s (s + 1)),
+
+E_d being E ||beta theta_d||^2 exactly, and rho_d a stand-in for the expected cosine: J is no bound. In an
+iteration, J_d is climbed by Newton steps in ln at_d, damped by the Fisher information of q (`fit`); then
+the topics move by the gradient of -J, documents scaled to the corpus (`VariationalPotential`).
+
+Documents are the last axis of all arrays up to `fit`, and none depends on which others are there.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from pysgrld.chain.ranks.alone import ALONE
 from pysgrld.chain.ranks.protocol import Communicator
 from pysgrld.core import core, padded
+from pysgrld.core.arithmetic import exp, log
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import check_positive, put_back
-from pysgrld.models.sam.directions import directions
-from pysgrld.models.sam.dirichlet import Law, expected_cosines, fit, objective
-from pysgrld.models.sam.potential import Prior, products_of
-from pysgrld.models.sam.proportions import Products, start
+from pysgrld.models.sam.proportions import Prior, Products, directions, products_of, start
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.samplers.state import EnergyGradient, Potential
 from pysgrld.types import Array, Documents, Doubles, Key, Minibatch
 
+#: Documents that are fitted together.
+BLOCK = 256
+#: Parameters are never below this.
+LEAST = 1e-5
+#: A document has converged when its next step promises less than this, in nats.
+TOLERANCE = 1e-4
+#: No parameter changes by more than this factor's logarithm in a step.
+LONGEST = 2.0
+#: Damping of the first step, and its factor after a step that was refused.
+DAMPING, MORE = 1.0, 8.0
+
+
+class Law(NamedTuple):
+    """The law of documents given the topics' laws.
+
+    Attributes
+    ----------
+    kappa, alpha : float
+    shrink : float
+        a, the length of a topic's mean.
+    """
+
+    kappa: float
+    alpha: float
+    shrink: float
+
+
+class GammaFunctions(NamedTuple):
+    """The logarithm of the gamma function, and its first three derivatives."""
+
+    log: Doubles
+    psi: Doubles
+    psi1: Doubles
+    psi2: Doubles
+
+
+def gamma_functions(x: Doubles) -> GammaFunctions:
+    """Compute ln Gamma and its derivatives of positive numbers, by Stirling's series of x + 8."""
+    product, first = np.ones_like(x), np.zeros_like(x)
+    second, third = np.zeros_like(x), np.zeros_like(x)
+    for i in range(8):
+        inverse = 1.0 / (x + i)
+        product = product * (x + i)
+        first += inverse
+        second += inverse**2
+        third += inverse**3
+    y = x + 8.0
+    r = 1.0 / y
+    q = r * r
+    found = (y - 0.5) * log(y) - y + 0.5 * math.log(2.0 * math.pi)
+    found += r * (1 / 12 - q * (1 / 360 - q * (1 / 1260 - q * (1 / 1680 - q * (1 / 1188)))))
+    psi = log(y) - 0.5 * r
+    psi -= q * (1 / 12 - q * (1 / 120 - q * (1 / 252 - q * (1 / 240 - q * (1 / 132)))))
+    psi1 = r + 0.5 * q
+    psi1 += r * q * (1 / 6 - q * (1 / 30 - q * (1 / 42 - q * (1 / 30 - q * (5 / 66)))))
+    psi2 = -q - r * q
+    psi2 -= q * q * (1 / 2 - q * (1 / 6 - q * (1 / 6 - q * (3 / 10 - q * (5 / 6)))))
+    return GammaFunctions(found - log(product), psi - first, psi1 + second, psi2 - 2.0 * third)
+
+
+class Cosines(NamedTuple):
+    """The expected cosines rho of documents under their laws, and what they are made of.
+
+    Attributes
+    ----------
+    rho, length, square : (n,)
+        rho_d, s and E_d.
+    mixed : (K, n)
+        bt^T bt at_d.
+    """
+
+    rho: Doubles
+    length: Doubles
+    square: Doubles
+    mixed: Doubles
+
+
+def expected_cosines(at: Doubles, gram: Doubles, along: Doubles, law: Law) -> Cosines:
+    """Compute rho of documents.
+
+    Parameters
+    ----------
+    at : (K, n)
+    gram : (K, K)
+        bt^T bt.
+    along : (K, n)
+        bt^T v_d.
+    law : Law
+    """
+    a2 = law.shrink**2
+    mixed = np.zeros_like(at)
+    for j in range(len(at)):
+        mixed += gram[:, j, None] * at[j]
+    s = at.sum(axis=0)
+    spread = s + (1.0 - a2) * (at * at).sum(axis=0) + a2 * (at * mixed).sum(axis=0)
+    square = np.maximum(spread, 1e-24) / (s * (s + 1.0))
+    rho = law.shrink * (at * along).sum(axis=0) / (s * np.sqrt(square))
+    return Cosines(rho, s, square, mixed)
+
+
+def objective(at: Doubles, gram: Doubles, along: Doubles, law: Law) -> Doubles:
+    """Compute J_d of documents but for a constant, (n,); arguments as `expected_cosines` has them."""
+    return _value(at, expected_cosines(at, gram, along, law), gamma_functions(at), law)
+
+
+def _value(at: Doubles, of: Cosines, gammas: GammaFunctions, law: Law) -> Doubles:
+    whole = gamma_functions(of.length)
+    found: Doubles = (
+        law.kappa * of.rho
+        + ((law.alpha - at) * (gammas.psi - whole.psi) + gammas.log).sum(axis=0)
+        - whole.log
+    )
+    return found
+
+
+class Expansion(NamedTuple):
+    """The objective of documents near their parameters, by ln at.
+
+    Attributes
+    ----------
+    value : (n,)
+    gradient : (K, n)
+    curvature, metric : (K, K, n)
+        Minus the second derivatives, and the Fisher information of q.
+    """
+
+    value: Doubles
+    gradient: Doubles
+    curvature: Doubles
+    metric: Doubles
+
+
+def expand(at: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansion:
+    """Compute J_d with its first and second derivatives; arguments as `expected_cosines` has them."""
+    k = len(at)
+    of, gammas = expected_cosines(at, gram, along, law), gamma_functions(at)
+    s, a2, rho = of.length, law.shrink**2, of.rho
+    whole, rest = gamma_functions(s), k * law.alpha - s
+    spread = of.square * s * (s + 1.0)
+    sides = (1.0 + 2.0 * (1.0 - a2) * at + 2.0 * a2 * of.mixed) / spread  # of ln spread
+    # rho = a at^T b h; of ln h:
+    pull = 0.5 * (1.0 / (s + 1.0) - 1.0 / s - sides)
+    straight = law.shrink * along / (s * np.sqrt(of.square))
+    first = law.kappa * (straight + rho * pull)
+    first += (law.alpha - at) * gammas.psi1 - rest * whole.psi1
+    second = straight[:, None] * pull + pull[:, None] * straight
+    second += rho * (pull[:, None] * pull + 0.5 * sides[:, None] * sides)
+    second += rho * 0.5 * (1.0 / (s * s) - 1.0 / (s + 1.0) ** 2)
+    second -= rho / spread * a2 * gram[:, :, None]
+    second *= law.kappa
+    second += whole.psi1 - rest * whole.psi2
+    own = np.arange(k)
+    second[own, own] -= law.kappa * (1.0 - a2) * rho / spread
+    second[own, own] += (law.alpha - at) * gammas.psi2 - gammas.psi1
+    gradient = at * first
+    outer = at[:, None] * at
+    curvature, metric = -outer * second, -outer * whole.psi1
+    curvature[own, own] -= gradient
+    metric[own, own] += at * at * gammas.psi1
+    return Expansion(_value(at, of, gammas, law), gradient, curvature, metric)
+
+
+def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
+    """Solve symmetric systems, (K, K, n) and (K, n), by elimination, which overwrites them.
+
+    Returns the solutions, and of each the least pivot: it is above 0 where the matrix is positive.
+    """
+    k = len(right)
+    least = np.full(right.shape[1], np.inf)
+    for i in range(k):
+        least = np.minimum(least, matrix[i, i])
+        matrix[i, i, matrix[i, i] <= 0.0] = np.inf  # that solution is none
+        share = matrix[i + 1 :, i] / matrix[i, i]
+        matrix[i + 1 :, i + 1 :] -= share[:, None] * matrix[i, i + 1 :]
+        right[i + 1 :] -= share * right[i]
+    for i in reversed(range(k)):
+        right[i] -= (matrix[i, i + 1 :] * right[i + 1 :]).sum(axis=0)
+        right[i] /= matrix[i, i]
+    return right, least
+
+
+def fit(at: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -> None:
+    """Climb J_d of documents from ``at``, in place; it never falls.
+
+    Parameters
+    ----------
+    at : (n, K)
+        At least `LEAST`.
+    gram : (K, K)
+    along : (n, K)
+    law : Law
+    passes : int
+        Steps of a document at most, until it has converged.
+    """
+    own = np.arange(len(gram))
+    for begin in range(0, len(at), BLOCK):
+        mine = slice(begin, begin + BLOCK)
+        found, toward = at[mine].T.copy(), along[mine].T.copy()
+        damping = np.full(found.shape[1], DAMPING)
+        going = np.arange(found.shape[1])
+        for _ in range(passes):
+            now = found[:, going]
+            here = expand(now, gram, toward[:, going], law)
+            # a parameter that is the least already stays where the gradient points down
+            held = (now <= LEAST) & (here.gradient < 0.0)
+            gradient = np.where(held, 0.0, here.gradient)
+            matrix = here.curvature + damping[going] * here.metric
+            matrix[held[:, None] | held] = 0.0
+            matrix[own, own] = np.where(held, 1.0, matrix[own, own])
+            step, pivot = solve(matrix, gradient.copy())
+            share = LONGEST / np.maximum(np.abs(step).max(axis=0), LONGEST)
+            there = np.maximum(now * exp(share * step), LEAST)
+            rises = objective(there, gram, toward[:, going], law) >= here.value
+            better = (pivot > 0.0) & rises
+            found[:, going[better]] = there[:, better]
+            promise = 0.5 * (1.0 + damping[going]) * (gradient * step).sum(axis=0)
+            damping[going] *= np.where(better, 1.0 / MORE, MORE)
+            going = going[(pivot <= 0.0) | (promise >= TOLERANCE)]
+            if not len(going):
+                break
+        at[mine] = found.T
+
 
 def law_of(options: SphericalOptions, words: int) -> Law:
-    """Give the law of documents over so many words."""
+    """Return the law of documents over a vocabulary of so many words."""
     return Law(options.kappa, options.alpha, core.bessel_ratio(words, options.sigma))
 
 
 def started(products: Products, law: Law, topics: int) -> Doubles:
-    """Give parameters that a fit starts from, (n, K): least squares, about as sharp as they will be."""
+    """Return the parameters that a fit starts from, (n, K): least squares, about as sharp as the fit."""
     sharp = topics * law.alpha + math.sqrt(topics * law.kappa)
     found: Doubles = sharp * start(products, topics)[:, :topics]
     return found
 
 
 def expected_proportions(options: SphericalOptions, words: int, products: Products) -> Doubles:
-    """Fit the laws of documents, and give the means of their proportions, (n, K); rows sum to 1."""
+    """Fit the laws of documents, and return the means of their proportions, (n, K); rows sum to 1."""
     k, law = options.topics, law_of(options, words)
     at = started(products, law, k)
     fit(at, products.gram[:k, :k], products.along[:, :k], law, options.sweeps)
@@ -52,7 +283,7 @@ def expected_proportions(options: SphericalOptions, words: int, products: Produc
 
 
 class VariationalDocuments:
-    """Documents as directions, each with a Dirichlet law of its proportions that is fitted to topics.
+    """Documents as directions, each with a fitted Dirichlet law of its proportions. A `DocumentSampler`.
 
     Parameters
     ----------
@@ -65,6 +296,9 @@ class VariationalDocuments:
     ----------
     gained : (1,) float64
         J for each document, but for a constant, as of the last visit.
+    kept : (n, K) float64 or None
+        Parameters that documents of the whole corpus go on from, 0 before their first visit; None where
+        they start afresh.
     """
 
     def __init__(
@@ -77,38 +311,30 @@ class VariationalDocuments:
         self.toward = core.bessel_ratio(len(idf), options.kappa0)
         self.gained = np.zeros(1)
         self.work = core.Workspace()
-        self._at: Doubles | None = None
+        self.kept: Doubles | None = None
 
     def keep(self, documents: Documents) -> None:
-        """Keep the parameters of these documents between visits; 0 where there are none yet."""
-        self._at = np.zeros((len(documents), self.prior.topics))
+        """Keep the parameters of these documents between visits."""
+        self.kept = np.zeros((len(documents), self.prior.topics))
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
-        """Give the potential of the minibatch's documents; they are fitted where it is asked."""
+        """Return the potential of the minibatch's documents; they are fitted where it is asked."""
         del key, draw, comm  # nothing is random, and it is asked at points that the topics move to
         return {"phi": VariationalPotential(self, batch)}
 
-    def at(self, products: Products) -> Doubles:
-        """Give the parameters that documents go on from: kept ones, else where they start."""
-        if self._at is None:
-            return started(products, self.law, self.prior.topics)
-        if self._at[0, 0] == 0.0:
-            self._at[:] = started(products, self.law, self.prior.topics)
-        return self._at
-
     def figures(self) -> dict[str, float]:
-        """Give the objective for each document."""
+        """Return the objective for each document."""
         return {"objective": float(self.gained[0])}
 
     def arrays(self) -> dict[str, Array]:
-        """Give the weights of words, and the parameters of documents where they are kept."""
+        """Return the weights of words, and the parameters of documents where they are kept."""
         own: dict[str, Array] = {"gained": self.gained, "idf": self.idf, "centre": self.centre}
-        return own if self._at is None else own | {"at": self._at}
+        return own if self.kept is None else own | {"at": self.kept}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy them out of a checkpoint.
+        """Copy `arrays` out of a checkpoint.
 
         Raises
         ------
@@ -116,12 +342,12 @@ class VariationalDocuments:
             If it lacks them.
         """
         put_back(self.arrays(), arrays)
-        if self._at is not None and self._at.any():
-            check_positive("at", self._at)
+        if self.kept is not None and self.kept.any():
+            check_positive("at", self.kept)
 
 
 class VariationalPotential:
-    """The energy -J of topics, scaled to the corpus, and its gradient.
+    """The energy -J of topics, its documents scaled to the corpus, and its gradient. A `Potential`.
 
     Parameters
     ----------
@@ -136,25 +362,28 @@ class VariationalPotential:
         self.fitted: Doubles = np.zeros((0, 0))
 
     def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Fit the documents to x, and return energy and gradient there."""
+        """Fit the documents to x, (V, Kp), and return energy and gradient there."""
         del key, part, noise  # nothing is random
-        mine = self.documents
-        products, resultant = self._products(x)
-        k = mine.prior.topics
-        self.fitted = mine.at(products)
-        fit(self.fitted, products.gram[:k, :k], products.along[:, :k], mine.law, mine.passes)
-        return self._slope(x, products, resultant)
+        mine, k = self.documents, self.documents.prior.topics
+        products, resultant = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
+        at = mine.kept
+        if at is None or at[0, 0] == 0.0:
+            at = started(products, mine.law, k)
+            if mine.kept is not None:
+                mine.kept[:] = at
+                at = mine.kept
+        fit(at, products.gram[:k, :k], products.along[:, :k], mine.law, mine.passes)
+        self.fitted = at
+        return self._energy_gradient(x, products, resultant)
 
     def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
         """Return energy and gradient at x, the documents as they were fitted last."""
         del noise
-        return self._slope(x, *self._products(x))
-
-    def _products(self, x: Doubles) -> tuple[Products, float]:
         mine = self.documents
-        return products_of(x, self.directions, mine.prior, mine.work, mine.threads)
+        found = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
+        return self._energy_gradient(x, *found)
 
-    def _slope(self, x: Doubles, products: Products, resultant: float) -> EnergyGradient:
+    def _energy_gradient(self, x: Doubles, products: Products, resultant: float) -> EnergyGradient:
         mine = self.documents
         k, law, at = mine.prior.topics, mine.law, self.fitted.T.copy()
         gram, along = products.gram[:k, :k], products.along[:, :k].T.copy()
@@ -172,9 +401,7 @@ class VariationalPotential:
             of_centre=mine.prior.kappa0,
             of_sum=mine.prior.sigma,
             weight=law.kappa * self.scale,
-            indptr=self.directions.indptr,
-            indices=self.directions.indices,
-            values=self.directions.values,
+            **self.directions._asdict(),
             proportions=proportions,
             outer=outer,
             work=mine.work,

@@ -16,9 +16,8 @@ from pysgrld.options.parse import real
 if TYPE_CHECKING:
     from pysgrld.chain.protocol import Chain
     from pysgrld.corpus.minibatches import Minibatches
-    from pysgrld.evaluate.protocol import Scorer
-    from pysgrld.evaluate.score import Score
-    from pysgrld.evaluate.split import HeldOut
+    from pysgrld.evaluate.held_out import HeldOut
+    from pysgrld.evaluate.score import Score, Scorer
     from pysgrld.models.fitted import Fitted, Record
     from pysgrld.types import Documents, Int64s
 
@@ -105,7 +104,7 @@ class MultinomialFamily(Model[MultinomialOptions]):
 
     def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
         """Hold documents out whole: nothing of them is observed."""
-        from pysgrld.evaluate.split import whole
+        from pysgrld.evaluate.held_out import whole
 
         return whole(documents, ids)
 

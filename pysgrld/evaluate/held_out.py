@@ -6,21 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.core import core
+from pysgrld.core import check_lengths, core
 from pysgrld.errors import CorpusError, plural
-from pysgrld.evaluate.lengths import check_observed
+from pysgrld.evaluate.reader import FRESH_SWEEPS
 from pysgrld.types import Documents, Int32s, Int64s
 
 
 class HeldOut(NamedTuple):
-    """Documents to complete: the same ones in both parts, none of them empty in either.
+    """Held-out documents in two parts: the same documents in both, none of them empty in either.
 
     Attributes
     ----------
     observed, held_out : Documents
-        Over the run's vocabulary. Nothing at all is observed of documents that are scored whole.
+        Over the run's vocabulary. Nothing is observed of documents that are scored whole.
     doc_ids : (n,) int64
-        Positions in the corpus that they came from: key their randomness.
+        Positions in the corpus that they came from, which key their randomness.
     dropped : int
         Documents that could not be split, or were empty in one part.
     """
@@ -46,15 +46,20 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
         Share of the tokens that is observed, in (0, 1).
     seed : int
 
+    Returns
+    -------
+    HeldOut
+
     Raises
     ------
     CorpusError
-        If one is too long to be scored.
+        If the observed part of one is too long to be counted over the kept sweeps.
     """
     n, lengths = len(documents), documents.lengths
     wanted = np.rint((1.0 - observed) * lengths).astype(np.int64)
     wanted = np.maximum(1, np.minimum(lengths - 1, wanted))
-    check_observed(lengths - wanted)  # before there is an entry for each token
+    # before there is an entry for each token
+    check_lengths(lengths - wanted, FRESH_SWEEPS // 2, "held-out document")
     entry_doc = np.repeat(np.arange(n), np.diff(documents.indptr))
     token_entry = np.repeat(np.arange(len(documents.indices)), documents.counts)
     token_doc = entry_doc[token_entry]
@@ -74,9 +79,13 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
 
 
 def pair(observed: Documents, held_out: Documents) -> HeldOut:
-    """Pair two corpora that others have split: row d of both is the same document.
+    """Pair two corpora that were split by somebody else: row d of both is the same document.
 
-    A document that is empty in either scores nothing; it is dropped and counted.
+    A document that is empty in either is dropped and counted.
+
+    Parameters
+    ----------
+    observed, held_out : Documents
 
     Raises
     ------
@@ -100,7 +109,7 @@ def pair(observed: Documents, held_out: Documents) -> HeldOut:
 
 
 def whole(documents: Documents, doc_ids: Int64s) -> HeldOut:
-    """Make documents held out as they are, nothing of them observed; empty ones are dropped."""
+    """Hold documents out whole, nothing of them observed; empty ones are dropped and counted."""
     keep = np.diff(documents.indptr) > 0
     n = int(keep.sum())
     nothing = Documents(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
@@ -108,7 +117,7 @@ def whole(documents: Documents, doc_ids: Int64s) -> HeldOut:
 
 
 def _select(documents: Documents, keep: np.ndarray) -> Documents:
-    """Keep some documents, and of those only entries with a positive count."""
+    """Return the chosen documents, with the entries that have a positive count."""
     entry_doc = np.repeat(np.arange(len(documents)), np.diff(documents.indptr))
     chosen = keep[entry_doc] & (documents.counts > 0)
     per_doc = np.bincount(entry_doc[chosen], minlength=len(documents))[keep]

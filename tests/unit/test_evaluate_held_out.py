@@ -6,7 +6,8 @@ from oracles.judge import P, Z, z_mean
 from scipy import stats
 
 from pysgrld.errors import CorpusError
-from pysgrld.evaluate import pair, split
+from pysgrld.evaluate import pair
+from pysgrld.evaluate.held_out import split
 from pysgrld.types import Documents
 
 

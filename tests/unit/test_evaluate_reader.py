@@ -5,8 +5,7 @@ import pytest
 
 from pysgrld.core import core, padded
 from pysgrld.evaluate import Visiting
-from pysgrld.evaluate.lengths import longest_counted
-from pysgrld.evaluate.sweeps import Sweeps, sweeps_of, sweeps_of_new
+from pysgrld.evaluate.reader import Sweeps, longest_counted, sweeps_of, sweeps_of_new
 from pysgrld.models.dlda.reader import DeepReaders
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.lda.reader import LdaReaders

@@ -1,0 +1,214 @@
+"""Reading documents given topics: the protocol of a reader, and the sweeps of each kind of visit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from pysgrld.core import core
+from pysgrld.core.draws import Draw
+from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
+
+#: Sweeps of a document's chain when it starts, the second half of them kept.
+FRESH_SWEEPS = 50
+#: Sweeps when it goes on from the previous posterior sample, the second half kept: its topics have moved
+#: little, and half of what a visit costs is its beginning and end.
+FURTHER_SWEEPS = 4
+#: Sweeps before the first of a document's draws: the last state alone counts, as with those that go on.
+DRAW_SWEEPS = FRESH_SWEEPS // 2
+#: Sweeps from one draw to the next: enough that twenty draws cover the truth where topics overlap.
+NEXT_DRAW_SWEEPS = 12
+
+
+class Visiting(Enum):
+    """What a visit of documents given topics is for, which decides its sweeps.
+
+    A reader knows how long each visit takes; `sweeps_of` has what Gibbs samplers share.
+    """
+
+    #: Their kept chains go on from where they are, for the running average.
+    CONTINUE = "continue"
+    #: Their kept chains go on, and the last state alone counts: one draw of the documents' topics.
+    DRAW = "draw"
+    #: Chains of their own, forgotten afterwards.
+    AFRESH = "afresh"
+    #: New documents, of which the proportions are wanted, each with its own randomness.
+    NEW = "new"
+
+
+class Sweeps(NamedTuple):
+    """Gibbs sweeps of one visit.
+
+    Attributes
+    ----------
+    purpose : Purpose
+        Separates their randomness from that of other visits.
+    number, kept : int
+        How many there are, and how many of them, the last, are averaged.
+    go_on : bool
+        Whether the documents' kept chains are what moves.
+    """
+
+    purpose: core.Purpose
+    number: int
+    kept: int
+    go_on: bool
+
+
+def longest_counted(sweeps: int) -> int:
+    """Return the most tokens of a document that can be counted over the second half of some sweeps."""
+    return core.MAX_COLLECTED // (sweeps // 2)
+
+
+def sweeps_of_new(number: int, *, longest: int) -> Sweeps:
+    """Return the sweeps of new documents, whose proportions are wanted; the second half is kept.
+
+    Parameters
+    ----------
+    number : int
+    longest : int
+        Tokens of the longest document: of one that is too long for all kept sweeps to be counted, the
+        last sweep alone is kept.
+    """
+    kept = number // 2 if longest <= longest_counted(number) else 1
+    return Sweeps(core.Purpose.infer, number, kept, go_on=False)
+
+
+def sweeps_of(how: Visiting, *, fresh: bool) -> Sweeps:
+    """Return the sweeps of a visit of held-out documents.
+
+    Parameters
+    ----------
+    how : Visiting
+        Not of new documents.
+    fresh : bool
+        Whether the documents' kept chains have not begun yet.
+    """
+    half = FRESH_SWEEPS // 2
+    if how is Visiting.AFRESH:
+        return Sweeps(core.Purpose.point_evaluation, FRESH_SWEEPS, half, go_on=False)
+    if not fresh:
+        kept = FURTHER_SWEEPS // 2 if how is Visiting.CONTINUE else 1
+        return Sweeps(core.Purpose.evaluation, FURTHER_SWEEPS, kept, go_on=True)
+    kept = half if how is Visiting.CONTINUE else 1
+    return Sweeps(core.Purpose.evaluation, FRESH_SWEEPS, kept, go_on=True)
+
+
+def sweeps_of_draw(*, fresh: bool) -> Sweeps:
+    """Return the sweeps that lead to a document's next draw, of which the last counts alone.
+
+    Parameters
+    ----------
+    fresh : bool
+        Whether the documents' kept chains have not begun yet.
+    """
+    number = DRAW_SWEEPS if fresh else NEXT_DRAW_SWEEPS
+    return Sweeps(core.Purpose.infer, number, 1, go_on=True)
+
+
+class DocumentDraw(NamedTuple):
+    """One draw of documents' proportions and of their tokens' topics, jointly.
+
+    The tokens' topics z are those of the last sweep, and theta ~ Dirichlet(alpha + n) given the counts n
+    of that very z. Means over sweeps, which proportions are inferred from, are no draws: they leave out
+    the uncertainty within a document. So do the tokens' shares n / N, which lack the Dirichlet law.
+
+    Attributes
+    ----------
+    theta : (n, K) float32
+        Proportions; rows sum to 1.
+    tokens : (n, K) float32
+        Tokens of each topic.
+    """
+
+    theta: Floats
+    tokens: Floats
+
+
+class DocumentDraws(NamedTuple):
+    """Draws of the topics of some documents, one for each sample of the topics.
+
+    Attributes
+    ----------
+    theta : (S, n, K) float32
+        Proportions of the topics in each document; they sum to 1.
+    tokens : (S, n, K) float32
+        Tokens of each topic in each document, of the same draw.
+    """
+
+    theta: Floats
+    tokens: Floats
+
+    @classmethod
+    def stacked(cls, draws: Iterable[DocumentDraw], shape: tuple[int, int, int]) -> DocumentDraws:
+        """Stack S draws one after the other."""
+        found = cls(np.empty(shape, np.float32), np.empty(shape, np.float32))
+        for s, (theta, tokens) in enumerate(draws):
+            found.theta[s], found.tokens[s] = theta, tokens
+        return found
+
+
+class Reader(Protocol):
+    """Documents that are read under given topics: their proportions, and what these predict."""
+
+    def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
+        """Return the probability of every scored entry, (nnz,)."""
+
+    def theta(self, key: Key, parts: Draw, how: Visiting, at: int) -> Doubles:
+        """Return the proportions of layer ``at``'s topics, counted from 0, (n, K); rows sum to 1."""
+
+    def draw(self, key: Key, parts: Draw, at: int) -> DocumentDraw:
+        """Go on with the documents' kept chains, and draw proportions and tokens of layer ``at``.
+
+        Raises
+        ------
+        UsageError
+            If documents are not sampled.
+        """
+
+    def token_topics(self, key: Key, parts: Draw, at: int) -> Int32s:
+        """Go on with the documents' kept chains, and return every token's topic of layer ``at``, (N,).
+
+        Tokens of an entry of the documents follow one another.
+
+        Raises
+        ------
+        UsageError
+            If documents are not sampled.
+        """
+
+    def figures(self, scored: Scored) -> dict[str, float]:
+        """Return further numbers of the samples so far, by name."""
+
+    def shares(self, at: int) -> Doubles:
+        """Return the share of the tokens of each topic of layer ``at`` as the documents stand, (K,)."""
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the state of the documents' chains, from which they go on exactly."""
+
+    def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
+        """Go on from `arrays`; ``prefix`` is put before their names in messages.
+
+        Raises
+        ------
+        CheckpointError
+            If they are not those of these documents.
+        """
+
+
+class Readers(Protocol):
+    """A maker of readers of documents for one model with its options."""
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Numbers of topics of each layer."""
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest document of which a whole visit can be counted."""
+
+    def __call__(self, documents: Documents, doc_ids: Int64s, threads: int) -> Reader:
+        """Return a reader of documents over the rows of phi that are given later."""
