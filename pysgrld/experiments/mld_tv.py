@@ -29,8 +29,8 @@ from pysgrld.experiments.frame import (
 from pysgrld.experiments.processes import in_processes
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.samplers.state import Counts
-from pysgrld.samplers.targets.simplex.categories import start_chains
-from pysgrld.samplers.targets.simplex.common import log_total, start_rows
+from pysgrld.samplers.targets.common import log_total, start_rows
+from pysgrld.samplers.targets.simplex import Chains
 from pysgrld.types import Doubles, Int64s, Key
 
 COUNTS = (10_000, 10, 10, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -152,7 +152,7 @@ def histograms(task: TrialsTask, rows: dict[str, Any], share: Callable[[float], 
     (marks, categories of `LOOKED`, bins) int64
         Filled up with zeros where a category has fewer bins.
     """
-    chains = start_chains(task.algo, rows, np.full(len(COUNTS), ALPHA), task.trials)
+    chains = Chains(task.algo, rows, np.full(len(COUNTS), ALPHA), task.trials)
     width = rows["g"].shape[1]
     counts = np.zeros((len(COUNTS), width), np.int64)
     counts[:, : task.trials] = np.array(COUNTS)[:, None]

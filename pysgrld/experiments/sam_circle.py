@@ -22,10 +22,14 @@ import numpy as np
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report, write_csv
 from pysgrld.experiments.processes import in_processes
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
-from pysgrld.samplers.targets.sphere import SphereDraws, VonMisesFisher, sample
-from pysgrld.samplers.targets.sphere.dynamics import follow
-from pysgrld.samplers.targets.sphere.gradients import Gradients
-from pysgrld.samplers.targets.sphere.motion import Constants, ThermostatChains
+from pysgrld.samplers.targets.sphere import (
+    FrictionChains,
+    Gradients,
+    SphereDraws,
+    VonMisesFisher,
+    follow,
+    sample,
+)
 from pysgrld.types import Doubles, Schedule
 
 TARGET = VonMisesFisher([[0.5, 0.75**0.5], [0.5, -(0.75**0.5)]], kappa=5.0, weights=[1, 2])
@@ -109,15 +113,6 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 # ---- what is run
 
 
-class ReleasedChains(ThermostatChains):
-    """The thermostat as released: velocities for each coordinate of the plane, not of the circle."""
-
-    def breathe(self, h: float) -> None:
-        """Let friction follow what is measured in too many dimensions."""
-        measured = self.warmth() * self.dimensions / self.x[0].size
-        self.friction += (measured - 1.0)[:, None] * 0.5 * h
-
-
 def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
     """Run one row."""
     row = ROWS[task.row]
@@ -129,9 +124,10 @@ def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
     start = TARGET.draw(chains, seed=task.seed)
     if row.algo == "released":
         gradients = Gradients(TARGET, start, None, row.noise, row.estimate, task.seed)
-        moved = ReleasedChains(
-            gradients, start, Constants(row.step_size, row.friction, 1, task.seed)
+        moved = FrictionChains(
+            gradients, start, row.step_size, row.friction, task.seed, thermostat=True
         )
+        moved.degrees = 2  # coordinates of the plane, not of the circle
         schedule = Schedule(row.step_size, 1.0, 0.0)
         return counted(follow(moved, schedule, kept, burn_in, THIN, share))
     exact = row.algo == "gmc"  # its iterations are longer

@@ -30,7 +30,7 @@ from pysgrld.experiments.frame import (
 from pysgrld.experiments.processes import in_processes
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.samplers.targets import simplex
-from pysgrld.samplers.targets.simplex.common import Noise, count_minibatch
+from pysgrld.samplers.targets.common import Noise, count_minibatch
 from pysgrld.types import Doubles, Int64s, Key
 
 D, OBSERVATIONS, ALPHA = 10, 1000, 0.1

@@ -30,7 +30,7 @@ CHECKED = {
 #: relative clause only.
 FORBIDDEN = ("The same", "What ", "And ")
 #: Folders of the public face; modules of what is exported from elsewhere are found.
-FACE = ("estimators", "simplex", "sphere")
+FACE = ("estimators", "samplers/targets")
 
 
 def exported() -> list[str]:

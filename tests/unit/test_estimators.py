@@ -13,8 +13,10 @@ from sklearn.base import clone
 
 import pysgrld.estimators.deep_lda
 import pysgrld.estimators.lda
-import pysgrld.samplers.targets.simplex.categories
-import pysgrld.samplers.targets.simplex.dynamics
+import pysgrld.samplers.targets.directions
+import pysgrld.samplers.targets.langevin
+import pysgrld.samplers.targets.simplex
+import pysgrld.samplers.targets.sphere
 from pysgrld import LDA, DeepLDA, DPMixture
 from pysgrld.errors import (
     ConvergenceWarning,
@@ -45,8 +47,10 @@ def fitted(counts):
     [
         pysgrld.estimators.lda,
         pysgrld.estimators.deep_lda,
-        pysgrld.samplers.targets.simplex.categories,
-        pysgrld.samplers.targets.simplex.dynamics,
+        pysgrld.samplers.targets.simplex,
+        pysgrld.samplers.targets.langevin,
+        pysgrld.samplers.targets.sphere,
+        pysgrld.samplers.targets.directions,
     ],
 )
 def test_examples_in_docstrings_are_true(module):

@@ -10,9 +10,8 @@ from oracles import sphere as oracle
 
 from pysgrld.errors import NumericalError
 from pysgrld.samplers.targets import sphere
-from pysgrld.samplers.targets.sphere.geometry import dot, great_circle
-from pysgrld.samplers.targets.sphere.gradients import Gradients
-from pysgrld.samplers.targets.sphere.motion import Constants, FrictionChains, TrajectoryChains
+from pysgrld.samplers.targets.directions import dot, great_circle
+from pysgrld.samplers.targets.sphere import FrictionChains, Gradients, TrajectoryChains
 
 PULL = SimpleNamespace(gradient=lambda x: -np.ones_like(x), energy=lambda x: -x.sum(axis=-1))
 
@@ -62,7 +61,7 @@ def test_a_point_without_velocity_stays():
 def test_points_stay_on_spheres_and_velocities_tangent():
     """After two thousand steps, to rounding. Red with: neither noise nor velocities projected."""
     x, _ = moving()
-    moved = FrictionChains(Gradients(PULL, x, None, 50.0, None, 0), x, Constants(0.1, 1.0, 1, 0))
+    moved = FrictionChains(Gradients(PULL, x, None, 50.0, None, 0), x, 0.1, 1.0, 0)
     for t in range(2000):
         moved.step(t, 0.1)
     assert np.abs(dot(moved.x, moved.x) - 1).max() < 1e-15
@@ -81,10 +80,10 @@ def test_without_noise_and_force_velocities_keep_their_length():
     """Red with: friction in a trajectory."""
     x, _ = moving()
     still = SimpleNamespace(gradient=np.zeros_like, energy=lambda x: np.zeros(len(x)))
-    moved = TrajectoryChains(Gradients(still, x, None, 0.0, None, 0), x, Constants(0.1, 1.0, 50, 0))
+    moved = TrajectoryChains(Gradients(still, x, None, 0.0, None, 0), x, 50, 0)
     moved.step(0, 0.1)
     assert moved.accepted.tolist() == [1.0] * 4
-    before = TrajectoryChains(Gradients(still, x, None, 0.0, None, 0), x, Constants(0.1, 1.0, 1, 0))
+    before = TrajectoryChains(Gradients(still, x, None, 0.0, None, 0), x, 1, 0)
     before.step(0, 1e-9)
     assert moved.warmth() == pytest.approx(before.warmth(), abs=1e-13)
 
@@ -141,7 +140,7 @@ def test_the_noise_that_is_added_leaves_out_what_the_gradient_has():
     """2 C h I - h^2 V, for a number and for a matrix. Red with: h V for h^2 V; C h for 2 C h."""
     x, _ = moving(shape=(1, 2, 2))
     known = Gradients(PULL, x, None, 0.0, 30.0, 0)
-    moved = FrictionChains(known, x, Constants(0.1, 4.0, 1, 0))
+    moved = FrictionChains(known, x, 0.1, 4.0, 0)
     unit = np.eye(4)[:, None, :]
 
     def covariance(variance):

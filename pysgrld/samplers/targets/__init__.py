@@ -1,1 +1,1 @@
-"""Distributions on the simplex and the sphere that are known, sampled by the same kernels as topics."""
+"""Known distributions on the simplex and on spheres, sampled by the kernels that move topics."""

@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from pysgrld.errors import UsageError
 from pysgrld.samplers.log_rows import transition
-from pysgrld.samplers.targets.simplex.common import (
+from pysgrld.samplers.targets.common import (
     Noise,
+    check_numbers,
     check_schedule,
     check_sizes,
     iterations,
@@ -79,7 +80,12 @@ def gamma(
     x = _observations(counts, "counts", minibatch)
     if not ((x >= 0) & (x == np.floor(x))).all():
         raise UsageError("counts must be whole numbers >= 0")
-    _check(shape=shape, rate=rate, start=1.0 if start is None else start)
+    for name, value in (
+        ("shape", shape),
+        ("rate", rate),
+        ("start", 1.0 if start is None else start),
+    ):
+        check_numbers(name, value)
     check_sizes(samples, burn_in, thin, chains, minibatch)
     schedule = check_schedule(step_size)
     log_scale = math.log(rate + len(x))
@@ -161,7 +167,12 @@ def lognormal(
     x = _observations(observations, "observations", minibatch)
     if not (x > 0).all():
         raise UsageError("observations must be > 0")
-    _check(noise=noise, variance=variance, start=1.0 if start is None else start)
+    for name, value in (
+        ("noise", noise),
+        ("variance", variance),
+        ("start", 1.0 if start is None else start),
+    ):
+        check_numbers(name, value)
     if not math.isfinite(mean):
         raise UsageError(f"mean is {mean}: wanted a number")
     check_sizes(samples, burn_in, thin, chains, minibatch)
@@ -184,6 +195,7 @@ def lognormal(
 
 
 def _observations(given: npt.ArrayLike, name: str, minibatch: int | None) -> Doubles:
+    """Return observations as a row of finite numbers; refuse a minibatch of none."""
     try:
         x = np.asarray(given, np.float64)
     except (TypeError, ValueError):
@@ -193,9 +205,3 @@ def _observations(given: npt.ArrayLike, name: str, minibatch: int | None) -> Dou
     if minibatch is not None and len(x) == 0:
         raise UsageError(f"{name}: there is nothing to draw a minibatch from")
     return x
-
-
-def _check(**values: float) -> None:
-    for name, value in values.items():
-        if not (0 < value < 1e300):
-            raise UsageError(f"{name} is {value}: wanted a number above 0")

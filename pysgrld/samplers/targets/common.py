@@ -1,7 +1,4 @@
-"""Checks of arguments, starts, minibatches and noise: shared by all chains on known posteriors.
-
-They are those of `pysgrld.samplers.targets.simplex` and of `pysgrld.samplers.targets.sphere`.
-"""
+"""Arguments, starts, minibatches and noise: shared by all chains on known distributions."""
 
 from __future__ import annotations
 
@@ -52,57 +49,81 @@ class Draws(NamedTuple):
 # ---- arguments
 
 
-def check_counts(counts: npt.ArrayLike) -> Int64s:
-    """Check the counts of d categories, and give them as integers.
+def check_numbers(
+    name: str, given: object, size: int = 1, *, zero: bool = False, below: float = 1e300
+) -> Doubles:
+    """Return positive numbers as an array, one number repeated if only one is given.
 
     Parameters
     ----------
-    counts : (d,) whole numbers >= 0
-        Counts of any dtype; their sum is below 2^53.
+    name : str
+        Name of the argument, for the message.
+    given : float or (size,) floats
+        The numbers.
+    size : int
+        How many there are to be.
+    zero : bool
+        Whether 0 is allowed.
+    below : float
+        What they must be below: 10^9, or by default any finite number.
+
+    Returns
+    -------
+    (size,) float64
+        A copy.
 
     Raises
     ------
     UsageError
         If they are anything else.
     """
-    given = np.asarray(counts)
-    if given.ndim != 1 or len(given) < 1 or given.dtype.kind not in "biuf":
-        raise UsageError(f"counts has shape {given.shape}: wanted a row of numbers, one a category")
-    if not (np.isfinite(given).all() and (given >= 0).all() and (given == np.floor(given)).all()):
-        raise UsageError("counts must be whole numbers >= 0")
-    if float(given.sum()) >= 2**53:
-        raise UsageError("counts sum to 2^53 or more")
-    return given.astype(np.int64)
+    try:
+        values = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        values = np.full((), np.nan)
+    least = values >= 0 if zero else values > 0
+    if values.shape not in ((), (size,)) or not (least & (values < below)).all():
+        bounds = "of at least 0" if zero else "above 0" if below > 1e9 else "in (0, 10^9)"
+        many = f", or {size} of them" if size > 1 else ""
+        raise UsageError(f"{name} is {given!r}: wanted a number {bounds}{many}")
+    return np.broadcast_to(values, (size,)).copy()
 
 
-def check_alpha(alpha: npt.ArrayLike, d: int) -> Doubles:
-    """Check a Dirichlet prior, and give it for each category, (d,).
+def check_posterior(
+    counts: npt.ArrayLike, alpha: npt.ArrayLike, minibatch: int | None
+) -> tuple[Int64s, Doubles]:
+    """Return the counts of d categories, (d,) int64, and their Dirichlet prior, (d,) float64.
 
     Parameters
     ----------
+    counts : (d,) whole numbers >= 0
+        Counts of any dtype; their sum is below 2^53.
     alpha : float or (d,) floats
-        In (0, 10^9).
-    d : int
-        Number of categories.
+        Prior, in (0, 10^9).
+    minibatch : int or None
+        Observations of an iteration; None where all are seen.
 
     Raises
     ------
     UsageError
-        If it is anything else.
+        If they are anything else, or all counts are 0 and there is a minibatch to draw.
     """
-    try:
-        given = np.asarray(alpha, np.float64)
-    except (TypeError, ValueError):
-        raise UsageError(f"alpha is {alpha!r}: wanted a number above 0, or {d}") from None
-    if given.shape not in ((), (d,)) or not ((given > 0) & (given < 1e9)).all():
-        raise UsageError(f"alpha is {alpha!r}: wanted a number above 0, or {d} of them")
-    return np.broadcast_to(given, (d,)).copy()
+    n = np.asarray(counts)
+    if n.ndim != 1 or len(n) < 1 or n.dtype.kind not in "biuf":
+        raise UsageError(f"counts has shape {n.shape}: wanted a row of numbers, one a category")
+    if not (np.isfinite(n).all() and (n >= 0).all() and (n == np.floor(n)).all()):
+        raise UsageError("counts must be whole numbers >= 0")
+    if float(n.sum()) >= 2**53:
+        raise UsageError("counts sum to 2^53 or more")
+    if minibatch is not None and not n.any():
+        raise UsageError("counts are all 0: there is nothing to draw a minibatch from")
+    return n.astype(np.int64), check_numbers("alpha", alpha, len(n), below=1e9)
 
 
 def check_sizes(
     samples: int, burn_in: int, thin: int, chains: int, minibatch: int | None = None
 ) -> None:
-    """Refuse what is no number of draws, iterations, chains or observations.
+    """Raise `UsageError` unless the numbers of draws, iterations, chains and observations are possible.
 
     Parameters
     ----------
@@ -127,27 +148,8 @@ def check_sizes(
             raise UsageError(f"{name} is {value}: wanted a whole number of at least {low}")
 
 
-def check_minibatch(minibatch: int | None, observations: int) -> None:
-    """Refuse to draw a minibatch where nothing was observed.
-
-    Parameters
-    ----------
-    minibatch : int or None
-        Observations an iteration.
-    observations : int
-        How many there are.
-
-    Raises
-    ------
-    UsageError
-        If there are none.
-    """
-    if minibatch is not None and observations == 0:
-        raise UsageError("counts are all 0: there is nothing to draw a minibatch from")
-
-
 def check_schedule(step_size: float | Sequence[float]) -> Schedule:
-    """Check a step size, and give its schedule.
+    """Return the schedule of a step size.
 
     Parameters
     ----------
@@ -175,7 +177,7 @@ def check_schedule(step_size: float | Sequence[float]) -> Schedule:
 def iterations(
     samples: int, burn_in: int, thin: int, progress: Progress | None = None
 ) -> Iterator[tuple[int, int | None]]:
-    """Count the iterations, and say which of them leave a draw.
+    """Yield the number of each iteration, and the number of the draw to keep after it, if any.
 
     Parameters
     ----------
@@ -189,7 +191,7 @@ def iterations(
     t : int
         Number of the iteration, from 0.
     at : int or None
-        Number of the draw that it leaves, from 0; None if it leaves none.
+        Number of the draw, from 0; None where none is kept.
     """
     total = burn_in + samples * thin
     for t in range(total):
@@ -202,7 +204,7 @@ def iterations(
 def start_rows(
     d: int, chains: int, start: npt.ArrayLike | None, seed: int, alpha: float
 ) -> dict[str, Array]:
-    """Give the unnormalised rows of d categories that chains start from, a chain a column.
+    """Return the unnormalised rows of d categories that chains start from, a chain a column.
 
     Parameters
     ----------
@@ -237,7 +239,7 @@ def start_rows(
 
 
 def safe_log(g: npt.NDArray[np.float32]) -> Doubles:
-    """Take logarithms; a zero gets that of the smallest normal number of single precision.
+    """Return logarithms in double precision; for 0, that of the smallest normal single.
 
     Parameters
     ----------
@@ -247,20 +249,24 @@ def safe_log(g: npt.NDArray[np.float32]) -> Doubles:
     return np.log(np.maximum(g.astype(np.float64), np.finfo(np.float32).tiny))
 
 
-def log_total(log_g: Doubles) -> Doubles:
-    """Compute the log of the sum of exp over the categories, (chains,), without overflow.
+def log_total(log_g: Doubles, axis: int = 0) -> Doubles:
+    """Return the logarithm of the sum of exp over an axis, without overflow.
 
     Parameters
     ----------
-    log_g : (d, chains) float64
-        Unnormalised logarithms.
+    log_g : (..., n, ...) float64
+        Logarithms of the summands.
+    axis : int
+        The axis that is summed over; the result lacks it.
     """
-    top = log_g.max(axis=0)
-    return np.asarray(top + np.log(np.exp(log_g - top).sum(axis=0)))
+    top = log_g.max(axis=axis, keepdims=True)
+    return np.asarray(
+        (top + np.log(np.exp(log_g - top).sum(axis=axis, keepdims=True))).squeeze(axis)
+    )
 
 
 def minibatch_of(total: int, minibatch: int, chains: int, key: Key) -> Int64s:
-    """Draw numbers of observations with replacement, (chains, minibatch) from 0 to total - 1.
+    """Return numbers of observations, drawn with replacement: (chains, minibatch) from 0 to total - 1.
 
     Parameters
     ----------
@@ -271,9 +277,8 @@ def minibatch_of(total: int, minibatch: int, chains: int, key: Key) -> Int64s:
     key : Key
         Address of the iteration's random numbers.
     """
-    chain = np.repeat(np.arange(chains), minibatch)
     u = core.uniforms(
-        chain,
+        np.repeat(np.arange(chains), minibatch),
         np.tile(np.arange(minibatch), chains),
         key.seed,
         key.chain,
@@ -286,7 +291,7 @@ def minibatch_of(total: int, minibatch: int, chains: int, key: Key) -> Int64s:
 
 
 def count_minibatch(n: Int64s, minibatch: int, chains: int, key: Key) -> Int64s:
-    """Draw a minibatch for each chain, and count its categories, (d, padded chains).
+    """Draw a minibatch for each chain and return the counts of its categories, (d, padded chains).
 
     Parameters
     ----------
@@ -330,7 +335,7 @@ class Noise:
         self._z = self._u = np.zeros(0)
 
     def at(self, t: int) -> tuple[Doubles, Doubles]:
-        """Give the noise of an iteration: N(0, 1) variates (chains, normals), uniforms (chains,).
+        """Return the noise of an iteration: N(0, 1) variates (chains, normals), uniforms (chains,).
 
         Parameters
         ----------
@@ -339,21 +344,18 @@ class Noise:
         """
         first = t - t % self._some
         if first != self._first:
-            self._draw(first)
+            chains, normals = self._shape
+            each = chains * self._width
+            u = core.uniforms(
+                np.repeat(np.arange(first, first + self._some), each),
+                np.tile(np.arange(each), self._some),
+                self._seed,
+                0,
+                core.Purpose.toy_noise,
+                self._stream,
+            ).reshape(self._some, chains, self._width)
+            half = (self._width - 1) // 2
+            radius, angle = np.sqrt(-2.0 * np.log(u[..., :half])), 2.0 * math.pi * u[..., half:-1]
+            z = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
+            self._z, self._u, self._first = z[..., :normals], u[..., -1], first
         return self._z[t - first], self._u[t - first]
-
-    def _draw(self, first: int) -> None:
-        chains, normals = self._shape
-        each = chains * self._width
-        u = core.uniforms(
-            np.repeat(np.arange(first, first + self._some), each),
-            np.tile(np.arange(each), self._some),
-            self._seed,
-            0,
-            core.Purpose.toy_noise,
-            self._stream,
-        ).reshape(self._some, chains, self._width)
-        half = (self._width - 1) // 2
-        radius, angle = np.sqrt(-2.0 * np.log(u[..., :half])), 2.0 * math.pi * u[..., half:-1]
-        z = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
-        self._z, self._u, self._first = z[..., :normals], u[..., -1], first

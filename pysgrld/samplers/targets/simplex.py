@@ -1,14 +1,16 @@
-"""Dirichlet posteriors from minibatched counts, by the samplers of topics.
+"""Small posteriors that are known: for people who have no text at all, and to prove samplers on.
 
-Observations fall into d categories with unknown probabilities omega ~ Dirichlet(alpha); their
-posterior Dirichlet(alpha + counts) is known, so this is where the samplers of topics are put to the
-test. Every iteration sees a minibatch of observations, drawn with replacement.
+- `sample`: category probabilities from minibatched counts, by the samplers of topics themselves.
+- `langevin`: the same posterior by Langevin dynamics in four coordinate systems, with or without a
+  Riemannian metric, with or without a Metropolis step (Patterson and Teh 2013, section 3).
+- `gamma`, `lognormal`: one positive number, by SCIR (Baker et al. 2018, section 2.3).
+
+In all of them a step is a diffusion time h: drift enters as h times drift, noise as variance 2h.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +22,10 @@ from pysgrld.samplers.rows import WarmUp
 from pysgrld.samplers.sgrld import Langevin
 from pysgrld.samplers.smld import Dual
 from pysgrld.samplers.state import Counts
-from pysgrld.samplers.targets.simplex.common import (
+from pysgrld.samplers.targets.common import (
     Draws,
     Progress,
-    check_alpha,
-    check_counts,
-    check_minibatch,
+    check_posterior,
     check_schedule,
     check_sizes,
     count_minibatch,
@@ -34,7 +34,13 @@ from pysgrld.samplers.targets.simplex.common import (
     safe_log,
     start_rows,
 )
-from pysgrld.types import Array, Block, Doubles, Int64s, Key
+from pysgrld.samplers.targets.langevin import COORDINATES, langevin
+from pysgrld.samplers.targets.positive import gamma, lognormal
+from pysgrld.types import Array, Block, Doubles, Key
+
+__all__ = ["COORDINATES", "Draws", "gamma", "langevin", "lognormal", "sample"]
+
+ALGORITHMS = ("scir", "sgrld", "smld")
 
 
 def sample(
@@ -114,46 +120,62 @@ def sample(
     >>> bool(abs(draws.omega[..., 0].mean() - 90.5 / 102) < 0.005)
     True
     """
-    n = check_counts(counts)
+    n, prior = check_posterior(counts, alpha, minibatch)
     schedule = check_schedule(step_size)
     check_sizes(samples, burn_in, thin, chains, minibatch)
-    prior = check_alpha(alpha, len(n))
     if algo not in ALGORITHMS:
         raise UsageError(f"algo is {algo!r}: wanted {', '.join(ALGORITHMS[:-1])} or smld")
-    if not _KINDS[algo].takes_each and (prior != prior[0]).any():
+    if algo != "scir" and (prior != prior[0]).any():
         raise UsageError(
             f"alpha differs between categories: {algo} has one for all; scir and langevin() take "
             "one for each"
         )
-    check_minibatch(minibatch, int(n.sum()))
-    rows = start_rows(len(n), chains, start, seed, prior[0])
+    moved = Chains(algo, start_rows(len(n), chains, start, seed, prior[0]), prior, chains)
+    everything = core.zeros(len(n), padded(chains), "int64")
+    everything[:, :chains] = n[:, None]
+    found = Counts(np.arange(len(n), dtype=np.int32), everything, 1.0)
     log_omega = np.empty((samples, chains, len(n)))
-    log_mass = np.empty((samples, chains))
-    moved = start_chains(algo, rows, prior, chains)
+    log_mass = np.zeros((samples, chains))
     for t, at in iterations(samples, burn_in, thin, progress):
         key = Key(seed, 0, t)
-        moved.step(key, _counts(n, minibatch, chains, key), schedule(t))
+        if minibatch is not None:
+            some = count_minibatch(n, minibatch, chains, key)
+            found = Counts(found.rows, some, float(n.sum()) / minibatch)
+        moved.step(key, found, schedule(t))
         if at is not None:
             log_g = moved.log_g()
             total = log_total(log_g)
             log_omega[at] = (log_g - total).T
-            log_mass[at] = total if moved.has_mass else 0.0
+            if algo != "smld":  # whose scale has no meaning
+                log_mass[at] = total
     return Draws(log_omega, log_mass)
 
 
-class Chains(Protocol):
-    """Chains that move together, each a column.
+class Chains:
+    """Chains that move together, each a column; the kernels take each for a topic.
 
-    Attributes
+    Parameters
     ----------
-    has_mass : bool
-        Whether the scale of ``log_g`` has a meaning.
-    takes_each : bool
-        Whether every category may have a prior of its own.
+    algo : {"scir", "sgrld", "smld"}
+        Sampler: ``scir`` on logarithms in double precision, the others as for topics.
+    rows : mapping
+        Rows that they start from, as `pysgrld.samplers.targets.common.start_rows` returns them.
+    prior : (d,) float64
+        Dirichlet prior: one number d times, but for ``scir``.
+    chains : int
+        Number of chains.
     """
 
-    has_mass: bool
-    takes_each: bool
+    def __init__(self, algo: str, rows: Mapping[str, Array], prior: Doubles, chains: int) -> None:
+        self.prior, self.chains = prior, chains
+        block = Block("omega", "simplex", (len(prior), chains), float(prior[0]), 0, 0.0)
+        self.state: Doubles | Langevin | Dual
+        if algo == "scir":
+            self.state = safe_log(rows["g"][:, :chains])
+        elif algo == "sgrld":
+            self.state = Langevin(block, 1, **rows)
+        else:
+            self.state = Dual.after(WarmUp(Dual, block, 1, **rows))
 
     def step(self, key: Key, found: Counts, h: float) -> None:
         """Move all chains by one iteration.
@@ -167,102 +189,16 @@ class Chains(Protocol):
         h : float
             Diffusion time, > 0.
         """
+        if isinstance(self.state, np.ndarray):  # CIR transitions: Baker et al. (2018), eq. (2.2)
+            shape = self.prior[:, None] + found.counts[:, : self.chains] * found.factor
+            transition(key, self.state, shape, stream=0, h=h, threads=1)
+        else:
+            self.state.step(key, found, h)
 
     def log_g(self) -> Doubles:
-        """Give unnormalised logarithms of the probabilities, (d, chains)."""
-
-
-class CirChains:
-    """Chains of SCIR on logarithms, with a prior for each category."""
-
-    has_mass = takes_each = True
-
-    def __init__(self, rows: Mapping[str, Array], prior: Doubles, chains: int) -> None:
-        self._prior, self._log_g = prior, safe_log(rows["g"][:, :chains])
-
-    def step(self, key: Key, found: Counts, h: float) -> None:
-        """Make one CIR transition of all cells: Baker et al. (2018), eq. (2.2).
-
-        Parameters
-        ----------
-        key : Key
-            Address of the iteration's random numbers.
-        found : Counts
-            Counts of the minibatches, (d, padded chains).
-        h : float
-            Diffusion time, > 0.
-        """
-        shape = self._prior[:, None] + found.counts[:, : self._log_g.shape[1]] * found.factor
-        transition(key, self._log_g, shape, stream=0, h=h, threads=1)
-
-    def log_g(self) -> Doubles:
-        """Give the logarithms of all cells, (d, chains)."""
-        return self._log_g
-
-
-class LangevinChains:
-    """Chains of SGRLD: each is a topic, moved by the sampler of topics."""
-
-    has_mass, takes_each = True, False
-
-    def __init__(self, rows: Mapping[str, Array], prior: Doubles, chains: int) -> None:
-        self._state = Langevin(_block(prior, chains), 1, **rows)
-        self.step = self._state.step
-
-    def log_g(self) -> Doubles:
-        """Give logarithms of the cells, (d, chains); of a zero, that of the smallest normal number."""
-        return safe_log(self._state.g[:, : self._state.block.shape[1]])
-
-
-class DualChains:
-    """Chains of SMLD: each is a topic, moved by the sampler of topics."""
-
-    has_mass = takes_each = False
-
-    def __init__(self, rows: Mapping[str, Array], prior: Doubles, chains: int) -> None:
-        self._state = Dual.after(WarmUp(Dual, _block(prior, chains), 1, **rows))
-        self.step = self._state.step
-
-    def log_g(self) -> Doubles:
-        """Give the dual coordinates, (d, chains); that of the last category is 0."""
-        return self._state.y[:, : self._state.block.shape[1]].astype(np.float64)
-
-
-_KINDS: dict[str, type[CirChains] | type[LangevinChains] | type[DualChains]] = {
-    "scir": CirChains,
-    "sgrld": LangevinChains,
-    "smld": DualChains,
-}
-ALGORITHMS = tuple(_KINDS)
-
-
-def start_chains(algo: str, rows: Mapping[str, Array], prior: Doubles, chains: int) -> Chains:
-    """Start chains of an algorithm.
-
-    Parameters
-    ----------
-    algo : str
-        One of `ALGORITHMS`.
-    rows : mapping
-        Rows that they start from, as `pysgrld.samplers.targets.simplex.common.start_rows` gives them.
-    prior : (d,) float64
-        One number d times, but for ``scir``.
-    chains : int
-        Number of chains.
-    """
-    return _KINDS[algo](rows, prior, chains)
-
-
-def _block(prior: Doubles, chains: int) -> Block:
-    return Block("omega", "simplex", (len(prior), chains), float(prior[0]), 0, 0.0)
-
-
-def _counts(n: Int64s, minibatch: int | None, chains: int, key: Key) -> Counts:
-    """Count each chain's minibatch, or all observations where there are no minibatches."""
-    rows = np.arange(len(n), dtype=np.int32)
-    if minibatch is not None:
-        factor = float(n.sum()) / minibatch
-        return Counts(rows, count_minibatch(n, minibatch, chains, key), factor)
-    counts = core.zeros(len(n), padded(chains), "int64")
-    counts[:, :chains] = n[:, None]
-    return Counts(rows, counts, 1.0)
+        """Return unnormalised logarithms of the probabilities, (d, chains)."""
+        if isinstance(self.state, Langevin):
+            return safe_log(self.state.g[:, : self.chains])
+        if isinstance(self.state, Dual):
+            return self.state.y[:, : self.chains].astype(np.float64)
+        return self.state

@@ -1,0 +1,325 @@
+"""Unit vectors: checks, tangents, great circles, and random ones: uniform, von Mises-Fisher, mixtures.
+
+The last axis of an array is that of the coordinates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.core import core
+from pysgrld.errors import UsageError
+from pysgrld.samplers.targets.common import Noise, check_numbers, check_sizes, log_total
+from pysgrld.types import Doubles
+
+#: Streams of random numbers, so that chains share none with the points that they start from.
+CHAINS, ADDED, UNIFORM, EXACT, COSINES = range(5)
+
+
+def dot(a: Doubles, b: Doubles) -> Doubles:
+    """Return inner products over the last axis, which is kept with length 1.
+
+    Parameters
+    ----------
+    a, b : (..., d) float64
+        Vectors.
+    """
+    return np.asarray(np.einsum("...d,...d->...", a, b)[..., None])
+
+
+def unit(given: npt.ArrayLike, name: str, axes: Sequence[int]) -> Doubles:
+    """Return vectors scaled to length 1.
+
+    Parameters
+    ----------
+    given : (..., d) array_like
+        Vectors of any length above 0, d >= 2.
+    name : str
+        How messages call them.
+    axes : sequence of int
+        Numbers of axes that the array may have.
+
+    Raises
+    ------
+    UsageError
+        If they are anything else.
+    """
+    try:
+        x = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise UsageError(f"{name}: wanted an array of numbers") from None
+    if x.ndim not in axes or not x.size or x.shape[-1] < 2:
+        raise UsageError(f"{name} has shape {x.shape}: wanted vectors of two or more coordinates")
+    if not np.isfinite(x).all():
+        raise UsageError(f"{name} has a coordinate that is no finite number")
+    largest = np.abs(x).max(axis=-1, keepdims=True)
+    if not (largest > 0).all():
+        raise UsageError(f"{name} has a vector of zeros, which has no direction")
+    x = x / largest  # squares neither overflow nor vanish
+    return np.asarray(x / np.sqrt(dot(x, x)))
+
+
+def tangent(x: Doubles, g: Doubles) -> Doubles:
+    """Project vectors to the tangent spaces at unit vectors.
+
+    Parameters
+    ----------
+    x : (..., d) float64
+        Unit vectors.
+    g : (..., d) float64
+        Any vectors.
+    """
+    return np.asarray(g - x * dot(x, g))
+
+
+def great_circle(x: Doubles, v: Doubles, time: float) -> tuple[Doubles, Doubles]:
+    """Follow great circles for a time; return points and velocities, rounding taken out.
+
+    Parameters
+    ----------
+    x : (..., d) float64
+        Unit vectors.
+    v : (..., d) float64
+        Velocities, tangent at x.
+    time : float
+        Any time.
+    """
+    pace = np.sqrt(dot(v, v))
+    angle = pace * time
+    cosine = np.cos(angle)
+    there = x * cosine + v * (time * np.sinc(angle / np.pi))
+    there /= np.sqrt(dot(there, there))
+    return there, tangent(there, v * cosine - x * (pace * np.sin(angle)))
+
+
+def uniform(shape: Sequence[int], *, seed: int = 0) -> Doubles:
+    """Draw unit vectors that are uniform on their spheres, to start chains from.
+
+    Parameters
+    ----------
+    shape : (chains, d) or (chains, vectors, d)
+        Shape of the array; the last number is that of the coordinates, at least 2.
+    seed : int
+        Seed, at least 0.
+
+    Returns
+    -------
+    (chains, d) or (chains, vectors, d) float64
+        Unit vectors.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`, if the shape is another.
+
+    Examples
+    --------
+    >>> from pysgrld import sphere
+    >>> sphere.uniform((1000, 3)).shape
+    (1000, 3)
+    """
+    if len(shape) not in (2, 3) or min(shape) < 1 or shape[-1] < 2:
+        raise UsageError(f"shape is {tuple(shape)}: wanted chains, vectors if several, coordinates")
+    z, _ = Noise(shape[0], int(np.prod(shape[1:])), seed, stream=UNIFORM).at(0)
+    return unit(z.reshape(shape), "uniform", (2, 3))
+
+
+def mean_resultant_length(d: int, kappa: float) -> float:
+    """Return the length of the mean of a von Mises-Fisher distribution.
+
+    It is A_d(kappa) = I_(d/2)(kappa) / I_(d/2-1)(kappa), a ratio of modified Bessel functions, 0 where
+    points are uniform and 1 where all are the same; to 14 digits for any d.
+
+    Parameters
+    ----------
+    d : int
+        Number of coordinates, at least 2: 2 is a circle.
+    kappa : float
+        Concentration, in (0, 10^9).
+
+    Returns
+    -------
+    float
+        In (0, 1).
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`, if an argument is out of range.
+
+    Examples
+    --------
+    >>> from pysgrld import sphere
+    >>> round(sphere.mean_resultant_length(3, 2.0), 4)
+    0.5373
+    """
+    if int(d) != d or d < 2:
+        raise UsageError(f"d is {d}: wanted a whole number of at least 2")
+    (concentration,) = check_numbers("kappa", kappa, below=1e9)
+    return core.bessel_ratio(float(d), float(concentration))
+
+
+class VonMisesFisher:
+    """A von Mises-Fisher distribution on the unit sphere, or a mixture of several.
+
+    The density of a component is c_d(kappa) exp(kappa m'x) with respect to area; in two dimensions it is
+    von Mises' on the circle. Density, gradient and draws are for any number of coordinates.
+
+    Parameters
+    ----------
+    means : (d,) or (components, d) array_like
+        Mean directions, of any length above 0.
+    kappa : float or (components,) floats
+        Concentrations in (0, 10^9): one for all components, or one for each.
+    weights : float or (components,) floats
+        Weights of the components, in (0, 10^9); they need not sum to 1.
+
+    Attributes
+    ----------
+    means : (components, d) float64
+        Mean directions, unit vectors.
+    kappa : (components,) float64
+        Concentrations.
+    weights : (components,) float64
+        Weights, which sum to 1.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`, if an argument is out of range.
+
+    References
+    ----------
+    Mardia and Jupp (2000), Directional statistics. Wood (1994), Simulation of the von Mises Fisher
+    distribution.
+
+    Examples
+    --------
+    >>> from pysgrld import sphere
+    >>> target = sphere.VonMisesFisher([[1, 0, 0], [0, 1, 0]], kappa=50, weights=[3, 1])
+    >>> float(target.draw(4000)[:, 0].mean().round(1))
+    0.7
+    """
+
+    def __init__(
+        self,
+        means: npt.ArrayLike,
+        kappa: float | npt.ArrayLike,
+        weights: float | npt.ArrayLike = 1.0,
+    ) -> None:
+        self.means = np.atleast_2d(unit(means, "means", (1, 2)))
+        components, d = self.means.shape
+        self.kappa = check_numbers("kappa", kappa, components, below=1e9)
+        self.weights = check_numbers("weights", weights, components, below=1e9)
+        self.weights = self.weights / self.weights.sum()
+        self._log_scale = np.log(self.weights)
+        self._log_scale += [core.log_normaliser(float(d), float(k)) for k in self.kappa]
+
+    def log_density(self, x: npt.ArrayLike) -> Doubles:
+        """Return the logarithm of the density with respect to area.
+
+        Parameters
+        ----------
+        x : (..., d) array_like
+            Unit vectors.
+
+        Returns
+        -------
+        (...) float64
+            One for each vector.
+        """
+        return log_total(self._terms(np.asarray(x, np.float64)))
+
+    def energy(self, x: Doubles) -> Doubles:
+        """Return minus the logarithm of the density.
+
+        Parameters
+        ----------
+        x : (..., d) float64
+            Unit vectors.
+
+        Returns
+        -------
+        (...) float64
+            One for each vector.
+        """
+        return -self.log_density(x)
+
+    def gradient(self, x: Doubles) -> Doubles:
+        """Return the Euclidean gradient of the energy; the samplers project it.
+
+        Parameters
+        ----------
+        x : (..., d) float64
+            Unit vectors.
+
+        Returns
+        -------
+        (..., d) float64
+            A gradient for each vector.
+        """
+        terms = self._terms(np.asarray(x, np.float64))
+        share = np.exp(terms - terms.max(axis=0))
+        share /= share.sum(axis=0)
+        return -np.asarray(np.einsum("c...,cd->...d", share, self.kappa[:, None] * self.means))
+
+    def draw(self, samples: int, *, seed: int = 0) -> Doubles:
+        """Return independent draws, exact, by Wood's rejection.
+
+        Parameters
+        ----------
+        samples : int
+            Number of points, at least 1.
+        seed : int
+            Seed, at least 0; a point does not depend on how many there are.
+
+        Returns
+        -------
+        (samples, d) float64
+            Unit vectors.
+
+        Raises
+        ------
+        UsageError
+            A `ValueError`, if ``samples`` is out of range.
+        """
+        check_sizes(samples, 0, 1, 1)
+        d = self.means.shape[1]
+        z, pick = Noise(samples, d, seed, stream=EXACT).at(0)
+        chosen = np.searchsorted(np.cumsum(self.weights)[:-1], pick, side="right")
+        mean, kappa = self.means[chosen], self.kappa[chosen]
+        # the cosine of each point with its component's mean direction: Wood (1994), algorithm VM*
+        b = (d - 1) / (2.0 * kappa + np.sqrt(4.0 * kappa**2 + (d - 1.0) ** 2))
+        x0 = (1.0 - b) / (1.0 + b)
+        # 1 - x0^2 without its cancellation
+        c = kappa * x0 + (d - 1) * np.log(4.0 * b / (1.0 + b) ** 2)
+        cosine = np.zeros(samples)
+        left, attempt = np.arange(samples), 0
+        while len(left):
+            attempt += 1
+            ordinal = (left.astype(np.int64)[:, None] * 3 + np.arange(3)).ravel()
+            entity = np.full(ordinal.size, attempt)
+            u = core.uniforms(entity, ordinal, seed, 0, core.Purpose.toy_noise, COSINES)
+            u = u.reshape(-1, 3)
+            # a symmetric beta variate of shape (d-1)/2, by the cosine of a uniform angle
+            radius = np.sqrt(-np.expm1(np.log(u[:, 0]) * 2.0 / (d - 2))) if d > 2 else 1.0
+            beta = 0.5 + 0.5 * radius * np.cos(2.0 * math.pi * u[:, 1])
+            bb, k = b[left], kappa[left]
+            w = (1.0 - (1.0 + bb) * beta) / (1.0 - (1.0 - bb) * beta)
+            log_ratio = k * w + (d - 1) * np.log1p(-x0[left] * w) - c[left]
+            taken = log_ratio >= np.log(u[:, 2])
+            cosine[left[taken]] = w[taken]
+            left = left[~taken]
+        cosine = np.clip(cosine, -1.0, 1.0)[:, None]
+        # and a uniform direction across it
+        across = tangent(mean, z)
+        return mean * cosine + across * np.sqrt((1.0 - cosine**2) / dot(across, across))
+
+    def _terms(self, x: Doubles) -> Doubles:
+        """Return the logarithms of the components' shares of the density, (components, ...)."""
+        along = np.einsum("...d,cd->c...", x, self.kappa[:, None] * self.means)
+        return np.asarray(along + self._log_scale.reshape(-1, *(1,) * (x.ndim - 1)))

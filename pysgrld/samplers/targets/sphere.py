@@ -1,0 +1,593 @@
+"""Samplers on spheres, for people who have no text at all: directions, axes of orientation, phases.
+
+- `sample`: any energy with a gradient, of one or several unit vectors, by geodesic Monte Carlo; exact
+  (`gmc`), or by gradients that are noisy or of minibatches (`sggmc`, `gsgnht`: Liu, Zhu and Song 2016).
+- `VonMisesFisher`: the distribution, and mixtures of it: density, gradient, exact draws.
+- `uniform`: points to start from. `mean_resultant_length`: how long the mean of a distribution is.
+
+A step is an integrator's eps; noise that gradients have may be known, estimated, or left to a thermostat.
+docs/mathematics.md, "Steps on spheres", has the formulas. Chains are the first axis of every array,
+coordinates the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.errors import NumericalError, UsageError
+from pysgrld.samplers.targets.common import (
+    Noise,
+    Progress,
+    check_numbers,
+    check_schedule,
+    check_sizes,
+    iterations,
+    minibatch_of,
+)
+from pysgrld.samplers.targets.directions import (
+    ADDED,
+    CHAINS,
+    VonMisesFisher,
+    great_circle,
+    mean_resultant_length,
+    tangent,
+    uniform,
+    unit,
+)
+from pysgrld.types import Doubles, Int64s, Key, Schedule
+
+__all__ = ["SphereDraws", "VonMisesFisher", "mean_resultant_length", "sample", "uniform"]
+
+ALGORITHMS = ("sggmc", "gsgnht", "gmc")
+
+
+class SphereDraws(NamedTuple):
+    """Draws from chains on spheres.
+
+    Attributes
+    ----------
+    x : (samples, chains, d) or (samples, chains, vectors, d) float64
+        Unit vectors.
+    temperature : (chains,) float64
+        Mean squared velocity for each intrinsic dimension, after the burn-in: 1 in equilibrium, more
+        where noise of gradients is not accounted for.
+    friction : (samples, chains) float64
+        Friction as a thermostat had it; constant for ``sggmc``, 0 for ``gmc``.
+    accepted : (chains,) float64
+        Share of the trajectories that were accepted; 1 where there is nothing to accept.
+    clipped : (chains,) int64
+        Steps whose gradients had more noise, by its estimate, than is added: steps are too long, or
+        friction too low, where there are many.
+    """
+
+    x: Doubles
+    temperature: Doubles
+    friction: Doubles
+    accepted: Doubles
+    clipped: Int64s
+
+
+def sample(
+    target: Energy | ObservedEnergy,
+    start: npt.ArrayLike,
+    *,
+    algo: str = "sggmc",
+    step_size: float | Sequence[float] = 0.01,
+    friction: float = 10.0,
+    gradient_noise: float = 0.0,
+    minibatch: int | None = None,
+    noise_estimate: float | str | None = None,
+    leaps: int = 10,
+    samples: int = 1000,
+    burn_in: int = 0,
+    thin: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> SphereDraws:
+    """Sample unit vectors with a given energy by geodesic Monte Carlo, many chains at a time.
+
+    A chain is a unit vector, or several that move together, with velocities tangent to their spheres.
+    Steps follow great circles exactly, whatever the number of coordinates; nothing has to be said in
+    angles. docs/mathematics.md, "Steps on spheres", has the equations.
+
+    Parameters
+    ----------
+    target : object
+        Has ``gradient(x)``; with ``gmc`` also ``energy(x)``, with ``minibatch`` also ``observations`` and
+        ``estimates(x, chosen)``, as `ObservedEnergy` describes them. A
+        `VonMisesFisher` is one.
+    start : (chains, d) or (chains, vectors, d) array_like
+        Vectors that chains start from, of any length above 0.
+    algo : {"sggmc", "gsgnht", "gmc"}
+        Sampler. ``sggmc``: constant friction; exact for small steps if the noise of gradients is known.
+        ``gsgnht``: friction by a thermostat, which finds what is needed where the noise is the same in
+        all directions. ``gmc``: trajectories that are accepted or refused; exact for every step, for
+        gradients without noise.
+    step_size : float or (A, B, C)
+        Integrator's step eps > 0, constant or A (1 + t/B)^(-C) with A, B > 0 and C in [0, 1].
+    friction : float
+        Friction C > 0 for a unit of time; ``gsgnht`` starts at it. Not for ``gmc``.
+    gradient_noise : float
+        Variance of normal noise that is added to every component of the gradient, to see what it does;
+        not for ``gmc``.
+    minibatch : int, optional
+        Observations of a chain's gradient, at least 1, drawn with replacement; by default the gradient
+        is exact. Not for ``gmc``.
+    noise_estimate : float or "fisher", optional
+        Variance of a component of the gradient, which is left out of the noise that is added: a number
+        of at most 2 C / eps, or the covariance of a minibatch's own estimates, of two observations or
+        more. By default nothing is left out. Not for ``gmc``.
+    leaps : int
+        Steps of a trajectory, at least 1: ``gmc`` alone.
+    samples : int
+        Draws to keep of each chain, at least 1.
+    burn_in : int
+        Iterations before the first draw, at least 0.
+    thin : int
+        Iterations from one draw to the next, at least 1.
+    seed : int
+        Seed, at least 0; draws of one chain do not depend on the others.
+    progress : callable (part), optional
+        Called now and then with the part of the iterations that is done, in [0, 1]; an exception that it
+        raises ends them.
+
+    Returns
+    -------
+    SphereDraws
+        Points, and how the chains went.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`, if an argument is out of range.
+    NumericalError
+        If a chain is not finite any more.
+
+    References
+    ----------
+    ``sggmc``, ``gsgnht``: Liu, Zhu and Song (2016), Stochastic gradient geodesic MCMC methods, eq. (5) to
+    (8). ``gmc``: Byrne and Girolami (2013), Geodesic Monte Carlo on embedded manifolds.
+
+    Examples
+    --------
+    >>> from pysgrld import sphere
+    >>> target = sphere.VonMisesFisher([1, 0, 0], kappa=2)
+    >>> draws = sphere.sample(target, target.draw(500), algo="gmc", step_size=0.3, samples=40)
+    >>> mean = sphere.mean_resultant_length(3, 2)
+    >>> bool(abs(draws.x[..., 0].mean() - mean) < 0.02)
+    True
+    """
+    x = unit(start, "start", (2, 3))
+    schedule = check_schedule(step_size)
+    check_sizes(samples, burn_in, thin, 1, minibatch)
+    if algo not in ALGORITHMS:
+        raise UsageError(f"algo is {algo!r}: wanted {', '.join(ALGORITHMS[:-1])} or gmc")
+    gradients = Gradients(target, x, minibatch, gradient_noise, noise_estimate, seed)
+    moved: FrictionChains | TrajectoryChains
+    if algo == "gmc":
+        moved = TrajectoryChains(gradients, x, leaps, seed)
+    else:
+        thermostat = algo == "gsgnht"
+        moved = FrictionChains(gradients, x, schedule.a, friction, seed, thermostat=thermostat)
+    return follow(moved, schedule, samples, burn_in, thin, progress)
+
+
+def follow(
+    moved: FrictionChains | TrajectoryChains,
+    schedule: Schedule,
+    samples: int,
+    burn_in: int = 0,
+    thin: int = 1,
+    progress: Progress | None = None,
+) -> SphereDraws:
+    """Move chains and return draws of them.
+
+    Parameters
+    ----------
+    moved : FrictionChains or TrajectoryChains
+        The chains.
+    schedule : Schedule
+        Step of every iteration.
+    samples, burn_in, thin, progress
+        As `sample` has them.
+
+    Raises
+    ------
+    NumericalError
+        If a chain is not finite any more.
+    """
+    x = np.empty((samples, *moved.x.shape))
+    warmth, friction = np.zeros(len(moved.x)), np.empty((samples, len(moved.x)))
+    with np.errstate(all="ignore"):
+        for t, at in iterations(samples, burn_in, thin, progress):
+            moved.step(t, schedule(t))
+            if t >= burn_in:
+                warmth += moved.warmth()
+            if at is not None:
+                require_finite(moved.x, t)
+                x[at] = moved.x
+                friction[at] = moved.friction.reshape(-1)
+    warmth /= samples * thin
+    accepted = moved.accepted / (burn_in + samples * thin)
+    return SphereDraws(x, warmth, friction, accepted, moved.clipped)
+
+
+class Energy(Protocol):
+    """An energy of unit vectors, minus the logarithm of a density; constants may be left out."""
+
+    def energy(self, x: Doubles) -> Doubles:
+        """Return the energy of each chain's vectors.
+
+        Parameters
+        ----------
+        x : (chains, d) or (chains, vectors, d) float64
+            Unit vectors.
+
+        Returns
+        -------
+        (chains,) or (chains, vectors) float64
+            Those of a chain's vectors are added.
+        """
+
+    def gradient(self, x: Doubles) -> Doubles:
+        """Return the Euclidean gradient, of the shape of x; it need not be tangent.
+
+        Parameters
+        ----------
+        x : (chains, d) or (chains, vectors, d) float64
+            Unit vectors.
+        """
+
+
+class ObservedEnergy(Energy, Protocol):
+    """An energy that depends on observations, a posterior: for minibatches.
+
+    Attributes
+    ----------
+    observations : int
+        How many there are.
+    """
+
+    observations: int
+
+    def estimates(self, x: Doubles, chosen: Int64s) -> Doubles:
+        """Return estimates of the gradient, one by each observation: the prior's and N times its own.
+
+        Parameters
+        ----------
+        x : (chains, d) or (chains, vectors, d) float64
+            Unit vectors.
+        chosen : (chains, minibatch) int64
+            Numbers of the observations, from 0.
+
+        Returns
+        -------
+        (chains, minibatch, d) or (chains, minibatch, vectors, d) float64
+            Their mean is an estimate of the gradient.
+        """
+
+
+class Gradients:
+    """The gradients that move chains, and what is known of their noise.
+
+    Parameters
+    ----------
+    target : object
+        As `sample` has it.
+    x : (chains, ..., d) float64
+        Points of the chains, as they start.
+    minibatch, gradient_noise, noise_estimate, seed
+        As `sample` has them.
+
+    Attributes
+    ----------
+    known : float
+        Variance of a component's noise, where it is given as a number; else 0.
+    exact : bool
+        Whether the gradients have no noise.
+
+    Raises
+    ------
+    UsageError
+        If an argument is out of range, or the target lacks what is needed.
+    """
+
+    def __init__(
+        self,
+        target: Energy | ObservedEnergy,
+        x: Doubles,
+        minibatch: int | None,
+        gradient_noise: float,
+        noise_estimate: float | str | None,
+        seed: int,
+    ) -> None:
+        self.target, self.shape, self.seed = target, x.shape, seed
+        self.minibatch = minibatch
+        self._sd = check_numbers("gradient_noise", gradient_noise, zero=True).item() ** 0.5
+        self._noise = Noise(len(x), x[0].size, seed, stream=ADDED)
+        self.fisher = isinstance(noise_estimate, str)
+        if self.fisher and noise_estimate != "fisher":
+            raise UsageError(f"noise_estimate is {noise_estimate!r}: wanted a variance, or fisher")
+        if self.fisher and (minibatch is None or minibatch < 2):
+            raise UsageError("noise_estimate: fisher needs a minibatch of two or more")
+        known = 0.0 if noise_estimate is None or self.fisher else noise_estimate
+        self.known: float = check_numbers("noise_estimate", known, zero=True).item()
+        self.exact = minibatch is None and self._sd == 0 and self.known == 0
+        wanted = ["gradient"] if minibatch is None else ["observations", "estimates"]
+        missing = [name for name in wanted if not hasattr(target, name)]
+        if missing:
+            raise UsageError(f"target has no {missing[0]}, which is needed here")
+        if getattr(target, "observations", 1) < 1:
+            raise UsageError("target has no observation: wanted one or more")
+        self.at(0, x)
+
+    def at(self, t: int, x: Doubles) -> tuple[Doubles, Doubles | float]:
+        """Return the gradient, of the shape of x, and the variance of its noise that is known.
+
+        Parameters
+        ----------
+        t : int
+            Number of the iteration, from 0.
+        x : (chains, ..., d) float64
+            Points.
+
+        Returns
+        -------
+        gradient : (chains, ..., d) float64
+            Perhaps with noise; not projected.
+        variance : (chains, n, n) float64, or float
+            Of all n coordinates of a chain, or the same for each of them; 0 where nothing is known.
+        """
+        variance: Doubles | float = self.known
+        target: Any = self.target
+        shape = self.shape
+        if self.minibatch is None:
+            name, found = "gradient", np.asarray(target.gradient(x), np.float64)
+        else:
+            key = Key(self.seed, 0, t)
+            chosen = minibatch_of(target.observations, self.minibatch, len(x), key)
+            shape = (len(x), self.minibatch, *shape[1:])
+            name, found = "estimates", np.asarray(target.estimates(x, chosen), np.float64)
+        if found.shape != shape:
+            raise UsageError(f"{name} has shape {found.shape}: wanted {shape}")
+        gradient = found if self.minibatch is None else found.mean(axis=1)
+        if self.fisher:  # the covariance of the mean of the minibatch's estimates
+            flat = tangent(x[:, None], found).reshape(*found.shape[:2], -1)
+            flat = flat - flat.mean(axis=1, keepdims=True)
+            variance = np.einsum("cbi,cbj->cij", flat, flat) / (found.shape[1] - 1)
+            variance = variance / found.shape[1]
+        if self._sd:
+            z, _ = self._noise.at(t)
+            gradient = gradient + self._sd * z.reshape(self.shape)
+        return gradient, variance
+
+    def energy(self, x: Doubles) -> Doubles:
+        """Return the energies of chains, (chains,).
+
+        Parameters
+        ----------
+        x : (chains, ..., d) float64
+            Points.
+        """
+        found = np.asarray(self.target.energy(x), np.float64)
+        if found.shape not in (self.shape[:1], self.shape[:-1]):
+            raise UsageError(f"energy has shape {found.shape}: wanted {self.shape[:-1]}")
+        return np.asarray(found.reshape(len(x), -1).sum(axis=1))
+
+
+class MovingPoints:
+    """Chains under a sampler: where they are and how fast; samplers differ in `step`.
+
+    Parameters
+    ----------
+    gradients : Gradients
+        The gradients that move the chains.
+    x : (chains, ..., d) float64
+        Unit vectors that they start from.
+    seed : int
+        As `sample` has it.
+
+    Attributes
+    ----------
+    x, v : (chains, ..., d) float64
+        Unit vectors and their velocities.
+    dimensions : int
+        Dimensions of a chain's spheres together: d - 1 for each vector.
+    friction : (chains, 1, ...) float64
+        Friction of each chain.
+    accepted : (chains,) float64
+        Iterations that were not refused.
+    clipped : (chains,) int64
+        As `SphereDraws` has it.
+    """
+
+    def __init__(self, gradients: Gradients, x: Doubles, seed: int) -> None:
+        self.gradients, self.x = gradients, x
+        self.dimensions = x[0].size // x.shape[-1] * (x.shape[-1] - 1)
+        self.friction = np.zeros((len(x), *(1,) * (x.ndim - 1)))
+        self.accepted, self.clipped = np.zeros(len(x)), np.zeros(len(x), np.int64)
+        self.noise = Noise(len(x), x[0].size, seed, stream=CHAINS)
+        self.v = tangent(x, self.noise.at(0)[0].reshape(x.shape))
+
+    def warmth(self) -> Doubles:
+        """Return the squared velocities for each dimension, (chains,)."""
+        flat = self.v.reshape(len(self.v), -1)
+        return np.asarray(np.einsum("ci,ci->c", flat, flat) / self.dimensions)
+
+
+class FrictionChains(MovingPoints):
+    """Chains of SGGMC, or with a thermostat of gSGNHT: Liu, Zhu and Song (2016), eq. (5) to (8).
+
+    Parameters
+    ----------
+    gradients : Gradients
+        The gradients that move the chains.
+    x : (chains, ..., d) float64
+        Unit vectors that they start from.
+    longest : float
+        The longest step.
+    friction : float
+        Friction, or where a thermostat starts; > 0.
+    seed : int
+        As `sample` has it.
+    thermostat : bool
+        Whether friction grows while the points are too fast, and falls while they are too slow.
+
+    Attributes
+    ----------
+    degrees : int
+        Degrees of freedom that a thermostat divides squared velocities by: `dimensions`.
+    """
+
+    def __init__(
+        self,
+        gradients: Gradients,
+        x: Doubles,
+        longest: float,
+        friction: float,
+        seed: int,
+        *,
+        thermostat: bool = False,
+    ) -> None:
+        super().__init__(gradients, x, seed)
+        self.constant: float = check_numbers("friction", friction).item()
+        self.friction += self.constant
+        self.thermostat, self.degrees = thermostat, self.dimensions
+        known, most = gradients.known, 2.0 * self.constant / longest
+        if known > most:
+            raise UsageError(
+                f"noise_estimate is {known:g}: at most 2 C / eps = {most:g} can be left out; take a "
+                "smaller step_size, or more friction"
+            )
+
+    def step(self, t: int, h: float) -> None:
+        """Make the steps A B O B A: great circles, friction, gradient and noise.
+
+        Parameters
+        ----------
+        t : int
+            Number of the iteration, from 0.
+        h : float
+            Integrator's step, > 0.
+        """
+        self.adapt_friction(h)
+        self.x, self.v = great_circle(self.x, self.v, 0.5 * h)
+        damp = np.exp(-0.5 * h * self.friction)
+        gradient, variance = self.gradients.at(t, self.x)
+        require_finite(gradient, t)
+        force = self.spread(self.noise.at(t + 1)[0], h, variance) - h * gradient
+        self.v = damp * (damp * self.v + tangent(self.x, force))
+        self.x, self.v = great_circle(self.x, self.v, 0.5 * h)
+        self.adapt_friction(h)
+        self.accepted += 1.0
+
+    def adapt_friction(self, h: float) -> None:
+        """Move the thermostat by half a step: eq. (6); without one, friction is constant.
+
+        Parameters
+        ----------
+        h : float
+            Integrator's step.
+        """
+        if self.thermostat:
+            measured = self.warmth() * (self.dimensions / self.degrees)
+            self.friction += (measured - 1.0).reshape(self.friction.shape) * 0.5 * h
+
+    def spread(self, z: Doubles, h: float, variance: Doubles | float) -> Doubles:
+        """Return the noise of a step: of variance 2 C h, less what the gradient has already.
+
+        Parameters
+        ----------
+        z : (chains, n) float64
+            Standard normals.
+        h : float
+            Integrator's step.
+        variance : float, or (chains, n, n) float64
+            As `Gradients.at` gives it.
+        """
+        most = 2.0 * self.constant * h
+        if isinstance(variance, float):
+            z = (most - h * h * variance) ** 0.5 * z
+            return z.reshape(self.x.shape)
+        values, vectors = np.linalg.eigh(-h * h * variance)
+        values += most
+        self.clipped += (values < 0.0).any(axis=1)
+        along = np.sqrt(np.maximum(values, 0.0)) * np.einsum("cij,ci->cj", vectors, z)
+        return np.asarray(np.einsum("cij,cj->ci", vectors, along)).reshape(self.x.shape)
+
+
+class TrajectoryChains(MovingPoints):
+    """Chains of geodesic Monte Carlo, each with an accept step: Byrne and Girolami (2013).
+
+    Parameters
+    ----------
+    gradients : Gradients
+        The gradients that move the chains, exact ones.
+    x : (chains, ..., d) float64
+        Unit vectors that they start from.
+    leaps, seed : int
+        As `sample` has them.
+    """
+
+    def __init__(self, gradients: Gradients, x: Doubles, leaps: int, seed: int) -> None:
+        super().__init__(gradients, x, seed)
+        if not gradients.exact:
+            raise UsageError(
+                "gmc needs exact gradients: leave out minibatch, gradient_noise and noise_estimate"
+            )
+        if not hasattr(gradients.target, "energy"):
+            raise UsageError("target has no energy, which is needed here")
+        if int(leaps) != leaps or leaps < 1:
+            raise UsageError(f"leaps is {leaps}: wanted a whole number of at least 1")
+        self.leaps = leaps
+
+    def step(self, t: int, h: float) -> None:
+        """Follow a trajectory of leapfrog steps, and accept or refuse where it ends.
+
+        Parameters
+        ----------
+        t : int
+            Number of the iteration, from 0.
+        h : float
+            Integrator's step, > 0.
+        """
+        z, uniform = self.noise.at(t + 1)
+        before = self.x
+        self.v = tangent(before, z.reshape(before.shape))
+        energy = self.gradients.energy(before) + 0.5 * self.dimensions * self.warmth()
+        gradient, _ = self.gradients.at(t, self.x)
+        for _ in range(self.leaps):
+            self.v = self.v - 0.5 * h * tangent(self.x, gradient)
+            self.x, self.v = great_circle(self.x, self.v, h)
+            gradient, _ = self.gradients.at(t, self.x)
+            self.v = self.v - 0.5 * h * tangent(self.x, gradient)
+        energy -= self.gradients.energy(self.x) + 0.5 * self.dimensions * self.warmth()
+        taken = np.log(uniform) <= energy
+        self.accepted += taken
+        self.x = np.where(taken.reshape(-1, *(1,) * (before.ndim - 1)), self.x, before)
+
+
+def require_finite(values: Doubles, t: int) -> None:
+    """Raise `NumericalError` if a chain has a number that is not finite.
+
+    Parameters
+    ----------
+    values : (chains, ...) float64
+        Points or gradients.
+    t : int
+        Number of the iteration, for the message.
+
+    Raises
+    ------
+    NumericalError
+        Naming the first chain.
+    """
+    bad = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
+    if len(bad):
+        raise NumericalError(
+            f"chain {bad[0]} is not finite any more at iteration {t}: take a smaller step_size"
+        )
