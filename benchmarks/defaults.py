@@ -24,8 +24,7 @@ import numpy as np
 
 from pysgrld.chain.posterior import Posterior
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.corpus.choice import choose_documents
-from pysgrld.corpus.minibatches import Epochs, minibatch_words
+from pysgrld.corpus.minibatches import Epochs, choose_documents, minibatch_words
 from pysgrld.evaluate.held_out import split
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve

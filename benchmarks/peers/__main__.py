@@ -34,9 +34,8 @@ from plots import image, plot
 from tables import tables
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.documents import store_documents
-from pysgrld.corpus.minibatches import minibatch_words
+from pysgrld.corpus.minibatches import choose_documents, minibatch_words
 from pysgrld.evaluate import Completion, pair, visits
 from pysgrld.evaluate.held_out import split
 from pysgrld.experiments.bench.end_to_end import bundled_corpus

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pysgrld.corpus.about.finish import FOLDER, write_about
 from pysgrld.corpus.about.spool import Spool
-from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.listener import Listener, ReadingProgress
+from pysgrld.corpus.minibatches import choose_documents
 from pysgrld.corpus.open import open_corpus
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.store import Corpus

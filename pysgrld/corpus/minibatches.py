@@ -20,7 +20,7 @@ from pysgrld.core import core
 from pysgrld.errors import UsageError, plural
 from pysgrld.options.resolved import Resolved
 from pysgrld.run.machine import check_room_for_thread
-from pysgrld.types import Documents, Int32s, Int64s, Minibatch, Positions
+from pysgrld.types import Documents, Int32s, Int64s, Key, Minibatch, Positions
 
 #: Documents of an epoch that are worth handing to the thread that trains.
 TOGETHER = 64
@@ -60,7 +60,7 @@ def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
 def hold_out_size(wanted: int | float | None, documents: int) -> int:
     """Return the number of documents to hold out: a number, a share, or min(1000, 10 %) where None.
 
-    `pysgrld.corpus.choice` says which.
+    `pysgrld.corpus.minibatches` says which.
 
     Raises
     ------
@@ -75,6 +75,31 @@ def hold_out_size(wanted: int | float | None, documents: int) -> int:
             f"holdout {wanted}: the corpus has {plural(documents, 'document')}; leave some to train on"
         )
     return size
+
+
+def choose_documents(documents: int, size: int, key: Key) -> Int64s:
+    """Choose some of the documents of a corpus at random, each as likely as any other.
+
+    A smaller choice with the same key is a part of every larger one.
+
+    Parameters
+    ----------
+    documents : int
+        How many there are.
+    size : int
+        How many are wanted, at most ``documents``.
+    key : Key
+        Its step is not looked at.
+
+    Returns
+    -------
+    (size,) int64
+        Positions in [0, documents), ascending.
+    """
+    chosen = core.permute(
+        np.arange(size), documents, key.seed, key.chain, core.Purpose.holdout_choice, 0
+    )
+    return np.sort(chosen)
 
 
 class Epochs(NamedTuple):

@@ -8,10 +8,10 @@ sizes that they were written with, and its numbers are checked as they are copie
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from pysgrld.corpus.digests import digest
 from pysgrld.corpus.stored_files import (
     ARRAYS,
     PARTS,
+    WORD_COUNTS,
     damaged,
     fingerprint_of,
     open_vector,
@@ -29,7 +30,6 @@ from pysgrld.corpus.stored_files import (
     part_of,
     read_header,
 )
-from pysgrld.corpus.totals import WORD_COUNTS, Totals, count
 from pysgrld.corpus.vectors import Vector, changed
 from pysgrld.types import Documents, Int64s
 
@@ -37,6 +37,27 @@ from pysgrld.types import Documents, Int64s
 BLOCK = 2**20
 #: Documents and entries, together, up to which a corpus is looked through whenever it is opened.
 LOOKED_THROUGH = 10**8
+
+
+class Totals(NamedTuple):
+    """Counts over a whole corpus.
+
+    Attributes
+    ----------
+    longest : int
+        Tokens of the longest document; 0 where there is none.
+    longest_row : int
+        Position of the first such document.
+    widest : int
+        Most different words that a document has.
+    word_counts : (V,) int64
+        Occurrences of every word.
+    """
+
+    longest: int
+    longest_row: int
+    widest: int
+    word_counts: Int64s
 
 
 class Corpus:
@@ -327,3 +348,27 @@ def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documen
             raise changed(indptr.path)
         yield Documents(ends - first, indices.read(first, last), counts.read(first, last))
         start += taken
+
+
+def count(blocks: Iterable[Documents], words: int) -> Totals:
+    """Count over blocks of documents: the longest, the widest, and occurrences of every word.
+
+    Parameters
+    ----------
+    blocks : iterable of Documents
+        Of at most 2^20 entries, or of one document, so that sums in double precision are exact.
+    words : int
+        V.
+    """
+    longest, at, widest, start = 0, 0, 0, 0
+    totals = np.zeros(words, np.int64)
+    for block in blocks:
+        if len(block):
+            lengths = block.lengths
+            most = int(lengths.argmax())
+            if lengths[most] > longest:
+                longest, at = int(lengths[most]), start + most
+            widest = max(widest, int(np.diff(block.indptr).max()))
+            totals += np.bincount(block.indices, block.counts, words).astype(np.int64)
+        start += len(block)
+    return Totals(longest, at, widest, totals)

@@ -13,7 +13,6 @@ import numpy as np
 
 from pysgrld.corpus.about.stored import names_of
 from pysgrld.corpus.names import missing
-from pysgrld.corpus.totals import WORD_COUNTS
 from pysgrld.corpus.vectors import Vector
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.errors import CorpusError, SgmcError
@@ -26,6 +25,8 @@ ARRAYS: dict[str, np.dtype[Any]] = {
     "counts": np.dtype("<i4"),
 }
 
+#: The file that has the occurrences of every word.
+WORD_COUNTS = "word-counts.npy"
 #: The files of a stored corpus, by which it is whole.
 PARTS = (*(f"{name}.npy" for name in ARRAYS), "vocab.txt", "meta.json")
 

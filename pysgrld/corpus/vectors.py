@@ -1,4 +1,4 @@
-"""Vectors in files, read by position and never mapped.
+"""Vectors in files, written from one end to the other, read by position and never mapped.
 
 A page of a mapped file that is gone (the file was cut, the disk is failing) ends the process by
 SIGBUS; a read says so in words, and costs what copying from mapped pages costs.
@@ -6,10 +6,11 @@ SIGBUS; a read says so in words, and costs what copying from mapped pages costs.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import weakref
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from pysgrld.corpus.names import missing
 from pysgrld.errors import CorpusError
 from pysgrld.run.files import open_regular
 from pysgrld.types import Array, Int64s
+
+#: Bytes before the first value of a vector that `ArrayFile` writes.
+HEADER = 128
 
 
 class Vector:
@@ -32,6 +36,11 @@ class Vector:
     size : int
         Number of values.
 
+    Attributes
+    ----------
+    stamp : list of int
+        Size and time of the last change, in nanoseconds, when it was opened.
+
     Raises
     ------
     OSError
@@ -43,7 +52,6 @@ class Vector:
         with open_regular(path, links=True) as (fd, _):
             self._fd = os.dup(fd)
         weakref.finalize(self, os.close, self._fd)
-        #: What tells without reading that a file is what it was.
         self.stamp = stamp_of(os.fstat(self._fd))
 
     @classmethod
@@ -102,13 +110,56 @@ class Vector:
         return out
 
 
+class ArrayFile:
+    """A vector that grows at its end, as a ``.npy`` file: its header is written last."""
+
+    def __init__(self, path: Path, dtype: np.dtype[Any], size: int | None = None) -> None:
+        """Begin a file, or go on with one after its first ``size`` values."""
+        self.dtype, self.size = dtype, size or 0
+        self.digest = hashlib.sha256()
+        self.file: BinaryIO
+        if size is None:
+            self.file = path.open("wb")
+            self.file.write(bytes(HEADER))
+            return
+        self.file = path.open("r+b")
+        self.file.truncate(HEADER + size * dtype.itemsize)
+        self.file.seek(HEADER)
+        while block := self.file.read(2**20):
+            self.digest.update(block)
+
+    def append(self, values: Array) -> None:
+        """Write values after those that are there."""
+        data = np.ascontiguousarray(values, self.dtype).data.cast("B") if len(values) else b""
+        self.digest.update(data)
+        self.file.write(data)
+        self.size += len(values)
+
+    def flush(self) -> int:
+        """Force all values to disk, and return their number."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        return self.size
+
+    def finish(self) -> str:
+        """Write the header, force all of it to disk, and return the digest of the values."""
+        text = f"{{'descr': '{self.dtype.str}', 'fortran_order': False, 'shape': ({self.size},), }}"
+        self.file.seek(0)
+        self.file.write(b"\x93NUMPY\x01\x00" + (HEADER - 10).to_bytes(2, "little"))
+        self.file.write(text.ljust(HEADER - 11).encode() + b"\n")
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
+        return self.digest.hexdigest()
+
+
 def stamp_of(status: os.stat_result) -> list[int]:
-    """Give what tells without reading that a file is what it was: its size and when it was changed."""
+    """Return the size and the time of the last change of a file, by which it is taken for unchanged."""
     return [status.st_size, status.st_mtime_ns]
 
 
 def changed(path: Path) -> CorpusError:
-    """Return the error which says that a file of a stored corpus was changed in mid-use."""
+    """Return the error for a file of a stored corpus that was changed while it was used."""
     return CorpusError(
         f"{path.name} was changed while it was used; leave a corpus alone as long as runs read it",
         path.parent,

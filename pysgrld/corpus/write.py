@@ -18,11 +18,9 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus.about.inputs import store_files
-from pysgrld.corpus.array_file import HEADER, ArrayFile
-from pysgrld.corpus.store import cut
-from pysgrld.corpus.stored_files import ARRAYS, FORMAT, PARTS, VERSION, fingerprint_of
-from pysgrld.corpus.totals import WORD_COUNTS, count
-from pysgrld.corpus.vectors import Vector, stamp_of
+from pysgrld.corpus.store import count, cut
+from pysgrld.corpus.stored_files import ARRAYS, FORMAT, PARTS, VERSION, WORD_COUNTS, fingerprint_of
+from pysgrld.corpus.vectors import HEADER, ArrayFile, Vector, stamp_of
 from pysgrld.errors import Interrupted, LockedError, OutputError, SgmcError, WriteError
 from pysgrld.run.files import fsync_folder, read_small, rename, temporary_name, write_new
 from pysgrld.run.lock_file import is_same

@@ -9,8 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pysgrld.corpus.choice import choose_documents
-from pysgrld.corpus.minibatches import Epochs, hold_out_size, minibatch_words
+from pysgrld.corpus.minibatches import Epochs, choose_documents, hold_out_size, minibatch_words
 from pysgrld.errors import ConvergenceWarning, UsageError, plural
 from pysgrld.estimators.base import Rule, by_parameters, check_number, is_schedule, is_whole, number
 from pysgrld.estimators.kept import KeptModel

@@ -20,10 +20,9 @@ from pysgrld.chain.posterior import history_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.about.stream import NamedDocuments
-from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.known_words import named_documents, read_matched
 from pysgrld.corpus.listener import Listener
-from pysgrld.corpus.minibatches import hold_out_size
+from pysgrld.corpus.minibatches import choose_documents, hold_out_size
 from pysgrld.corpus.steps import Wish
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError, plural
 from pysgrld.evaluate import DocumentDraw, HeldOut, Score, pair, whole

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.corpus import Corpus, CorpusOptions
-from pysgrld.corpus.choice import choose_documents
 from pysgrld.corpus.known_words import read_matched
 from pysgrld.corpus.listener import Listener
-from pysgrld.corpus.minibatches import hold_out_size
+from pysgrld.corpus.minibatches import choose_documents, hold_out_size
 from pysgrld.corpus.sources import contents
 from pysgrld.errors import CorpusError, UsageError, plural
 from pysgrld.evaluate import HeldOut, pair

@@ -16,7 +16,7 @@ from pysgrld.corpus import Corpus, CorpusOptions, corpus_name, open_corpus, stan
 from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.minibatches import minibatch_words
 from pysgrld.corpus.single_pass import Once
-from pysgrld.corpus.totals import count
+from pysgrld.corpus.store import count
 from pysgrld.errors import CorpusError, OutputError, plural
 from pysgrld.evaluate import HeldOut, visits
 from pysgrld.models.check import kind_of

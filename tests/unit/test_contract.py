@@ -13,8 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from pysgrld.cli import main
-from pysgrld.corpus.choice import choose_documents
-from pysgrld.corpus.minibatches import Epochs
+from pysgrld.corpus.minibatches import Epochs, choose_documents
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.evaluate import Estimate
 from pysgrld.evaluate.score import pooled

@@ -6,9 +6,9 @@ from oracles.judge import P
 from scipy import stats
 
 from pysgrld.core import core
-from pysgrld.corpus.minibatches import Ahead, Epochs, compact, hold_out_size
+from pysgrld.corpus.minibatches import Ahead, Epochs, choose_documents, compact, hold_out_size
 from pysgrld.errors import UsageError
-from pysgrld.types import Documents
+from pysgrld.types import Documents, Key
 
 
 class Numbered:
@@ -217,3 +217,36 @@ def test_something_must_be_left_to_train_on(wanted, documents):
     """Red with: the whole corpus held out."""
     with pytest.raises(UsageError, match=rf"holdout {wanted}: the corpus has {documents} document"):
         hold_out_size(wanted, documents)
+
+
+@pytest.mark.parametrize(("documents", "size"), [(10, 0), (10, 1), (10, 10), (1000, 37)])
+def test_a_choice_is_ascending_without_duplicates_and_inside(documents, size):
+    chosen = choose_documents(documents, size, Key(1, 0, 0))
+    assert len(chosen) == size
+    assert (np.diff(chosen) > 0).all()
+    assert ((chosen >= 0) & (chosen < documents)).all()
+
+
+def test_a_larger_choice_adds_documents_and_removes_none():
+    few, many = (choose_documents(1000, h, Key(1, 0, 0)) for h in (20, 50))
+    assert set(few.tolist()) < set(many.tolist())
+
+
+def test_a_choice_does_not_depend_on_the_iteration():
+    assert (
+        choose_documents(99, 9, Key(1, 0, 0)).tolist()
+        == choose_documents(99, 9, Key(1, 0, 8)).tolist()
+    )
+
+
+def test_the_choice_of_another_seed_is_another():
+    assert (
+        choose_documents(999, 9, Key(1, 0, 0)).tolist()
+        != choose_documents(999, 9, Key(2, 0, 0)).tolist()
+    )
+
+
+def test_every_document_is_equally_likely_to_be_chosen():
+    """Red with: the first documents taken unpermuted; one Feistel round."""
+    chosen = np.concatenate([choose_documents(30, 5, Key(seed, 0, 0)) for seed in range(2000)])
+    assert stats.chisquare(np.bincount(chosen, minlength=30)).pvalue > P

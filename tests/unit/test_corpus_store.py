@@ -12,7 +12,7 @@ import pytest
 from pysgrld.corpus import Corpus, CorpusOptions, describe, open_corpus
 from pysgrld.corpus import store as store_module
 from pysgrld.corpus import write as write_module
-from pysgrld.corpus.totals import count
+from pysgrld.corpus.store import count
 from pysgrld.corpus.vectors import Vector
 from pysgrld.errors import CorpusError, LockedError, MissingInputError, OutputError, WriteError
 

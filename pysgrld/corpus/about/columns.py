@@ -22,7 +22,7 @@ from pysgrld.corpus.about.kinds import (
 )
 from pysgrld.corpus.about.spool import Piece, SpelledColumn
 from pysgrld.corpus.about.tail import write_array
-from pysgrld.corpus.array_file import ArrayFile
+from pysgrld.corpus.vectors import ArrayFile
 from pysgrld.errors import CorpusError
 from pysgrld.types import Array, Int64s
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus.array_file import ArrayFile
-from pysgrld.corpus.vectors import Vector
+from pysgrld.corpus.vectors import ArrayFile, Vector
 from pysgrld.types import Array, Int64s
 
 #: Bytes that are held back until they are written together.
