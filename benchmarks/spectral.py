@@ -19,7 +19,8 @@ perplexity averaged over posterior samples after so many CPU seconds, those of t
 of evaluation not; starts are run in turn. Topics are shared as `sgmc diagnose` counts it: means
 of samples matched one to one, 70 % in common between any two chains. The second table has the share of
 topics in all chains, and the mean over pairs of chains: two of this start, before training and after, and
-one of this and one of a random start. Tables of docs/performance.md, "Time to quality", come from here.
+one of this and one of a random start. Tables of docs/internals/speed.md, "Time to quality", are made
+here.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 Writes corpora of documents of four words each into FOLDER (40 bytes a document), then starts
 ``sgmc train`` on each for 20 iterations, in a process of its own. Prints seconds of the wall and
-the greatest resident memory. The table of docs/performance.md comes from here.
+the greatest resident memory. The table of docs/internals/speed.md comes from here.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ or a training file and the two halves of test documents that others have split. 
 Python can import trains in a process of its own, on cores of its own; the others are named and left
 out. A contest that is over is stored in peers.json of the folder, in place of an older one of its
 name. Then all that are there are shown: tables, and a plot for each; with --write-docs as
-docs/benchmarks.md.
+docs/internals/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -116,7 +116,11 @@ def parse() -> tuple[argparse.Namespace, list[tuple[Contest, Source]]]:
         metavar="CORE",
         help="where to pin peers: a contest takes as many as it has threads, the last ones (all)",
     )
-    add("--write-docs", action="store_true", help="also write docs/benchmarks.md and its plots")
+    add(
+        "--write-docs",
+        action="store_true",
+        help="also write docs/internals/benchmarks.md and its plots",
+    )
     add("--kernels", action="store_true", help="and measure its kernels anew")
     own = parser.add_argument_group("a contest that is not in the plan")
     add = own.add_argument

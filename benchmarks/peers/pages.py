@@ -1,4 +1,4 @@
-"""The page docs/benchmarks.md, made of the results of all contests and of `sgmc bench`."""
+"""The page docs/internals/benchmarks.md, made of the results of all contests and of `sgmc bench`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PAGE = """\
 
 Measured {when}: {machines}.{within}
 This page and its plots are written by one command (at the end), from
-[peers.json](../benchmarks/results/peers.json) and
-[kernels.json](../benchmarks/results/kernels.json), which hold every point.
+[peers.json](../../benchmarks/results/peers.json) and
+[kernels.json](../../benchmarks/results/kernels.json), which hold every point.
 
 ## Beside other topic modellers
 
@@ -33,7 +33,7 @@ This page and its plots are written by one command (at the end), from
   threads those of the wall. It runs while the peer trains; reading and converting the corpus, taking
   the topics out and scoring them are on nobody's clock. sgmc's own averaging of its topics is on its
   clock.
-- **One estimator.** Document completion, as [`sgmc eval`](evaluation.md) does it: topics fixed, theta
+- **One estimator.** Document completion, as [`sgmc eval`](../evaluation.md) does it: topics fixed, theta
   of a held-out document by Gibbs from its observed tokens (50 sweeps, the last 25 kept), its
   held-out tokens scored by p(w) = sum_k theta_k phi_kw. Only the topics differ between peers{but}.
 - **One draw and many.** A sampler's topics at one moment are one draw from the posterior: "one
@@ -91,9 +91,9 @@ wall's clock.
     python3 -m venv .venv && .venv/bin/pip install '.[bench]'
     .venv/bin/python benchmarks/peers --data FOLDER --write-docs
 
-FOLDER has the files that [plan.py](../benchmarks/peers/plan.py) names; an idle machine, please. Contests
-can also be run some at a time, `--contest 'wikipedia-1000*'`: the page is made of all that are there.
-`--corpus NAME FILE...` is a contest with a corpus of yours. Kernels alone: `sgmc bench`.
+FOLDER has the files that [plan.py](../../benchmarks/peers/plan.py) names. Use an idle machine.
+Contests can also be run some at a time, `--contest 'wikipedia-1000*'`: the page is made of all that
+are there. `--corpus NAME FILE...` is a contest with a corpus of yours. Kernels alone: `sgmc bench`.
 """
 
 #: Of the estimator, where a contest is with own priors.
@@ -123,10 +123,10 @@ def write_docs(contests: list[dict[str, Any]], kernels: dict[str, Any], docs: Pa
             parts.append(
                 f"#### {title(found)}\n\n{on}"
                 f"![Held-out perplexity against training seconds, {title(found)}]"
-                f"(img/{image(found)})\n\n"
+                f"(../img/{image(found)})\n\n"
                 f"{tables(found)}\n"
             )
-    (docs / "benchmarks.md").write_text(
+    (docs / "internals" / "benchmarks.md").write_text(
         PAGE.format(
             contests="\n".join(parts),
             kernels=kernel_tables(kernels),

@@ -1,4 +1,4 @@
-"""The contests of docs/benchmarks.md: a corpus, K, threads, chains, seconds, priors, who takes part."""
+"""The contests of docs/internals/benchmarks.md: corpus, K, threads, chains, seconds, priors, peers."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ class Together {
     }
   }
 
-  /// Straight lines on the simplex, reflected at its faces (docs/mathematics.md).
+  /// Straight lines on the simplex, reflected at its faces (docs/internals/mathematics.md).
   void straight() {
     for (int l = 0; l < kTogether; ++l) {
       double left = task_.length;

@@ -28,7 +28,7 @@ class LDA(CountModel):
 
     Topics are moved by a sampler, given counts that Gibbs sweeps of a minibatch's documents estimate; the
     mean over posterior samples is kept. docs/python.md has examples, docs/choosing-a-sampler.md all
-    defaults and why, docs/mathematics.md the equations.
+    defaults and why, docs/internals/mathematics.md the equations.
 
     Parameters
     ----------

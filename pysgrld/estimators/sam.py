@@ -22,7 +22,8 @@ class SAM(TopicModel):
     """Spherical admixture model: documents and topics as directions, by geodesic Monte Carlo.
 
     A document is a unit vector near the direction of a mixture of topics, which are unit vectors as well;
-    its entries may be of any sign. docs/spherical.md has examples, docs/mathematics.md the equations.
+    its entries may be of any sign. docs/spherical.md has examples, docs/internals/mathematics.md the
+    equations.
 
     Parameters
     ----------

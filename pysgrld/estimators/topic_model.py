@@ -306,7 +306,7 @@ class TopicModel(KeptModel, Transformer):
         (n, K) float64
             Estimates of E[theta_d] given the document: (alpha + E[n_dk]) / (K alpha + N_d), the
             expectation being that of collapsed variational inference, of a deep model the mean over
-            the second half of Gibbs sweeps, with ``ovb`` mean field; docs/mathematics.md, "New
+            the second half of Gibbs sweeps, with ``ovb`` mean field; docs/internals/mathematics.md, "New
             documents". Rows sum to 1; one without words has 1/K everywhere.
 
         Raises

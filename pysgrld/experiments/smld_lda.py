@@ -3,7 +3,7 @@
 100,000 documents in minibatches of 50 under the settings of SGRLD's released code. The paper runs
 "SMLD-approximate" alone, as exp(y) would overflow, with the five best steps of a grid that it does not
 name; it says "exactly the same setting" of SGRLD. With logarithms nothing overflows, so exact SMLD
-is shown too. Where the paper takes phi from is not said: docs/reproductions.md.
+is shown too. Where the paper takes phi from is not said: docs/internals/reproductions.md.
 """
 
 from __future__ import annotations

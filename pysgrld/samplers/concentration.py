@@ -7,7 +7,7 @@ leaves the law exactly invariant:
 - `GivenTopics`: given phi, prod_k Gamma(V eta) / Gamma(eta)^V prod_w phi_kw^(eta - 1). Of a probability
   that is at its floor in single precision nothing is known but that it is below: its factor is the
   integral up to there, floor^eta / eta. Rows of topics are unnormalised; their sums say nothing here, as
-  the law of phi given eta is the same at any scale (docs/mathematics.md, "Learned priors").
+  the law of phi given eta is the same at any scale (docs/internals/mathematics.md, "Learned priors").
 - `GivenCounts`: given the counts N_kw of the whole corpus, phi integrated out:
   prod_k Gamma(V eta) / Gamma(V eta + N_k) prod_w Gamma(eta + N_kw) / Gamma(eta).
 

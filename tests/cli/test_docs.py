@@ -12,7 +12,7 @@ pytestmark = pytest.mark.cli
 
 ROOT = Path(__file__).parents[2]
 README, FIRST_SESSION = ROOT / "README.md", ROOT / "docs" / "getting-started.md"
-PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def command(name):

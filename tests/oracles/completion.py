@@ -1,6 +1,6 @@
 """Document completion with fixed topics, by enumeration of K^N assignments.
 
-Patterson and Teh (2013), eq. 15: docs/mathematics.md, "Document completion".
+Patterson and Teh (2013), eq. 15: docs/internals/mathematics.md, "Document completion".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Gibbs sampling of token topics given phi, one token at a time in double.
 
-Patterson and Teh (2013), eq. 11: docs/mathematics.md, "Documents of LDA".
+Patterson and Teh (2013), eq. 11: docs/internals/mathematics.md, "Documents of LDA".
 
 The kernel's uniforms are used (token i of sweep m has its own address), and its order of the
 topics: k mod 16 first, then k div 16. So topics agree token by token, except where a uniform falls

@@ -1,6 +1,6 @@
 """Collapsed variational inference of documents in double precision, given topics.
 
-Asuncion, Welling, Smyth and Teh (2009), eq. 8; docs/mathematics.md, "New documents".
+Asuncion, Welling, Smyth and Teh (2009), eq. 8; docs/internals/mathematics.md, "New documents".
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def simplex_sgrld(g, counts, eta, h, z):
 
 
 def cir(rng, g, a, h):
-    """A Poisson mixture of Gammas: docs/mathematics.md, "The transition"."""
+    """A Poisson mixture of Gammas: docs/internals/mathematics.md, "The transition"."""
     e, c = np.exp(-h), -np.expm1(-h)
     return c * rng.gamma(a + rng.poisson(g * e / c))
 
@@ -82,7 +82,7 @@ def cir_moments(g, a, h):
 
 
 def folded_moments(m, v):
-    """Mean and variance of |N(m, v)|: docs/mathematics.md, "SGRLD"."""
+    """Mean and variance of |N(m, v)|: docs/internals/mathematics.md, "SGRLD"."""
     s = np.sqrt(v)
     mean = s * np.sqrt(2 / np.pi) * np.exp(-m * m / (2 * v)) + m * (1 - 2 * stats.norm.cdf(-m / s))
     return mean, m * m + v - mean**2

@@ -1,6 +1,6 @@
 """A Dirichlet-process mixture of four observations: its posterior by all 15 partitions.
 
-docs/mathematics.md, "Four observations".
+docs/internals/mathematics.md, "Four observations".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A corpus of nine tokens whose posterior is summed over all 512 assignments.
 
-docs/mathematics.md, "Nine tokens".
+docs/internals/mathematics.md, "Nine tokens".
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def enumerate_posterior(
 ) -> dict[str, np.ndarray]:
     """Posterior expectations by summing p(x, z) over every z.
 
-    docs/mathematics.md, "Latent Dirichlet allocation". ``seeds`` (K, V) are added to eta.
+    docs/internals/mathematics.md, "Latent Dirichlet allocation". ``seeds`` (K, V) are added to eta.
     """
     prior = np.full((K, V), eta) + (0.0 if seeds is None else seeds)
     mass = prior.sum(1)

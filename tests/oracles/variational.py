@@ -1,6 +1,6 @@
 """Variational Bayes of LDA in double precision (Hoffman, Blei and Bach 2010, eq. 5).
 
-docs/mathematics.md, "Online variational Bayes".
+docs/internals/mathematics.md, "Online variational Bayes".
 """
 
 from __future__ import annotations

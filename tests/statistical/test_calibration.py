@@ -1,6 +1,6 @@
 """Simulation-based calibration on a Dirichlet posterior, and a control that must fail.
 
-docs/mathematics.md, "Calibration".
+docs/internals/mathematics.md, "Calibration".
 """
 
 import numpy as np

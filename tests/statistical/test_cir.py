@@ -1,6 +1,6 @@
 """The Cox-Ingersoll-Ross transition and what minibatches do to it, in both forms of state.
 
-Baker et al. (2018), sections 2 and 3; docs/mathematics.md, "SCIR", has the formulas and fixtures.
+Baker et al. (2018), sections 2 and 3; formulas and fixtures: docs/internals/mathematics.md, "SCIR".
 """
 
 import numpy as np
@@ -235,7 +235,7 @@ def test_random_shapes_give_the_mean_and_variance_of_the_corollary(step):
 def test_first_shape_is_used_first(step):
     """The MGF (eq. 3.1) has ahat_{M-m+1}; the index order printed in the paper must be rejected.
 
-    docs/mathematics.md, "Minibatches widen the law".
+    docs/internals/mathematics.md, "Minibatches widen the law".
 
     Red with: c/2 for c; shape eta/2. The reversed order is rejected by the test itself.
     """
@@ -286,7 +286,7 @@ def test_refreshed_scale_is_a_gamma_of_all_shapes_and_leaves_phi_alone():
 def test_topic_moves_as_the_dirichlet_view_says():
     """M ~ Poi(s e/c), N ~ Mult(M, phi), phi' ~ Dir(a + N), s' ~ c Gamma(A + M).
 
-    docs/mathematics.md, "A topic moves as a whole".
+    docs/internals/mathematics.md, "A topic moves as a whole".
 
     Red with: s' without the variation of M; phi' given E[N] in place of N; c/2 for c.
     """

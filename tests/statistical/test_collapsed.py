@@ -1,6 +1,6 @@
 """Collapsed Gibbs: the enumerated posterior, and the joint law of tokens and topics.
 
-docs/mathematics.md, "Nine tokens" and "Joint laws".
+docs/internals/mathematics.md, "Nine tokens" and "Joint laws".
 """
 
 import numpy as np

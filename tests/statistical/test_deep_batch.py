@@ -1,6 +1,6 @@
 """The joint law of deep LDA under full-batch Gibbs: topics, shapes and documents.
 
-docs/mathematics.md, "Joint laws", through the model's own steps.
+docs/internals/mathematics.md, "Joint laws", through the model's own steps.
 
 A visit of the kernel begins with theta of the last one's counts and ends with counts and rates. Theta
 is seen, to draw data from it, by a rehearsal of the visit on a copy of the state: the draws of theta

@@ -53,7 +53,7 @@ def test_tables_have_the_law_of_a_chinese_restaurant(n, shape, draws):
 
 
 def test_tables_of_five_customers_have_the_probabilities_of_the_fixture():
-    """docs/mathematics.md, "Tables"."""
+    """docs/internals/mathematics.md, "Tables"."""
     exact = deep.crt_pmf(5, 0.7)[1:]
     assert exact == pytest.approx([0.300676, 0.438486, 0.214858, 0.042972, 0.003008], abs=6e-7)
 
@@ -75,7 +75,7 @@ def test_nobody_has_no_table_and_anybody_has_one_however_small_the_shape():
 def test_negative_binomial_counts_and_their_tables_are_poisson_tables_and_their_counts():
     """r = 1.3, p = .6: E x = Cov(x, tables) = 1.95, E tables = 1.3 ln 2.5.
 
-    docs/mathematics.md, "Counts without theta".
+    docs/internals/mathematics.md, "Counts without theta".
 
     Red with: the shape 1.1 times; one table whatever the customers.
     """
@@ -237,7 +237,7 @@ def test_held_rates_stay_to_the_bit(layers):
     assert (state["rates"][:, :-1] != before[:, :-1]).all()
 
 
-#: One document, its posterior by enumeration: docs/mathematics.md, "One document".
+#: One document, its posterior by enumeration: docs/internals/mathematics.md, "One document".
 X = np.array([[3, 1, 2]])
 PHI = [np.array([[0.7, 0.2], [0.1, 0.5], [0.2, 0.3]]), np.array([[0.6, 0.3], [0.4, 0.7]])]
 R = np.array([0.8, 0.5])

@@ -1,6 +1,6 @@
 """Variables given data alternating with data given variables keep the joint law of the model.
 
-docs/mathematics.md, "Joint laws".
+docs/internals/mathematics.md, "Joint laws".
 
 Every copy starts in the joint law, so nothing must be burnt in and copies are independent. Statistics
 are averages over rounds; vague priors have no moments, so those here are not.

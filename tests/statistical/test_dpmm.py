@@ -1,6 +1,6 @@
 """The Dirichlet-process mixture: its posterior by enumeration, and what stochastic steps keep.
 
-docs/mathematics.md, "Four observations" and "Slices".
+docs/internals/mathematics.md, "Four observations" and "Slices".
 """
 
 import itertools

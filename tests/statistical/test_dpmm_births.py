@@ -1,6 +1,6 @@
 """Births and deaths of components: what they keep, and what they find.
 
-docs/mathematics.md, "Births and deaths".
+docs/internals/mathematics.md, "Births and deaths".
 """
 
 import numpy as np

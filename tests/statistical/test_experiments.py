@@ -1,4 +1,4 @@
-"""Experiments on known posteriors: their estimators, and the tables of docs/mathematics.md."""
+"""Experiments on known posteriors: their estimators, and the tables of docs/internals/mathematics.md."""
 
 import math
 
@@ -47,7 +47,7 @@ def test_effective_size_is_one_to_the_number_of_different_draws():
 
 
 def test_the_exact_line_is_the_posterior_s():
-    """.00693 and .4186 (docs/mathematics.md, "What reflection costs").
+    """.00693 and .4186 (docs/internals/mathematics.md, "What reflection costs").
 
     Red with: one category's mean for seven; x^a / B(a, b).
     """
@@ -96,7 +96,7 @@ def test_figures_of_a_step_are_means_of_all_its_chains(monkeypatch):
 def test_exact_draws_have_the_distance_that_is_known():
     """.0274 on average; on uniforms nine Kolmogorov-Smirnov statistics by scipy are the same.
 
-    docs/mathematics.md, "A thousand observations".
+    docs/internals/mathematics.md, "A thousand observations".
 
     Red with: the largest gap of one side; the first shape for all.
     """
@@ -130,7 +130,7 @@ def test_draws_that_are_not_finite_are_as_far_as_can_be():
     ],
 )
 def test_distances_are_those_of_an_independent_implementation(target, method, minibatch, step):
-    """Means of five chains within .03 (docs/mathematics.md, "A thousand observations").
+    """Means of five chains within .03 (docs/internals/mathematics.md, "A thousand observations").
 
     Red with: the released drift without its factor g, or with .1 for its 1; h for epsilon / 2.
     """
@@ -164,7 +164,7 @@ def test_bins_have_the_posterior_s_masses():
 
 
 def test_exact_draws_are_at_the_floor_and_mirrored_langevin_stays_there():
-    """400 steps of 1e-4 in the stationary law (docs/mathematics.md, "Eleven categories").
+    """400 steps of 1e-4 in the stationary law (docs/internals/mathematics.md, "Eleven categories").
 
     Red with: noise variance h, or 3h; bins of probabilities by those of the next category.
     """

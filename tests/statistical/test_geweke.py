@@ -1,6 +1,6 @@
 """Parameters given data alternating with data given parameters keep the prior.
 
-Geweke (2004): docs/mathematics.md, "Joint laws".
+Geweke (2004): docs/internals/mathematics.md, "Joint laws".
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """``--keep-documents on``: documents that go on, the whole corpus in each iteration.
 
-docs/mathematics.md, "Nine tokens".
+docs/internals/mathematics.md, "Nine tokens".
 """
 
 import numpy as np

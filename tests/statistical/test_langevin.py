@@ -1,6 +1,6 @@
 """Langevin dynamics in four coordinate systems. A chain is a replicate.
 
-Patterson and Teh (2013), section 3; docs/mathematics.md, "Dirichlet posteriors".
+Patterson and Teh (2013), section 3; docs/internals/mathematics.md, "Dirichlet posteriors".
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def test_where_a_count_is_zero_the_usable_systems_are_exact(coordinates, riemann
     ("eps", "total", "rare"), [(0.01, 3.3, 0.0303), (0.1, 6.8, 0.0591), (1.0, 36.0, 0.243)]
 )
 def test_without_it_the_expanded_mean_chain_has_the_bias_of_the_table(eps, total, rare):
-    """Within 5 % of docs/mathematics.md, "What reflection costs" (exact: 1 and .0069).
+    """Within 5 % of docs/internals/mathematics.md, "What reflection costs" (exact: 1 and .0069).
 
     Red with: noise variance h; drift 2h.
     """

@@ -1,4 +1,4 @@
-"""Lazy rows against dense ones (docs/mathematics.md, "Lazy rows"). A topic is a replicate.
+"""Lazy rows against dense ones (docs/internals/mathematics.md, "Lazy rows"). A topic is a replicate.
 
 Counts are prescribed, so that topics are independent and only what rows hold when they are read can
 differ.

@@ -1,7 +1,8 @@
 """Learned alpha and eta: what is drawn from the model stays so when all of it moves.
 
-docs/mathematics.md, "Learned priors". A small corpus is a replicate (Geweke 2004): alpha, eta, topics,
-tokens' topics and words are drawn from the model, moved some iterations, and must still be of its law.
+docs/internals/mathematics.md, "Learned priors". A small corpus is a replicate (Geweke 2004): alpha, eta,
+topics, tokens' topics and words are drawn from the model, moved some iterations, and must still be of
+its law.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Latent counts behind binary and real data, and deep LDA's chains on such data.
 
-docs/mathematics.md, "Links".
+docs/internals/mathematics.md, "Links".
 """
 
 import numpy as np

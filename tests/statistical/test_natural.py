@@ -1,6 +1,6 @@
 """SCIR with the natural rate kappa = 1 + N_k/s_k, in both forms of state. A topic is a replicate.
 
-docs/mathematics.md, "The natural rate".
+docs/internals/mathematics.md, "The natural rate".
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """SCIR for one positive number, gamma and lognormal. A chain is a replicate.
 
-Baker et al. (2018), section 2.3; docs/mathematics.md, "One positive number".
+Baker et al. (2018), section 2.3; docs/internals/mathematics.md, "One positive number".
 """
 
 import numpy as np

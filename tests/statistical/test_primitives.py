@@ -1,4 +1,4 @@
-"""Every random variate has its law (docs/mathematics.md, "Random variates")."""
+"""Every random variate has its law (docs/internals/mathematics.md, "Random variates")."""
 
 import numpy as np
 import pytest

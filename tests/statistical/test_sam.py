@@ -229,7 +229,9 @@ def functions(beta, theta, v):
 
 
 def test_visits_and_trajectories_keep_the_joint_law():
-    """Copies that start in it, through the classes of training (docs/mathematics.md, "Joint laws").
+    """Copies that start in it, through the classes of training.
+
+    docs/internals/mathematics.md, "Joint laws".
 
     Red with: no half before the kinetic energy at one end; everything accepted; documents weighed three
     times; the sign of ln c; proportions that start afresh in every iteration; 2 (alpha - 1) for

@@ -1,6 +1,6 @@
 """Seed words as a prior: the posterior that is summed over all assignments, whatever moves topics.
 
-docs/mathematics.md, "Seed words".
+docs/internals/mathematics.md, "Seed words".
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """SGRLD: one step, the fold at zero, and the bias that it is known to have.
 
-Patterson and Teh (2013), eq. 10; docs/mathematics.md, "SGRLD".
+Patterson and Teh (2013), eq. 10; docs/internals/mathematics.md, "SGRLD".
 """
 
 import numpy as np
@@ -83,7 +83,7 @@ def test_one_step_near_zero_has_the_folded_normal_s_mean_and_variance(small):
 def test_unadjusted_bias_is_that_of_the_table(h, iterations, total, rare):
     """Ten categories, n = (90, 5, 5, 0, ...), eta = .1; within 5% (exact: 1 and .0069).
 
-    docs/mathematics.md, "What reflection costs".
+    docs/internals/mathematics.md, "What reflection costs".
 
     Red with: noise variance h g; drift 2h; no -phi N_k; eta - 1; clipped in place of reflected.
     """

@@ -1,6 +1,6 @@
 """Gamma shapes r of the top layer, by steps and by draws. A topic, or a call, is a replicate.
 
-Cong et al. (2017), eq. 17 and 19; docs/mathematics.md, "Gamma shapes".
+Cong et al. (2017), eq. 17 and 19; docs/internals/mathematics.md, "Gamma shapes".
 """
 
 import numpy as np

@@ -56,7 +56,7 @@ def chains(algo, h, minibatch):
 def test_distance_to_the_sparse_posterior_is_that_of_an_independent_implementation(
     algo, h, minibatch, reference
 ):
-    """Mean of five seeds (docs/mathematics.md, "A thousand observations").
+    """Mean of five seeds (docs/internals/mathematics.md, "A thousand observations").
 
     Red with: the scale N/n left out.
     """

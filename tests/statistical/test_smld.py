@@ -1,6 +1,6 @@
 """Mirrored Langevin, exact and approximate. A topic is a replicate.
 
-Hsieh et al. (2018); docs/mathematics.md, "Mirrored Langevin".
+Hsieh et al. (2018); docs/internals/mathematics.md, "Mirrored Langevin".
 """
 
 import numpy as np

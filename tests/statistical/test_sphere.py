@@ -34,7 +34,7 @@ def scores(x):
     ids=["noise", "exact gradients", "trajectories"],
 )
 def test_two_modes_on_a_circle_are_kept(options):
-    """docs/mathematics.md, "Two modes on a circle".
+    """docs/internals/mathematics.md, "Two modes on a circle".
 
     Red with: noise of variance eps for 2 C eps, or not projected; the noise of the gradient not left out;
     everything accepted.

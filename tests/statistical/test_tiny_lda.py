@@ -1,6 +1,6 @@
 """Every exact sampler reproduces a posterior that is summed over all 512 assignments.
 
-docs/mathematics.md, "Nine tokens".
+docs/internals/mathematics.md, "Nine tokens".
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """TLASGR and TLFSGR. A topic (column) is a replicate; a call moves all of them.
 
-Cong et al. (2017), eq. 13 to 15 and 18; docs/mathematics.md, "TLASGR and TLFSGR".
+Cong et al. (2017), eq. 13 to 15 and 18; docs/internals/mathematics.md, "TLASGR and TLFSGR".
 """
 
 import numpy as np

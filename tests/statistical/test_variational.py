@@ -1,6 +1,6 @@
 """Variational baselines: against double precision, the bound, scikit-learn, and Gibbs.
 
-docs/mathematics.md, "Variational Bayes".
+docs/internals/mathematics.md, "Variational Bayes".
 """
 
 import numpy as np

@@ -22,7 +22,7 @@ from pysgrld.types import Documents, Key
 
 ROOT = Path(__file__).parents[2]
 PEERS = ROOT / "benchmarks" / "peers"
-SCRIPTS = sorted([*(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "docs").glob("*.py")])
+SCRIPTS = sorted([*(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "docs").rglob("*.py")])
 BIBLE = ROOT / "data" / "docword.bible.txt.gz"
 
 
@@ -48,7 +48,7 @@ def test_what_a_script_imports_of_the_package_is_there(path):
             "defaults.py",
             [BIBLE, "--seconds", "0.5", "--seeds", "1", "-k", "3", "--only", "the defaults"],
         ),
-        ("core/draws.py", ["means", "--iterations", "3", "--documents", "8"]),
+        ("draws.py", ["means", "--iterations", "3", "--documents", "8"]),
         ("lazy_rows.py", ["--words", "300", "--documents", "200", "--topics", "3"]),
         (
             "spectral.py",
@@ -214,7 +214,7 @@ def test_the_results_that_are_stored_are_contests_of_the_plan(module):
     found = [contest["name"] for contest in stored]
     assert found == sorted(found, key=names.index)
     for contest in stored:
-        assert f"peers-{contest['name']}.png" in (ROOT / "docs" / "benchmarks.md").read_text()
+        assert f"peers-{contest['name']}.png" in (ROOT / "docs/internals/benchmarks.md").read_text()
         assert (ROOT / "docs" / "img" / f"peers-{contest['name']}.png").exists()
 
 
@@ -226,9 +226,10 @@ def test_the_page_is_what_is_made_of_the_results(module, monkeypatch, tmp_path):
         json.loads((results / name).read_text()) for name in ("peers.json", "kernels.json")
     )
     monkeypatch.setattr(pages, "plot", lambda found, path: None)
+    (tmp_path / "internals").mkdir()
     pages.write_docs(contests["contests"], kernels, tmp_path)
-    page = (tmp_path / "benchmarks.md").read_text()
-    assert page == (ROOT / "docs" / "benchmarks.md").read_text()
+    page = (tmp_path / "internals" / "benchmarks.md").read_text()
+    assert page == (ROOT / "docs/internals/benchmarks.md").read_text()
 
 
 def test_the_small_corpus_is_short_documents_of_tokens_that_are_there(module):

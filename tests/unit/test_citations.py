@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("pysgrld", "cli", "cpp", "tests", "benchmarks", "docs", "data")
 SUFFIXES = (".py", ".pyi", ".pyx", ".cpp", ".hpp", ".md", ".toml")
-#: A page, and the headings of it that are cited: docs/mathematics.md, "Calibration" and "Joint laws".
-PAGE = re.compile(r'docs/([\w.-]+?\.md)((?:,? (?:and )?"[^"\n]+")*)')
+#: A page, and the headings that are cited: docs/internals/mathematics.md, "SCIR" and "Joint laws".
+PAGE = re.compile(r'docs/((?:internals/)?[\w.-]+?\.md)((?:,? (?:and )?"[^"\n]+")*)')
 #: A section of a document that is no page of ours: a letter, a point, a number.
 SECTION = re.compile(r"(?<![Aa]ppendix )\b[A-J]\.\d+\b")
 LINK = re.compile(r"\]\(([^)\s:]*)\)")
@@ -93,13 +93,13 @@ def imported(dotted: str) -> bool:
 
 
 def test_cited_pages_and_headings_are_there():
-    """Red with: docs/development.md in math.hpp; a heading of docs/mathematics.md renamed."""
+    """Red with: docs/development.md in math.hpp; a heading of docs/internals/mathematics.md renamed."""
     wrong = {name(path): wrong_citations(joined(path)) for path in sources()}
     assert not {path: found for path, found in wrong.items() if found}
 
 
 def test_no_section_is_cited_of_a_document_that_is_not_here():
-    """Red with: "(B.7)" for docs/mathematics.md, "What reflection costs"."""
+    """Red with: "(B.7)" for docs/internals/mathematics.md, "What reflection costs"."""
     wrong = {name(path): SECTION.findall(path.read_text("utf-8")) for path in sources()}
     assert not {path: found for path, found in wrong.items() if found}
 
@@ -131,7 +131,9 @@ def test_named_modules_and_what_they_hold_are_there():
 
 def test_tests_that_the_table_of_testing_names_are_there():
     """Red with: the test of streams as it is called in the table, after its file was renamed."""
-    named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs/testing.md").read_text("utf-8")))
+    named = set(
+        re.findall(r"`(test_\w+)`", (ROOT / "docs/internals/testing.md").read_text("utf-8"))
+    )
     assert len(named) > 30
     assert not named - {path.stem for path in (ROOT / "tests").rglob("test_*.py")}
 
@@ -139,9 +141,9 @@ def test_tests_that_the_table_of_testing_names_are_there():
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ('docs/mathematics.md, "Nine tokens" and "Joint laws".', 0),
+        ('docs/internals/mathematics.md, "Nine tokens" and "Joint laws".', 0),
         ('(docs/design.md, "Lazy rows")', 0),
-        ('docs/mathematics.md, "Nine tokens" and "Ten tokens".', 1),
+        ('docs/internals/mathematics.md, "Nine tokens" and "Ten tokens".', 1),
         ("docs/specification.md has it", 1),
     ],
 )

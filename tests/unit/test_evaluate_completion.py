@@ -1,6 +1,6 @@
 """Document-completion perplexity: what is known exactly, and enumeration on tiny documents.
 
-docs/mathematics.md, "Document completion".
+docs/internals/mathematics.md, "Document completion".
 """
 
 import math

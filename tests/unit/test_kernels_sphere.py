@@ -60,7 +60,7 @@ def documents(n, v, seed=0):
     return dense, rows
 
 
-# ---- Bessel functions: docs/mathematics.md has no table of them, mpmath has
+# ---- Bessel functions: docs/internals/mathematics.md has no table of them, mpmath has
 
 
 @pytest.mark.parametrize(

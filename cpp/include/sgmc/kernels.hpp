@@ -121,7 +121,7 @@ struct DocumentsScratch {
 };
 
 /// What documents say about alpha, given the topics of their tokens: the auxiliary variables under
-/// which its conditional law is a product of gammas (docs/mathematics.md, "Learned priors").
+/// which its conditional law is a product of gammas (docs/internals/mathematics.md, "Learned priors").
 ///
 ///   tables_k = sum_d CRT(n_dk, alpha_k),   q_d = -ln Beta(sum_k alpha_k, N_d)
 ///

@@ -1,4 +1,4 @@
-"""Births and deaths of components, each with all its documents at once: docs/mathematics.md.
+"""Births and deaths of components, each with all its documents at once: docs/internals/mathematics.md.
 
 A Metropolis-Hastings step on which documents are together, given the concentration; weights and
 probabilities of components are integrated out of it, so it is for a chain that draws both afresh next.

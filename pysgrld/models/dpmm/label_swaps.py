@@ -1,4 +1,4 @@
-"""Exchanges of the labels of components that have an order: docs/mathematics.md, "Label swaps"."""
+"""Exchanges of the labels of ordered components: docs/internals/mathematics.md, "Label swaps"."""
 
 from __future__ import annotations
 

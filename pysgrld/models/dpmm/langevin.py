@@ -1,4 +1,4 @@
-"""Langevin steps of sticks and components: docs/mathematics.md, "Stochastic steps"."""
+"""Langevin steps of sticks and components: docs/internals/mathematics.md, "Stochastic steps"."""
 
 from __future__ import annotations
 

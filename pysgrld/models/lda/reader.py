@@ -27,7 +27,7 @@ from pysgrld.types import UNIT, Array, Documents, Doubles, Floats, Int32s, Int64
 #: Passes over a document at most, where it is read by mean-field and not trained on.
 PASSES = 100
 #: Passes of collapsed variational inference over a new document: with more, the shares of its words
-#: become surer than the posterior is (docs/mathematics.md, "New documents").
+#: become surer than the posterior is (docs/internals/mathematics.md, "New documents").
 EXPECTED_PASSES = 8
 
 

@@ -61,7 +61,7 @@ def sample(
     """Sample the posterior of category probabilities by SCIR, SGRLD or SMLD.
 
     Counts n of d categories and a Dirichlet prior alpha have the posterior Dirichlet(alpha + n), which is
-    known; the samplers are those of topics. docs/mathematics.md has their equations.
+    known; the samplers are those of topics. docs/internals/mathematics.md has their equations.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Writes the table of reliability.md from what tests did.
+"""Writes the table of faults.md from what tests did.
 
     pytest tests/faults --fault-record record.json
-    python docs/reliability.py record.json
+    python docs/internals/faults.py record.json
 
 Several records (of continuous integration, of a night) are added up.
 """
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "tests"))
+sys.path.insert(0, str(HERE.parents[1] / "tests"))
 
 from faults.rows import ROWS  # noqa: E402
 
@@ -63,7 +63,7 @@ def main(paths: list[str]) -> None:
     """Put the table of some records into the page."""
     if not paths:
         sys.exit(__doc__)
-    page = HERE / "reliability.md"
+    page = HERE / "faults.md"
     before, _, rest = page.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
     new = table([json.loads(Path(path).read_text()) for path in paths])

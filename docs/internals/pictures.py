@@ -1,7 +1,7 @@
 """Takes the pictures of pages in docs/img, of runs that it trains: in a minute.
 
     pip install '.[test]'
-    python docs/pictures.py [BROWSER]
+    python docs/internals/pictures.py [BROWSER]
 
 The browser is a Chromium.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 HERE = Path(__file__).parent
-DATA = HERE.parent / "data"
+DATA = HERE.parents[1] / "data"
 BIBLE = DATA / "docword.bible.txt.gz"
 
 #: What is typed in an empty folder, so that the pages are there.
@@ -62,7 +62,7 @@ def main() -> None:
                 page = opened.new_page(viewport={"width": 1440, "height": 900})
                 page.goto(f"file://{folder}/{address}")
                 page.wait_for_load_state("networkidle")
-                page.screenshot(path=HERE / "img" / f"{name}.png")
+                page.screenshot(path=HERE.parent / "img" / f"{name}.png")
             opened.close()
 
 
