@@ -5,6 +5,7 @@ import gzip
 import importlib
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 import time
@@ -230,6 +231,34 @@ def test_the_page_is_what_is_made_of_the_results(module, monkeypatch, tmp_path):
     pages.write_docs(contests["contests"], kernels, tmp_path)
     page = (tmp_path / "internals" / "benchmarks.md").read_text()
     assert page == (ROOT / "docs/internals/benchmarks.md").read_text()
+
+
+def test_the_table_of_performance_has_the_last_figures_of_every_contest(module):
+    """Red with: a figure that was changed by hand; a contest that was left out."""
+    series, tables = module("series"), module("tables")
+    stored = json.loads((ROOT / "benchmarks" / "results" / "peers.json").read_text())["contests"]
+    rows = []
+    for found in stored:
+        lines = {(s.peer["peer"], s.figure): s.points for s in series.all_series(found)}
+        if (series.THEIRS, "averaged") not in lines:
+            continue
+        ours, theirs = lines[series.OURS, "averaged"], lines[series.THEIRS, "averaged"]
+        (end, ours_last), (seconds, theirs_last) = ours[-1], theirs[-1]
+        until = tables.seconds_until(ours, theirs_last)
+        if until is None:
+            times = f"not within {end:.0f}"
+        else:
+            times = (
+                f"{seconds / until:.1f}"
+                if until > ours[0][0]
+                else f"at least {seconds / until:.0f}"
+            )
+        cells = [series.title(found), found["machine"]["isa"].upper(), f"{seconds:.0f}"]
+        cells += [f"{ours_last:.0f}", f"{theirs_last:.0f}", f"{ours_last / theirs_last:.3f}", times]
+        rows.append(f"| {' | '.join(cells)} |")
+    page = (ROOT / "docs" / "performance.md").read_text()
+    assert len(rows) > 15
+    assert [line for line in page.splitlines() if re.match(r"\| \w+, K = .* \| AVX", line)] == rows
 
 
 def test_the_small_corpus_is_short_documents_of_tokens_that_are_there(module):
