@@ -7,7 +7,7 @@ Each corpus is a training file: 1,000 of its documents, or a tenth, are held out
 no test file is ever looked at. One option at a time leaves the default. A cell is the perplexity
 averaged over posterior samples after so many CPU seconds of training (evaluation is not counted),
 one thread, mean over seeds: chains of different seeds differ by a per cent. The table of
-docs/choosing-a-sampler.md comes from here.
+docs/internals/defaults.md comes from here.
 """
 
 from __future__ import annotations

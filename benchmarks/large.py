@@ -4,7 +4,7 @@
 
 Draws documents of about sixty tokens from the topics of RUN (any LDA run), writes them into FOLDER
 as a stored corpus, and trains one epoch on them for each setting below, one thread. Prints held-out
-perplexity after each quarter of the epoch. The table of docs/choosing-a-sampler.md comes from here,
+perplexity after each quarter of the epoch. The table of docs/internals/defaults.md comes from here,
 with a run of 200 topics on Simple English Wikipedia.
 """
 

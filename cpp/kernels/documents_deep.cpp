@@ -1,6 +1,6 @@
 // Upward-downward Gibbs sampling of the local variables of deep LDA, topics fixed.
 //
-// A sweep of one document (docs/deep-lda.md has the equations and why in this order):
+// A sweep of one document (docs/internals/mathematics.md has the equations, and why in this order):
 //
 //   upward    per layer: every count is split over the topics in proportion to phi_vk theta_k, and
 //             the tables of what each topic got are the counts of the layer above

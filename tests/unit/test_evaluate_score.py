@@ -1,6 +1,6 @@
 """Standard errors of held-out figures: against the bootstrap, many corpora, and an exact case.
 
-docs/evaluation.md, "Standard errors".
+docs/internals/mathematics.md, "Standard errors".
 """
 
 import math
