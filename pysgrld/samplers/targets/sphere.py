@@ -6,8 +6,8 @@
 - `uniform`: points to start from. `mean_resultant_length`: how long the mean of a distribution is.
 
 A step is an integrator's eps; noise that gradients have may be known, estimated, or left to a thermostat.
-docs/mathematics.md, "Steps on spheres", has the formulas. Chains are the first axis of every array,
-coordinates the last.
+docs/internals/mathematics.md, "Steps on spheres", has the formulas. Chains are the first axis of every
+array, coordinates the last.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def sample(
 
     A chain is a unit vector, or several that move together, with velocities tangent to their spheres.
     Steps follow great circles exactly, whatever the number of coordinates; nothing has to be said in
-    angles. docs/mathematics.md, "Steps on spheres", has the equations.
+    angles. docs/internals/mathematics.md, "Steps on spheres", has the equations.
 
     Parameters
     ----------
