@@ -27,7 +27,7 @@ from .options import (
 from .values import runs_and_files
 
 if TYPE_CHECKING:
-    from pysgrld.corpus.about.stream import NamedDocuments
+    from pysgrld.corpus.about.details import NamedDocuments
     from pysgrld.reading.infer import Inferred, Share
 
     from .progress import Screen

@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from pysgrld.corpus.about.collector import DetailsCollector
 from pysgrld.corpus.about.finish import FOLDER, write_about
-from pysgrld.corpus.about.spool import Spool
 from pysgrld.corpus.listener import Listener, ReadingProgress
 from pysgrld.corpus.minibatches import choose_documents
 from pysgrld.corpus.open import open_corpus
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import parts_of
-from pysgrld.corpus.write import ABOUT, Workshop
+from pysgrld.corpus.write import ABOUT, WorkFolder
 from pysgrld.errors import Interrupted, UsageError, plural
 from pysgrld.run.files import PIECE, fsync_folder, open_regular, write_new
 from pysgrld.run.signals import StopFlag
@@ -119,25 +119,25 @@ def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
         )
     refuse_full_folder(place, OTHER_FOLDER)
     ids = choose_documents(corpus.documents, wanted, Key(seed, 0, 0))
-    with Workshop(place) as workshop:
-        writer = workshop.writer("sample")
-        spool = Spool(workshop.folder / ABOUT, texts=corpus.about.has_texts, limit=None)
+    with WorkFolder(place) as work:
+        writer = work.writer("sample")
+        collector = DetailsCollector(work.folder / ABOUT, texts=corpus.about.has_texts, limit=None)
         for begin in range(0, wanted, TOGETHER):
             some = ids[begin : begin + TOGETHER]
             writer.append(corpus.take(some))
-            spool.add(corpus.about.particulars(some, texts=True))
+            collector.add(corpus.about.details(some, texts=True))
         origin = {"sample_of": corpus.fingerprint, "seed": seed, "of": corpus.provenance}
-        parts = write_about(spool, writer.folder, None, lambda _: None, read=wanted)
+        parts = write_about(collector, writer.folder, None, lambda _: None, read=wanted)
         writer.finish_corpus(corpus.vocabulary, origin, parts)
-        workshop.commit(writer.folder)
+        work.commit(writer.folder)
     return Corpus.open(place)
 
 
 def _copy(source: Path, place: Path) -> None:
-    with Workshop(place) as workshop:
-        folder = workshop.folder / "copy"
+    with WorkFolder(place) as work:
+        folder = work.folder / "copy"
         copy_parts(source, folder)
-        workshop.commit(folder)
+        work.commit(folder)
 
 
 def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:

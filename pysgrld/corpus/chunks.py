@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.corpus.about.wanted import Fields
+from pysgrld.corpus.about.fields import Fields
 from pysgrld.corpus.formats import Texts
 from pysgrld.types import Int64s
 

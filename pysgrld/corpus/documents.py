@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pysgrld.corpus.store import Corpus
-from pysgrld.corpus.write import Workshop
+from pysgrld.corpus.write import WorkFolder
 from pysgrld.types import Documents
 
 
@@ -21,9 +21,9 @@ def store_documents(
     OutputError, WriteError
         If the folder cannot be made, or the disk is full.
     """
-    with Workshop(path) as workshop:
-        writer = workshop.writer("documents")
+    with WorkFolder(path) as work:
+        writer = work.writer("documents")
         writer.append(documents)
         writer.finish_corpus(vocabulary, provenance)
-        workshop.commit(writer.folder)
+        work.commit(writer.folder)
     return Corpus.open(path)

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus._tokenize import tally
+from pysgrld.corpus.about.collector import COLUMN, ID, TITLE, DetailsCollector
+from pysgrld.corpus.about.fields import WantedFields
 from pysgrld.corpus.about.finish import Stays, write_about
 from pysgrld.corpus.about.metadata import Metadata
-from pysgrld.corpus.about.spool import COLUMN, ID, TITLE, Spool
-from pysgrld.corpus.about.wanted import Wanted
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.step_of_reading import Step
 from pysgrld.corpus.stopwords import NAMED, warned_of_language
 from pysgrld.corpus.vocabulary import Choice, Rules, choose, resolved, stop_words
-from pysgrld.corpus.write import ABOUT, Workshop, Writer, renumber, without_empty
+from pysgrld.corpus.write import ABOUT, WorkFolder, Writer, renumber, without_empty
 from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Int64s
 
@@ -30,11 +30,11 @@ class Intake:
     Parameters
     ----------
     lexicon : Lexicon
-    workshop : Workshop
+    work : WorkFolder
     """
 
-    def __init__(self, lexicon: Lexicon, workshop: Workshop) -> None:
-        self.lexicon, self.workshop = lexicon, workshop
+    def __init__(self, lexicon: Lexicon, work: WorkFolder) -> None:
+        self.lexicon, self.work = lexicon, work
         self.log, self.options = lexicon.log, lexicon.options
         # A stop list that is missing is told before anything is read.
         self.stop = {b: stop_words(Rules.of(self.options, b).stop_words) for b in (False, True)}
@@ -44,21 +44,21 @@ class Intake:
         self.sources: list[dict[str, Any]] = []  # records of the inputs that were read to their end
         self.base = 0  # documents of the inputs before the one under way, left out or not
         self.placed = True  # whether it is known which were left out
-        self.spool = Spool(
-            workshop.folder / ABOUT,
+        self.collector = DetailsCollector(
+            work.folder / ABOUT,
             texts=self.options.keep_text != "none",
             limit=self.options.text_limit,
-            kinds=Wanted.of(self.options).columns,
-            record=workshop.record["about"] if workshop.record else None,
+            kinds=WantedFields.of(self.options).columns,
+            record=work.record["about"] if work.record else None,
         )
         self.metadata: Metadata | None = None
         if self.options.metadata is not None:
-            folder = workshop.folder / ABOUT / "metadata"
+            folder = work.folder / ABOUT / "metadata"
             self.metadata = Metadata(self.options.metadata, self.options, folder, self.log)
-        if workshop.record is None:
-            self.writer = workshop.writer("read")
+        if work.record is None:
+            self.writer = work.writer("read")
         else:
-            self._restore(workshop.record)
+            self._restore(work.record)
 
     def add(self, step: Step) -> None:
         """Write the documents of a step."""
@@ -85,7 +85,7 @@ class Intake:
         tally(block.indices, block.counts, *self.known)
         self.writer.append(block)
         if step.about is not None:
-            self.spool.add(step.about, self.base)
+            self.collector.add(step.about, self.base)
 
     # ---- a reading that was interrupted
 
@@ -101,21 +101,19 @@ class Intake:
             "writer": self.writer.flush(),
             "base": self.base,
             "placed": self.placed,
-            "about": self.spool.flush(),
+            "about": self.collector.flush(),
         }
-        self.workshop.note(words if self.lexicon.fixed is None else [], record)
-        self.spool.noted()
+        self.work.note(words if self.lexicon.fixed is None else [], record)
+        self.collector.noted()
 
     def _restore(self, record: dict[str, Any]) -> None:
         self.done = record["done"][0], record["done"][1]
         self.sources = record["sources"]
         self.words_noted, self.base = record["words"], record["base"]
         self.placed = record["placed"]
-        self.writer = self.workshop.writer("read", record["writer"])
+        self.writer = self.work.writer("read", record["writer"])
         grows = self.lexicon.fixed is None
-        self.lexicon.restore(
-            record["lexicon"], self.workshop.words(self.words_noted) if grows else []
-        )
+        self.lexicon.restore(record["lexicon"], self.work.words(self.words_noted) if grows else [])
         words = len(self.lexicon.dictionary)
         self.known = np.zeros(words, np.int64), np.zeros(words, np.int64)
         for block in self.writer.blocks():
@@ -163,7 +161,7 @@ class Intake:
             ),
         }
         parts = write_about(
-            self.spool,
+            self.collector,
             writer.folder,
             stays,
             self.log,
@@ -173,7 +171,7 @@ class Intake:
             read=self.base if whole and self.placed else None,
         )
         writer.finish_corpus(words, provenance, parts)
-        self.workshop.commit(writer.folder)
+        self.work.commit(writer.folder)
 
     @property
     def _built(self) -> bool:
@@ -212,7 +210,7 @@ class Intake:
             )
         remap = np.full(len(words), -1, np.int32)
         remap[kept] = np.arange(len(kept), dtype=np.int32)
-        writer = self.workshop.writer("corpus")
+        writer = self.work.writer("corpus")
         stays = np.ones(self.writer.documents, np.bool_)
         first = 0
         for block in self.writer.blocks():
@@ -245,9 +243,9 @@ class Intake:
         return why
 
 
-def wanted_columns(options: CorpusOptions) -> Wanted:
+def wanted_columns(options: CorpusOptions) -> WantedFields:
     """Give the fields that are wanted where the columns are: in metadata, else in documents."""
-    return (Wanted.of if options.metadata is None else Wanted.of_metadata)(options)
+    return WantedFields.of(options, metadata=options.metadata is not None)
 
 
 def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str]]:

@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pysgrld.corpus.about.particulars import Particulars
-from pysgrld.corpus.about.stream import NamedDocuments
+from pysgrld.corpus.about.details import DocumentDetails, NamedDocuments
 from pysgrld.corpus.document_is import settled
 from pysgrld.corpus.intake import say_left_out
 from pysgrld.corpus.lexicon import Lexicon
@@ -146,7 +145,7 @@ def _matched(
     notify: Callable[[ReadingProgress], None],
     log: Callable[[str], None],
     wanted: Wish | None = None,
-) -> Iterator[tuple[int, Documents, Particulars | None]]:
+) -> Iterator[tuple[int, Documents, DocumentDetails | None]]:
     options = settled(inputs, options)
     lexicon = Lexicon(options, words, True, log)
     meter = Meter(inputs, notify)

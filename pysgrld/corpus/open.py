@@ -21,7 +21,7 @@ from pysgrld.corpus.step_of_reading import Step
 from pysgrld.corpus.steps import read
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import is_stored
-from pysgrld.corpus.write import Workshop
+from pysgrld.corpus.write import WorkFolder
 from pysgrld.errors import Interrupted, UsageError, plural
 
 #: Seconds of reading between two notes of how far it is.
@@ -98,10 +98,10 @@ def open_corpus(
     identity = read_by | {"inputs": [look(path) for path in inputs]}
     resumable = resumable and all(_is_regular(path) for path in inputs)
     options = settled(inputs, options)
-    with Workshop(Path(store), identity if resumable else None) as workshop:
+    with WorkFolder(Path(store), identity if resumable else None) as work:
         lexicon = Lexicon(options, match, match is not None, say)
         lexicon.label = inputs[0] if len(inputs) == 1 else f"{inputs[0]} and {len(inputs) - 1} more"
-        intake = Intake(lexicon, workshop)
+        intake = Intake(lexicon, work)
         if intake.done != (0, 0):
             say(f"goes on after {plural(lexicon.documents, 'document')} read before")
         meter = Meter(inputs, notify)
@@ -112,7 +112,7 @@ def open_corpus(
             threads=threads,
             waiting=lambda: meter.show(lexicon),
             done=intake.done,
-            scratch=workshop.folder,
+            scratch=work.folder,
         )
         with closing(steps):
             _fill(intake, steps, meter)

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from pysgrld.corpus.about.collector import DetailsCollector
 from pysgrld.corpus.about.finish import write_about
-from pysgrld.corpus.about.spool import Spool
 from pysgrld.corpus.build import OTHER_FOLDER, TOGETHER, build
 from pysgrld.corpus.document_is import settled
 from pysgrld.corpus.intake import asked_fields, wanted_columns
@@ -26,7 +26,7 @@ from pysgrld.corpus.open import check_inputs
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.store import Corpus
-from pysgrld.corpus.write import ABOUT, Workshop
+from pysgrld.corpus.write import ABOUT, WorkFolder
 from pysgrld.errors import CorpusError, MismatchError, MissingInputError, UsageError, plural
 from pysgrld.run.files import make_folder, read_small, temporary_name, write_new, writing
 from pysgrld.run.whole import refuse_full_folder
@@ -234,11 +234,11 @@ def merge(place: Path, listener: Listener) -> Corpus:
             f"no document has a word of the vocabulary {options.vocab}; is it the right one?",
             folder,
         )
-    with Workshop(place) as workshop:
-        writer = workshop.writer("merged")
+    with WorkFolder(place) as work:
+        writer = work.writer("merged")
         texts = any(part.about.has_texts for part in parts)
-        spool = Spool(
-            workshop.folder / ABOUT,
+        collector = DetailsCollector(
+            work.folder / ABOUT,
             texts=texts,
             limit=options.text_limit,
             kinds=wanted_columns(options).columns,
@@ -248,15 +248,15 @@ def merge(place: Path, listener: Listener) -> Corpus:
             for begin in range(0, part.documents, TOGETHER):
                 some = np.arange(begin, min(begin + TOGETHER, part.documents))
                 writer.append(part.take(some))
-                known = part.about.particulars(some, number, texts=True)
+                known = part.about.details(some, number, texts=True)
                 known.kinds = {}  # of one shard alone
-                spool.add(known, read)
+                collector.add(known, read)
                 placed = placed and bool((known.places >= 0).all())
                 done += len(some)
                 listener.reading(ReadingProgress(done, total, done))
             read += part.about.read
         about = write_about(
-            spool,
+            collector,
             writer.folder,
             None,
             listener.note,
@@ -265,7 +265,7 @@ def merge(place: Path, listener: Listener) -> Corpus:
             read=read if placed else None,
         )
         writer.finish_corpus(parts[0].vocabulary, _provenance(parts, plan["options"]), about)
-        workshop.commit(writer.folder)
+        work.commit(writer.folder)
     return Corpus.open(place)
 
 

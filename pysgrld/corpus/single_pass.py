@@ -19,7 +19,7 @@ from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.step_of_reading import Heading, Step
 from pysgrld.corpus.steps import read
 from pysgrld.corpus.store import Corpus
-from pysgrld.corpus.write import Workshop
+from pysgrld.corpus.write import WorkFolder
 from pysgrld.errors import Interrupted
 from pysgrld.types import Documents
 
@@ -94,8 +94,8 @@ class Once:
     def _store_head(self, head: int, store: Path, provenance: dict[str, Any]) -> Step:
         """Store the first documents, and return the heading under which the others come."""
         heading, left = Step("", 0, 0), head
-        with Workshop(store) as workshop:
-            intake = Intake(self._lexicon, workshop)
+        with WorkFolder(store) as work:
+            intake = Intake(self._lexicon, work)
             for step in self._steps:
                 intake.add(step)
                 if isinstance(step.content, Heading):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pysgrld.corpus._tokenize import WordCounts
-from pysgrld.corpus.about.particulars import Particulars
+from pysgrld.corpus.about.details import DocumentDetails
 from pysgrld.corpus.formats import Texts
 from pysgrld.types import Documents
 
@@ -42,7 +42,7 @@ class Step:
         Which input, and which step of it, both from 0.
     content : Heading, Texts, Documents or None
         None: nothing but what follows.
-    about : Particulars or None
+    about : DocumentDetails or None
         Who its documents are; whoever leaves some out leaves them out of it too.
     words : WordCounts or None
         Of a `Texts`, when it has been counted.
@@ -68,7 +68,7 @@ class Step:
     input: int
     number: int
     content: Heading | Texts | Documents | None = None
-    about: Particulars | None = None
+    about: DocumentDetails | None = None
     words: WordCounts | None = None
     absent: int = 0
     unwanted: int = 0

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus._tokenize import Phrases, count_words
-from pysgrld.corpus.about.particulars import WHOLE, Particulars
-from pysgrld.corpus.about.wanted import Wanted
+from pysgrld.corpus.about.details import WHOLE, DocumentDetails
+from pysgrld.corpus.about.fields import WantedFields
 from pysgrld.corpus.beside import vocabulary_beside
 from pysgrld.corpus.chunks import chunked
 from pysgrld.corpus.digests import digest
@@ -178,7 +178,7 @@ class _Input:
         self.source: dict[str, Any] = {}
         self.context = Context(
             options,
-            Wanted.of(options),
+            WantedFields.of(options),
             self.bad,
             keep_empty,
             self._absent,
@@ -215,7 +215,7 @@ class _Input:
         elif texts.lines is not None:
             rows = np.array(texts.lines, np.int64)
         self.given += whole
-        about = Particulars(self.number, names, files, rows, places, texts.fields)
+        about = DocumentDetails(self.number, names, files, rows, places, texts.fields)
         if cut is None:
             return self._step(texts, about)
         about.pieces = cut.pieces
@@ -224,7 +224,7 @@ class _Input:
         return step
 
     def _step(
-        self, content: Heading | Texts | Documents | None, about: Particulars | None = None
+        self, content: Heading | Texts | Documents | None, about: DocumentDetails | None = None
     ) -> Step:
         step = Step(
             self.label,
@@ -264,7 +264,7 @@ class _Input:
             for block in stored.blocks():
                 rows = self.given + np.arange(len(block))
                 self.given += len(block)
-                yield self._step(block, stored.about.particulars(rows, self.number, texts=keep))
+                yield self._step(block, stored.about.details(rows, self.number, texts=keep))
             self.read = stored.about.read - stored.documents
             self._sealed([digest(file) for file in files_of(path)])
             return
@@ -349,7 +349,7 @@ class _Input:
         for block, rows in counts.blocks:
             places = rows - 1 if counts.numbered else self.given + np.arange(len(block))
             self.given += len(block)
-            yield self._step(block, Particulars(self.number, names, None, rows, places))
+            yield self._step(block, DocumentDetails(self.number, names, None, rows, places))
 
 
 def _cut(step: Step, at: int) -> Iterator[Step]:

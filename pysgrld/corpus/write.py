@@ -140,7 +140,7 @@ class Writer:
         write_new(path, [data], "store")
 
 
-class Workshop:
+class WorkFolder:
     """A folder beside the place where a corpus shall lie, in which it is put together.
 
     ``.NAME.tmp`` beside ``NAME`` is held by the kernel's lock on itself, so that one process at a time
@@ -177,7 +177,7 @@ class Workshop:
         self.writers: list[Writer] = []
         self.record: dict[str, Any] | None = None
 
-    def __enter__(self) -> Workshop:
+    def __enter__(self) -> WorkFolder:
         refuse_full_folder(self.store, ELSEWHERE)
         try:
             self.store.parent.mkdir(parents=True, exist_ok=True)

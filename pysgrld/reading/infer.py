@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.corpus.about.stream import Named, NamedDocuments
+from pysgrld.corpus.about.details import Named, NamedDocuments
 from pysgrld.corpus.prefetch import run_ahead
 from pysgrld.corpus.sources import look
 from pysgrld.errors import OutputError, UsageError, plural

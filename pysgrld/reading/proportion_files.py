@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from pysgrld.core import core
-from pysgrld.corpus.about.stream import Named
+from pysgrld.corpus.about.details import Named
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.types import Array, Doubles, Int64s
 

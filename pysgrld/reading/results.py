@@ -19,7 +19,7 @@ import numpy as np
 from pysgrld.chain.posterior import history_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
-from pysgrld.corpus.about.stream import NamedDocuments
+from pysgrld.corpus.about.details import NamedDocuments
 from pysgrld.corpus.known_words import named_documents, read_matched
 from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.minibatches import choose_documents, hold_out_size

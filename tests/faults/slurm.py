@@ -29,7 +29,7 @@ SlurmdPidFile={folder}/slurmd-%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/slurmd-%n.log
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool-%n
+SlurmdSpoolDir={folder}/collector-%n
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SwitchType=switch/none
@@ -76,7 +76,7 @@ class Cluster:
         self("munged", "--force", "--num-threads=2", f"--log-file={folder}/munge.log", *munge)
         self("slurmctld")
         for i in range(1, NODES + 1):
-            (folder / f"spool-n{i}").mkdir()
+            (folder / f"collector-n{i}").mkdir()
             self("slurmd", "-N", f"n{i}")
         self.wait(lambda: self("sinfo", "-h", "-t", "idle", "-o", "%D", fine=True) == str(NODES))
 

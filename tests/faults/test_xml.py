@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pysgrld.corpus import CorpusOptions, open_corpus
-from pysgrld.corpus.about.wanted import Wanted
+from pysgrld.corpus.about.fields import WantedFields
 from pysgrld.corpus.formats import Context, Noticed, mediawiki
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.policy import BadDocuments
@@ -117,7 +117,7 @@ def test_entities_do_not_grow_while_their_document_type_is_refused(tmp_path, tri
     )
     chosen, bad = CorpusOptions(), BadDocuments(False)
     context = Context(
-        chosen, Wanted.of(chosen), bad, False, lambda _: None, lambda _: None, Noticed()
+        chosen, WantedFields.of(chosen), bad, False, lambda _: None, lambda _: None, Noticed()
     )
     with Lines(path, MIB) as source, pytest.raises(CorpusError, match="document type"):
         list(mediawiki.read(source, context))

@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, describe, open_corpus
-from pysgrld.corpus.about import drop, kinds, texts
+from pysgrld.corpus.about import drop, texts
+from pysgrld.corpus.about import fields as kinds
 from pysgrld.corpus.about.columns import LEVELS
-from pysgrld.corpus.about.stream import NamedDocuments
+from pysgrld.corpus.about.details import NamedDocuments
 from pysgrld.corpus.build import copy_parts, sample
 from pysgrld.corpus.known_words import named_documents
 from pysgrld.corpus.single_pass import Once
-from pysgrld.corpus.write import Workshop
+from pysgrld.corpus.write import WorkFolder
 from pysgrld.errors import CorpusError, Interrupted
 
 ALL = {"min_df": 1, "max_df": 1.0, "stop_words": "none"}
@@ -560,14 +561,14 @@ def test_a_reading_that_is_killed_before_its_last_rename_goes_on(many, tmp_path,
     monkeypatch.setattr("pysgrld.corpus.open.NOTE_EVERY", 0.0)
     (tmp_path / "words").write_text("".join(f"w{i}\n" for i in range(500)))
     given = CorpusOptions(vocab=str(tmp_path / "words"), meta_field="v")
-    commit = Workshop.commit
+    commit = WorkFolder.commit
 
     def killed(self, folder):
-        monkeypatch.setattr(Workshop, "commit", commit)
+        monkeypatch.setattr(WorkFolder, "commit", commit)
         shutil.copytree(self.folder, tmp_path / ".k.tmp")
         self.commit(folder)
 
-    monkeypatch.setattr(Workshop, "commit", killed)
+    monkeypatch.setattr(WorkFolder, "commit", killed)
     whole = open_corpus([str(many[0])], given, store=tmp_path / "s", resumable=True)
     found = open_corpus([str(many[0])], given, store=tmp_path / "k", resumable=True)
     assert found.fingerprint == whole.fingerprint

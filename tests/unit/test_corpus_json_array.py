@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.corpus.about.wanted import Wanted
+from pysgrld.corpus.about.fields import WantedFields
 from pysgrld.corpus.formats import Context, Noticed, json_array
 from pysgrld.corpus.policy import BadDocuments
 from pysgrld.errors import CorpusError
@@ -111,7 +111,7 @@ def test_an_array_is_read_block_by_block():
     options = CorpusOptions()
     context = Context(
         options,
-        Wanted.of(options),
+        WantedFields.of(options),
         BadDocuments(False),
         False,
         lambda _: None,

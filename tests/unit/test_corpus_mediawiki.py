@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pysgrld.corpus import CorpusOptions, open_corpus
-from pysgrld.corpus.about.wanted import Wanted
+from pysgrld.corpus.about.fields import WantedFields
 from pysgrld.corpus.formats import Context, Noticed, mediawiki
 from pysgrld.corpus.formats.wikinames import is_redirect
 from pysgrld.corpus.lines import Lines
@@ -35,7 +35,7 @@ class Reading:
         self.log: list[str] = []
         self.bad = BadDocuments(skip)
         chosen = CorpusOptions(**options)
-        wanted = Wanted.of(chosen)
+        wanted = WantedFields.of(chosen)
         context = Context(
             chosen, wanted, self.bad, keep_empty, lambda _: None, self.log.append, Noticed()
         )

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.corpus.about.kinds import (
+from pysgrld.corpus.about.collector import Piece, SpelledColumn
+from pysgrld.corpus.about.fields import (
     CELL,
     FLAG,
     INTEGER,
@@ -20,7 +21,6 @@ from pysgrld.corpus.about.kinds import (
     STRING,
     TIME,
 )
-from pysgrld.corpus.about.spool import Piece, SpelledColumn
 from pysgrld.corpus.about.tail import write_array
 from pysgrld.corpus.vectors import ArrayFile
 from pysgrld.errors import CorpusError

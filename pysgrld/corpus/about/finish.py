@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pysgrld.corpus.about.collector import ID, DetailsCollector, SpelledColumn
 from pysgrld.corpus.about.columns import Rows, write_column
-from pysgrld.corpus.about.spool import ID, SpelledColumn, Spool
 from pysgrld.corpus.about.tail import TOGETHER, Tail, picked, write_array
 from pysgrld.corpus.digests import digest
 from pysgrld.corpus.vectors import Vector, stamp_of
@@ -41,12 +41,12 @@ class ColumnSource(NamedTuple):
     kind: str | None
 
 
-#: Gives columns for the documents of a spool, of which these rows stay and have these ids.
-Further = Callable[[Spool, Rows, SpelledColumn | None], list[ColumnSource]]
+#: Gives columns for the documents of a collector, of which these rows stay and have these ids.
+Further = Callable[[DetailsCollector, Rows, SpelledColumn | None], list[ColumnSource]]
 
 
 def write_about(
-    spool: Spool,
+    collector: DetailsCollector,
     corpus: Path,
     stays: Stays | None,
     log: Callable[[str], None],
@@ -59,13 +59,13 @@ def write_about(
 
     Parameters
     ----------
-    spool : Spool
+    collector : DetailsCollector
     corpus : Path
     stays : (documents,) bool, optional
         Which documents there are in the end; all of them where it is not given.
     log : callable
         Told what a person should know of ids and columns.
-    further : callable (spool, rows, ids), optional
+    further : callable (collector, rows, ids), optional
         Gives columns that were read elsewhere; they take the place of those of the same role and name.
     asked : mapping, optional
         Of each field that a person has asked for: its role and name, and the option.
@@ -87,33 +87,33 @@ def write_about(
     place.mkdir()
 
     def rows() -> Iterator[Int64s]:
-        for start in range(0, spool.documents, TOGETHER):
-            stop = min(start + TOGETHER, spool.documents)
+        for start in range(0, collector.documents, TOGETHER):
+            stop = min(start + TOGETHER, collector.documents)
             yield (
                 np.arange(start, stop)
                 if stays is None
                 else start + np.flatnonzero(stays[start:stop])
             )
 
-    firsts = _firsts(spool, rows)
-    documents = spool.documents if stays is None else int(stays.sum())
+    firsts = _firsts(collector, rows)
+    documents = collector.documents if stays is None else int(stays.sum())
     origin = ["file", "row"]
     if firsts is not None:
         origin.append("piece")
     if read is not None and (read != documents or firsts is not None):
         origin.append("place")
     for part in origin:
-        tail = spool.origin[part]
+        tail = collector.origin[part]
         write_array(place / f"origin-{part}.npy", tail.dtype, _some(tail.vector(), rows))
-    names = spool.names.spelled()
+    names = collector.names.spelled()
     write_column(names, lambda: iter([np.arange(len(names.tags))]), "string", place, "files", "")
     sources = {
         (role, name): ColumnSource(role, name, column, rows, kind)
-        for (role, name), (column, kind) in spool.spelled().items()
+        for (role, name), (column, kind) in collector.spelled().items()
     }
     if further is not None:
         ids = sources.get((ID, ""))
-        found = further(spool, rows, ids.values if ids else None)
+        found = further(collector, rows, ids.values if ids else None)
         sources |= {(source.role, source.name): source for source in found}
     columns = [_write(source, place, n, log, firsts) for n, source in enumerate(sources.values())]
     there = {(c["role"], c["name"]) for c in columns if c["missing"] < documents}
@@ -121,11 +121,11 @@ def write_about(
         if key not in there:
             raise CorpusError(f"no document has a field {field[:40]!r} ({option})")
     texts = 0
-    if spool.texts is not None and not spool.texts.empty:
+    if collector.texts is not None and not collector.texts.empty:
         if stays is None or stays.all():
-            texts = spool.texts.finish(place)
+            texts = collector.texts.finish(place)
         else:
-            texts = spool.texts.finish_some(place, stays)
+            texts = collector.texts.finish_some(place, stays)
     listed = json.dumps({"columns": columns, "texts": texts, "read": read}, indent=1)
     write_new(place / CONTENTS, [listed.encode() + b"\n"], "store")
     parts = {}
@@ -142,9 +142,11 @@ def _some(vector: Vector, rows: Rows) -> Iterator[Array]:
         yield picked(vector, some)
 
 
-def _firsts(spool: Spool, rows: Rows) -> Stays | None:
+def _firsts(collector: DetailsCollector, rows: Rows) -> Stays | None:
     """Tell the documents that stay and are whole, or a first piece; None where none is a piece."""
-    pieces = np.concatenate([*_some(spool.origin["piece"].vector(), rows), np.zeros(0, np.int32)])
+    pieces = np.concatenate(
+        [*_some(collector.origin["piece"].vector(), rows), np.zeros(0, np.int32)]
+    )
     return pieces <= 1 if pieces.any() else None
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from pysgrld.corpus.about.collector import ID, DetailsCollector, SpelledColumn
 from pysgrld.corpus.about.columns import Rows
+from pysgrld.corpus.about.details import DocumentDetails
+from pysgrld.corpus.about.fields import WantedFields
 from pysgrld.corpus.about.finish import ColumnSource
-from pysgrld.corpus.about.particulars import Particulars
-from pysgrld.corpus.about.spool import ID, SpelledColumn, Spool
-from pysgrld.corpus.about.tail import Tail, picked, pieces
-from pysgrld.corpus.about.wanted import Wanted
+from pysgrld.corpus.about.tail import TOGETHER, Tail, picked, pieces
 from pysgrld.corpus.formats import Context, CountedDocuments, Noticed, recognise
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.policy import BadDocuments
@@ -48,8 +48,8 @@ class Metadata:
         self.path, self.folder, self.log = path, folder, log
         self.joined = options.id_field is not None
         self.skip = options.on_bad_document == "skip"
-        wanted = Wanted.of_metadata(options)
-        self.spool = Spool(folder, texts=False, limit=None, kinds=wanted.columns)
+        wanted = WantedFields.of(options, metadata=True)
+        self.collector = DetailsCollector(folder, texts=False, limit=None, kinds=wanted.columns)
         bad = BadDocuments(self.skip)
         with Lines(path, options.max_line, None, 1, options.max_input, options.encoding) as source:
             if not source.head:
@@ -57,7 +57,7 @@ class Metadata:
             format = recognise(source.head, source.name)
             self._names_first = format.name == "CSV or TSV"
             # a bad row keeps its place, so that those after it belong to the same documents
-            context = Context(options, wanted, bad, True, _no_documents, log, Noticed())
+            context = Context(options, wanted, bad, True, lambda _: None, log, Noticed())
             found = format.read(source, context) if format.fields else None
             if found is None or isinstance(found, CountedDocuments):
                 raise CorpusError(
@@ -67,10 +67,10 @@ class Metadata:
             name = [Path(path).name]
             for texts in found:
                 rows = np.asarray(texts.lines, np.int64)
-                self.spool.add(Particulars(0, name, None, rows, rows, texts.fields))
+                self.collector.add(DocumentDetails(0, name, None, rows, rows, texts.fields))
         if bad.skipped:
             log(f"{path}: {plural(bad.skipped.total(), 'bad row')} left without values")
-        if self.joined and (ID, "") not in self.spool.columns:
+        if self.joined and (ID, "") not in self.collector.columns:
             raise CorpusError(
                 f"no row has the field {wanted.id[:40]!r} that rows are joined by", path
             )
@@ -82,27 +82,27 @@ class Metadata:
         ------
         CorpusError
         """
-        if not self.joined and self.spool.documents != documents:
+        if not self.joined and self.collector.documents != documents:
             advice = "mend it, or give ids and --id-field"
-            if self._names_first and self.spool.documents == documents - 1:
+            if self._names_first and self.collector.documents == documents - 1:
                 advice = (
                     "its first line was taken for the columns' names: put a line of names before it"
                 )
             raise CorpusError(
-                f"{plural(self.spool.documents, 'row')}, and {plural(documents, 'document')} in what was "
-                "read, those without words included: rows go by the order of documents, one for each; "
-                + advice,
+                f"{plural(self.collector.documents, 'row')}, and {plural(documents, 'document')} in what "
+                "was read, those without words included: rows go by the order of documents, one for "
+                "each; " + advice,
                 self.path,
             )
 
     def sources(
-        self, documents: Spool, rows: Rows, ids: SpelledColumn | None
+        self, documents: DetailsCollector, rows: Rows, ids: SpelledColumn | None
     ) -> list[ColumnSource]:
-        """Give its columns, each with the row of every document in them.
+        """Return its columns, each with the row of every document in them.
 
         Parameters
         ----------
-        documents : Spool
+        documents : DetailsCollector
             The documents of the corpus.
         rows : callable
             Those of them that stay.
@@ -114,20 +114,32 @@ class Metadata:
         CorpusError
             If a document has no row, unless bad ones are skipped.
         """
-        columns = self.spool.spelled()
-        match = Tail(self.folder / "match", "<i8")
+        columns = self.collector.spelled()
+        size = self.collector.documents
         found = (
             self._by_id(columns[ID, ""][0], documents, rows, ids)
             if self.joined
             else self._by_place(documents, rows)
         )
-        used = np.zeros(self.spool.documents, np.bool_)
+        match = Tail(self.folder / "match", "<i8")
+        used = np.zeros(size, np.bool_)
         without = 0
         for some in found:
             used[some[some >= 0]] = True
             without += int((some < 0).sum())
             match.append(some)
-        self._account(without, int((~used).sum()))
+        if without and not self.skip:
+            raise CorpusError(
+                f"{plural(without, 'document')} without a row in it, of {plural(size, 'row')}; mend it, "
+                "or keep them without values with --on-bad-document skip",
+                self.path,
+            )
+        if without:
+            self.log(f"{self.path}: {plural(without, 'document')} without a row in it")
+        if unused := int((~used).sum()):
+            self.log(
+                f"{self.path}: {plural(unused, 'row')} of no document that is in the corpus, left out"
+            )
         matched = match.vector()
         return [
             ColumnSource(role, name, column, lambda: pieces(matched), kind)
@@ -135,22 +147,7 @@ class Metadata:
             if not (role == ID and ids is not None and self.joined)
         ]
 
-    def _account(self, without: int, unused: int) -> None:
-        if without and not self.skip:
-            raise CorpusError(
-                f"{plural(without, 'document')} without a row in it, of "
-                f"{plural(self.spool.documents, 'row')}; mend it, or keep them "
-                "without values with --on-bad-document skip",
-                self.path,
-            )
-        if without:
-            self.log(f"{self.path}: {plural(without, 'document')} without a row in it")
-        if unused:
-            self.log(
-                f"{self.path}: {plural(unused, 'row')} of no document that is in the corpus, left out"
-            )
-
-    def _by_place(self, documents: Spool, rows: Rows) -> Iterator[Int64s]:
+    def _by_place(self, documents: DetailsCollector, rows: Rows) -> Iterator[Int64s]:
         places = documents.origin["place"].vector()
         for some in rows():
             found = picked(places, some)
@@ -160,16 +157,18 @@ class Metadata:
                     "when it was built; build it again, or give ids and --id-field",
                     self.path,
                 )
-            yield np.where(found < self.spool.documents, found, -1)
+            yield np.where(found < self.collector.documents, found, -1)
 
     def _by_id(
-        self, column: SpelledColumn, documents: Spool, rows: Rows, ids: SpelledColumn | None
+        self,
+        column: SpelledColumn,
+        documents: DetailsCollector,
+        rows: Rows,
+        ids: SpelledColumn | None,
     ) -> Iterator[Int64s]:
-        def everything() -> Iterator[Int64s]:
-            for start in range(0, self.spool.documents, 2**16):
-                yield np.arange(start, min(start + 2**16, self.spool.documents))
-
-        hashes = np.concatenate([_hashes(p.values()) for p in column.pieces(everything())])
+        size = self.collector.documents
+        every = (np.arange(at, min(at + TOGETHER, size)) for at in range(0, size, TOGETHER))
+        hashes = np.concatenate([_hashes(piece.values()) for piece in column.pieces(every)])
         order = np.argsort(hashes, kind="stable")
         known = hashes[order]
         if again := int((known[1:] == known[:-1]).sum()):
@@ -189,7 +188,3 @@ class Metadata:
 
 def _hashes(values: list[bytes]) -> Array:
     return np.array([hash(value) for value in values], np.int64)
-
-
-def _no_documents(number: int) -> None:
-    """Take no notice of documents without words: rows of metadata are none."""

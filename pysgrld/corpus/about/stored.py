@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pysgrld.corpus.about.collector import COLUMN, ID, TITLE
 from pysgrld.corpus.about.columns import NUMBERS
+from pysgrld.corpus.about.details import WHOLE, DocumentDetails, called, of_piece
+from pysgrld.corpus.about.fields import NONE, Fields, iso
 from pysgrld.corpus.about.finish import CONTENTS, FOLDER, PLACES
-from pysgrld.corpus.about.kinds import NONE, iso
-from pysgrld.corpus.about.particulars import WHOLE, Particulars, called, of_piece
-from pysgrld.corpus.about.spool import COLUMN, ID, TITLE
 from pysgrld.corpus.about.tail import between, picked, spans
 from pysgrld.corpus.about.texts import ENDS, FRAMES, ROWS, TEXT, StoredTexts
-from pysgrld.corpus.about.wanted import Fields
 from pysgrld.corpus.digests import digest
 from pysgrld.corpus.vectors import Vector, changed, stamp_of
 from pysgrld.errors import CorpusError
@@ -205,7 +204,7 @@ class About:
             None if text is None else text.decode("utf-8", "replace") for text in self._bytes(rows)
         ]
 
-    def particulars(self, rows: npt.ArrayLike, input: int = 0, *, texts: bool) -> Particulars:
+    def details(self, rows: npt.ArrayLike, input: int = 0, *, texts: bool) -> DocumentDetails:
         """Give all that is known of some documents, as reading them again would.
 
         Parameters
@@ -220,7 +219,7 @@ class About:
         origins = self.origins(rows)
         names = list(dict.fromkeys(origin.file for origin in origins))
         number = {name: i for i, name in enumerate(names)}
-        return Particulars(
+        return DocumentDetails(
             input,
             names,
             np.array([number[origin.file] for origin in origins], np.int64),

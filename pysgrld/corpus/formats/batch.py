@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pysgrld.corpus.about.wanted import FieldError, Gathering
+from pysgrld.corpus.about.fields import FieldError, FieldReader
 from pysgrld.corpus.formats.protocol import Context, Texts
 
 
@@ -48,7 +48,7 @@ class Batch:
     ) -> None:
         self.label, self.context, self.noun = label, context, noun
         self.together, self.most = together, most
-        self._gathering = Gathering(context.wanted, typed)
+        self._fields = FieldReader(context.wanted, typed)
         self._begin()
 
     def _begin(self) -> None:
@@ -73,7 +73,7 @@ class Batch:
             If one of its fields cannot be kept.
         """
         try:
-            self._gathering.add(fields)
+            self._fields.add(fields)
         except FieldError as error:
             raise BadRecord("field not plain", str(error)) from None
         self._documents.append(text)
@@ -96,7 +96,7 @@ class Batch:
 
     def texts(self) -> Texts:
         """Hand on what was taken, and begin anew."""
-        fields = self._gathering.fields()
+        fields = self._fields.fields()
         found = Texts(self._documents, self.label, self._numbers, fields=fields)
         self._begin()
         return found

@@ -10,7 +10,7 @@ import csv
 from collections import deque
 from collections.abc import Iterator
 
-from pysgrld.corpus.about.wanted import Wanted
+from pysgrld.corpus.about.fields import WantedFields
 from pysgrld.corpus.formats.batch import BadRecord, Batch
 from pysgrld.corpus.formats.protocol import Context, Texts, field_names
 from pysgrld.corpus.lines import Lines
@@ -135,7 +135,7 @@ def _records(lines: _RecordLines, delimiter: str) -> Iterator[tuple[list[str] | 
                 yield record, first
 
 
-def _header(lines: _RecordLines, wanted: Wanted, source: Lines) -> tuple[str, list[str]]:
+def _header(lines: _RecordLines, wanted: WantedFields, source: Lines) -> tuple[str, list[str]]:
     """Find the delimiter that gives the text, or else the most fields: it, and the fields."""
     tabs = source.name.lower().endswith(".tsv")
     most: list[str] = []
@@ -166,7 +166,7 @@ def _header(lines: _RecordLines, wanted: Wanted, source: Lines) -> tuple[str, li
     )
 
 
-def _refuse_twice(names: list[str], wanted: Wanted, label: str) -> None:
+def _refuse_twice(names: list[str], wanted: WantedFields, label: str) -> None:
     """Refuse a header that has a field twice, if its values are wanted."""
     for name in wanted.among(names):
         if names.count(name) > 1:

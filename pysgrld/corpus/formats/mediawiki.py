@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from xml.parsers import expat
 
-from pysgrld.corpus.about.wanted import Gathering
+from pysgrld.corpus.about.fields import FieldReader
 from pysgrld.corpus.formats.protocol import Context, Texts
 from pysgrld.corpus.formats.wikinames import is_redirect, namespaces, plain, stripper
 from pysgrld.corpus.lines import Lines
@@ -91,7 +91,7 @@ class _Dump:
         self.begun = self.local = False
         self.documents: list[bytes] = []
         self.lines: list[int] = []
-        self.gathering = Gathering(context.wanted)
+        self.fields = FieldReader(context.wanted)
         self.size = self.pages = self.articles = self.redirects = self.others = self.empty = 0
         self.named: dict[int, str] = {}
         self.keys = namespaces(self.named)
@@ -141,7 +141,7 @@ class _Dump:
 
     def batch(self) -> Texts:
         """Hand the waiting articles on."""
-        texts = Texts(self.documents, self.label, self.lines, self.clean, self.gathering.fields())
+        texts = Texts(self.documents, self.label, self.lines, self.clean, self.fields.fields())
         self.documents, self.lines, self.size = [], [], 0
         return texts
 
@@ -260,7 +260,7 @@ class _Dump:
 
     def _add(self, text: bytes) -> None:
         self.documents.append(text)
-        self.gathering.add({"id": self.id, "title": self.title})
+        self.fields.add({"id": self.id, "title": self.title})
         self.lines.append(self.page_line)
         self.size += len(text)
 

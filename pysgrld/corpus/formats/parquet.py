@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pysgrld.corpus.about.wanted import Wanted
+from pysgrld.corpus.about.fields import WantedFields
 from pysgrld.corpus.formats.batch import BadRecord, Batch
 from pysgrld.corpus.formats.protocol import Context, Texts, field_names
 from pysgrld.corpus.lines import Lines
@@ -106,7 +106,7 @@ def _plain(column: Any) -> list[Any]:
     return found
 
 
-def _others(schema: Any, wanted: Wanted, label: str) -> list[str]:
+def _others(schema: Any, wanted: WantedFields, label: str) -> list[str]:
     """Give the other columns that are wanted; lists and the like are refused."""
     import pyarrow.types as kind
 

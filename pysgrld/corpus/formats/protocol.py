@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from pysgrld.corpus.about.wanted import Fields, Wanted
+from pysgrld.corpus.about.fields import Fields, WantedFields
 from pysgrld.corpus.policy import BadDocuments
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import plural
@@ -135,7 +135,7 @@ class Context(NamedTuple):
     Attributes
     ----------
     options : CorpusOptions
-    wanted : Wanted
+    wanted : WantedFields
         The fields of records that are kept.
     bad : BadDocuments
         To be called for every document that cannot be read.
@@ -153,7 +153,7 @@ class Context(NamedTuple):
     """
 
     options: CorpusOptions
-    wanted: Wanted
+    wanted: WantedFields
     bad: BadDocuments
     keep_empty: bool
     absent: Callable[[int], None]

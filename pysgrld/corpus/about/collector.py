@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus.about.kinds import MISSING, spelled
-from pysgrld.corpus.about.particulars import Particulars
+from pysgrld.corpus.about.details import DocumentDetails
+from pysgrld.corpus.about.fields import MISSING, MOST, spelled
 from pysgrld.corpus.about.tail import TOGETHER, Tail, between, picked, pieces, spans
 from pysgrld.corpus.about.texts import TextWriter
-from pysgrld.corpus.about.wanted import MOST
 from pysgrld.corpus.vectors import Vector
 from pysgrld.errors import CorpusError
 from pysgrld.types import Array, Int64s
@@ -24,7 +23,7 @@ BYTES = 2**25
 ID, TITLE, COLUMN = "id", "title", "column"
 
 
-class SpooledColumn:
+class GrowingColumn:
     """Values of one column as they were spelled, documents without one left out at the end.
 
     Parameters
@@ -119,7 +118,7 @@ class SpelledColumn(NamedTuple):
                 first = stop
 
 
-class Spool:
+class DetailsCollector:
     """Writes what is known of documents to disk, in the order in which they are read.
 
     Parameters
@@ -161,17 +160,17 @@ class Spool:
             name: Tail(folder / name, dtype, self.documents if record else None)
             for name, dtype in (("file", "<i4"), ("row", "<i8"), ("place", "<i8"), ("piece", "<i4"))
         }
-        self.names = SpooledColumn(folder, "names", had.get("names"))
+        self.names = GrowingColumn(folder, "names", had.get("names"))
         self._last: dict[tuple[int, str], int] = {
             (input, name): number for input, name, number in had.get("last", ())
         }
         self.columns = {
-            (role, name): SpooledColumn(folder, f"c{i}", sizes)
+            (role, name): GrowingColumn(folder, f"c{i}", sizes)
             for i, (role, name, sizes) in enumerate(had.get("columns", ()))
         }
         self.texts = TextWriter(folder, limit, had.get("texts")) if texts else None
 
-    def add(self, found: Particulars, base: int = 0) -> None:
+    def add(self, found: DocumentDetails, base: int = 0) -> None:
         """Take what is known of the next documents; ``base`` documents come before their input."""
         numbers = self._numbers(found)
         first, size = self.documents, len(found)
@@ -195,7 +194,7 @@ class Spool:
             self.texts.add(np.arange(first, first + size), found.texts)
         self.documents += size
 
-    def _numbers(self, found: Particulars) -> Int64s:
+    def _numbers(self, found: DocumentDetails) -> Int64s:
         """Number the files of some documents: those of the documents just before keep theirs."""
         last: dict[tuple[int, str], int] = {}
         for name in found.names:
@@ -217,7 +216,7 @@ class Spool:
                 raise CorpusError(
                     f"more than {MOST} different fields; name those that are to be kept"
                 )
-            self.columns[key] = SpooledColumn(self.folder, f"c{len(self.columns)}")
+            self.columns[key] = GrowingColumn(self.folder, f"c{len(self.columns)}")
         self.columns[key].pad(self.documents)
         self.columns[key].append(values, typed)
 
