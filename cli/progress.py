@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from pysgrld.corpus import ReadingProgress
     from pysgrld.evaluate import Score
     from pysgrld.run import RunDirectory
-    from pysgrld.train.telling import Position
+    from pysgrld.train.events import Position
 
 #: Seconds between lines of a batch log: in the first minute, and later.
 SOON, LATER, FIRST = 5.0, 30.0, 60.0
 
 
 class Screen:
-    """Tells a person what a command is doing. A `pysgrld.train.telling.Reporter` and a context manager.
+    """Tells a person what a command is doing. A `pysgrld.train.events.Reporter` and a context manager.
 
     Parameters
     ----------

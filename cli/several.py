@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .progress import Screen, evaluation_line, holds_out, score_in, speed
 
 if TYPE_CHECKING:
-    from pysgrld.train.telling import Position
+    from pysgrld.train.events import Position
 
 #: Figures of more chains than this are told as a range.
 EACH = 6

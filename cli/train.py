@@ -133,7 +133,7 @@ def _request(
     if corpus:
         request = Request(corpus, options, break_lock=break_lock)
     else:
-        from pysgrld.train.go_on import going_on
+        from pysgrld.train.request import going_on
 
         request, found = going_on(options, break_lock=break_lock)
     request.check()

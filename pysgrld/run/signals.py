@@ -80,9 +80,9 @@ class StopFlag:
         self._checkpoint_seconds = 0.0
         self._checkpoint_wanted = False
         self._interrupts = 0
-        self._stop_signals = set(STOP_SIGNALS)
+        self.stop_signals = set(STOP_SIGNALS)
         if stop_signal is not None:
-            self._stop_signals.add(signal.Signals[f"SIG{stop_signal}"])
+            self.stop_signals.add(signal.Signals[f"SIG{stop_signal}"])
         self._old: dict[signal.Signals, Any] = {}
         if time_limit is None:
             return
@@ -149,7 +149,7 @@ class StopFlag:
             terminal = sys.__stdin__ is not None and not sys.__stdin__.closed
             terminal = terminal and os.isatty(0)
             handlers[signal.SIGHUP] = self._on_stop if terminal else signal.SIG_IGN
-        handlers |= dict.fromkeys(self._stop_signals, self._on_stop)
+        handlers |= dict.fromkeys(self.stop_signals, self._on_stop)
         for number, handler in handlers.items():
             self._old[number] = signal.signal(number, handler)
         return self

@@ -20,10 +20,9 @@ from pysgrld.search.plan import SearchPlan
 from pysgrld.search.rungs import Rung, conclusion, decision, next_rung, read_rungs, write_rungs
 from pysgrld.search.so_far import SoFar
 from pysgrld.search.standing import standing
-from pysgrld.train.processes import Watcher, conclude, run_all
+from pysgrld.train.events import Reporter
+from pysgrld.train.processes import Task, Watcher, conclude, run_all
 from pysgrld.train.start import ending_with, train
-from pysgrld.train.telling import Reporter
-from pysgrld.train.worker import Task
 
 #: Exit code of an error, and the line that says it.
 Explain = Callable[[BaseException], tuple[int, str]]
@@ -70,7 +69,11 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
     """
     given, started = request.given, process_start()
     watch = StopFlag(given.get("time-limit"), stop_signal=given.get("stop-signal"), start=started)
-    with watch as stop, ending_with(given), prepared(request, teller, stop) as ready:
+    with (
+        watch as stop,
+        ending_with(given.get("requeue-exit-code")),
+        prepared(request, teller, stop) as ready,
+    ):
         records = read_rungs(ready.folder)
         try:
             while (rung := next_rung(ready.plan, records)) is not None:
@@ -132,7 +135,7 @@ def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDi
     given = request.given
     with (
         StopFlag(given.get("time-limit"), stop_signal=given.get("stop-signal")) as stop,
-        ending_with(given),
+        ending_with(given.get("requeue-exit-code")),
     ):
         return train(own, reporter, stop)
 
@@ -158,8 +161,8 @@ def _train(
         Task(ready.cell_request(rung, cell), started, explain, given.get("time-limit"))
         for cell in cells
     ]
-    ended = run_all(work, given, teller, stop, ready.request.jobs)
-    conclude(ended, lambda some: "; ".join(names[n - 1] for n in some), ready.folder, given)
+    ended = run_all(work, teller, stop, ready.request.jobs)
+    conclude(ended, lambda some: "; ".join(names[n - 1] for n in some), ready.folder)
     if len(ended) < len(cells):
         raise Interrupted(
             f"{stop.reason}: stopped after {len(ended)} of {len(cells)} runs of rung {rung.number}; run "

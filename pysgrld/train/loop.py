@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Mapping
-from typing import Any
+import math
 
 from pysgrld.chain.posterior import Settled
 from pysgrld.chain.ranks.alone import ALONE
@@ -25,19 +24,17 @@ from pysgrld.models.options import FREE
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.sample_spacing import look_spacing
 from pysgrld.models.table import model_of
+from pysgrld.options.parse import duration
 from pysgrld.run import Checkpoint, RunDirectory, SecondInterrupt, StopFlag
 from pysgrld.run.failure import keep_failure
 from pysgrld.run.machine import login_node, threads
 from pysgrld.run.restarts import refuse_endless_starts
 from pysgrld.run.standstill import Pulse
 from pysgrld.train.begin import begin
-from pysgrld.train.budget import Budget
-from pysgrld.train.due import Every
-from pysgrld.train.keeper import Keeper, Tally
+from pysgrld.train.events import Reporter
 from pysgrld.train.prepare import Prepared
-from pysgrld.train.rounds import Rounds, stopping
-from pysgrld.train.telling import Reporter
-from pysgrld.train.waiting import Waiting
+from pysgrld.train.ranks_together import Rounds, Waiting, stopping
+from pysgrld.train.run_writer import RunTotals, RunWriter
 
 logger = logging.getLogger(__name__)
 
@@ -51,8 +48,6 @@ class Training:
     Parameters
     ----------
     p : Prepared
-    given : mapping
-        Options that this start was given.
     reporter : Reporter
     stop : StopFlag
         Says when to stop; entered.
@@ -61,12 +56,7 @@ class Training:
     """
 
     def __init__(
-        self,
-        p: Prepared,
-        given: Mapping[str, Any],
-        reporter: Reporter,
-        stop: StopFlag,
-        comm: Communicator = ALONE,
+        self, p: Prepared, reporter: Reporter, stop: StopFlag, comm: Communicator = ALONE
     ) -> None:
         self.comm = comm
         self.run, self.options, self.reporter, self.stop = p.run, p.options, reporter, stop
@@ -74,7 +64,7 @@ class Training:
         self.action, self.required = p.action, p.checkpoint_required
         self.model = model_of(p.options.model)
         self.score: Score = self.model.score
-        count = threads(given.get("threads"))
+        count = threads(p.options.threads)
         line = f"{plural(count.number, 'thread')} ({count.source})"
         if count.fewer:
             reporter.note(f"warning: {line}")
@@ -96,21 +86,26 @@ class Training:
                 reporter.note(line)
             else:
                 logger.info("%s", line)
-        self.budget = Budget(given, p.options, p.stream.per_epoch)
+        # how far the whole run goes by this start's budget; 0: until the score has converged
+        asked = [] if p.options.iterations is None else [p.options.iterations]
+        if p.options.epochs is not None:
+            asked.append(max(1, math.ceil(p.options.epochs * p.stream.per_epoch)))
+        self.iterations = min(asked, default=0)
+        self.open_ended = not asked and p.options.time_limit in (None, "auto")
         share = p.options.minibatch / p.stream.documents
-        said = "eval-every" in given
+        said = "eval-every" in p.typed
         self._between_looks = (
             0 if said else look_spacing(p.held_out, p.tokens * share * p.options.sweeps)
         )
-        self.pulse, self.tally = Pulse(), Tally()
-        self.keeper = Keeper(p, self.posterior, self.model, self.tally, reporter, comm)
+        self.pulse, self.tally = Pulse(), RunTotals()
+        self.keeper = RunWriter(p, self.posterior, self.model, self.tally, reporter, comm)
         self.ended: str | None = None  # why, if the stream has no more
         self._settled = self._save_is_due = False
         self._step_seconds = 0.0
 
     def _without_samples(self) -> str | None:
         """Warn of a budget that ends before the first posterior sample; None where none does."""
-        first, budget = self.posterior.first, self.budget.iterations
+        first, budget = self.posterior.first, self.iterations
         if not self.posterior.draws or not self.chain.step < budget < first:
             return None
         burn_in, warm_up = self.posterior.burn_in, self.options.warm_up
@@ -167,7 +162,7 @@ class Training:
         self._loop(rounds)
         if not done:
             ended = self._used()
-            if not ended and self.budget.open_ended:
+            if not ended and self.open_ended:
                 settled = self.posterior.settled()
         if not done or keeper.measured != chain.step:  # killed just before its last line
             keeper.measure()
@@ -202,7 +197,10 @@ class Training:
 
     def _used(self) -> str | None:
         """Say why there is nothing left to do; None while there is."""
-        return self.ended or self.budget.used(self.chain.step)
+        step = self.chain.step
+        if not self.ended and self.iterations and step >= self.iterations:
+            return f"{plural(step, 'iteration')} done, the budget is used"
+        return self.ended
 
     def _wants(self) -> Orders:
         """Give the orders of this process, before an iteration."""
@@ -214,8 +212,8 @@ class Training:
 
     def _loop(self, rounds: Rounds) -> None:
         chain, posterior, at = self.chain, self.posterior, self.tally
-        looks = Every(self.budget.eval_every, chain.step, at.train_seconds, self._between_looks)
-        saves = Every(self.budget.checkpoint_every, chain.step, at.train_seconds)
+        looks = Every(self.options.eval_every, chain.step, at.train_seconds, self._between_looks)
+        saves = Every(self.options.checkpoint_every, chain.step, at.train_seconds)
         waiting = Waiting(self.comm, self.options.minibatch, self.stream.documents)
         began = self.pulse.awake()
         for visit in rounds:
@@ -234,7 +232,7 @@ class Training:
             at.add(visit)
             if posterior.due:
                 self.keeper.sample()
-                if self.budget.open_ended and posterior.settled():
+                if self.open_ended and posterior.settled():
                     self._settled = True
                     continue
             if looks.due(chain.step, at.train_seconds):
@@ -242,7 +240,7 @@ class Training:
                 looks.done(chain.step, at.train_seconds)
             due = saves.due(chain.step, at.train_seconds)
             self._save_is_due = due or self.stop.take_checkpoint_request()
-            self.reporter.moved(self.keeper.position(visit.step_size, self.budget.iterations))
+            self.reporter.moved(self.keeper.position(visit.step_size, self.iterations))
             self._step_seconds = self.pulse.awake() - began
             if gap := round(self.pulse.take_gap(), 1):
                 self.keeper.log_gap(gap)
@@ -253,7 +251,7 @@ class Training:
     def _save(self, *, last: bool) -> None:
         """Write a checkpoint, and let the time limit know how long that takes."""
         began = self.pulse.awake()
-        if self.keeper.save(keep=self.budget.keep, last=last):
+        if self.keeper.save(keep=self.options.keep, last=last):
             self.stop.note_checkpoint_seconds(self.pulse.awake() - began)
 
     # ---- where a start begins ----
@@ -341,3 +339,32 @@ class Training:
                 f"{self.stop.reason}: stopped while the stream was read again; run the same "
                 "command again to continue"
             )
+
+
+class Every:
+    """Says when something is due: after so many iterations, or so many seconds of training.
+
+    Parameters
+    ----------
+    interval : int or str
+        Iterations, or a duration such as ``15m``.
+    step, seconds : int, float
+        Where training stands now.
+    least : int
+        Iterations that are between two of a clock at least.
+    """
+
+    def __init__(self, interval: int | str, step: int, seconds: float, least: int = 0) -> None:
+        self.steps = interval if isinstance(interval, int) else None
+        self.seconds = math.inf if isinstance(interval, int) else duration(interval)
+        self.last, self.least = (step, seconds), least
+
+    def due(self, step: int, seconds: float) -> bool:
+        """Say whether it is due now."""
+        if self.steps is not None:
+            return step % self.steps == 0 and step != self.last[0]
+        return seconds - self.last[1] >= self.seconds and step - self.last[0] >= self.least
+
+    def done(self, step: int, seconds: float) -> None:
+        """Remember that it was done now."""
+        self.last = step, seconds

@@ -17,7 +17,7 @@ from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.minibatches import minibatch_words
 from pysgrld.corpus.single_pass import Once
 from pysgrld.corpus.store import count
-from pysgrld.errors import CorpusError, OutputError, plural
+from pysgrld.errors import CorpusError, MemoryLimitError, OutputError, plural
 from pysgrld.evaluate import HeldOut, visits
 from pysgrld.models.check import kind_of
 from pysgrld.models.options import FREE, OPTIONS
@@ -29,12 +29,10 @@ from pysgrld.options.facts import Facts
 from pysgrld.options.resolved import Resolved
 from pysgrld.run.choose import Candidate
 from pysgrld.run.files import make_folder
-from pysgrld.run.machine import version
+from pysgrld.run.machine import allowed_memory, version
 from pysgrld.run.scratch import scratch_folder
 from pysgrld.run.word_counts import digest_of_counts
-from pysgrld.train.enough import too_few, too_small
 from pysgrld.train.hold_out import Reading, divide
-from pysgrld.train.memory import check_memory
 from pysgrld.train.request import Request
 from pysgrld.types import Int64s, Others
 
@@ -298,3 +296,92 @@ def _beside(path: Path) -> Iterator[Path]:
             if made:
                 with contextlib.suppress(OSError):  # a folder that holds a run stays
                     parent.rmdir()
+
+
+#: Tokens for each topic below which what is found is not what is there, and from which it may be:
+#: docs/evaluation.md, "How much is enough?", as the others.
+TOKENS, BETTER = 300, 1000
+#: Held-out documents, and held-out tokens of those that are split, below which figures compare little.
+HELD_OUT_DOCUMENTS, HELD_OUT_TOKENS = 20, 500
+
+
+def too_small(options: Resolved, facts: Facts) -> Iterator[str]:
+    """Warn of more topics than documents, or than tokens can tell apart.
+
+    Parameters
+    ----------
+    options : Resolved
+    facts : Facts
+        Of the training documents.
+    """
+    documents = facts.documents
+    k = max(options.widths, default=0)  # a mixture finds its own number
+    if k <= documents and k * TOKENS <= facts.tokens:
+        return
+    each = facts.tokens // k
+    most = min(documents, facts.tokens // BETTER)
+    advice = f"{most} or fewer may do" if most > 1 else "topics need more documents"
+    yield (
+        f"warning: {plural(k, 'topic')} for {plural(documents, 'document')} of "
+        f"{plural(facts.tokens, 'token')}, about {plural(each, 'token')} a topic, too few to find topics "
+        f"that are there: {advice}"
+    )
+
+
+def too_few(held_out: HeldOut, *, whole: bool) -> Iterator[str]:
+    """Warn of too few held-out documents or tokens to compare models by."""
+    documents, tokens = len(held_out.held_out), held_out.held_out.tokens
+    if documents >= HELD_OUT_DOCUMENTS and (whole or tokens >= HELD_OUT_TOKENS):
+        return
+    of = plural(tokens, "token" if whole else "held-out token")
+    yield (
+        f"warning: {plural(documents, 'held-out document')} with {of}: too few to compare models by; "
+        "hold more out with --holdout, or give others with --holdout-corpus"
+    )
+
+
+#: Bytes of the program and its libraries, whatever the model.
+PROGRAM = 80 << 20
+
+
+def check_memory(
+    options: Resolved, facts: Facts, extent: Extent, chains: int = 1, ranks: int = 1
+) -> None:
+    """Log how much memory the run will need, and refuse it if that is more than allowed.
+
+    Parameters
+    ----------
+    options : Resolved
+    facts : Facts
+    extent : Extent
+    chains : int
+        Runs of the kind that train at the same time.
+    ranks : int
+        Processes of this machine that train one chain together; each holds all topics.
+
+    Raises
+    ------
+    MemoryLimitError
+        Naming the parts, and what makes them smaller.
+    """
+    model = model_of(options.model)
+    need = model.memory(options, facts, extent) | {"program and libraries": PROGRAM}
+    total = sum(need.values())
+    allowed = options.max_memory or allowed_memory()
+    number, what = max((chains, "runs at a time"), (ranks, "ranks of this machine"))
+    who = f"{number} {what} need" if number > 1 else "needs"
+    logger.info("%s about %s of memory", who, _megabytes(number * total))
+    if allowed is not None and number * total > allowed:
+        parts = ", ".join(f"{name} {_megabytes(n)}" for name, n in need.items() if n)
+        who = f"each of {number} {what}" if number > 1 else "the run"
+        fewer = "fewer --chains or --jobs, " if chains > 1 else "fewer ranks, " if ranks > 1 else ""
+        raise MemoryLimitError(
+            f"{who} needs about {_megabytes(total)} ({parts}), allowed are {_megabytes(allowed)}: "
+            f"use {fewer}"
+            f"{'fewer --topics, ' if options.topics else ''}a smaller --max-vocab, or a larger "
+            "--max-memory"
+        )
+
+
+def _megabytes(n: int) -> str:
+    return f"{n / 2**20:,.0f} MB"

@@ -39,6 +39,8 @@ class Prepared(NamedTuple):
     held_out : HeldOut or None
     word_counts : (V,) int64
         Occurrences of each word in the training documents.
+    typed : frozenset of str
+        Options that this start was given.
     action : str
         "new", "continue" or "finished".
     checkpoint_required : bool
@@ -53,6 +55,7 @@ class Prepared(NamedTuple):
     once: Once | None
     held_out: HeldOut | None
     word_counts: Int64s
+    typed: frozenset[str]
     action: str
     checkpoint_required: bool
 
@@ -101,6 +104,7 @@ def prepare(
             plan.once,
             plan.held_out,
             plan.word_counts,
+            frozenset(request.given),
             decision.action,
             decision.required,
         )

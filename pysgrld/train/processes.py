@@ -7,23 +7,27 @@ other end also tells them when the parent has died, and then they stop in order 
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing as mp
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
+from pysgrld.corpus import ReadingProgress
 from pysgrld.corpus.listener import Listener
 from pysgrld.errors import Interrupted, MemoryLimitError, SgmcError
-from pysgrld.run import StopFlag
+from pysgrld.run import RunDirectory, SecondInterrupt, StopFlag
 from pysgrld.run.signals import STOP_SIGNALS
-from pysgrld.train.start import ending_with
-from pysgrld.train.worker import Task, in_process
+from pysgrld.train.events import Position
+from pysgrld.train.request import Request
+from pysgrld.train.start import train
 
 #: Seconds between two looks at whether to stop.
 LOOK = 0.1
@@ -37,7 +41,7 @@ class Watcher(Listener, Protocol):
     """Whoever tells a person of several runs."""
 
     def of_run(self, number: int, event: str, *values: Any) -> None:
-        """Say an event of a run: one of `pysgrld.train.telling.Reporter`, or "failed" and why."""
+        """Say an event of a run: one of `pysgrld.train.events.Reporter`, or "failed" and why."""
 
 
 class RunsError(SgmcError):
@@ -67,11 +71,7 @@ class Ended:
 
 
 def run_all(
-    tasks: Sequence[Task],
-    given: Mapping[str, Any],
-    watcher: Watcher,
-    stop: StopFlag,
-    at_a_time: int | None = None,
+    tasks: Sequence[Task], watcher: Watcher, stop: StopFlag, at_a_time: int | None = None
 ) -> list[Ended]:
     """Start a process for each task, and wait until all have ended.
 
@@ -79,8 +79,6 @@ def run_all(
     ----------
     tasks : sequence of Task
         The first has number 1.
-    given : mapping
-        Options of the command.
     watcher : Watcher
     stop : StopFlag
         Entered.
@@ -101,7 +99,7 @@ def run_all(
             running = {run.events: run for run in runs if run.code is None}
             free = (at_a_time or len(tasks)) - len(running)
             if waiting and free > 0 and not asked:
-                with _signals_held(given):  # a run is to know what to do with them
+                with _signals_held(stop):  # a run is to know what to do with them
                     for number, task in waiting[:free]:
                         runs.append(_start(number, task))
                 del waiting[:free]
@@ -223,12 +221,7 @@ def _end(runs: Sequence[Ended]) -> None:
             run.process.join()
 
 
-def conclude(
-    runs: Sequence[Ended],
-    named: Callable[[Sequence[int]], str],
-    folder: Path,
-    given: Mapping[str, Any],
-) -> None:
+def conclude(runs: Sequence[Ended], named: Callable[[Sequence[int]], str], folder: Path) -> None:
     """Raise the error that the ends of all runs add up to, if any.
 
     Parameters
@@ -239,8 +232,6 @@ def conclude(
         How runs of some numbers are called in a sentence.
     folder : Path
         Where they lie.
-    given : mapping
-        Options of the command.
 
     Raises
     ------
@@ -257,11 +248,10 @@ def conclude(
 
     if stopped:
         others = f"; {names(failed)} failed, see above" if failed else ""
-        with ending_with(given):
-            raise Interrupted(
-                f"{stopped[0].stopped}: {names(stopped)} stopped, a checkpoint of each written to "
-                f"{folder}{others}; run the same command again to continue"
-            )
+        raise Interrupted(
+            f"{stopped[0].stopped}: {names(stopped)} stopped, a checkpoint of each written to "
+            f"{folder}{others}; run the same command again to continue"
+        )
     if failed:
         first = failed[0]
         raise RunsError(
@@ -272,14 +262,114 @@ def conclude(
 
 
 @contextlib.contextmanager
-def _signals_held(given: Mapping[str, Any]) -> Iterator[None]:
+def _signals_held(stop: StopFlag) -> Iterator[None]:
     """Hold signals back while processes are started, which begin with them held back too."""
-    held = {*STOP_SIGNALS, signal.SIGUSR2, signal.SIGHUP}
-    if name := given.get("stop-signal"):
-        held.add(signal.Signals[f"SIG{name}"])
+    held = {*stop.stop_signals, signal.SIGUSR2, signal.SIGHUP}
     resource_tracker.ensure_running()  # starting it would let them through
     before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+#: Seconds between two tellings of where the chain stands.
+TELL = 0.2
+
+
+class Task(NamedTuple):
+    """Arguments of a run's process.
+
+    Attributes
+    ----------
+    request : Request
+    started : float
+        When the command began, by the clock of processes: the time limit counts from there.
+    explain : callable
+        Exit code of an error, and the line that says it.
+    limit : float, "auto" or None
+        Time limit of the command; the run's own budget is in the request.
+    """
+
+    request: Request
+    started: float
+    explain: Callable[[BaseException], tuple[int, str]]
+    limit: float | Literal["auto"] | None
+
+
+def in_process(task: Task, told: Connection, orders: Connection) -> None:
+    """Train one run, and say how it ended."""
+    relay = _Relay(told)
+    given = task.request.given
+    stop = StopFlag(task.limit, stop_signal=given.get("stop-signal"), start=task.started)
+    code, stopped, text = 0, False, ""
+    try:
+        with stop, relay.logging():
+            signal.pthread_sigmask(signal.SIG_SETMASK, ())
+            threading.Thread(target=_obey, args=(orders, stop), daemon=True).start()
+            train(task.request, relay, stop)
+    except BaseException as error:
+        code, text = task.explain(error)
+        stopped = isinstance(error, Interrupted | SecondInterrupt)
+    relay.send("ended", code, stop.reason if stopped else None, text)
+
+
+def _obey(orders: Connection, stop: StopFlag) -> None:
+    """Stop when the parent says so, or when it is gone."""
+    try:
+        stop.stop(orders.recv())
+    except (EOFError, OSError):
+        stop.stop("the command that started the runs has ended")
+
+
+class _Relay:
+    """Sends events to the parent. A `pysgrld.train.events.Reporter`."""
+
+    def __init__(self, told: Connection) -> None:
+        self.told, self.last = told, 0.0
+
+    def send(self, event: str, *values: Any) -> None:
+        """Send an event to the parent; nothing is sent if it is gone."""
+        with contextlib.suppress(OSError):
+            self.told.send((event, values))
+
+    def note(self, line: str) -> None:
+        self.send("note", line)
+
+    def reading(self, progress: ReadingProgress) -> None:
+        """Do nothing: the parent read the corpus, and has shown it."""
+
+    def started(self, run: RunDirectory, line: str) -> None:
+        self.send("started", run.path, line)
+
+    def moved(self, position: Position) -> None:
+        if time.monotonic() - self.last >= TELL:
+            self.last = time.monotonic()
+            self.send("moved", position)
+
+    def evaluated(self, record: Mapping[str, Any]) -> None:
+        self.send("evaluated", dict(record))
+
+    def finished(self, run: RunDirectory, line: str) -> None:
+        self.send("finished", run.path, line)
+
+    @contextlib.contextmanager
+    def logging(self) -> Iterator[None]:
+        """Send the parent the library's log, too."""
+        logger, handler = logging.getLogger("pysgrld"), _Handler(self)
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+
+
+class _Handler(logging.Handler):
+    def __init__(self, relay: _Relay) -> None:
+        super().__init__()
+        self.relay = relay
+
+    def emit(self, record: logging.LogRecord) -> None:
+        event = "warn" if record.levelno >= logging.WARNING else "detail"
+        self.relay.send(event, record.getMessage())

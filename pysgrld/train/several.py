@@ -26,10 +26,9 @@ from pysgrld.run.files import make_folder
 from pysgrld.run.identity import identities, mismatch, older_than
 from pysgrld.train.plan import planned
 from pysgrld.train.prepare import move_corpus
-from pysgrld.train.processes import Watcher, conclude, run_all
+from pysgrld.train.processes import Task, Watcher, conclude, run_all
 from pysgrld.train.request import Request
 from pysgrld.train.start import Stoppable, ending_with
-from pysgrld.train.worker import Task
 
 
 class Teller(Watcher, Protocol):
@@ -85,15 +84,14 @@ def train_chains(
         inputs=tuple(inputs), given={**given, "threads": max(1, request.threads // number)}
     )
     watch = StopFlag(given.get("time-limit"), stop_signal=given.get("stop-signal"), start=started)
-    with watch as stop, ending_with(given):
+    with watch as stop, ending_with(given.get("requeue-exit-code")):
         folder, corpus = _folder(each, number, Stoppable(teller, stop))
         limit = given.get("time-limit")
         tasks = [
             Task(_request_of(each, i, folder, corpus), started, explain, limit)
             for i in range(1, number + 1)
         ]
-        ended = run_all(tasks, given, teller, stop)
-    conclude(ended, _named, folder, given)
+        conclude(run_all(tasks, teller, stop), _named, folder)
     teller.all_done(folder, number)
     return folder
 

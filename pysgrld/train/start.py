@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from pysgrld.chain.ranks.alone import ALONE
 from pysgrld.chain.ranks.protocol import Communicator
@@ -13,13 +12,12 @@ from pysgrld.corpus.listener import Listener
 from pysgrld.errors import Interrupted
 from pysgrld.models.check import check_shared
 from pysgrld.run import RunDirectory, StopFlag, set_latest
-from pysgrld.train.alike import make_alike
-from pysgrld.train.follow import brief_of, follow
+from pysgrld.train.events import Reporter
 from pysgrld.train.loop import Training
 from pysgrld.train.plan import ALL_ALONE
 from pysgrld.train.prepare import prepare
+from pysgrld.train.ranks_together import brief_of, follow, make_alike
 from pysgrld.train.request import Request
-from pysgrld.train.telling import Reporter
 
 
 def train(
@@ -52,12 +50,13 @@ def train(
     given, ranks = request.given, ALL_ALONE
     if comm is not ALONE:
         check_shared(given)
-        ranks = make_alike(comm, given, reporter)
+        ranks = make_alike(comm, given.get("threads"), reporter)
     own = watch or StopFlag(given.get("time-limit"), stop_signal=given.get("stop-signal"))
     entered = contextlib.nullcontext(own) if watch else own
-    with entered as stop, contextlib.ExitStack() as locks, ending_with(given):
+    ending = ending_with(given.get("requeue-exit-code"))
+    with entered as stop, contextlib.ExitStack() as locks, ending:
         if comm.rank:
-            follow(given, stop, comm)
+            follow(request.threads, stop, comm)
             return None
         prepared = prepare(request, Stoppable(reporter, stop), locks, ranks)
         run = prepared.run
@@ -72,16 +71,16 @@ def train(
         if comm.size > 1:
             comm.share(brief_of(prepared))
         comm.words = prepared.words
-        return Training(prepared, given, reporter, stop, comm).go()
+        return Training(prepared, reporter, stop, comm).go()
 
 
 @contextlib.contextmanager
-def ending_with(given: Mapping[str, Any]) -> Iterator[None]:
-    """End an early stop with the exit code that this batch system requeues on."""
+def ending_with(exit_code: int | None) -> Iterator[None]:
+    """End an early stop with the exit code that this batch system requeues on, where it has one."""
     try:
         yield
     except Interrupted as stopped:
-        stopped.exit_code = given.get("requeue-exit-code", stopped.exit_code)
+        stopped.exit_code = exit_code or stopped.exit_code
         raise
 
 

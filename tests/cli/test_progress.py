@@ -8,7 +8,7 @@ import pytest
 
 from pysgrld.cli import progress
 from pysgrld.cli.progress import Screen, evaluation_line
-from pysgrld.train.telling import Position
+from pysgrld.train.events import Position
 
 pytestmark = pytest.mark.cli
 

@@ -7,7 +7,7 @@ import pytest
 
 from pysgrld.cli import progress
 from pysgrld.cli.several import SeveralScreen, merged
-from pysgrld.train.telling import Position
+from pysgrld.train.events import Position
 
 pytestmark = pytest.mark.cli
 

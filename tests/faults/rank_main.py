@@ -37,16 +37,16 @@ def fails_to_sample():
 def fails_to_write():
     """What the one who writes sees whose disk is full when all is done."""
     from pysgrld.errors import WriteError
-    from pysgrld.train.keeper import Keeper
+    from pysgrld.train.run_writer import RunWriter
 
-    save = Keeper.save
+    save = RunWriter.save
 
     def save_all_but_the_last(self, *, keep, last):
         if last:
             raise WriteError("run: no space left on device")
         return save(self, keep=keep, last=last)
 
-    Keeper.save = save_all_but_the_last
+    RunWriter.save = save_all_but_the_last
 
 
 def fails_to_go_on():
@@ -88,7 +88,7 @@ def flip(part):
 
 
 def before_iteration(act, when):
-    from pysgrld.train.rounds import Rounds
+    from pysgrld.train.ranks_together import Rounds
 
     rounds = Rounds.__iter__
 
@@ -139,7 +139,7 @@ def main():
             fails_to_go_on()
     if name == "pieces":
         from pysgrld.chain.ranks import mpi as ranks
-        from pysgrld.train import waiting
+        from pysgrld.train import ranks_together as waiting
 
         ranks.MOST, ranks.FEW, ranks.SMALL = 1000, 10, 10
         waiting.WASTED = 2.0  # they always wait

@@ -100,14 +100,14 @@ def test_a_chain_that_does_nothing_is_killed_and_named(monkeypatch, trials):
     stop, heard = StopFlag(), Heard()
     stop.stop("SIGTERM")
     began = time.monotonic()
-    found = processes.run_all(["deaf", "obeys"], {}, heard, stop)
+    found = processes.run_all(["deaf", "obeys"], heard, stop)
     assert time.monotonic() - began < 30
     why = "did nothing for 1 seconds when asked to stop, and was killed"
     assert heard.lines == [(1, "failed", why)]
     with pytest.raises(
         Interrupted, match=r"SIGTERM: chain 2 stopped, .*; chain 1 failed, see above"
     ):
-        processes.conclude(found, several._named, "all", {})
+        processes.conclude(found, several._named, "all")
     trials()
 
 
@@ -151,7 +151,7 @@ def test_a_chain_killed_while_it_stops_is_not_said_to_have_saved(monkeypatch, tr
 
     monkeypatch.setattr(processes, "_start", start_and_kill)
     stop.stop("SIGTERM")
-    processes.run_all(["deaf"], {}, heard, stop)
+    processes.run_all(["deaf"], heard, stop)
     assert heard.lines == [(1, "failed", "was killed by SIGKILL, for want of memory as a rule")]
     trials()
 

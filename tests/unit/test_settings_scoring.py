@@ -13,7 +13,7 @@ from pysgrld.models.sample_spacing import (
     look_spacing,
     sample_spacing,
 )
-from pysgrld.train.due import Every
+from pysgrld.train.loop import Every
 from pysgrld.types import Documents
 
 ONE = Documents(np.array([0, 2]), np.array([0, 1], np.int32), np.array([30, 10], np.int32))

@@ -18,7 +18,7 @@ from pysgrld.models.table import all_models, model_of
 from pysgrld.options.facts import Facts
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers import lazy_rows as _lazy
-from pysgrld.train.memory import check_memory
+from pysgrld.train.plan import check_memory
 from pysgrld.types import Documents
 
 WORDS, DOCUMENTS = 150, 90

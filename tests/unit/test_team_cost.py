@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from pysgrld.chain.ranks.alone import Alone
 from pysgrld.chain.ranks.cost import BUSY, MOST, Cost
 from pysgrld.cli import main
-from pysgrld.train.waiting import LOOKED_AT, Waiting
+from pysgrld.train.ranks_together import LOOKED_AT, Waiting
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 16, 1000])

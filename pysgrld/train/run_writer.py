@@ -18,16 +18,16 @@ from pysgrld.models.protocol import Model
 from pysgrld.models.top_words import SLIM, slim_sample
 from pysgrld.run.backlog import Backlog
 from pysgrld.run.machine import rss_bytes
+from pysgrld.train.events import Position, Reporter
 from pysgrld.train.prepare import Prepared
-from pysgrld.train.telling import Position, Reporter
 
 #: Checkpoints that may fail one after the other before the run gives up.
 FAILED_CHECKPOINTS = 3
 
 
 @dataclass
-class Tally:
-    """Totals of a run over all its starts: time, documents, tokens.
+class RunTotals:
+    """RunTotals of a run over all its starts: time, documents, tokens.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Tally:
         }
 
 
-class Keeper:
+class RunWriter:
     """Writes metrics, posterior samples and checkpoints of a run while it trains.
 
     Parameters
@@ -72,7 +72,7 @@ class Keeper:
     posterior : Posterior
     model : Model
         Model of the chain: says how documents are scored, and what must hold of arrays.
-    tally : Tally
+    tally : RunTotals
     reporter : Reporter
     comm : Communicator
 
@@ -87,7 +87,7 @@ class Keeper:
         prepared: Prepared,
         posterior: Posterior,
         model: Model[Any],
-        tally: Tally,
+        tally: RunTotals,
         reporter: Reporter,
         comm: Communicator = ALONE,
     ) -> None:

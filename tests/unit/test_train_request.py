@@ -6,10 +6,9 @@ import pytest
 
 from pysgrld.errors import MismatchError, MissingInputError
 from pysgrld.run import RunDirectory, decide
-from pysgrld.train.go_on import going_on
 from pysgrld.train.plan import planned
 from pysgrld.train.prepare import move_corpus
-from pysgrld.train.request import Request
+from pysgrld.train.request import Request, going_on
 
 #: Options that keep words of every document.
 EVERY = {"max-df": 1.0, "min-df": 1, "minibatch": 5, "holdout": 4, "threads": 1}

@@ -1,0 +1,337 @@
+"""Iterations of a chain, each of them begun by all of its communicator or by none."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pysgrld.chain.protocol import Chain, Visit
+from pysgrld.chain.ranks.cost import Cost
+from pysgrld.chain.ranks.protocol import Communicator, Orders
+from pysgrld.core import core
+from pysgrld.corpus import Corpus
+from pysgrld.corpus.listener import Listener
+from pysgrld.corpus.minibatches import Epochs
+from pysgrld.errors import Interrupted, LaunchError, MismatchError, plural
+from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import restored
+from pysgrld.models.table import model_of
+from pysgrld.run import StopFlag
+from pysgrld.run.machine import threads, version
+from pysgrld.train.plan import Sharing
+from pysgrld.train.prepare import Prepared
+from pysgrld.types import Array, Positions
+
+#: Bytes of an array of the state up to which it is compared before each iteration: sums of topics.
+_SMALL = 1 << 16
+
+
+class Stopped(Exception):
+    """Raised to stop while the next minibatch is not there yet."""
+
+
+class Rounds:
+    """The iterations of a chain until somebody gives the order to leave.
+
+    Iterating gives a `Visit` after each, and None where a checkpoint is to be written.
+
+    Parameters
+    ----------
+    chain : Chain
+    comm : Communicator
+        Processes that train it together.
+    stop : StopFlag
+    wants : callable
+        Gives the orders of this process, before an iteration.
+    clock : callable
+        Gives seconds.
+
+    Attributes
+    ----------
+    waited : float
+        Seconds for which the last iteration has waited for its documents.
+    exhausted : bool
+        Whether the stream had no more.
+    reason : str or None
+        Why it was stopped early, if it was.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        comm: Communicator,
+        stop: StopFlag,
+        wants: Callable[[], Orders],
+        clock: Callable[[], float],
+    ) -> None:
+        self.chain, self.comm, self.stop = chain, comm, stop
+        self._wants, self._clock = wants, clock
+        self.waited = 0.0
+        self.exhausted = False
+        self.reason: str | None = None
+
+    def __iter__(self) -> Iterator[Visit | None]:
+        chain, comm = self.chain, self.comm
+        batch = None
+        while True:
+            orders = self._wants()
+            if not orders and batch is None:
+                began = self._clock()
+                try:
+                    batch = chain.next_batch()
+                    self.exhausted = batch is None
+                    orders = Orders.END if batch is None else orders
+                except Stopped:
+                    orders = Orders.STOP
+                self.waited = self._clock() - began
+            met = comm.meet(batch, orders, self._small)
+            if met.orders:
+                comm.agree(chain.arrays().values())
+            if met.orders & Orders.SAVE:
+                yield None
+            elif met.orders:
+                self.reason = self._reason(met.orders)
+                return
+            else:
+                assert batch is not None
+                assert met.words is not None
+                visit = chain.advance(batch.over(met.words))
+                batch = None
+                yield Visit(met.documents, met.tokens, visit.step_size)
+
+    def _small(self) -> Iterator[Array]:
+        """Give the small arrays of the state, which tell soon where members have different ones."""
+        return (a for a in self.chain.arrays().values() if a.nbytes <= _SMALL)
+
+    def _reason(self, orders: Orders) -> str | None:
+        """Say why the first member that was told to stop was."""
+        if not orders & Orders.STOP:
+            return None
+        reasons = self.comm.gather(self.stop.reason)
+        rank = next(r for r, reason in enumerate(reasons) if reason)
+        return f"{reasons[rank]} (rank {rank})" if self.comm.size > 1 else reasons[rank]
+
+
+def stopping(stop: StopFlag) -> Callable[[], None]:
+    """Make what a chain calls while it waits for documents: it stops waiting when it is to stop."""
+
+    def waiting() -> None:
+        if stop.should_stop(0.0):
+            raise Stopped
+
+    return waiting
+
+
+#: Iterations of a start that are looked at, after the first one, which is slower than the others.
+LOOKED_AT = 5
+#: Share of the time in sampling up to which a line says so: below a half, so that it is rare.
+WASTED = 1 / 3
+
+
+class Waiting:
+    """Looks at the first iterations of a start, and says once if fewer ranks would do.
+
+    Parameters
+    ----------
+    comm : Communicator
+    minibatch, documents : int
+        Documents of an iteration, and of the corpus.
+    """
+
+    def __init__(self, comm: Communicator, minibatch: int, documents: int) -> None:
+        self._team, self._minibatch, self._documents = comm, minibatch, documents
+        self._seen, self._seconds = 0, 0.0
+        self._before: dict[str, float] = {}
+
+    def saw(self, seconds: float) -> str | None:
+        """Count an iteration; give the line after the last that is looked at, if ranks wait.
+
+        Parameters
+        ----------
+        seconds : float
+            Its time, without what the reading of its documents was waited for.
+        """
+        if self._team.size == 1 or self._seen > LOOKED_AT:
+            return None
+        self._seen += 1
+        if self._seen == 1:
+            self._before = self._team.figures()
+            return None
+        self._seconds += seconds
+        return self._line() if self._seen > LOOKED_AT else None
+
+    def _line(self) -> str | None:
+        now, before, ranks = self._team.figures(), self._before, self._team.size
+        parts = (now[name] - before[name] for name in ("sampling_seconds", "exchange_seconds"))
+        cost = Cost.measured(ranks, self._seconds, *parts)
+        if cost.share(ranks) > WASTED:
+            return None
+        share = 100 * cost.share(ranks)
+        line = (
+            f"a minibatch of {plural(self._minibatch, 'document')} keeps about "
+            f"{plural(cost.busy(), 'rank')} busy; more wait: with {ranks}, {share:.0f} % of the time is "
+            "sampling; give fewer ranks"
+        )
+        wanted = cost.larger(ranks) * self._minibatch
+        if wanted < self._documents:
+            line += f", or a new run --minibatch {float(f'{wanted:.2g}'):.0f} or more"
+        return line
+
+
+def make_alike(comm: Communicator, asked: int | None, listener: Listener) -> Sharing:
+    """Compare versions of the ranks, take the instruction set that all have, and say how many they are.
+
+    Parameters
+    ----------
+    comm : Communicator
+    asked : int or None
+        Threads that this rank was given.
+    listener : Listener
+
+    Returns
+    -------
+    Sharing
+        How many there are.
+
+    Raises
+    ------
+    LaunchError
+        If they are of other versions.
+    """
+    count = threads(asked)
+    cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    members = comm.gather((version(), core.isa(), comm.host, count.number, cpus))
+    versions, isas, hosts, numbers, _ = zip(*members, strict=True)
+    for rank, found in enumerate(versions):
+        if found != versions[0]:
+            raise LaunchError(
+                f"--mpi: rank {rank} on {hosts[rank]} has sgmc {found}, rank 0 has {versions[0]}: "
+                "install the same version everywhere"
+            )
+    if len(set(isas)) > 1:
+        order = core.available_isas()  # each has all that come before its own
+        least = min(isas, key=lambda isa: order.index(isa) if isa in order else len(order))
+        core.use_isa(least)
+        if comm.rank == 0:
+            listener.note(f"processors differ: all ranks use the instruction set {least}")
+    sharing = Sharing(comm.size, hosts.count(comm.host))
+    if comm.rank:
+        return sharing
+    each = plural(count.number, "thread")
+    if len(set(numbers)) > 1:
+        each = f"{min(numbers)} to {max(numbers)} threads"
+    listener.note(
+        f"{plural(comm.size, 'rank')} on {plural(len(set(hosts)), 'node')}, {each} each "
+        f"({count.source}); {comm.library}"
+    )
+    for host in dict.fromkeys(hosts):
+        here = [m for m in members if m[2] == host]
+        used, there = sum(m[3] for m in here), len({cpu for m in here for cpu in m[4]})
+        if used > there > 0:
+            listener.note(
+                f"warning: {plural(len(here), 'rank')} on {host} use {used} threads on {there} CPUs, "
+                "and wait for each other: give --threads, or start fewer"
+            )
+            break
+    return sharing
+
+
+class Brief(NamedTuple):
+    """The facts of a run that is ready, as the first rank tells them to the others.
+
+    Attributes
+    ----------
+    model : str
+    options : dict
+        Resolved options, as JSON has them.
+    corpus, fingerprint : str
+        Where the stored corpus lies, and what it must be.
+    train : (D,) int64, or Others
+        Positions of the training documents in it.
+    words, tokens : int
+    """
+
+    model: str
+    options: dict[str, Any]
+    corpus: str
+    fingerprint: str
+    train: Positions
+    words: int
+    tokens: int
+
+
+def brief_of(prepared: Prepared) -> Brief:
+    """Tell what the other ranks need to know of a run."""
+    stream, options = prepared.stream, prepared.options
+    assert isinstance(stream, Epochs)
+    assert isinstance(stream.source, Corpus)
+    corpus = stream.source
+    return Brief(
+        options.model,
+        options.plain(),
+        str(corpus.path.resolve()),
+        corpus.fingerprint,
+        stream.train,
+        prepared.words,
+        prepared.tokens,
+    )
+
+
+def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
+    """Train as one of a communicator whose first member has prepared the run, and writes it.
+
+    Parameters
+    ----------
+    number : int
+        Threads of this rank.
+    stop : StopFlag
+        Says when to stop; entered.
+    comm : Communicator
+
+    Raises
+    ------
+    Interrupted
+        If it was stopped early, after a checkpoint.
+    SgmcError
+        For everything else that is wrong, here or with another member.
+    """
+    brief: Brief | None = comm.share()
+    if brief is None:  # finished already
+        comm.leave()
+        return
+    comm.words = brief.words
+    model = model_of(brief.model)
+    options = restored(brief.options)
+    corpus = Corpus.open(Path(brief.corpus))
+    if corpus.fingerprint != brief.fingerprint:
+        raise MismatchError(f"{brief.corpus}: is another corpus than the one that rank 0 reads")
+    chain = model.chain(
+        options,
+        Epochs.of(options, corpus, brief.train, comm.rank, comm.size),
+        CorpusFacts(brief.words, brief.tokens),
+        RunOn(number, stopping(stop), comm),
+    )
+    try:
+        comm.meet()  # all have the corpus, and a chain
+        step = comm.share()
+        if step is not None:
+            chain.restore(step, comm.spread())
+        save = False
+
+        def wants() -> Orders:
+            if save:
+                return Orders.SAVE
+            return Orders.STOP if stop.should_stop(0.0) else Orders.NONE
+
+        rounds = Rounds(chain, comm, stop, wants, time.monotonic)
+        for visit in rounds:  # the first member writes
+            save = visit is not None and stop.take_checkpoint_request()
+        stopped = comm.share()
+        comm.leave()
+    finally:
+        chain.close()
+    if stopped:
+        raise Interrupted(f"{stopped}: stopped after iteration {chain.step}")
