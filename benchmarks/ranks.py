@@ -1,4 +1,4 @@
-"""CPU time of an iteration by its parts, of one rank or several: the table of docs/parallel.md.
+"""CPU time of an iteration by its parts, of one rank or several: the table of docs/internals/ranks.md.
 
     python benchmarks/ranks.py                      # one process
     mpiexec -n 2 python benchmarks/ranks.py         # beside it: the same chain over two
