@@ -81,8 +81,8 @@ def command(
     thread and more. With --mpi, under mpiexec or srun as 'sgmc train --mpi': messages and iterations
     of the ranks at hand, by the wall's clock, and how many ranks a minibatch would keep busy.
     """
-    from pysgrld.experiments.bench.machine import use_isa
     from pysgrld.experiments.bench.results import read_results, speedups
+    from pysgrld.experiments.bench.timing import use_isa
     from pysgrld.run.whole import refuse_existing, whole_file
 
     from .ranks import over_ranks

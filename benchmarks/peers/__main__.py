@@ -39,8 +39,8 @@ from pysgrld.corpus.minibatches import choose_documents, minibatch_words
 from pysgrld.evaluate import Completion, pair, visits
 from pysgrld.evaluate.held_out import split
 from pysgrld.experiments.bench.end_to_end import bundled_corpus
-from pysgrld.experiments.bench.machine import machine
 from pysgrld.experiments.bench.results import measure
+from pysgrld.experiments.bench.timing import machine
 from pysgrld.models.lda.reader import LdaReaders
 from pysgrld.models.resolve import resolve
 from pysgrld.options.facts import Facts

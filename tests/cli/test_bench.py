@@ -2,11 +2,13 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from faults.ranks import MPIEXEC
 
 pytestmark = pytest.mark.cli
+ROOT = Path(__file__).parents[2]
 
 GROUPS = ["documents", "rows", "directions", "draws", "reading", "training"]
 
@@ -25,6 +27,7 @@ def test_every_group_has_figures_and_the_machine_is_named(measured):
     names = [(row["group"], row["name"]) for row in found["rows"]]
     assert len(set(names)) == len(names)
     assert found["quick"] is True
+    assert "family unknown" not in found["machine"]["cpu"]
     for name in ("date", "cpu", "isa", "threads", "compiler", "pysgrld", "python", "numpy"):
         assert found["machine"][name]
 
@@ -115,7 +118,7 @@ def test_an_instruction_set_is_used_or_refused(sgmc, isa):
 
 def test_an_unknown_instruction_set_is_wrong_usage():
     from pysgrld.errors import UsageError
-    from pysgrld.experiments.bench.machine import use_isa
+    from pysgrld.experiments.bench.timing import use_isa
 
     with pytest.raises(UsageError, match=r"there are: .*baseline"):
         use_isa("mmx")
@@ -123,18 +126,18 @@ def test_an_unknown_instruction_set_is_wrong_usage():
 
 def test_the_bible_is_found_beside_the_package_or_in_the_folder_at_hand(monkeypatch, tmp_path):
     """Without it training is left out. Red with: the parent of the module's own folder."""
-    import pysgrld
-    from pysgrld.experiments.bench.end_to_end import bundled_corpus
+    from pysgrld.experiments.bench import end_to_end
 
     bibles = [tmp_path / root / "data" / "docword.bible.txt.gz" for root in ("site", "here")]
     for bible in bibles:
         bible.parent.mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr(pysgrld, "__file__", str(tmp_path / "site" / "pysgrld" / "__init__.py"))
-    assert bundled_corpus() is None
+    module = tmp_path / "site" / Path(end_to_end.__file__).relative_to(ROOT)
+    monkeypatch.setattr(end_to_end, "__file__", str(module))
+    assert end_to_end.bundled_corpus() is None
     for bible in reversed(bibles):
         bible.touch()
-        assert bundled_corpus() == bible
+        assert end_to_end.bundled_corpus() == bible
 
 
 @pytest.mark.skipif(not MPIEXEC.exists(), reason="no mpiexec of the mpich wheel here")

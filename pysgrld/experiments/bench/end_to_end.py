@@ -1,18 +1,19 @@
-"""Training end to end, by the wall's clock, with one thread and more."""
+"""Reading of made documents into a store, and training on a corpus with one thread and more."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from pysgrld.corpus import CorpusOptions, open_corpus
+from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.errors import plural
-from pysgrld.experiments.bench.timing import Timing
+from pysgrld.experiments.bench.timing import Timing, nanoseconds
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.options.facts import Facts
@@ -29,42 +30,71 @@ def bundled_corpus() -> Path | None:
     return None
 
 
-def timings(quick: bool, source: Path, scratch: Path) -> list[Timing]:
-    """Give the figures of training on a corpus, which is read into ``scratch``."""
+def timings(quick: bool, source: Path | None, scratch: Path) -> Iterator[Timing]:
+    """Yield reading, in CPU time, and training on ``source``, if there is one, by the wall's clock.
+
+    Documents are written to ``scratch``, and the corpus is read into it.
+    """
+    documents = 500 if quick else 5000
+    for name, written_as in (("plain text", "text"), ("UCI counts", "uci")):
+        read = partial(_read, scratch / written_as, documents)
+        yield Timing("reading", name, "MB/s", read)
+    if source is None:
+        return
     corpus = open_corpus([str(source)], CorpusOptions(), store=scratch / "corpus")
     allowed = threads(None).number
-    numbers = sorted({1, *(n for n in (2, 4, 8, 16, 32, 64, 128) if n < allowed), allowed})
-    k, iterations = (20, 5) if quick else (100, 30)
+    k = 20 if quick else 100
+    for algo in ("scir", "sgrld"):
+        for number in sorted({1, *(n for n in (2, 4, 8, 16, 32, 64, 128) if n < allowed), allowed}):
+            name = f"{algo}, {source.name}, K={k}, {plural(number, 'thread')}"
+            train = partial(_train, corpus, algo, k, number, quick)
+            yield Timing("training", name, "tokens/s", train)
 
-    def train(algo: str, number: int) -> Callable[[int], list[float]]:
-        def run(repeats: int) -> list[float]:
-            everything = np.arange(corpus.documents)
-            words = minibatch_words(corpus, everything)
-            facts = Facts(corpus.documents, corpus.words, corpus.tokens, 0, words)
-            # the sampler is what is timed: a short warm-up
-            given = {"algo": algo, "topics": k}
-            options = replace(resolve(given, facts).options, warm_up=1 if quick else 10)
-            stream = Epochs.of(options, corpus, everything)
-            facts_of = CorpusFacts(corpus.words, corpus.tokens)
-            chain = begin(options, stream, facts_of, RunOn(number)).chain
-            for _ in range(options.warm_up):
-                chain.advance()
-            values = []
-            for _ in range(repeats):
-                began = time.perf_counter()
-                tokens = sum(chain.advance().tokens for _ in range(iterations))
-                values.append(tokens / (time.perf_counter() - began))
-            return values
 
-        return run
+def _read(folder: Path, documents: int, repeats: int) -> list[float]:
+    """Return the megabytes a second of reading documents of 150 tokens, as text or as UCI counts."""
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    words = (20_000 * rng.random((documents, 150)) ** 3).astype(np.int64)  # a few make most of it
+    if folder.name == "text":
+        path = folder / "corpus.txt"
+        lines = [" ".join(f"word{w}" for w in document) + "\n" for document in words.tolist()]
+    else:
+        path = folder / "docword.made.txt"
+        (folder / "vocab.made.txt").write_text("".join(f"word{w}\n" for w in range(20_000)))
+        cells = [
+            f"{d} {word + 1} {count}\n"
+            for d, document in enumerate(words, 1)
+            for word, count in zip(*np.unique(document, return_counts=True), strict=True)
+        ]
+        lines = [f"{documents}\n20000\n{len(cells)}\n", *cells]
+    path.write_text("".join(lines))
+    times = nanoseconds(
+        lambda step: open_corpus([str(path)], CorpusOptions(), store=folder / f"store-{step}"),
+        path.stat().st_size,
+        repeats,
+    )
+    return [1000.0 / t for t in times]  # a nanosecond a byte is a thousand megabytes a second
 
-    return [
-        Timing(
-            "training",
-            f"{algo}, {source.name}, K={k}, {plural(number, 'thread')}",
-            "tokens/s",
-            train(algo, number),
-        )
-        for algo in ("scir", "sgrld")
-        for number in numbers
-    ]
+
+def _train(
+    corpus: Corpus, algo: str, topics: int, number: int, quick: bool, repeats: int
+) -> list[float]:
+    """Return the tokens a second of training with so many threads."""
+    everything = np.arange(corpus.documents)
+    words = minibatch_words(corpus, everything)
+    facts = Facts(corpus.documents, corpus.words, corpus.tokens, 0, words)
+    # the sampler is what is timed: a short warm-up
+    resolved = resolve({"algo": algo, "topics": topics}, facts).options
+    options = replace(resolved, warm_up=1 if quick else 10)
+    stream = Epochs.of(options, corpus, everything)
+    known = CorpusFacts(corpus.words, corpus.tokens)
+    chain = begin(options, stream, known, RunOn(number)).chain
+    for _ in range(options.warm_up):
+        chain.advance()
+    values = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        tokens = sum(chain.advance().tokens for _ in range(5 if quick else 30))
+        values.append(tokens / (time.perf_counter() - began))
+    return values

@@ -5,8 +5,10 @@ Data are made here, from fixed seeds, in the sparse shape that topics have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -19,153 +21,159 @@ from pysgrld.models.lda.reader import EXPECTED_PASSES
 from pysgrld.options.learned import usual_alpha
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.state import Counts, EnergyGradient
-from pysgrld.types import UNIT, Block, Documents, Doubles, Floats, Key, Minibatch
+from pysgrld.types import UNIT, Block, Documents, Floats, Key, Minibatch
 
 
 def timings(quick: bool) -> Iterator[Timing]:
-    """Give the figures of all kernels."""
-    yield from _documents(quick)
-    yield from _rows(quick)
-    yield from _directions(quick)
-    yield from _draws()
-
-
-# ---- documents, given topics
-
-
-def _documents(quick: bool) -> Iterator[Timing]:
+    """Yield what is measured of kernels: documents, rows of topics, directions, random numbers."""
+    few = 100 if quick else 500
+    # documents, given topics
+    unit = "ns/token-sweep"
     for k in (100,) if quick else (50, 100, 128, 256, 500, 1000):
         for length in (50, 150):
             for sweeps in (10, 20):
                 for rao_blackwell in (False, True):
                     how = "Rao-Blackwell" if rao_blackwell else "plain"
-                    yield Timing(
-                        "documents",
-                        f"K={k}, {length} tokens, {sweeps} sweeps, {how}",
-                        "ns/token-sweep",
-                        _gibbs(k, length, sweeps, rao_blackwell, 100 if quick else 500),
-                    )
-
+                    name = f"K={k}, {length} tokens, {sweeps} sweeps, {how}"
+                    gibbs = partial(_gibbs, k, length, sweeps, rao_blackwell, few)
+                    yield Timing("documents", name, unit, gibbs)
     for layers in ((128,), (128, 64), (128, 64, 32)):
-        yield Timing(
-            "documents",
-            f"deep, K={'-'.join(map(str, layers))}, 50 tokens, 30 sweeps",
-            "ns/token-sweep",
-            _deep(layers, 50, 30, 50 if quick else 200),
-        )
-
+        name = f"deep, K={'-'.join(map(str, layers))}, 50 tokens, 30 sweeps"
+        yield Timing("documents", name, unit, partial(_deep, layers, 50, 30, 50 if quick else 200))
     for k in (100,) if quick else (100, 1000):
-        few = 100 if quick else 500
-        yield Timing(
-            "documents",
-            f"new documents, K={k}, 150 tokens, {EXPECTED_PASSES} passes",
-            "ns/token-pass",
-            _expected(k, 150, few),
-        )
-        yield Timing(
-            "documents", f"tables of alpha, K={k}, 150 tokens", "ns/token", _tables(k, 150, few)
-        )
+        name = f"new documents, K={k}, 150 tokens, {EXPECTED_PASSES} passes"
+        yield Timing("documents", name, "ns/token-pass", partial(_expected, k, 150, few))
+        name = f"tables of alpha, K={k}, 150 tokens"
+        yield Timing("documents", name, "ns/token", partial(_tables, k, 150, few))
+
+    # topics, given documents; of a minibatch's words: all where V is small, else one in twenty
+    sizes = [("in cache", 2000, 2000), ("from memory", 100_000, 5000)]
+    for where, v, touched in sizes[:1] if quick else sizes:
+        for title, algo, h in (
+            ("SCIR", "scir", 0.1),
+            ("SCIR", "scir", 1.0),
+            ("SGRLD", "sgrld", 0.002),
+            ("TLASGR", "tlasgr", 0.1),
+            ("SMLD", "smld", 1e-6),
+            ("relax", None, 0.1),
+        ):
+            name = f"{title}, h={h:g}, K=100, V={v:,} {where}"
+            yield Timing("rows", name, "ns/element", partial(_steps, algo, h, 100, v, touched))
+    if not quick:
+        name = "SCIR, lazy, h=0.1, K=100, 5,000 of V=100,000"
+        yield Timing("rows", name, "ns/element", partial(_lazy_steps, 0.1, 100, 100_000, 5000))
+
+    # proportions of documents, and a step of the topics, as the spherical admixture model has them
+    for k in (20,) if quick else (20, 50, 100):
+        name = f"proportions, K={k}, 60 trajectories of 10 steps"
+        yield Timing("directions", name, "us/document", partial(_proportions, k, 64))
+        name = f"a step of the topics, K={k}, V=5,000"
+        yield Timing("directions", name, "ns/element", partial(_geodesic, k, 5000))
+
+    # random numbers
+    for kind, name, values in (
+        ("normal", "a Philox block and a normal", (0.0,)),
+        ("gamma", "a Philox block and a gamma, shape {}", (0.05, 1.5, 40.0)),
+        ("poisson", "a Philox block and a Poisson, mean {}", (0.05, 1.5, 40.0)),
+    ):
+        for value in values:
+            yield Timing("draws", name.format(f"{value:g}"), "ns/draw", partial(_draw, kind, value))
 
 
-def _deep(
-    layers: tuple[int, ...], length: int, sweeps: int, documents: int
-) -> Callable[[int], list[float]]:
-    def run(repeats: int) -> list[float]:
-        phi, batch = _minibatch(layers[0], length, documents)
-        rng = np.random.default_rng(1)
-        parts = {"phi": phi, "r": np.zeros(padded(layers[-1]), np.float32)}
-        for i in range(1, len(layers)):
-            upper = core.zeros(layers[i - 1], padded(layers[i]), "float32")
-            upper[:, : layers[i]] = rng.dirichlet(np.full(layers[i - 1], 0.1), layers[i]).T + 1e-6
-            parts[dlda.name_of(i)] = upper
-        parts["r"][: layers[-1]] = 2.0 / layers[-1]
-        local = dlda.DeepDocuments(
-            layers=layers,
-            hyper=dlda.Hyper(0.01, 0.01, 1.0, 1.0, "counts"),
-            sweeps=sweeps,
-            kept=sweeps // 3,
-            held=0,
-            flat=False,
-            rao_blackwell=True,
-            threads=1,
-        )
-        return nanoseconds(
-            lambda step: local.visit(Key(1, 0, step), parts, batch),
-            documents * length * sweeps,
-            repeats,
-        )
-
-    return run
+# ---- documents, given topics
 
 
 def _gibbs(
-    k: int, length: int, sweeps: int, rao_blackwell: bool, documents: int
-) -> Callable[[int], list[float]]:
-    def run(repeats: int) -> list[float]:
-        phi, batch = _minibatch(k, length, documents)
-        local = GibbsDocuments(
+    k: int, length: int, sweeps: int, rao_blackwell: bool, documents: int, repeats: int
+) -> list[float]:
+    """Time Gibbs sampling of documents' topics."""
+    phi, batch = _minibatch(k, length, documents)
+    local = GibbsDocuments(
+        topics=k,
+        alpha=min(0.1, 5.0 / k),
+        sweeps=sweeps,
+        kept=sweeps - sweeps // 2,
+        rao_blackwell=rao_blackwell,
+        threads=1,
+    )
+    return nanoseconds(
+        lambda step: local.visit(Key(1, 0, step), {"phi": phi}, batch),
+        documents * length * sweeps,
+        repeats,
+    )
+
+
+def _deep(
+    layers: tuple[int, ...], length: int, sweeps: int, documents: int, repeats: int
+) -> list[float]:
+    """Time sampling of documents' counts in all layers of a deep model."""
+    phi, batch = _minibatch(layers[0], length, documents)
+    rng = np.random.default_rng(1)
+    parts = {"phi": phi, "r": np.zeros(padded(layers[-1]), np.float32)}
+    for i in range(1, len(layers)):
+        upper = core.zeros(layers[i - 1], padded(layers[i]), "float32")
+        upper[:, : layers[i]] = rng.dirichlet(np.full(layers[i - 1], 0.1), layers[i]).T + 1e-6
+        parts[dlda.name_of(i)] = upper
+    parts["r"][: layers[-1]] = 2.0 / layers[-1]
+    local = dlda.DeepDocuments(
+        layers=layers,
+        hyper=dlda.Hyper(0.01, 0.01, 1.0, 1.0, "counts"),
+        sweeps=sweeps,
+        kept=sweeps // 3,
+        held=0,
+        flat=False,
+        rao_blackwell=True,
+        threads=1,
+    )
+    return nanoseconds(
+        lambda step: local.visit(Key(1, 0, step), parts, batch),
+        documents * length * sweeps,
+        repeats,
+    )
+
+
+def _expected(k: int, length: int, documents: int, repeats: int) -> list[float]:
+    """Time reading of new documents."""
+    phi, batch = _minibatch(k, length, documents)
+    work = core.Workspace()
+
+    def once(step: int) -> None:
+        del step  # every visit is the same
+        core.documents_expected(
+            phi=phi,
             topics=k,
-            alpha=min(0.1, 5.0 / k),
-            sweeps=sweeps,
-            kept=sweeps - sweeps // 2,
-            rao_blackwell=rao_blackwell,
+            indptr=batch.indptr,
+            indices=batch.indices,
+            counts=batch.counts,
+            alpha=usual_alpha(k),
+            passes=EXPECTED_PASSES,
+            work=work,
             threads=1,
         )
-        return nanoseconds(
-            lambda step: local.visit(Key(1, 0, step), {"phi": phi}, batch),
-            documents * length * sweeps,
-            repeats,
+
+    return nanoseconds(once, documents * length * EXPECTED_PASSES, repeats)
+
+
+def _tables(k: int, length: int, documents: int, repeats: int) -> list[float]:
+    """Time the sufficient statistics of a learned alpha."""
+    rng = np.random.default_rng(0)
+    few = rng.integers(k, size=(documents, 20))  # as many topics as a document has
+    z = np.take_along_axis(few, rng.integers(20, size=(documents, length)), axis=1)
+    alpha = np.zeros(padded(k), np.float32)
+    alpha[:k] = usual_alpha(k)
+
+    def once(step: int) -> None:
+        core.alpha_evidence(
+            z=z.ravel().astype(np.int32),
+            token_ptr=np.arange(documents + 1) * length,
+            doc_ids=np.arange(documents),
+            alpha=alpha,
+            topics=k,
+            **Key(1, 0, step).address(),
+            threads=1,
         )
 
-    return run
-
-
-def _expected(k: int, length: int, documents: int) -> Callable[[int], list[float]]:
-    def run(repeats: int) -> list[float]:
-        phi, batch = _minibatch(k, length, documents)
-        work = core.Workspace()
-
-        def once(step: int) -> None:
-            del step  # every visit is the same
-            core.documents_expected(
-                phi=phi,
-                topics=k,
-                indptr=batch.indptr,
-                indices=batch.indices,
-                counts=batch.counts,
-                alpha=usual_alpha(k),
-                passes=EXPECTED_PASSES,
-                work=work,
-                threads=1,
-            )
-
-        return nanoseconds(once, documents * length * EXPECTED_PASSES, repeats)
-
-    return run
-
-
-def _tables(k: int, length: int, documents: int) -> Callable[[int], list[float]]:
-    def run(repeats: int) -> list[float]:
-        rng = np.random.default_rng(0)
-        few = rng.integers(k, size=(documents, 20))  # as many topics as a document has
-        z = np.take_along_axis(few, rng.integers(20, size=(documents, length)), axis=1)
-        alpha = np.zeros(padded(k), np.float32)
-        alpha[:k] = usual_alpha(k)
-
-        def once(step: int) -> None:
-            core.alpha_evidence(
-                z=z.ravel().astype(np.int32),
-                token_ptr=np.arange(documents + 1) * length,
-                doc_ids=np.arange(documents),
-                alpha=alpha,
-                topics=k,
-                **Key(1, 0, step).address(),
-                threads=1,
-            )
-
-        return nanoseconds(once, documents * length, repeats)
-
-    return run
+    return nanoseconds(once, documents * length, repeats)
 
 
 @lru_cache(maxsize=1)  # the rows of one K and length follow each other
@@ -199,73 +207,35 @@ def _minibatch(k: int, length: int, documents: int, v: int = 8000) -> tuple[Floa
 # ---- topics, given documents
 
 
-def _rows(quick: bool) -> Iterator[Timing]:
-    steps = [
-        ("SCIR", "scir", 0.1),
-        ("SCIR", "scir", 1.0),
-        ("SGRLD", "sgrld", 0.002),
-        ("TLASGR", "tlasgr", 0.1),
-        ("SMLD", "smld", 1e-6),
-        ("relax", None, 0.1),
-    ]
-    # of a minibatch's words: all where V is small, one in twenty where it is large
-    sizes = [("in cache", 2000, 2000)]
-    if not quick:
-        sizes.append(("from memory", 100_000, 5000))
-    for where, v, touched in sizes:
-        for name, algo, h in steps:
-            yield Timing(
-                "rows",
-                f"{name}, h={h:g}, K=100, V={v:,} {where}",
-                "ns/element",
-                _steps(algo, h, 100, v, touched),
-            )
-    if not quick:
-        yield Timing(
-            "rows",
-            "SCIR, lazy, h=0.1, K=100, 5,000 of V=100,000",
-            "ns/element",
-            _lazy_steps(0.1, 100, 100_000, 5000),
-        )
+def _steps(algo: str | None, h: float, k: int, v: int, touched: int, repeats: int) -> list[float]:
+    """Time steps of all rows; without a sampler, noise-free ones."""
+    found = _counts(k, v, touched)
+    block = Block("phi", "simplex", (v, k), 0.05, 0, float(found.counts.sum() / UNIT))
+    # a transition of infinite length: the state that a chain with these counts comes to
+    start = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).after_warm_up()
+    start.step(Key(1, 0, 0), found, np.inf)
+    state = SAMPLERS[algo or "scir"].restored(block, start.arrays(), 1, warm=True)
+    if algo:
+        state = state.after_warm_up()
+    return nanoseconds(lambda t: state.step(Key(1, 0, t + 1), found, h), v * k, repeats)
 
 
-def _steps(
-    algo: str | None, h: float, k: int, v: int, touched: int
-) -> Callable[[int], list[float]]:
-    def run(repeats: int) -> list[float]:
-        found = _counts(k, v, touched)
-        block = Block("phi", "simplex", (v, k), 0.05, 0, float(found.counts.sum() / UNIT))
-        # a transition of infinite length: the state that a chain with these counts comes to
-        start = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).after_warm_up()
-        start.step(Key(1, 0, 0), found, np.inf)
-        state = SAMPLERS[algo or "scir"].restored(block, start.arrays(), 1, warm=True)
-        if algo:
-            state = state.after_warm_up()
-        return nanoseconds(lambda t: state.step(Key(1, 0, t + 1), found, h), v * k, repeats)
+def _lazy_steps(h: float, k: int, v: int, touched: int, repeats: int) -> list[float]:
+    """Time rows caught up and stepped: four lists in turn, so that each has waited for three steps."""
+    parts = [_counts(k, v, touched, seed) for seed in range(4)]
+    mass = 4 * float(parts[0].counts.sum() / UNIT)
+    settings = SAMPLERS["scir"].settings_class.of({"lazy": "on"})
+    block = Block("phi", "simplex", (v, k), 0.05, 0, mass, sparse=True, settings=settings)
+    state = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).after_warm_up()
 
-    return run
+    def once(step: int) -> None:
+        key, found = Key(1, 0, step + 1), parts[step % 4]
+        state.catch_up(key, found.rows)
+        state.step(key, found, h)
 
-
-def _lazy_steps(h: float, k: int, v: int, touched: int) -> Callable[[int], list[float]]:
-    """Rows caught up and stepped: four lists in turn, so that each has waited for three steps."""
-
-    def run(repeats: int) -> list[float]:
-        parts = [_counts(k, v, touched, seed) for seed in range(4)]
-        mass = 4 * float(parts[0].counts.sum() / UNIT)
-        settings = SAMPLERS["scir"].settings_class.of({"lazy": "on"})
-        block = Block("phi", "simplex", (v, k), 0.05, 0, mass, sparse=True, settings=settings)
-        state = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).after_warm_up()
-
-        def once(step: int) -> None:
-            key, found = Key(1, 0, step + 1), parts[step % 4]
-            state.catch_up(key, found.rows)
-            state.step(key, found, h)
-
-        for step in range(4):
-            once(step)
-        return nanoseconds(lambda step: once(step + 4), touched * k, repeats)
-
-    return run
+    for step in range(4):
+        once(step)
+    return nanoseconds(lambda step: once(step + 4), touched * k, repeats)
 
 
 def _counts(k: int, v: int, touched: int, seed: int = 0) -> Counts:
@@ -281,92 +251,55 @@ def _counts(k: int, v: int, touched: int, seed: int = 0) -> Counts:
 # ---- directions
 
 
-def _directions(quick: bool) -> Iterator[Timing]:
-    """Proportions of documents, and one step of the topics, as the spherical admixture model has them."""
-    for k in (20,) if quick else (20, 50, 100):
-        yield Timing(
-            "directions",
-            f"proportions, K={k}, 60 trajectories of 10 steps",
-            "us/document",
-            _proportions(k, 64),
+def _proportions(k: int, documents: int, repeats: int) -> list[float]:
+    """Time trajectories of documents' proportions."""
+    rng = np.random.default_rng(0)
+    beta = rng.normal(size=(500, k)) + 1.0
+    beta /= np.sqrt((beta * beta).sum(axis=0))
+    products = np.zeros((padded(k), padded(k))), np.zeros((documents, padded(k)))
+    products[0][:k, :k] = beta.T @ beta
+    products[1][:, :k] = (rng.dirichlet(np.ones(k), documents) @ beta.T) @ beta
+    work, theta = core.Workspace(), np.zeros((documents, padded(k)))
+
+    def once(step: int) -> None:
+        theta[:, :k] = 1.0 / k
+        core.sphere_proportions(
+            gram=products[0],
+            along=products[1],
+            topics=k,
+            kappa=3e4,
+            alpha=1.0,
+            length=1e-3,
+            trajectories=60,
+            kept=20,
+            leaps=10,
+            chart="root",
+            doc_ids=np.arange(documents),
+            theta=theta,
+            seed=1,
+            chain=0,
+            step=step,
+            purpose=core.Purpose.documents,
+            work=work,
+            threads=1,
         )
-        yield Timing(
-            "directions", f"a step of the topics, K={k}, V=5,000", "ns/element", _geodesic(k, 5000)
-        )
+
+    return nanoseconds(once, 1000 * documents, repeats)
 
 
-def _proportions(k: int, documents: int) -> Callable[[int], list[float]]:
-    def run(repeats: int) -> list[float]:
-        rng = np.random.default_rng(0)
-        beta = rng.normal(size=(500, k)) + 1.0
-        beta /= np.sqrt((beta * beta).sum(axis=0))
-        products = np.zeros((padded(k), padded(k))), np.zeros((documents, padded(k)))
-        products[0][:k, :k] = beta.T @ beta
-        products[1][:, :k] = (rng.dirichlet(np.ones(k), documents) @ beta.T) @ beta
-        work, theta = core.Workspace(), np.zeros((documents, padded(k)))
-
-        def once(step: int) -> None:
-            theta[:, :k] = 1.0 / k
-            core.sphere_proportions(
-                gram=products[0],
-                along=products[1],
-                topics=k,
-                kappa=3e4,
-                alpha=1.0,
-                length=1e-3,
-                trajectories=60,
-                kept=20,
-                leaps=10,
-                chart="root",
-                doc_ids=np.arange(documents),
-                theta=theta,
-                seed=1,
-                chain=0,
-                step=step,
-                purpose=core.Purpose.documents,
-                work=work,
-                threads=1,
-            )
-
-        return nanoseconds(once, 1000 * documents, repeats)
-
-    return run
-
-
-def _geodesic(k: int, v: int) -> Callable[[int], list[float]]:
-    def run(repeats: int) -> list[float]:
-        block = Block("phi", "sphere", (v, k), 1.0, 0, 0.0, np.full(v, v**-0.5))
-        state = SAMPLERS["sggmc"].start(Key(1, 0, 0), block, 1)
-        return nanoseconds(lambda t: state.step(Key(1, 0, t), _Flat(), 1e-4), v * k, repeats)
-
-    return run
-
-
-class _Flat:
-    """A potential without slope: the time of a step is its own."""
-
-    def drawn(self, key: Key, part: int, x: Doubles) -> EnergyGradient:
-        return self.at(x)
-
-    def at(self, x: Doubles) -> EnergyGradient:
-        return EnergyGradient(0.0, np.zeros_like(x))
+def _geodesic(k: int, v: int, repeats: int) -> list[float]:
+    """Time geodesic steps of all topics; an energy without gradient takes no time itself."""
+    block = Block("phi", "sphere", (v, k), 1.0, 0, 0.0, np.full(v, v**-0.5))
+    state = SAMPLERS["sggmc"].start(Key(1, 0, 0), block, 1)
+    flat: Any = SimpleNamespace(at=lambda x, **_: EnergyGradient(0.0, np.zeros_like(x)))
+    flat.drawn = lambda key, part, x, **_: flat.at(x)
+    return nanoseconds(lambda t: state.step(Key(1, 0, t), flat, 1e-4), v * k, repeats)
 
 
 # ---- random numbers
 
 
-def _draws() -> Iterator[Timing]:
-    for kind, name, values in (
-        ("normal", "a Philox block and a normal", (0.0,)),
-        ("gamma", "a Philox block and a gamma, shape {}", (0.05, 1.5, 40.0)),
-        ("poisson", "a Philox block and a Poisson, mean {}", (0.05, 1.5, 40.0)),
-    ):
-        for value in values:
-            yield Timing("draws", name.format(f"{value:g}"), "ns/draw", _draw(kind, value))
-
-
-def _draw(kind: str, value: float) -> Callable[[int], list[float]]:
+def _draw(kind: str, value: float, repeats: int) -> list[float]:
+    """Time draws of a distribution with one parameter."""
     parameter = np.full(1 << 16, value, np.float32)
-    return lambda repeats: nanoseconds(
-        lambda step: core.draw(kind, parameter, 1, step), len(parameter), repeats
-    )
+    return nanoseconds(lambda step: core.draw(kind, parameter, 1, step), len(parameter), repeats)

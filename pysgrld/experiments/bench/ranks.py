@@ -20,8 +20,7 @@ from pysgrld.chain.ranks.protocol import Collected, Communicator
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.minibatches import Epochs, Source, minibatch_words
 from pysgrld.errors import LaunchError
-from pysgrld.experiments.bench.machine import machine
-from pysgrld.experiments.bench.results import SCHEMA, figure
+from pysgrld.experiments.bench.timing import SCHEMA, machine, row_of
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.options.facts import Facts
@@ -120,11 +119,11 @@ def measure_ranks(
     total = 1 + len(sizes) + len(times)
     hosts = comm.gather(comm.host)
     latency = _messages(comm, repeats)
-    rows = [figure("messages", "one of no length to all", "us", [1e6 * x for x in latency])]
+    rows = [row_of("messages", "one of no length to all", "us", [1e6 * x for x in latency])]
     for done, size in enumerate(sizes, 1):
         tell(done, total)
         took = _added(comm, int(125_000 * size), repeats)
-        rows.append(figure("messages", f"{size:g} MB of counts added up", "ms", took))
+        rows.append(row_of("messages", f"{size:g} MB of counts added up", "ms", took))
     model = []
     with tempfile.TemporaryDirectory(prefix="sgmc-bench-") as scratch:
         setting = _setting(
@@ -140,12 +139,20 @@ def measure_ranks(
             options = setting.options(size)
             group = f"an iteration, {options.minibatch:,} documents, {comm.size} ranks"
             found = _iterations(comm, setting, options, repeats)
-            rows += [figure(group, name, "ms", took) for name, took in found.items()]
+            rows += [row_of(group, name, "ms", took) for name, took in found.items()]
             fastest = int(np.argmin(found["all of it"]))
             whole, sampling, _, exchange = (took[fastest] / 1e3 for took in found.values())
             one = min(latency) / math.ceil(math.log2(comm.size))
             cost = Cost.measured(comm.size, whole, sampling, exchange, one)
-            model.append(_modelled(options.minibatch, cost))
+            model.append(
+                {
+                    "minibatch": options.minibatch,
+                    "busy": cost.busy(),
+                    "ranks": list(RANKS),
+                    "ms": [round(1e3 * cost.seconds(n), 3) for n in RANKS],
+                    "sampling": [round(cost.share(n), 3) for n in RANKS],
+                }
+            )
             if any(comm.gather(whole > LONG)):
                 break
     tell(total, total)
@@ -238,14 +245,3 @@ def _iterations(
         chain.close()
     # the first is of the warm-up, and the second begins to sample
     return {name: took[2:] for name, took in found.items()}
-
-
-def _modelled(minibatch: int, cost: Cost) -> dict[str, Any]:
-    """Give iterations of one minibatch by the number of ranks, by the model."""
-    return {
-        "minibatch": minibatch,
-        "busy": cost.busy(),
-        "ranks": list(RANKS),
-        "ms": [round(1e3 * cost.seconds(n), 3) for n in RANKS],
-        "sampling": [round(cost.share(n), 3) for n in RANKS],
-    }

@@ -1,6 +1,6 @@
-"""The measurements of `sgmc bench`: measure every figure, read earlier results, compare the two.
+"""The results of `sgmc bench`: measured, read from a file, compared.
 
-Figures are CPU time of one thread, the median of several repeats, except in training with several
+Times are CPU time of one thread, the median of several repeats, except in training with several
 threads, where the wall's clock is what counts. Nothing is asserted: compare two files of results
 from the same machine.
 """
@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from pysgrld.core import core
 from pysgrld.errors import CorpusError, MissingInputError
-from pysgrld.experiments.bench import end_to_end, kernels, reading
-from pysgrld.experiments.bench.machine import machine, use_isa
-from pysgrld.experiments.bench.timing import Timing
+from pysgrld.experiments.bench import end_to_end, kernels
+from pysgrld.experiments.bench.timing import SCHEMA, machine, row_of, use_isa
 
-#: The layout of the results; files of another one are not compared.
-SCHEMA = 1
 #: Timed repeats, after one that is not timed.
 REPEATS, QUICK_REPEATS = 5, 1
 
@@ -60,21 +56,22 @@ def measure(
     use_isa(isa or before)
     try:
         with tempfile.TemporaryDirectory(prefix="sgmc-bench-") as scratch:
-            rows = [*kernels.timings(quick), *reading.timings(quick, Path(scratch))]
-            if corpus is not None:
-                rows += end_to_end.timings(quick, corpus, Path(scratch))
-            return {
-                "schema": SCHEMA,
-                "machine": machine(),
-                "quick": quick,
-                "rows": list(_run(rows, QUICK_REPEATS if quick else REPEATS, tell)),
-            }
+            timings = [*kernels.timings(quick), *end_to_end.timings(quick, corpus, Path(scratch))]
+            rows = []
+            for done, timing in enumerate(timings):
+                if tell is not None:
+                    tell(done, len(timings))
+                values = timing.run(QUICK_REPEATS if quick else REPEATS)
+                rows.append(row_of(timing.group, timing.name, timing.unit, values))
+            if tell is not None:
+                tell(len(rows), len(rows))
+            return {"schema": SCHEMA, "machine": machine(), "quick": quick, "rows": rows}
     finally:
         use_isa(before)
 
 
 def read_results(path: Path) -> dict[str, Any]:
-    """Read results that `measure` gave, from a file.
+    """Read results that `measure` returned, from a file.
 
     Raises
     ------
@@ -100,7 +97,7 @@ def read_results(path: Path) -> dict[str, Any]:
 
 
 def speedups(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[tuple[str, str], float]:
-    """Compare two results: how many times as fast each row has become.
+    """Return how many times as fast each row has become.
 
     Returns
     -------
@@ -116,31 +113,3 @@ def speedups(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[tuple[str, 
             rate = row["unit"].endswith("/s")  # of these more is better, of times less
             found[key[:2]] = 1.0 / ratio if rate else ratio
     return found
-
-
-def _run(
-    rows: list[Timing], repeats: int, tell: Callable[[int, int], None] | None
-) -> Iterator[dict[str, Any]]:
-    for done, row in enumerate(rows):
-        if tell is not None:
-            tell(done, len(rows))
-        yield figure(row.group, row.name, row.unit, row.run(repeats))
-    if tell is not None:
-        tell(len(rows), len(rows))
-
-
-def figure(group: str, name: str, unit: str, values: list[float]) -> dict[str, Any]:
-    """Give a row of results: the median of the values of all repeats, and their range."""
-    return {
-        "group": group,
-        "name": name,
-        "unit": unit,
-        "value": _digits(median(values)),
-        "low": _digits(min(values)),
-        "high": _digits(max(values)),
-    }
-
-
-def _digits(value: float) -> float:
-    """Round to four significant digits: more would be noise."""
-    return float(f"{value:.4g}")

@@ -1,20 +1,35 @@
-"""One figure of the bench, and the clock that kernels and reading are timed by."""
+"""A measurement of the bench: the clock, the row of results that it becomes, and the machine."""
 
 from __future__ import annotations
 
+import os
+import platform
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.core import core
+from pysgrld.errors import UsageError
+from pysgrld.run.machine import threads, version
+
+#: The layout of the results; files of another one are not compared.
+SCHEMA = 1
 
 
 class Timing(NamedTuple):
-    """One figure, which is measured by calling ``run``.
+    """Something to measure, by calling ``run``.
 
     Attributes
     ----------
     group, name, unit : str
+        What is measured, and in what.
     run : callable (repeats) -> list of float
-        The figure in ``unit``, a value per repeat.
+        A value in ``unit`` per repeat.
     """
 
     group: str
@@ -38,3 +53,51 @@ def nanoseconds(work: Callable[[int], object], units: int, repeats: int) -> list
         work(step)
         values.append(max(1, time.process_time_ns() - began) / units)
     return values
+
+
+def row_of(group: str, name: str, unit: str, values: list[float]) -> dict[str, Any]:
+    """Return a row of results: the median of all repeats and their range, to four digits."""
+    numbers = {"value": median(values), "low": min(values), "high": max(values)}
+    digits = {key: float(f"{value:.4g}") for key, value in numbers.items()}
+    return {"group": group, "name": name, "unit": unit, **digits}
+
+
+def machine() -> dict[str, Any]:
+    """Return what measurements depend on: processor, instruction set, versions, load, and date."""
+    cpu = platform.processor() or "unknown"
+    try:
+        known: dict[str, str] = {}
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            name, _, value = line.partition(":")
+            known.setdefault(name.strip(), value.strip())
+        if "model name" in known:
+            family, model = (known.get(name, "unknown") for name in ("cpu family", "model"))
+            cpu = f"{' '.join(known['model name'].split())}, family {family} model {model}"
+    except OSError:
+        pass
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "cpu": cpu,
+        "isa": core.isa(),
+        "threads": threads(None).number,
+        "load": round(os.getloadavg()[0], 2),
+        "system": f"{platform.system()} {platform.machine()}",
+        "compiler": core.compiler,
+        "pysgrld": version(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+def use_isa(name: str) -> None:
+    """Choose the instruction set of the kernels.
+
+    Raises
+    ------
+    UsageError
+        If there is none of that name here.
+    """
+    try:
+        core.use_isa(name)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
