@@ -16,7 +16,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from pysgrld.chain.ranks.launch import launch
+from pysgrld.chain.communicator import launch
 from pysgrld.core import core
 from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.models.protocol import CorpusFacts, RunOn
@@ -133,8 +133,8 @@ def team_batch(chain, comm, timed):
 
 def sums(comm, barrier):
     """Our sum and the library's own of some sizes: the least of 12, processor time of this rank."""
-    from pysgrld.chain.ranks import mpi as ranks
-    from pysgrld.chain.ranks.mpi import MPI
+    from pysgrld.chain import mpi as ranks
+    from pysgrld.chain.mpi import MPI
 
     if comm.rank == 0:
         print("| MB | MPI_Allreduce, ms | ours, ms | ratio |\n|---:|---:|---:|---:|")
@@ -163,12 +163,12 @@ def sums(comm, barrier):
 
 def main():
     if launch().size > 1:
-        from pysgrld.chain.ranks.mpi import Ranks
+        from pysgrld.chain.mpi import Ranks
 
         comm = Ranks()
         barrier = comm.comm.Barrier
     else:
-        from pysgrld.chain.ranks.alone import Alone
+        from pysgrld.chain.communicator import Alone
 
         comm, barrier = Alone(), lambda: None
     if "--sum" in sys.argv:

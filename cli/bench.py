@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.chain.communicator import ALONE
 from pysgrld.errors import UsageError, plural
 from pysgrld.options.parse import choice, integer, text
 
@@ -17,7 +17,7 @@ from .options import Described, as_json, flag, plain, quiet, reading_by_default,
 from .terminal import echo
 
 if TYPE_CHECKING:
-    from pysgrld.chain.ranks.protocol import Communicator
+    from pysgrld.chain.communicator import Communicator
 
 
 @click.command(

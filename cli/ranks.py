@@ -15,7 +15,7 @@ from . import explain
 from .progress import Screen
 
 if TYPE_CHECKING:
-    from pysgrld.chain.ranks.mpi import Ranks
+    from pysgrld.chain.mpi import Ranks
 
 #: Seconds that a process waits for others where nothing was said.
 PATIENCE = 1800.0
@@ -41,7 +41,7 @@ def over_ranks(timeout: float | None, threads: int | None) -> Iterator[Ranks]:
         If there is no MPI, or not the launcher's.
     """
     try:
-        from pysgrld.chain.ranks.mpi import Ranks
+        from pysgrld.chain.mpi import Ranks
     except ModuleNotFoundError:
         raise LaunchError(
             "--mpi needs mpi4py: pip install 'pysgrld[mpi]' for the MPI of this cluster, or "

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.launch import launch, refuse_launch
-from pysgrld.chain.ranks.protocol import Communicator
+from pysgrld.chain.communicator import ALONE, Communicator, launch, refuse_launch
 from pysgrld.errors import UsageError
 from pysgrld.options.parse import duration, integer
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pysgrld.chain.ranks.alone import Alone
-from pysgrld.chain.ranks.protocol import Collected
+from pysgrld.chain.communicator import Collected, Communicator
 from pysgrld.corpus.minibatches import slice_of
 
 
-class InTurn(Alone):
+class InTurn(Communicator):
     """Samples the slices of all ranks one after the other, and adds them up.
 
     Parameters

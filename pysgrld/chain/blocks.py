@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.chain.protocol import DocumentSampler, Visit
-from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Communicator
 from pysgrld.core import core
 from pysgrld.core.draws import WEIGHTS, Draw, by_topic
 from pysgrld.corpus.minibatches import Ahead, Minibatches

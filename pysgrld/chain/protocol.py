@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Communicator
+from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import Minibatches
 from pysgrld.samplers.state import Counts, Potential

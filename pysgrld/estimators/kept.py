@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pysgrld.chain.posterior import Posterior, score_in
-from pysgrld.chain.thinning import Thinning
+from pysgrld.chain.posterior import Posterior, Thinning, score_in
 from pysgrld.core.draws import Draw
 from pysgrld.errors import OutputError, UsageError
 from pysgrld.estimators.dataframes import Framed, unnamed

@@ -24,7 +24,7 @@ NEXT_DRAW_SWEEPS = 12
 
 
 class Visiting(Enum):
-    """What a visit of documents given topics is for, which decides its sweeps.
+    """Purpose of a visit of documents given topics, which decides its sweeps.
 
     A reader knows how long each visit takes; `sweeps_of` has what Gibbs samplers share.
     """

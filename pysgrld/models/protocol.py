@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
-from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Communicator
+from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.options.facts import Facts
 from pysgrld.options.option import Option
 from pysgrld.options.resolved import Resolved

@@ -6,9 +6,8 @@ import contextlib
 import logging
 import math
 
+from pysgrld.chain.communicator import ALONE, Communicator, Orders
 from pysgrld.chain.posterior import Settled
-from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Communicator, Orders
 from pysgrld.core.restore import counted
 from pysgrld.corpus.minibatches import FeedPosition, OnePass
 from pysgrld.errors import (

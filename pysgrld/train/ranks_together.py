@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pysgrld.chain.communicator import Communicator, Orders
 from pysgrld.chain.protocol import Chain, Visit
-from pysgrld.chain.ranks.cost import Cost
-from pysgrld.chain.ranks.protocol import Communicator, Orders
+from pysgrld.chain.rank_cost import Cost
 from pysgrld.core import core
 from pysgrld.corpus import Corpus
 from pysgrld.corpus.listener import Listener

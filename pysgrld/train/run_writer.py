@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pysgrld.chain.posterior import Posterior
+from pysgrld.chain.communicator import ALONE, Communicator
+from pysgrld.chain.posterior import Posterior, Thinning
 from pysgrld.chain.protocol import Visit
-from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Communicator
-from pysgrld.chain.thinning import Thinning
 from pysgrld.corpus.minibatches import OnePass
 from pysgrld.errors import GoneError, WriteError
 from pysgrld.models.protocol import Model

@@ -138,7 +138,7 @@ def main():
         elif name == "no-state":
             fails_to_go_on()
     if name == "pieces":
-        from pysgrld.chain.ranks import mpi as ranks
+        from pysgrld.chain import mpi as ranks
         from pysgrld.train import ranks_together as waiting
 
         ranks.MOST, ranks.FEW, ranks.SMALL = 1000, 10, 10

@@ -6,8 +6,7 @@ from array import array
 import numpy as np
 import pytest
 
-from pysgrld.chain.posterior import SETTLED_SAMPLES, Posterior
-from pysgrld.chain.thinning import Thinning
+from pysgrld.chain.posterior import SETTLED_SAMPLES, Posterior, Thinning
 from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import visits

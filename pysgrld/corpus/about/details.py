@@ -17,7 +17,7 @@ WHOLE = -1
 
 @dataclass(slots=True)
 class DocumentDetails:
-    """What is known of some documents of one input beside their words.
+    """Details of some documents of one input, beside their words.
 
     Attributes
     ----------

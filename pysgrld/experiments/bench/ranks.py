@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.ranks.cost import Cost
-from pysgrld.chain.ranks.protocol import Collected, Communicator
+from pysgrld.chain.communicator import Collected, Communicator
+from pysgrld.chain.rank_cost import Cost
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.minibatches import Epochs, Source, minibatch_words
 from pysgrld.errors import LaunchError

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Collected, Communicator
+from pysgrld.chain.communicator import ALONE, Collected, Communicator
 from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import product
 from pysgrld.core.draws import Draw

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Collected, Communicator
+from pysgrld.chain.communicator import ALONE, Collected, Communicator
 from pysgrld.core import core
 from pysgrld.core.draws import Draw, weights_of
 from pysgrld.core.restore import check_topics, put_back

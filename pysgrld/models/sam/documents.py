@@ -9,7 +9,7 @@
 2. their proportions theta_d move by Hamiltonian trajectories, the topics beta fixed, from where the last
    iteration left them or from least squares (`pysgrld.models.sam.proportions`);
 3. the topics move by the gradient of -ln p(topics | documents), averaged over samples of the proportions
-   (`SphericalPotential`), under a sampler of `pysgrld.samplers.sphere`, which asks for it as it moves.
+   (`SphericalPotential`), under a sampler of directions, which asks for it as it moves.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Communicator
+from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back

@@ -27,8 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Communicator
+from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import exp, log
 from pysgrld.core.draws import Draw

@@ -156,13 +156,26 @@ class _ComparedRun:
         self.topics = Topics(how.scaled(rows), weights)
 
     def numbers(self, rows: Sequence[int]) -> tuple[int, ...]:
-        """Return the numbers of some of the topics, as an export has them."""
+        """Return the numbers of some of the topics, as an export has them.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            Places among the topics that are compared.
+        """
         return tuple(self.ids[list(rows)].tolist())
 
     def together(
         self, rows: Sequence[int], top: int
     ) -> tuple[float | None, dict[str, float], float | None]:
         """Put some topics together over the run's own words, by their weights.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            Places among the topics that are compared.
+        top : int
+            Words of each share.
 
         Returns
         -------
@@ -244,6 +257,10 @@ def paired_score(left: Results, right: Results) -> PairedScore | str:
     """Score both runs on the held-out documents that they share, or say why there is no such score.
 
     The documents are the same where the fingerprints of their parts are: same words, counts and split.
+
+    Parameters
+    ----------
+    left, right : Results
     """
     if left.score != right.score:
         return f"Documents are scored by other figures: {left.score.title}, {right.score.title}."

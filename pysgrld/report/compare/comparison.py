@@ -1,4 +1,4 @@
-"""What a comparison of two runs found: plain values, as JSON, in words, and as a page."""
+"""Findings of a comparison of two runs: plain values, as JSON, in words, and as a page."""
 
 from __future__ import annotations
 

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 from skeletons.multinomial.resolved import MultinomialOptions
 
+from pysgrld.chain.communicator import ALONE, Collected, Communicator
 from pysgrld.chain.protocol import DocumentSampler
-from pysgrld.chain.ranks.alone import ALONE
-from pysgrld.chain.ranks.protocol import Collected, Communicator
 from pysgrld.core import padded
 from pysgrld.core.draws import Draw
 from pysgrld.samplers.state import Counts

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from pysgrld.chain.ranks.alone import Alone
-from pysgrld.chain.ranks.cost import BUSY, MOST, Cost
+from pysgrld.chain.communicator import Communicator
+from pysgrld.chain.rank_cost import BUSY, MOST, Cost
 from pysgrld.cli import main
 from pysgrld.train.ranks_together import LOOKED_AT, Waiting
 
@@ -54,7 +54,7 @@ def test_a_larger_minibatch_keeps_the_ranks_busy():
     assert cost._replace(sampling=0.0).larger(16) == np.inf
 
 
-class Members(Alone):
+class Members(Communicator):
     """A communicator of some members that takes given seconds for each iteration."""
 
     def __init__(self, size, sampling, exchange):
@@ -102,7 +102,7 @@ def test_bench_with_one_rank_or_without_mpi_is_refused(monkeypatch):
     assert done.exit_code == 2
     assert "with --mpi only" in done.stderr
     monkeypatch.setitem(__import__("sys").modules, "mpi4py", None)
-    monkeypatch.delitem(__import__("sys").modules, "pysgrld.chain.ranks.mpi", raising=False)
+    monkeypatch.delitem(__import__("sys").modules, "pysgrld.chain.mpi", raising=False)
     done = CliRunner().invoke(main, ["bench", "--mpi"])
     assert done.exit_code == 64
     assert "pip install 'pysgrld[mpi]'" in done.stderr

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from in_turn import InTurn
 
-from pysgrld.chain.ranks.alone import ALONE
+from pysgrld.chain.communicator import ALONE
 from pysgrld.core import core
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import MemoryLimitError

@@ -6,9 +6,9 @@ import time
 import pytest
 from click.testing import CliRunner
 
-from pysgrld.chain.ranks import watch
-from pysgrld.chain.ranks.launch import Launch, check_launch, launch, refuse_launch
-from pysgrld.chain.ranks.watch import Watch
+from pysgrld.chain import mpi as watch
+from pysgrld.chain.communicator import Launch, check_launch, launch, refuse_launch
+from pysgrld.chain.mpi import Watch
 from pysgrld.cli import main
 from pysgrld.errors import LaunchError, UsageError
 from pysgrld.models.check import check_shared
@@ -67,7 +67,7 @@ def test_what_ranks_share_is_not(options):
 
 def test_without_mpi4py_a_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mpi4py", None)
-    monkeypatch.delitem(sys.modules, "pysgrld.chain.ranks.mpi", raising=False)
+    monkeypatch.delitem(sys.modules, "pysgrld.chain.mpi", raising=False)
     done = CliRunner().invoke(main, ["train", "--mpi", "corpus.txt"])
     assert done.exit_code == 64
     assert "pip install 'pysgrld[mpi]'" in done.stderr

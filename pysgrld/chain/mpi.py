@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import socket
+import sys
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
 import mpi4py
 import numpy as np
 
-from pysgrld.chain.ranks.launch import check_launch, launch
-from pysgrld.chain.ranks.protocol import Collected, Meeting, Orders
-from pysgrld.chain.ranks.watch import Watch
+from pysgrld.chain.communicator import (
+    Collected,
+    Communicator,
+    Meeting,
+    Orders,
+    check_launch,
+    launch,
+)
 from pysgrld.core import core
 from pysgrld.errors import DisagreementError, LaunchError, RankError, SgmcError
 from pysgrld.types import Array, Doubles, Int64s, Minibatch
 
-mpi4py.rc(initialize=False, finalize=True)  # by the first team, and when the process ends
+mpi4py.rc(initialize=False, finalize=True)  # by the first communicator, and when the process ends
 
 try:
     from mpi4py import MPI
@@ -33,8 +42,8 @@ FEW = 1 << 18
 SMALL = 1 << 12
 
 
-class Ranks:
-    """The processes of an MPI launch. Attributes are those of a `Communicator`.
+class Ranks(Communicator):
+    """The processes of an MPI launch.
 
     Parameters
     ----------
@@ -65,7 +74,7 @@ class Ranks:
         self._room: Int64s = np.zeros(0, np.int64)
 
     def called(self, rank: int) -> str:
-        """Give the name of a member: its number and its host."""
+        """Return the name of a member: its number and its host."""
         return f"rank {rank} on {self.hosts[rank]}"
 
     # ---- before an iteration
@@ -94,7 +103,7 @@ class Ranks:
     def _exchange(
         self, batch: Minibatch | None, orders: Orders, digest: int
     ) -> tuple[Meeting, bool]:
-        """Give the words and orders of all members, and whether their digests differ.
+        """Return the words and orders of all members, and whether their digests differ.
 
         One message, of bits that are OR-ed: one for each word; documents and tokens, each member at a
         place of its own; the orders; the digest and its complement, which have a bit in common exactly
@@ -141,7 +150,7 @@ class Ranks:
     # ---- within one
 
     def parts(self, batch: Minibatch) -> Iterable[Minibatch]:
-        """Give the documents at hand: those of this member already."""
+        """Return the documents at hand: those of this member already."""
         return (batch,)
 
     def add(self, parts: Iterable[Collected]) -> Collected:
@@ -216,7 +225,7 @@ class Ranks:
             )
 
     def figures(self) -> dict[str, float]:
-        """Give the number of members, and seconds of messages, waiting included, and of sampling."""
+        """Return the number of members, and seconds of messages, waiting included, and of sampling."""
         return {
             "ranks": self.size,
             "exchange_seconds": round(self.watch.seconds, 6),
@@ -226,7 +235,7 @@ class Ranks:
     # ---- before and after all of them
 
     def gather(self, value: Any) -> list[Any]:
-        """Give a plain value of each member, in their order.
+        """Return a plain value of each member, in their order.
 
         Raises
         ------
@@ -237,12 +246,12 @@ class Ranks:
         return self._gather(value)
 
     def _gather(self, value: Any) -> list[Any]:
-        """Give a plain value of each member, of which none can have failed since they met."""
+        """Return a plain value of each member, of which none can have failed since they met."""
         with self.watch.waiting():
             return list(self.comm.allgather(value))
 
     def share(self, value: Any = None) -> Any:
-        """Give the first member's plain value to all.
+        """Return the first member's plain value to all.
 
         Raises
         ------
@@ -254,7 +263,7 @@ class Ranks:
             return self.comm.bcast(value)
 
     def spread(self, arrays: Mapping[str, Array] | None = None) -> dict[str, Array]:
-        """Give the first member's arrays to all, in pieces.
+        """Return the first member's arrays to all, in pieces.
 
         Raises
         ------
@@ -315,8 +324,81 @@ _ALL = (1 << 64) - 1
 
 
 def _digest(arrays: Iterable[Array]) -> int:
-    """Give 64 bits that are others where the arrays are."""
+    """Return 64 bits that are others where the arrays are."""
     found = hashlib.blake2b(digest_size=8)
     for array in arrays:
         found.update(np.ascontiguousarray(array).data)
     return int.from_bytes(found.digest(), "little")
+
+
+#: Seconds after which one who waits says so, once.
+SAY = 60.0
+#: Seconds between two looks.
+LOOK = 1.0
+#: Exit code of a process whose others do not come.
+GIVEN_UP = 70
+
+
+class Watch:
+    """Ends the process when others have kept it waiting for too long. It asks nobody, and never MPI.
+
+    Parameters
+    ----------
+    who : str
+        This process, as others know it.
+    timeout : float or None
+        Seconds that it waits for others; None: for ever.
+    say : callable, optional
+        Tells a person; by default on standard error.
+    end : callable, optional
+        Ends the process, with an exit code.
+    """
+
+    def __init__(
+        self,
+        who: str,
+        timeout: float | None,
+        say: Callable[[str], None] | None = None,
+        end: Callable[[int], None] = os._exit,
+    ) -> None:
+        self.who, self.timeout, self.seconds = who, timeout, 0.0
+        self._say, self._end = say or _on_standard_error, end
+        self._since: float | None = None
+        self._said = False
+        self._looks = threading.Thread(target=self._look, name="watch", daemon=True)
+        self._looks.start()
+
+    @contextlib.contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count the seconds of a message, from when this process is ready for it."""
+        began = self._since = time.monotonic()
+        try:
+            yield
+        finally:
+            self._since = None
+            self.seconds += time.monotonic() - began
+
+    def _look(self) -> None:
+        while True:
+            time.sleep(LOOK)
+            since = self._since
+            if since is None:
+                continue
+            waited = time.monotonic() - since
+            if self.timeout is not None and waited > self.timeout:
+                self._say(
+                    f"sgmc: error: {self.who} has waited {waited:.0f} s for others: one of them has "
+                    "died or hangs (--rank-timeout); run the same command again, it goes on from the "
+                    "last checkpoint"
+                )
+                self._end(GIVEN_UP)
+                return
+            if waited > SAY and not self._said:
+                self._said = True
+                self._say(f"sgmc: {self.who} has waited {waited:.0f} s for others")
+
+
+def _on_standard_error(line: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()

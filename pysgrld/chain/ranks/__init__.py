@@ -1,1 +1,0 @@
-"""Processes that train one chain together: each samples some documents of a minibatch."""
