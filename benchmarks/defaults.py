@@ -28,8 +28,7 @@ from pysgrld.corpus.minibatches import Epochs, choose_documents, minibatch_words
 from pysgrld.evaluate.held_out import split
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.options.facts import Facts
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Facts, Resolved
 from pysgrld.train.begin import begin
 from pysgrld.types import Int64s, Key
 

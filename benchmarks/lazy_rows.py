@@ -19,7 +19,7 @@ from pysgrld.chain.blocks import BlockChain
 from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.train.begin import begin
 from pysgrld.types import Documents
 

@@ -22,7 +22,7 @@ from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model_of
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.types import Documents
 
 TOKENS = 150

@@ -43,7 +43,7 @@ from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.minibatches import minibatch_words
 from pysgrld.evaluate.matching import DISTRIBUTIONS, assign
 from pysgrld.models.resolve import resolve
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.reading.compare_chains import finders
 from pysgrld.reading.diagnosis import SAME
 from pysgrld.types import Array, Doubles, Floats, Int64s

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from pysgrld.errors import leave_in_order, plural
-from pysgrld.options.spelled import spelled
+from pysgrld.options.common import spelled
 
 from .options import finite
 from .terminal import shown, shown_in_json

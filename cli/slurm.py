@@ -216,7 +216,7 @@ def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
 
 
 def _check_training(values: dict[str, Any]) -> list[str]:
-    from pysgrld.models.check import check_shared
+    from pysgrld.models.options import check_shared
     from pysgrld.train.request import Request
 
     if values["mpi"]:

@@ -43,7 +43,7 @@ from pysgrld.experiments.bench.results import measure
 from pysgrld.experiments.bench.timing import machine
 from pysgrld.models.lda.reader import LdaReaders
 from pysgrld.models.resolve import resolve
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.types import Key
 
 HERE = Path(__file__).parent

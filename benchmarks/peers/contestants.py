@@ -62,7 +62,7 @@ def sgmc(algo: str) -> Callable[[Task, Watch, bool], None]:
         from pysgrld.corpus.minibatches import Epochs, minibatch_words
         from pysgrld.models.protocol import CorpusFacts, RunOn
         from pysgrld.models.resolve import resolve
-        from pysgrld.options.facts import Facts
+        from pysgrld.options.option import Facts
         from pysgrld.train.begin import begin
 
         d, tokens = len(task.documents), task.documents.tokens

@@ -16,7 +16,7 @@ from pysgrld.core import core
 from pysgrld.core.draws import WEIGHTS, Draw, by_topic
 from pysgrld.corpus.minibatches import Ahead, Minibatches
 from pysgrld.errors import NumericalError
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Resolved
 from pysgrld.samplers import SAMPLERS, sampler_of
 from pysgrld.samplers.seeds import with_seeds
 from pysgrld.samplers.state import BlockState, Counts, Pace, Potential

@@ -18,7 +18,7 @@ import numpy as np
 
 from pysgrld.core import core
 from pysgrld.errors import UsageError, plural
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Resolved
 from pysgrld.run.machine import check_room_for_thread
 from pysgrld.types import Documents, Int32s, Int64s, Key, Minibatch, Positions
 

@@ -14,9 +14,9 @@ from pysgrld.errors import UsageError
 from pysgrld.estimators.base import by_parameters, column_names
 from pysgrld.estimators.progress import Progress
 from pysgrld.estimators.topic_model import TopicModel
-from pysgrld.models.check import kind_of
+from pysgrld.models.options import kind_of
 from pysgrld.models.table import model_of
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.types import Documents, Key
 
 

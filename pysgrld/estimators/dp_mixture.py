@@ -24,7 +24,6 @@ from pysgrld.estimators.dataframes import Framed
 from pysgrld.estimators.matrices import as_documents
 from pysgrld.estimators.progress import Progress
 from pysgrld.estimators.resources import check_memory, jobs
-from pysgrld.models.check import check_usage
 from pysgrld.models.dpmm.chain import MixtureChain
 from pysgrld.models.dpmm.declared import MODEL
 from pysgrld.models.dpmm.likelihood import (
@@ -34,9 +33,10 @@ from pysgrld.models.dpmm.likelihood import (
     responsibilities,
 )
 from pysgrld.models.dpmm.resolved import MixtureOptions
+from pysgrld.models.options import check_usage
 from pysgrld.models.protocol import RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Documents, Doubles, Int64s
 

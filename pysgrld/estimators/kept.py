@@ -17,7 +17,7 @@ from pysgrld.estimators.resources import jobs
 from pysgrld.estimators.saved import MatrixRecord, Sample, Saved, load, save
 from pysgrld.models.fitted import Fitted
 from pysgrld.models.table import model_of
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Resolved
 from pysgrld.types import Floats
 
 

@@ -12,7 +12,7 @@ from pysgrld.estimators.count_model import CountModel
 from pysgrld.estimators.sampler_options import sampler_rules, with_sampler_options
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK, LEARN
-from pysgrld.options.seeds import SeedWords, seed_words
+from pysgrld.options.word_files import SeedWords, seed_words
 
 __all__ = ["LDA"]
 

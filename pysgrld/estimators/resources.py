@@ -9,8 +9,7 @@ import numpy as np
 from pysgrld.errors import UsageError
 from pysgrld.models.protocol import Extent
 from pysgrld.models.table import model_of
-from pysgrld.options.facts import Facts
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Facts, Resolved
 from pysgrld.run.machine import MOST, allowed_memory, threads
 from pysgrld.types import Documents
 

@@ -13,7 +13,7 @@ from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model_of
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Resolved
 from pysgrld.reading.run_record import check_shapes, model_and_options
 from pysgrld.run import RunDirectory
 from pysgrld.train.begin import begin

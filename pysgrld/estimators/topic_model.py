@@ -19,12 +19,12 @@ from pysgrld.estimators.progress import Progress
 from pysgrld.estimators.resources import check_memory, jobs
 from pysgrld.evaluate import HeldOut
 from pysgrld.evaluate.proportions import BLOCK
-from pysgrld.models.check import check_usage
+from pysgrld.models.options import check_usage
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import model_of
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.train.begin import begin
 from pysgrld.types import Array, Documents, Doubles, Int64s, Key
 

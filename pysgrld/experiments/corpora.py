@@ -17,7 +17,7 @@ from pysgrld.errors import MissingInputError
 from pysgrld.evaluate import HeldOut, visits, whole
 from pysgrld.evaluate.held_out import split
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.types import Documents
 
 #: Documents to train on and to score, where a person wants to see it work.

@@ -18,7 +18,7 @@ from pysgrld.experiments.corpora import SplitCorpus
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, write_csv
 from pysgrld.experiments.processes import in_processes
 from pysgrld.models.protocol import CorpusFacts, RunOn
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Resolved
 from pysgrld.train.begin import begin
 from pysgrld.types import Key
 

@@ -29,8 +29,7 @@ from pysgrld.experiments.processes import in_processes
 from pysgrld.models.dlda.documents import name_of, prior_mean
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.options.facts import Facts
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Facts, Resolved
 from pysgrld.reading.plotting import new_figure, write_png
 from pysgrld.train.begin import begin
 from pysgrld.types import Documents, Doubles

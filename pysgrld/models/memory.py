@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pysgrld.core import padded
 from pysgrld.models.protocol import Extent
-from pysgrld.options.facts import Facts
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Facts, Resolved
 from pysgrld.samplers.log_rows import FLOAT_ETA
 
 

@@ -1,4 +1,6 @@
-"""Every option of training, said once: those that all models share, and each model's own.
+"""Every option of training, said once: those that all models share, each model's, and each sampler's own.
+
+Also what they mean together: model, sampler and preset; contradictions are refused.
 
 The command line, its help, ``config.json`` and the checks are made from this table. No NumPy here: help
 must be instant.
@@ -6,12 +8,16 @@ must be instant.
 
 from __future__ import annotations
 
-from pysgrld.models.protocol import Preset
-from pysgrld.models.table import MODELS, all_models
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pysgrld.errors import UsageError
+from pysgrld.models.protocol import Model, Preset
+from pysgrld.models.table import MODELS, all_models, model_of
 from pysgrld.options.common import SHARED
 from pysgrld.options.option import Option
 from pysgrld.options.parse import choice
-from pysgrld.samplers import SAMPLERS
+from pysgrld.samplers import SAMPLERS, Sampler
 from pysgrld.samplers.table import options_of_samplers
 
 #: Papers' published settings, by name.
@@ -21,7 +27,7 @@ PRESETS: dict[str, Preset] = {
 
 
 def _kind() -> dict[str, Option]:
-    """Give the options that choose a model, a sampler and a preset: their values are the tables'."""
+    """Return the options that choose a model, a sampler and a preset: their values are the tables'."""
     first, *others = all_models()
     # a sampler of one model alone needs no words
     shared = {n for n in SAMPLERS if sum(n in model.algorithms for model in all_models()) > 1}
@@ -89,3 +95,174 @@ OPTIONS: dict[str, Option] = _all()
 
 #: Options that may change at every start: budget, resources, how often one looks, where it lies.
 FREE = frozenset(name for name, option in OPTIONS.items() if option.free)
+
+
+#: Options without meaning for a sampler that sees the whole corpus in every iteration.
+_OF_MINIBATCHES = {"step-size", "minibatch", "kept-sweeps", "warm-up", "counts", "corpus-size"}
+#: Options without meaning for a sampler whose states are no draws from the posterior.
+_OF_DRAWS = {"warm-up", "burn-in", "samples", "top-word-samples"}
+
+
+def preset_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the defaults of the preset that is asked for, for the algorithm that is.
+
+    Raises
+    ------
+    UsageError
+        If the preset has none for that algorithm.
+    """
+    name = given.get("preset")
+    if name is None:
+        return {}
+    values = {n: value for n, value in PRESETS[name].items() if n != "algos"}
+    algos = PRESETS[name].get("algos", {values["algo"]: {}})
+    algo = given.get("algo", values["algo"])
+    if algo not in algos:
+        raise UsageError(f"--preset {name} is for --algo {', '.join(algos)}, not {algo}")
+    return {**values, **algos[algo], "algo": algo}
+
+
+def kind_of(given: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
+    """Return the sampler and the model that options mean.
+
+    Raises
+    ------
+    UsageError
+        If a preset is asked for that has no settings for the algorithm.
+    """
+    preset = preset_of(given)
+    algo = given.get("algo", preset.get("algo"))
+    name = given.get("model", preset.get("model"))
+    implied = (m for m in all_models() if m.implied_by & {*given, algo})
+    model = model_of(name) if name is not None else next(implied, all_models()[0])
+    return SAMPLERS[algo or model.algorithms[0]], model
+
+
+def check_usage(given: Mapping[str, Any]) -> None:
+    """Refuse options that contradict each other, or that the sampler or the model has no use for.
+
+    Parameters
+    ----------
+    given : mapping
+        Options that were given, parsed, by the names of `OPTIONS`.
+
+    Raises
+    ------
+    UsageError
+        Naming the first that is wrong.
+    """
+    sampler, model = kind_of(given)
+    for name in given:
+        if name in _unused(sampler, model):
+            raise UsageError(f"--{name} has no meaning for --algo {sampler.name}: leave it out")
+    for name in given:
+        own = {*model.options, *sampler.options}
+        if name not in own and any(name in m.options for m in all_models()):
+            raise UsageError(f"--{name} has no meaning for --model {model.name}: leave it out")
+        if why := model.refuses.get(name):
+            raise UsageError(f"--{name} has no meaning for --model {model.name}: {why}")
+    if sampler.name not in model.algorithms:
+        typed = sorted(model.implied_by & set(given))
+        named = (
+            f"--model {model.name} is"
+            if "model" in given or not typed
+            else (f"--{typed[0]} means --model {model.name}, which is")
+        )
+        raise UsageError(f"{named} sampled by {', '.join(model.algorithms)}, not by {sampler.name}")
+    _check_learned(given, sampler, model)
+    if sampler.check:
+        sampler.check(given)
+    model.check(given, sampler.name)
+    for wrong in _contradictions(given, sampler):
+        raise UsageError(wrong)
+
+
+def _check_learned(given: Mapping[str, Any], sampler: Sampler, model: Model[Any]) -> None:
+    """Refuse priors to be learned that the model or the sampler cannot learn.
+
+    Raises
+    ------
+    UsageError
+    """
+    for name in ("alpha", "eta"):
+        if not isinstance(given.get(name), str):
+            continue
+        if name not in model.learns:
+            raise UsageError(
+                f"--{name} learn has no meaning for --model {model.name}: give a number"
+            )
+        if name not in sampler.learns:
+            can = (a for a in model.algorithms if name in SAMPLERS[a].learns)
+            raise UsageError(
+                f"--{name} learn has no meaning for --algo {sampler.name}: give a number, or --algo "
+                f"{', '.join(can)}"
+            )
+
+
+def check_shared(given: Mapping[str, Any]) -> None:
+    """Refuse options of a chain that several processes cannot train together.
+
+    Raises
+    ------
+    UsageError
+    """
+    sampler, model = kind_of(given)
+    if not model.adds_up:
+        raise UsageError(f"--mpi: --model {model.name} is trained by one process: leave --mpi out")
+    if sampler.whole_corpus or given.get("keep-documents") == "on":
+        what = f"--algo {sampler.name}" if sampler.whole_corpus else "--keep-documents on"
+        raise UsageError(
+            f"--mpi: {what} keeps what is sampled of every document, in one process: leave --mpi out"
+        )
+    if "corpus-size" in given:
+        raise UsageError(
+            "--mpi: --corpus-size reads a stream, which one process does: build the corpus first, with "
+            "'sgmc corpus build', and train on what it writes"
+        )
+
+
+def _unused(sampler: Sampler, model: Model[Any]) -> set[str]:
+    """Name the options that would only shape the steps of other samplers."""
+    owned = {name for other in SAMPLERS.values() for name in other.options}
+    unused = (owned - {*sampler.options, *model.options}) | sampler.ignores
+    if sampler.whole_corpus:
+        unused |= _OF_MINIBATCHES - sampler.takes
+    if not sampler.draws:
+        unused |= _OF_DRAWS
+    return unused
+
+
+def _contradictions(given: Mapping[str, Any], sampler: Sampler) -> Iterator[str]:
+    """List the contradictions between shared options, whatever the model."""
+    if not sampler.draws and given.get("step-size", (1.0,))[0] > 1.0:
+        yield f"--step-size of {sampler.name} is the weight of a minibatch: A must be at most 1"
+    sweeps = given.get("sweeps")
+    if sweeps is not None and given.get("kept-sweeps", 1) > sweeps:
+        yield f"--kept-sweeps {given['kept-sweeps']} is above --sweeps {sweeps}"
+    fewest, most = given.get("min-df"), given.get("max-df")
+    if fewest is not None and most is not None and type(fewest) is type(most) and fewest > most:
+        yield f"--min-df {fewest} is above --max-df {most}: no word would be left"
+    if "corpus-size" in given and "epochs" in given:
+        yield "--epochs has no meaning for --corpus-size: the corpus is read once"
+    if "shuffle-buffer" in given and "corpus-size" not in given:
+        yield "--shuffle-buffer has a meaning with --corpus-size only: leave it out"
+    yield from _contradictions_of_held_out(given)
+
+
+def _contradictions_of_held_out(given: Mapping[str, Any]) -> Iterator[str]:
+    """List the contradictions between options of held-out documents."""
+    if ("observed-corpus" in given) != ("held-out-corpus" in given):
+        yield "--observed-corpus and --held-out-corpus go together: give both"
+    sources = [n for n in ("holdout", "holdout-corpus", "observed-corpus") if n in given]
+    if len(sources) > 1:
+        yield f"--{sources[0]} and --{sources[1]} both name held-out documents: give one"
+    if "observed" in given and "observed-corpus" in given:
+        yield "--observed has no meaning for a split made by others: leave it out"
+    timed = given.get("time-limit", "auto") != "auto"
+    if given.get("holdout") == 0 and not timed and not {"epochs", "iterations"} & set(given):
+        yield (
+            "--holdout 0 leaves nothing to see when it has settled: give --epochs, --iterations or "
+            "--time-limit"
+        )
+    if isinstance(given.get("holdout"), float) and given["holdout"] >= 1.0:
+        yield "--holdout 1.0 would hold out every document: give a share below 1"

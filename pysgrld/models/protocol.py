@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from pysgrld.chain.communicator import ALONE, Communicator
-from pysgrld.options.facts import Facts
-from pysgrld.options.option import Option
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Facts, Option, Resolved
 
 if TYPE_CHECKING:
     from pysgrld.chain.protocol import Chain

@@ -5,17 +5,17 @@ The rule, and why, is in docs/choosing-a-sampler.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from pysgrld.evaluate import visits
+from pysgrld.evaluate.held_out import HeldOut
 from pysgrld.evaluate.reader import FRESH_SWEEPS, FURTHER_SWEEPS
-from pysgrld.models.check import kind_of, preset_of
 from pysgrld.models.eta import lowest_eta
-from pysgrld.models.options import OPTIONS
-from pysgrld.models.sample_spacing import TOUCHED, Work, sample_spacing
+from pysgrld.models.options import OPTIONS, kind_of, preset_of
 from pysgrld.models.table import model_of
-from pysgrld.options.facts import Facts
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Facts, Resolved
 from pysgrld.samplers import SAMPLERS, SamplerFacts
 
 #: Cost of scoring with documents sampled afresh, in units of a score that continues their chains.
@@ -128,6 +128,82 @@ def restored(values: Mapping[str, Any]) -> Resolved:
 
 
 def _minibatch(facts: Facts, most: int) -> int:
-    """Give so many documents, fewer where that is a quarter of the corpus or 80,000 tokens."""
+    """Return so many documents, fewer where that is a quarter of the corpus or 80,000 tokens."""
     long_ones = 80_000 * facts.documents // max(1, facts.tokens)
     return min(most, -(-facts.documents // 4), max(16, long_ones))
+
+
+#: Work of training for that of a posterior sample, at least: samples take an eleventh of both.
+BETWEEN_SAMPLES = 10
+#: Token visits of training for one of a look at the current topics, at least.
+BETWEEN_LOOKS = 40
+#: Nanoseconds of a token visit without those for each topic.
+VISIT = 25.0
+#: What a cell of a lazy row that is touched costs, in steps of one that is not lazy.
+TOUCHED = 2
+
+
+class UnitTimes(NamedTuple):
+    """Nanoseconds that a unit of work takes, beside `VISIT` for a token visit.
+
+    Attributes
+    ----------
+    topic : float
+        For each topic in a token visit; visits of few sweeps take longer, for beginning and ending.
+    cell : float
+        For a cell of the topics.
+    """
+
+    topic: float
+    cell: float
+
+
+#: Cells are stepped in training; those of a sample are averaged and written.
+TRAINING, SAMPLE = UnitTimes(0.05, 2.5), UnitTimes(0.07, 9.0)
+
+
+class Work(NamedTuple):
+    """Work of an iteration, or of a score.
+
+    Attributes
+    ----------
+    visits : float
+        Token visits.
+    cells : float
+        Cells of the topics, K times words, that are stepped or kept.
+    """
+
+    visits: float
+    cells: float
+
+    def nanoseconds(self, topics: int, unit: UnitTimes) -> float:
+        """Estimate the time on one thread, at least 1."""
+        return max(1.0, self.visits * (VISIT + unit.topic * topics) + self.cells * unit.cell)
+
+
+def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> int:
+    """Return the iterations from one posterior sample to the next.
+
+    Parameters
+    ----------
+    sample, iteration : Work
+    topics : int
+        K.
+    least : int
+        The spacing where a sample costs nothing.
+    """
+    share = sample.nanoseconds(topics, SAMPLE) / iteration.nanoseconds(topics, TRAINING)
+    return max(least, math.ceil(BETWEEN_SAMPLES * share))
+
+
+def look_spacing(held_out: HeldOut | None, training: float) -> int:
+    """Return the least iterations from one look at the current topics to the next.
+
+    Parameters
+    ----------
+    held_out : HeldOut or None
+        Documents whose chains every look starts afresh.
+    training : float
+        Token visits of an iteration; what else it does counts for nothing.
+    """
+    return math.ceil(BETWEEN_LOOKS * visits(held_out, FRESH_SWEEPS) / max(training, 1.0))

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from pysgrld.errors import UsageError, plural
-from pysgrld.options.facts import Facts
-from pysgrld.options.resolved import Resolved
-from pysgrld.options.seeds import WEIGHT, FoundSeeds, Pattern, SeedWords, seed_words
+from pysgrld.options.option import Facts, Resolved
+from pysgrld.options.word_files import WEIGHT, FoundSeeds, Pattern, SeedWords, seed_words
 from pysgrld.types import Seeds
 
 #: Words that a message names, at most.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pysgrld.errors import UsageError
 from pysgrld.options.learned import or_learn
 from pysgrld.options.option import Option
 from pysgrld.options.parse import (
@@ -27,7 +28,7 @@ from pysgrld.options.parse import (
     text,
     time_limit,
 )
-from pysgrld.options.phrases import read_phrases, spell_phrases
+from pysgrld.options.word_files import SEEDS, read_phrases, spell_phrases
 
 #: Signals that may be named as the one that stops a run.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
@@ -171,3 +172,17 @@ SHARED: dict[str, Option] = {
     "max-memory": Option(size, "what this process may use", "refuse a run that needs more", "Run",
                          True, "SIZE"),
 }  # fmt: skip
+
+
+_SPELL = {name: option.spell for name, option in (SHARED | SEEDS).items() if option.spell}
+
+
+def spelled(name: str, value: Any) -> Any:
+    """Return the value of an option, named with dashes or without, as it is shown: a list as it says."""
+    spell = _SPELL.get(name.removeprefix("--"))
+    if spell is None or not isinstance(value, list | tuple):
+        return value
+    try:
+        return spell(value)
+    except UsageError:  # of a record that is damaged
+        return value

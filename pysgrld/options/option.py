@@ -1,12 +1,13 @@
-"""An option of training: its name, its meaning, and the form of its values.
+"""An option of training, the facts that defaults depend on, and options resolved to plain values.
 
 No NumPy here: help must be instant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Literal, NamedTuple, Self
 
 
 class Option(NamedTuple):
@@ -50,3 +51,164 @@ class Option(NamedTuple):
     joins: bool = False
     read: Callable[[str], Any] | None = None
     spell: Callable[[Any], str] | None = None
+
+
+class Facts(NamedTuple):
+    """The facts of a corpus that defaults of options depend on.
+
+    Attributes
+    ----------
+    documents : int
+        Training documents D.
+    words : int
+        Vocabulary V.
+    tokens : int
+        Training tokens.
+    score_visits : int
+        Token visits of one update of the running score (0 without held-out documents).
+    minibatch_words : callable (size, seed) -> int
+        Distinct words of the first minibatch, which stands for all of them.
+    vocabulary : sequence of str, optional
+        The words, where options may name some.
+    """
+
+    documents: int
+    words: int
+    tokens: int
+    score_visits: int
+    minibatch_words: Callable[[int, int], int]
+    vocabulary: Sequence[str] | None = None
+
+
+#: Numbers A, B, C of a step size A (1 + t/B)^(-C).
+Steps = tuple[float, float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolved:
+    """Values of the options that every model has; a model's own class adds its own.
+
+    Fields have the names of options with ``_`` for ``-``; docs/run-directory.md says what is in
+    ``config.json``, and ``sgmc train --help-all`` what each means. ``settings`` are those of the sampler,
+    `pysgrld.samplers.SamplerSettings`, whose options stand beside the others in ``config.json``.
+    """
+
+    algo: str
+    model: str
+    preset: str | None
+    topics: int | None
+    minibatch: int
+    sweeps: int
+    kept_sweeps: int
+    warm_up: int
+    burn_in: int
+    counts: Literal["rao-blackwell", "sampled"]
+    step_size: Steps | None
+    settings: Any = None
+    seed: int
+    chain_id: int = 1
+    keep_documents: Literal["on"] | None = None
+    epochs: float | None
+    iterations: int | None
+    time_limit: float | Literal["auto"] | None
+    vocab: str | None
+    max_vocab: int | None
+    min_df: int | float | None
+    max_df: int | float | None
+    stop_words: str | None
+    token_pattern: str | None
+    phrases: tuple[str, ...] | None = None
+    text_field: str
+    id_field: str | None = None
+    title_field: str | None = None
+    meta_field: str | None = None
+    metadata: str | None = None
+    keep_text: int | str = "auto"
+    document_is: str = "auto"
+    chunk: int | None = None
+    encoding: str = "utf-8"
+    on_bad_document: Literal["stop", "skip"]
+    max_line: int
+    max_input: int | None
+    corpus_size: int | None
+    shuffle_buffer: int | None
+    holdout: int | float | None
+    holdout_corpus: str | None
+    observed_corpus: str | None
+    held_out_corpus: str | None
+    observed: float | None
+    eval_every: int | str
+    sample_every: int
+    samples: int
+    top_word_samples: int = 0
+    out: str | None
+    resume: str
+    checkpoint_every: int | str
+    keep: int
+    stop_signal: str
+    requeue_exit_code: int
+    threads: int | None
+    max_memory: int | None
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], settings: Any = None) -> Self:
+        """Take the values of this model's options out of values by the names of options.
+
+        Parameters
+        ----------
+        values : mapping
+            As `plain` returns them; an option that is not there has its default, or none;
+            those of other models are ignored.
+        settings : SamplerSettings, optional
+            Of the sampler.
+        """
+        found: dict[str, Any] = {"settings": settings}
+        for f in fields(cls):
+            if f.name != "settings":
+                value = values.get(option_name(f.name), f.default)
+                found[f.name] = None if value is MISSING else frozen(value)
+        return cls(**found)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the values by the names of options, as JSON has them: lists for tuples."""
+        own = {
+            option_name(f.name): thawed(getattr(self, f.name))
+            for f in fields(self)
+            if f.name != "settings"
+        }
+        return own if self.settings is None else own | self.settings.plain()
+
+    @property
+    def chain(self) -> int:
+        """Number of the chain in random keys, from 0; what is drawn for all chains has that of 0."""
+        return self.chain_id - 1
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Topics of each layer, the lowest first; none where their number is not chosen."""
+        return (self.topics,) if self.topics else ()
+
+    @property
+    def depth(self) -> int:
+        """Layers of topics."""
+        return max(1, len(self.widths))
+
+    @property
+    def lowest_eta(self) -> float:
+        """Prior of the topics over words."""
+        raise TypeError(f"{type(self).__name__} says no prior of words")
+
+
+def option_name(field: str) -> str:
+    """Return the name of the option that a field holds, as it is typed."""
+    return field.replace("_", "-")
+
+
+def frozen(value: Any) -> Any:
+    """Return a value with tuples for lists, as JSON has them."""
+    return tuple(frozen(part) for part in value) if isinstance(value, list | tuple) else value
+
+
+def thawed(value: Any) -> Any:
+    """Return a value with lists for tuples, as JSON has them."""
+    return [thawed(part) for part in value] if isinstance(value, tuple) else value

@@ -13,7 +13,7 @@ from pysgrld.errors import CheckpointError, SgmcError
 from pysgrld.models.protocol import Model
 from pysgrld.models.resolve import restored
 from pysgrld.models.table import MODELS, model_of
-from pysgrld.options.resolved import Resolved, option_name
+from pysgrld.options.option import Resolved, option_name
 from pysgrld.run import Checkpoint, RunDirectory
 from pysgrld.run.create import CONFIG
 from pysgrld.types import Array

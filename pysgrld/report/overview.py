@@ -12,7 +12,7 @@ import numpy as np
 
 from pysgrld.corpus import Corpus
 from pysgrld.errors import MissingInputError, UsageError, all_of, plural
-from pysgrld.options.spelled import spelled
+from pysgrld.options.common import spelled
 from pysgrld.reading.diagnosis import Diagnosis, is_shared, judgements
 from pysgrld.reading.intervals import ENOUGH
 from pysgrld.reading.results import Results

@@ -14,7 +14,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pysgrld.errors import plural
-from pysgrld.options.spelled import spelled
+from pysgrld.options.common import spelled
 from pysgrld.run import jsonio
 
 #: What runs did that are older than the option: there it says nothing, and they go on.

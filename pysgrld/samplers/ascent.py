@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pysgrld.options.resolved import Steps
+from pysgrld.options.option import Steps
 from pysgrld.samplers.points import Points
 from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import EnergyGradient, Potential

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
-from pysgrld.options.option import Option
-from pysgrld.options.resolved import Steps, frozen, option_name, thawed
+from pysgrld.options.option import Option, Steps, frozen, option_name, thawed
 
 if TYPE_CHECKING:
     from pysgrld.samplers.state import BlockState, StateClass

@@ -23,7 +23,7 @@ import numpy as np
 from pysgrld.core import core
 from pysgrld.core.arithmetic import exp
 from pysgrld.errors import UsageError
-from pysgrld.options.resolved import Steps
+from pysgrld.options.option import Steps
 from pysgrld.samplers.lazy_rows import DENSE, LazyRows
 from pysgrld.samplers.log_rows import FLOAT_ETA, LogRows, RowsOrLogs, log_sums, shapes, transition
 from pysgrld.samplers.rows import Rows, totals

@@ -7,7 +7,7 @@ serve at any eta.
 from __future__ import annotations
 
 from pysgrld.core import core
-from pysgrld.options.resolved import Steps
+from pysgrld.options.option import Steps
 from pysgrld.samplers.rows import Rows
 from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import Counts

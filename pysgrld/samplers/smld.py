@@ -14,7 +14,7 @@ import numpy as np
 
 from pysgrld.core import core
 from pysgrld.core.arithmetic import exp, log
-from pysgrld.options.resolved import Steps
+from pysgrld.options.option import Steps
 from pysgrld.samplers.rows import FromRows, Rows, totals
 from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import Counts

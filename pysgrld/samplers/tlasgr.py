@@ -16,7 +16,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from pysgrld.core import core
-from pysgrld.options.resolved import Steps
+from pysgrld.options.option import Steps
 from pysgrld.samplers.rows import Rows, totals
 from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import Counts, update_scale

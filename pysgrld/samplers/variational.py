@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pysgrld.core import core, padded
-from pysgrld.options.resolved import Steps
+from pysgrld.options.option import Steps
 from pysgrld.samplers.rows import Rows
 from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.seeds import start_at_seeds

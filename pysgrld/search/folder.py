@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pysgrld.corpus import Corpus, corpus_name
 from pysgrld.corpus.listener import Listener
 from pysgrld.errors import MismatchError, MissingInputError, OutputError, SgmcError, UsageError
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Resolved
 from pysgrld.run import StopFlag
 from pysgrld.run.choose import check_writable, numbered
 from pysgrld.run.files import TEMPORARY, make_folder

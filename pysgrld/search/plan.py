@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pysgrld.errors import CheckpointError, UsageError, plural
-from pysgrld.models.check import kind_of
-from pysgrld.models.options import FREE, OPTIONS
-from pysgrld.options.resolved import Resolved
+from pysgrld.models.options import FREE, OPTIONS, kind_of
+from pysgrld.options.option import Resolved
 from pysgrld.run import jsonio
 from pysgrld.run.files import read_small
 from pysgrld.run.whole import replace_file

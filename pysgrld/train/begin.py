@@ -7,7 +7,7 @@ from pysgrld.corpus.minibatches import Minibatches
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model_of
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Resolved
 
 
 def begin(

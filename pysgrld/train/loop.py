@@ -21,7 +21,7 @@ from pysgrld.errors import (
 from pysgrld.evaluate.score import Score
 from pysgrld.models.options import FREE
 from pysgrld.models.protocol import CorpusFacts, RunOn
-from pysgrld.models.sample_spacing import look_spacing
+from pysgrld.models.resolve import look_spacing
 from pysgrld.models.table import model_of
 from pysgrld.options.parse import duration
 from pysgrld.run import Checkpoint, RunDirectory, SecondInterrupt, StopFlag

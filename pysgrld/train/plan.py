@@ -19,14 +19,12 @@ from pysgrld.corpus.single_pass import Once
 from pysgrld.corpus.store import count
 from pysgrld.errors import CorpusError, MemoryLimitError, OutputError, plural
 from pysgrld.evaluate import HeldOut, visits
-from pysgrld.models.check import kind_of
-from pysgrld.models.options import FREE, OPTIONS
+from pysgrld.models.options import FREE, OPTIONS, kind_of
 from pysgrld.models.protocol import Extent, Model
 from pysgrld.models.resolve import SHUFFLE_BUFFER, resolve
 from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import model_of
-from pysgrld.options.facts import Facts
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Facts, Resolved
 from pysgrld.run.choose import Candidate
 from pysgrld.run.files import make_folder
 from pysgrld.run.machine import allowed_memory, version

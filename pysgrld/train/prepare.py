@@ -14,7 +14,7 @@ from pysgrld.corpus.minibatches import Epochs, OnePass
 from pysgrld.corpus.single_pass import Once
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.resolve import restored
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Resolved
 from pysgrld.run import RunDirectory, claim
 from pysgrld.run.files import rename, writing
 from pysgrld.run.word_counts import store_word_counts

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from pysgrld.corpus import CorpusOptions, corpus_name
 from pysgrld.errors import MissingInputError, UsageError
-from pysgrld.models.check import check_usage, kind_of, preset_of
-from pysgrld.models.options import OPTIONS
+from pysgrld.models.options import OPTIONS, check_usage, kind_of, preset_of
 from pysgrld.models.resolve import resolve
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.reading.find_runs import find_folder
 from pysgrld.reading.run_record import corpus_gone, model_and_options, training_corpus
 from pysgrld.run import RunDirectory, chain_number, chains_of

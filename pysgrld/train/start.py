@@ -9,7 +9,7 @@ from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.corpus import ReadingProgress
 from pysgrld.corpus.listener import Listener
 from pysgrld.errors import Interrupted
-from pysgrld.models.check import check_shared
+from pysgrld.models.options import check_shared
 from pysgrld.run import RunDirectory, StopFlag, set_latest
 from pysgrld.train.events import Reporter
 from pysgrld.train.loop import Training

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pysgrld.options.option import Option
+from pysgrld.options.option import Option, Steps
 from pysgrld.options.parse import real
-from pysgrld.options.resolved import Steps
 from pysgrld.samplers.rows import Rows
 from pysgrld.samplers.sampler import Sampler, SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import Counts

@@ -13,7 +13,7 @@ from pysgrld.models.lda.mean_field import MeanFieldDocuments
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model_of
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.types import Documents, Key, Minibatch
 
 EXACT = tiny_lda.enumerate_posterior()

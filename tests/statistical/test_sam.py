@@ -18,7 +18,7 @@ from pysgrld.models.resolve import resolve
 from pysgrld.models.sam.documents import SphericalDocuments, blocks
 from pysgrld.models.sam.proportions import Directions, Products, Walk, walk
 from pysgrld.models.sam.score import DRAWS, LogPerplexity, dirichlets
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Documents, Key, Minibatch
 

@@ -16,7 +16,7 @@ from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model_of
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.samplers import lazy_rows
 from pysgrld.samplers.gibbs import Conjugate
 from pysgrld.samplers.scir import Cir

@@ -11,7 +11,7 @@ from pysgrld.chain.communicator import Launch, check_launch, launch, refuse_laun
 from pysgrld.chain.mpi import Watch
 from pysgrld.cli import main
 from pysgrld.errors import LaunchError, UsageError
-from pysgrld.models.check import check_shared
+from pysgrld.models.options import check_shared
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pysgrld.evaluate.held_out import split
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model_of
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.types import Documents
 
 WORDS, EVERYTHING = 12, np.arange(30)

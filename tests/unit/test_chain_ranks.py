@@ -15,7 +15,7 @@ from pysgrld.errors import MemoryLimitError
 from pysgrld.models.protocol import CorpusFacts, Extent, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import all_models, model_of
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers import lazy_rows as _lazy
 from pysgrld.train.plan import check_memory

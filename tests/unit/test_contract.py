@@ -17,13 +17,11 @@ from pysgrld.corpus.minibatches import Epochs, choose_documents
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.evaluate import Estimate
 from pysgrld.evaluate.score import pooled
-from pysgrld.models.check import check_usage, kind_of
-from pysgrld.models.options import OPTIONS, PRESETS
+from pysgrld.models.options import OPTIONS, PRESETS, check_usage, kind_of
 from pysgrld.models.protocol import CorpusFacts, Extent, RunOn
 from pysgrld.models.resolve import resolve, restored
 from pysgrld.models.table import MODELS, all_models, model_of
-from pysgrld.options.facts import Facts
-from pysgrld.options.resolved import Resolved, option_name
+from pysgrld.options.option import Facts, Resolved, option_name
 from pysgrld.run.invariants import required, violation
 from pysgrld.samplers import SAMPLERS
 from pysgrld.train.begin import begin

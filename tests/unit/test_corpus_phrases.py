@@ -15,7 +15,7 @@ from pysgrld.corpus.known_words import matched_documents
 from pysgrld.corpus.phrases import find_phrases, lines
 from pysgrld.corpus.sources import recipe
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
-from pysgrld.options.phrases import read_phrases
+from pysgrld.options.word_files import read_phrases
 
 
 def silent(_):

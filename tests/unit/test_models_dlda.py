@@ -11,7 +11,7 @@ from pysgrld.models.dlda.reader import DeepReaders
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model_of
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.types import Documents, Key, Minibatch
 
 V, D, B, LAYERS = 20, 40, 10, (6, 3)

@@ -12,7 +12,7 @@ from pysgrld.models.dpmm.slice_sampling import Mixture
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model_of
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.run.identity import differences, identity
 from pysgrld.types import Documents
 

@@ -8,7 +8,7 @@ from pysgrld.evaluate import HeldOut
 from pysgrld.models.fitted import top_words
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import MODELS, model_of
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.types import Documents, Key
 
 V, LAYERS = 7, (5, 3)

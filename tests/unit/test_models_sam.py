@@ -9,7 +9,7 @@ from pysgrld.models.sam import chain as module
 from pysgrld.models.sam.chain import inverse_frequencies, mean_direction
 from pysgrld.models.sam.documents import ACCEPTED, RATE, SphericalDocuments, blocks
 from pysgrld.models.sam.proportions import Products, directions, start, walk
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Documents, Key, Minibatch
 

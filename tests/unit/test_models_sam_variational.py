@@ -26,7 +26,7 @@ from pysgrld.models.sam.variational import (
     objective,
 )
 from pysgrld.models.table import model_of
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.types import Documents, Key, Minibatch
 
 

@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
-from pysgrld.models.check import check_usage
 from pysgrld.models.lda.resolved import LDAOptions
-from pysgrld.models.options import OPTIONS
+from pysgrld.models.options import OPTIONS, check_usage
 from pysgrld.models.resolve import resolve
 from pysgrld.models.seeds import seeds_of, unknown_seeds
-from pysgrld.options.common import SHARED
-from pysgrld.options.facts import Facts
-from pysgrld.options.seeds import SEEDS, read_seed_words, seed_words
-from pysgrld.options.spelled import spelled
+from pysgrld.options.common import SHARED, spelled
+from pysgrld.options.option import Facts
+from pysgrld.options.word_files import SEEDS, read_seed_words, seed_words
 
 WORDS = ["game", "games", "Gamma", "team", "nasa", "new_york", "odd*"]
 FACTS = Facts(10, len(WORDS), 600, 0, lambda *_: len(WORDS), WORDS)

@@ -11,7 +11,7 @@ from pysgrld.evaluate import HeldOut
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model_of
 from pysgrld.models.top_words import slim_sample
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.diagnosis import (
     FEW,

@@ -9,7 +9,7 @@ import pytest
 
 from pysgrld.core import padded
 from pysgrld.errors import CheckpointError
-from pysgrld.options.resolved import thawed
+from pysgrld.options.option import thawed
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers import lazy_rows as lazy
 from pysgrld.samplers.geodesic import GeodesicSettings

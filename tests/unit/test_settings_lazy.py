@@ -5,7 +5,7 @@ import pytest
 from pysgrld.errors import UsageError
 from pysgrld.models.options import PRESETS
 from pysgrld.models.resolve import resolve
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.samplers.scir import LAZY_FROM
 from pysgrld.train.request import Request
 

@@ -3,7 +3,7 @@
 import pytest
 
 from pysgrld.models.resolve import resolve
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 
 FACTS = Facts(20_000, 8_000, 2_000_000, 0, lambda size, seed: 4_000)
 

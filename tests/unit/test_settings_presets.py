@@ -3,10 +3,9 @@
 import pytest
 
 from pysgrld.errors import UsageError
-from pysgrld.models.check import check_usage
-from pysgrld.models.options import PRESETS
+from pysgrld.models.options import PRESETS, check_usage
 from pysgrld.models.resolve import resolve
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.samplers import SAMPLERS
 
 FACTS = Facts(5000, 2000, 400_000, 10_000, lambda *_: 900)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pysgrld.evaluate import HeldOut, visits
-from pysgrld.models.sample_spacing import (
+from pysgrld.models.resolve import (
     BETWEEN_LOOKS,
     BETWEEN_SAMPLES,
     Work,

@@ -16,7 +16,7 @@ from pysgrld.errors import plural
 from pysgrld.experiments.bench.timing import Timing, nanoseconds
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.options.facts import Facts
+from pysgrld.options.option import Facts
 from pysgrld.run.machine import threads
 from pysgrld.train.begin import begin
 

@@ -23,8 +23,7 @@ from pysgrld.errors import LaunchError
 from pysgrld.experiments.bench.timing import SCHEMA, machine, row_of
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
-from pysgrld.options.facts import Facts
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Facts, Resolved
 from pysgrld.run.machine import threads
 from pysgrld.train.begin import begin
 from pysgrld.types import Documents

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pysgrld.errors import UsageError
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
-from pysgrld.options.facts import Facts
-from pysgrld.options.option import Option
+from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import choice, reals, widths
-from pysgrld.options.seeds import SEEDS, check_seeds
+from pysgrld.options.word_files import SEEDS, check_seeds
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.table import SCALE_WEIGHT
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pysgrld.options.resolved import Resolved, Steps
-from pysgrld.options.seeds import FoundSeeds
+from pysgrld.options.option import Resolved, Steps
+from pysgrld.options.word_files import FoundSeeds
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,7 @@ from pysgrld.errors import UsageError
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.eta import check_one_eta, lowest_eta
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
-from pysgrld.options.facts import Facts
-from pysgrld.options.option import Option
+from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import choice, integer, real, reals
 
 if TYPE_CHECKING:

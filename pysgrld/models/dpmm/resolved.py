@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Resolved
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,11 +10,10 @@ from pysgrld.models.eta import check_one_eta, lowest_eta
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.options.common import ALPHA
-from pysgrld.options.facts import Facts
 from pysgrld.options.learned import ETA_BLOCK, LEARN, usual_alpha, usual_eta
-from pysgrld.options.option import Option
+from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import choice
-from pysgrld.options.seeds import SEEDS, check_seeds
+from pysgrld.options.word_files import SEEDS, check_seeds
 from pysgrld.samplers import SAMPLERS
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pysgrld.models.eta import lowest_eta
-from pysgrld.options.resolved import Resolved
-from pysgrld.options.seeds import FoundSeeds
+from pysgrld.options.option import Resolved
+from pysgrld.options.word_files import FoundSeeds
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,7 @@ from pysgrld.errors import CorpusError, UsageError
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.options.common import ALPHA
-from pysgrld.options.facts import Facts
-from pysgrld.options.option import Option
+from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import choice, real
 from pysgrld.samplers import SAMPLERS
 

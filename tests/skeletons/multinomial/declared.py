@@ -9,8 +9,7 @@ from skeletons.multinomial.resolved import MultinomialOptions
 
 from pysgrld.models.eta import check_one_eta, lowest_eta
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, RunOn
-from pysgrld.options.facts import Facts
-from pysgrld.options.option import Option
+from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import real
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pysgrld.options.resolved import Resolved
+from pysgrld.options.option import Resolved
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Seed words: which words a person expects of topics, as a file, the command line and Python give them.
+"""Files of words that options name: phrases, and seed words of topics.
 
 No NumPy here: help must be instant.
 """
@@ -6,13 +6,116 @@ No NumPy here: help must be instant.
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
-from pysgrld.errors import CorpusError, UsageError
-from pysgrld.options.files import read_text
+from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
 from pysgrld.options.option import Option
 from pysgrld.options.parse import real, text
+
+
+def read_text(option: str, path: str, largest: int, what: str) -> str:
+    """Read a file that an option names, as UTF-8; a byte-order mark is left out.
+
+    Parameters
+    ----------
+    option : str
+        As it is typed, for messages.
+    path : str
+    largest : int
+        Bytes that it may have, at most.
+    what : str
+        What it should be, for the message on one that is larger.
+
+    Raises
+    ------
+    MissingInputError
+        If it cannot be read.
+    CorpusError
+        If it is larger, or not UTF-8, naming the line.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(largest + 1)
+    except OSError as error:
+        raise MissingInputError(
+            f"{option} {path}: cannot be read: {error.strerror or error}"
+        ) from None
+    except ValueError:
+        raise MissingInputError(f"{option}: is no name of a file") from None
+    if len(data) > largest:
+        raise CorpusError(f"is larger than {largest >> 20} MB: it is no {what}", path)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise CorpusError("this is not UTF-8: save the file as UTF-8", path, line) from None
+
+
+#: What a file may have, at most.
+LARGEST = 64 << 20
+#: Words of a phrase, at most.
+LONGEST = 10
+#: Signs of a phrase that a message shows.
+_SHOWN = 60
+
+
+def read_phrases(path: str) -> tuple[str, ...]:
+    """Read phrases, one a line, as 'sgmc corpus phrases' writes them: what a tab follows is passed over.
+
+    Returns
+    -------
+    tuple of str
+        As the tokeniser writes their words, separated by single blanks; sorted, each once.
+
+    Raises
+    ------
+    MissingInputError
+        If the file cannot be read.
+    CorpusError
+        If a line is no phrase of two words or more, or there is none.
+    """
+    found = set()
+    data = read_text("--phrases", path, LARGEST, "list of phrases")
+    for number, line in enumerate(data.split("\n"), 1):
+        text = line.split("\t", 1)[0].strip()
+        if text and not text.startswith("#"):
+            found.add(_phrase(text, path, number))
+    if not found:
+        raise CorpusError("has no phrase; write one a line, as in: new york", path)
+    return tuple(sorted(found))
+
+
+def spell_phrases(phrases: Sequence[str]) -> str:
+    """Write a list of phrases in a line: how many there are, and a digest by which two lists differ."""
+    digest = sha256("\n".join(map(str, phrases)).encode()).hexdigest()
+    return f"{plural(len(phrases), 'phrase')} ({digest[:8]})"
+
+
+def _phrase(text: str, path: str, number: int) -> str:
+    words = unicodedata.normalize("NFC", text).casefold().split()
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    if not 2 <= len(words) <= LONGEST:
+        raise CorpusError(
+            f"{shown!r} has {len(words):,} word{'s' * (len(words) != 1)}: a phrase has 2 to {LONGEST}, "
+            "separated by blanks",
+            path,
+            number,
+        )
+    for word in words:
+        if not re.fullmatch(r"\w\w+", word):
+            raise CorpusError(
+                f"{shown!r} can never be found: the words of text are two letters or digits and more, "
+                "without signs",
+                path,
+                number,
+            )
+    return " ".join(words)
+
 
 #: A word as a person names it: a word, the beginning of some with * at its end, or a column's number.
 Pattern = str | int
