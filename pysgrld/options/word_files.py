@@ -127,9 +127,9 @@ FoundSeeds = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 #: Share of an average topic's tokens that the seeds of a topic count for together.
 WEIGHT = 0.01
 #: What a file may have, at most.
-LARGEST = 16 << 20
+LARGEST_SEEDS = 16 << 20
 #: Letters of a name, at most.
-LONGEST = 200
+LONGEST_NAME = 200
 _SHAPE = 'write lines like "sport: team game*", or JSON like {"sport": ["team", "game*"]}'
 
 
@@ -157,9 +157,9 @@ def seed_words(value: Any) -> SeedWords:
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             raise UsageError(f"{name!r} is no name of a topic")
         name = " ".join(name.split())
-        if len(name) > LONGEST:
+        if len(name) > LONGEST_NAME:
             raise UsageError(
-                f"the name {name[:20]}... has {len(name):,} letters: {LONGEST} at most"
+                f"the name {name[:20]}... has {len(name):,} letters: {LONGEST_NAME} at most"
             )
         if name in found:
             raise UsageError(f"topic '{name}' is there twice: put all its words together")
@@ -194,7 +194,7 @@ def read_seed_words(path: str) -> SeedWords:
     CorpusError
         If it is neither, naming the line.
     """
-    said = read_text("--seed-words", path, LARGEST, "list of seed words")
+    said = read_text("--seed-words", path, LARGEST_SEEDS, "list of seed words")
     try:
         return seed_words(_json(said) if said.lstrip()[:1] in ("{", "[") else _lines(said))
     except UsageError as error:
