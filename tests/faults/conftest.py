@@ -2,7 +2,7 @@
 
 A test names its row with ``@pytest.mark.row(17)`` and says how many trials it made with the fixture
 ``trials``. With ``--fault-record FILE`` the outcome of every test is written there as JSON;
-``docs/internals/faults.py`` makes the table of docs/internals/faults.md of it.
+``docs/internals/fault_matrix.py`` makes the table of docs/internals/faults.md of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Writes the table of faults.md from what tests did.
 
     pytest tests/faults --fault-record record.json
-    python docs/internals/faults.py record.json
+    python docs/internals/fault_matrix.py record.json
 
 Several records (of continuous integration, of a night) are added up.
 """
