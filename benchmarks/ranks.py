@@ -168,9 +168,9 @@ def main():
         comm = Ranks()
         barrier = comm.comm.Barrier
     else:
-        from pysgrld.chain.communicator import Alone
+        from pysgrld.chain.communicator import Communicator
 
-        comm, barrier = Alone(), lambda: None
+        comm, barrier = Communicator(), lambda: None
     if "--sum" in sys.argv:
         sums(comm, barrier)
         return
