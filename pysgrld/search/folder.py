@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pysgrld.corpus import Corpus, corpus_name
+from pysgrld.corpus import Corpus
+from pysgrld.corpus.inputs import corpus_name
 from pysgrld.corpus.listener import Listener
 from pysgrld.errors import MismatchError, MissingInputError, OutputError, SgmcError, UsageError
 from pysgrld.options.option import Resolved

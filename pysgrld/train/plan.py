@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.core import check_lengths, core
-from pysgrld.corpus import Corpus, CorpusOptions, corpus_name, open_corpus, stands_for
+from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.corpus.inputs import corpus_name
 from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.minibatches import minibatch_words
 from pysgrld.corpus.single_pass import Once
+from pysgrld.corpus.sources import stands_for
 from pysgrld.corpus.store import count
 from pysgrld.errors import CorpusError, MemoryLimitError, OutputError, plural
 from pysgrld.evaluate import HeldOut, visits

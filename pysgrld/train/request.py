@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pysgrld.corpus import CorpusOptions, corpus_name
+from pysgrld.corpus import CorpusOptions
+from pysgrld.corpus.inputs import corpus_name
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.models.options import OPTIONS, check_usage, kind_of, preset_of
 from pysgrld.models.resolve import resolve

@@ -8,9 +8,10 @@ from pkgutil import iter_modules
 
 import pytest
 
-from pysgrld.corpus import corpus_name, formats
+from pysgrld.corpus import formats
 from pysgrld.corpus.beside import stem
 from pysgrld.corpus.formats import FORMATS, PREFIXES, SUFFIXES
+from pysgrld.corpus.inputs import corpus_name
 from pysgrld.corpus.names import COMPRESSED, plain_name
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pysgrld.corpus import CorpusOptions, corpus_name, open_corpus
+from pysgrld.corpus import CorpusOptions, open_corpus
+from pysgrld.corpus.inputs import corpus_name
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
 
 DATA = Path(__file__).parents[1] / "data"

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from pysgrld.corpus import Corpus, CorpusOptions, open_corpus, stands_for, vocabulary
+from pysgrld.corpus import Corpus, CorpusOptions, open_corpus, vocabulary
 from pysgrld.corpus.beside import vocabulary_beside
 from pysgrld.corpus.build import copy_parts, sample
 from pysgrld.corpus.formats import FORMATS
-from pysgrld.corpus.sources import contents, look, recipe
+from pysgrld.corpus.sources import contents, look, recipe, stands_for
 from pysgrld.errors import Interrupted, MissingInputError
 
 DATA = Path(__file__).parents[1] / "data"

@@ -116,7 +116,7 @@ class DeepLDAModel(Model[DeepLDAOptions]):
     @property
     def score(self) -> Score:
         """Perplexity by document completion."""
-        from pysgrld.models.dlda.fitted import DEEP_PERPLEXITY
+        from pysgrld.models.dlda.reader import DEEP_PERPLEXITY
 
         return DEEP_PERPLEXITY
 
@@ -207,13 +207,13 @@ class DeepLDAModel(Model[DeepLDAOptions]):
         self, options: DeepLDAOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
         """Score by document completion."""
-        from pysgrld.models.dlda.fitted import scorer
+        from pysgrld.models.dlda.reader import scorer
 
         return scorer(options, held_out, words, threads)
 
     def fitted(self, record: Record, threads: int) -> Fitted:
         """Read topics of layers."""
-        from pysgrld.models.dlda.fitted import fitted
+        from pysgrld.models.dlda.reader import fitted
 
         return fitted(record, threads)
 

@@ -1,9 +1,9 @@
-"""Documents of deep LDA given topics: their proportions of each layer, and predictions from them."""
+"""Runs of deep LDA, read: proportions of each layer in documents, predictions, and the tree of topics."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import dot, log, product
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
+from pysgrld.evaluate import PERPLEXITY, Completion, HeldOut, Scorer
 from pysgrld.evaluate.reader import (
     DocumentDraw,
     Reader,
@@ -23,8 +24,17 @@ from pysgrld.evaluate.reader import (
     sweeps_of_new,
 )
 from pysgrld.evaluate.token_topics import document_of_each_token, topics_given
-from pysgrld.models.dlda.documents import hyper_of, name_of, prior_mean, topic_arguments
+from pysgrld.models.admixture import AdmixtureFitted
+from pysgrld.models.dlda.documents import (
+    blocks,
+    hyper_of,
+    name_of,
+    prior_mean,
+    projection,
+    topic_arguments,
+)
 from pysgrld.models.dlda.resolved import DeepLDAOptions
+from pysgrld.models.fitted import Fitted, Node, Record, top_words
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
 
 
@@ -261,3 +271,92 @@ class DeepReader:
         """
         self._rate = np.zeros(len(arrays.get("rate", ())))
         put_back(self.arrays(), arrays, prefix)
+
+
+#: A topic below is shown where its share is this many times what an even split would give it.
+ABOVE_EVEN = 3.0
+#: Topics of the top layer that are shown make up this share of what the top layer is used for.
+TOP_SHARE = 0.95
+
+
+def tree(
+    draw: Draw, layers: tuple[int, ...], words: Sequence[Sequence[Sequence[str]]]
+) -> list[Node]:
+    """Draw up the topics of the top layer that are in use, each with those below it.
+
+    An edge to a topic is there where its weight in the column of Phi is at least three times that of
+    an even split. A topic of the top layer is used as much as its shape in r says.
+
+    Parameters
+    ----------
+    draw : dict
+        Topics of every layer and ``r``, word-major.
+    layers : tuple of int
+        Topics of each layer.
+    words : sequence
+        The words to show of each topic, by layer and topic.
+    """
+
+    def node(at: int, k: int, share: float) -> Node:
+        children: tuple[Node, ...] = ()
+        if at > 0:
+            column = draw[name_of(at)][:, k].astype(np.float64)
+            used = np.flatnonzero(column >= ABOVE_EVEN / layers[at - 1])
+            order = used[np.argsort(-column[used], kind="stable")]
+            children = tuple(node(at - 1, int(j), float(column[j])) for j in order)
+        return Node(at + 1, k, share, tuple(words[at][k]), children)
+
+    top = len(layers) - 1
+    r = draw["r"][: layers[top]].astype(np.float64)
+    shares = r / r.sum()
+    order = np.argsort(-shares, kind="stable")
+    enough = int(np.searchsorted(np.cumsum(shares[order]), TOP_SHARE)) + 1
+    return [node(top, int(k), float(shares[k])) for k in order[:enough]]
+
+
+#: Perplexity, and beside it the figure that the paper calls so.
+DEEP_PERPLEXITY = PERPLEXITY._replace(
+    further=(
+        (
+            "rate_weighted_perplexity",
+            "rate weighted",
+            "samples weighted by their total rate, as the paper has it",
+        ),
+    )
+)
+
+
+class DeepFitted(AdmixtureFitted):
+    """A trained run of deep LDA, read: topics of several layers, each over the one below."""
+
+    score = DEEP_PERPLEXITY
+
+    def _priors(self, draw: Draw, at: int) -> None:
+        """Give None: the prior is no Dirichlet, and nothing of it is taken off the weights."""
+        del draw, at
+
+    def over_words(self, draw: Draw, at: int) -> Floats:
+        """Give the topics of a layer over the words, through the layers below, (V, Kp) float32."""
+        return projection(draw, self.layers, at)
+
+    def tree(self, vocabulary: Sequence[str], words: int) -> list[Node] | None:
+        """Draw up the topics of the top layer in use, each with those below it and its top words."""
+        draw = self.mean or self.current
+        tops = [
+            top_words(self.over_words(draw, at)[:, :k], words) for at, k in enumerate(self.layers)
+        ]
+        return tree(
+            draw, self.layers, [[[vocabulary[w] for w in row] for row in top] for top in tops]
+        )
+
+
+def scorer(options: DeepLDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:
+    """Make the scorer of draws on held-out documents over V words."""
+    del words
+    return Completion(held_out, DeepReaders(options), threads)
+
+
+def fitted(record: Record, threads: int) -> Fitted:
+    """Read a trained run of deep LDA."""
+    parts = blocks(record.options, record.words, record.tokens)
+    return DeepFitted(record, threads, parts, DeepReaders(record.options))

@@ -215,13 +215,13 @@ class LDAModel(Model[LDAOptions]):
 
     def scorer(self, options: LDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:
         """Score by document completion."""
-        from pysgrld.models.lda.fitted import scorer
+        from pysgrld.models.lda.reader import scorer
 
         return scorer(options, held_out, words, threads)
 
     def fitted(self, record: Record, threads: int) -> Fitted:
         """Read topics over words."""
-        from pysgrld.models.lda.fitted import fitted
+        from pysgrld.models.lda.reader import fitted
 
         return fitted(record, threads)
 

@@ -1,4 +1,4 @@
-"""Documents of LDA given topics: their proportions, and predictions from them."""
+"""Runs of LDA, read: proportions of documents given topics, predictions from them, and scores."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw, weights_of
 from pysgrld.core.restore import check_topics, put_back
 from pysgrld.errors import UsageError
+from pysgrld.evaluate import Completion, HeldOut, Scorer
 from pysgrld.evaluate.document_draws import proportions_given
 from pysgrld.evaluate.reader import (
     DocumentDraw,
@@ -20,8 +21,11 @@ from pysgrld.evaluate.reader import (
     sweeps_of,
     sweeps_of_draw,
 )
-from pysgrld.models.lda.documents import alpha_of, token_places
+from pysgrld.models.admixture import AdmixtureFitted
+from pysgrld.models.fitted import Fitted, Record
+from pysgrld.models.lda.documents import alpha_of, blocks, token_places
 from pysgrld.models.lda.mean_field import MeanFieldDocuments
+from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.types import UNIT, Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
 
 #: Passes over a document at most, where it is read by mean-field and not trained on.
@@ -298,3 +302,20 @@ class MeanFieldReader:
     def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
         """Restore nothing: no chain goes on between scores."""
         del arrays, prefix
+
+
+def readers(options: LDAOptions) -> LdaReaders:
+    """Make the maker of readers, which fit or sample documents as training does."""
+    return LdaReaders(options.topics, options.fixed_alpha, options.algo == "ovb")
+
+
+def scorer(options: LDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:
+    """Make the scorer of draws on held-out documents over V words."""
+    del words
+    return Completion(held_out, readers(options), threads)
+
+
+def fitted(record: Record, threads: int) -> Fitted:
+    """Read a trained run of LDA."""
+    parts = blocks(record.options, record.words, record.tokens)
+    return AdmixtureFitted(record, threads, parts, readers(record.options))
