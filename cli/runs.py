@@ -76,7 +76,7 @@ def _by_search(
     found: list[ListedRun], root: Path, *, all: bool
 ) -> Iterator[tuple[Path | None, list[ListedRun]]]:
     """Put the runs of each search together, unless all are wanted or DIR is the search."""
-    from pysgrld.search.so_far import search_of
+    from pysgrld.search.show import search_of
 
     def folder(run: ListedRun) -> Path | None:
         search = None if all else search_of(run.path)
@@ -88,9 +88,9 @@ def _by_search(
 
 def _line(folder: Path, runs: list[ListedRun]) -> tuple[str, ...]:
     """Give the cells of a search."""
-    from pysgrld.search.so_far import SoFar
+    from pysgrld.search.show import SearchProgress
 
-    search, first = SoFar.read(folder, runs), runs[0]
+    search, first = SearchProgress.read(folder, runs), runs[0]
     return (
         folder.name,
         first.model,

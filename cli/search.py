@@ -26,9 +26,11 @@ from .terminal import echo, fill, room, table
 from .values import files
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pysgrld.search.folder import SearchRequest
-    from pysgrld.search.so_far import SoFar
-    from pysgrld.search.told import Told
+    from pysgrld.search.outcome import SearchResult
+    from pysgrld.search.show import SearchProgress
 
 #: Options of training that a search decides itself, or that need a corpus which is read once: what to
 #: do instead.
@@ -195,42 +197,47 @@ def _search(request: SearchRequest, how: dict[str, Any], *, tasks: bool, json: b
 
     with SearchScreen(**how) as screen:
         if tasks:
-            echo(str(halving.tasks(request, screen)))
+            echo(str(halving.open_tasks(request, screen)))
             return
         try:
             found = halving.search(request, screen, explain)
         except Interrupted:
-            if screen.so_far is not None and not json:
-                _show_so_far(screen.so_far)
+            if screen.progress is not None and not json:
+                _show_progress(screen.progress)
             raise
-        from pysgrld.search.told import tell
+        from pysgrld.run.machine import threads
+        from pysgrld.search.outcome import result_of
+        from pysgrld.search.result_files import write_result
 
-        told = tell(found, request.given.get("threads"), screen)
+        number = threads(request.given.get("threads")).number
+        with screen.counting("reading runs", len(found.plan.contenders)) as tell:
+            result = result_of(found.folder, found.plan, found.records, number, tell)
+        written = write_result(result, screen.note)
     if json:
-        show_json(told.result.record() | {"files": told.files})
+        show_json(result.record() | {"files": written})
     else:
-        _show(told)
+        _show(result, written)
 
 
-def _show_so_far(found: SoFar) -> None:
+def _show_progress(found: SearchProgress) -> None:
     """Print a row for every setting of a search that was stopped."""
     if rows := found.table():
         lines, _ = table(rows, room(), left=rows[0][-1:])
         echo("\n".join(lines))
 
 
-def _show(told: Told) -> None:
+def _show(result: SearchResult, written: list[Path]) -> None:
     """Print the table, the answers and what was written."""
     from pysgrld.search.show import SPARE, sentences
     from pysgrld.search.show import table as table_of
 
-    lines, gone = table(table_of(told.result), room(), left=("dropped after",), spare=SPARE)
+    lines, gone = table(table_of(result), room(), left=("dropped after",), spare=SPARE)
     echo("\n".join(lines))
     if gone:
         echo(fill(f"Too wide for here: {', '.join(gone)}; the page and --json have all."))
     echo()
-    for line in sentences(told.result):
+    for line in sentences(result):
         echo(fill(line))
-    run = told.result.folder / told.result.smallest
+    run = result.folder / result.smallest
     echo(f"Look at the topics with 'sgmc report {shlex.quote(str(run))}'.")
-    echo(fill(f"Written: {', '.join(map(str, told.files))}"))
+    echo(fill(f"Written: {', '.join(map(str, written))}"))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pysgrld.search.rungs import Rung
-    from pysgrld.search.so_far import SoFar
+    from pysgrld.search.show import SearchProgress
 
 
 class SearchScreen(SeveralScreen):
@@ -29,16 +29,16 @@ class SearchScreen(SeveralScreen):
         super().__init__(1, **how)
         self._names: Sequence[str] = ()
         self._described = False
-        self.so_far: SoFar | None = None
+        self.progress: SearchProgress | None = None
 
     def note(self, line: str) -> None:
         """Say a fact in a line, and what is so of all that is tried once."""
         if line not in self._said:
             super().note(line)
 
-    def stopped(self, so_far: SoFar) -> None:
-        """Keep what is known of a search that was stopped: `so_far`."""
-        self.so_far = so_far
+    def stopped(self, progress: SearchProgress) -> None:
+        """Keep how far a search was that was stopped: `progress`."""
+        self.progress = progress
 
     def called(self, number: int) -> str:
         """Give the name of a run."""

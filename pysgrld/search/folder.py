@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 from pysgrld.corpus import Corpus
 from pysgrld.corpus.inputs import corpus_name
 from pysgrld.corpus.listener import Listener
-from pysgrld.errors import MismatchError, MissingInputError, OutputError, SgmcError, UsageError
+from pysgrld.errors import (
+    MismatchError,
+    MissingInputError,
+    OutputError,
+    SgmcError,
+    UsageError,
+    plural,
+)
 from pysgrld.options.option import Resolved
 from pysgrld.run import StopFlag
 from pysgrld.run.choose import check_writable, numbered
@@ -24,7 +31,6 @@ from pysgrld.search.plan import (
     Contender,
     SearchPlan,
     axes_of,
-    check_chains,
     contenders_of,
     first_epochs,
     is_search,
@@ -39,8 +45,12 @@ from pysgrld.train.start import Stoppable
 
 #: Chains of each contender in the last rung, where nothing is said.
 CHAINS = 2
-#: What a search that was killed before it had a plan has left.
+#: Files of a search that was killed before it had a plan.
 _BEGUN = frozenset({"lock", "lock.held", "corpus"})
+#: Facts of the corpus that the plan has.
+_FACTS = ("name", "fingerprint", "training_documents", "held_out", "words", "training_tokens")
+#: Options of training that mean the search as a whole.
+_OF_SEARCH = frozenset({"out", "resume", "time-limit", "epochs", "max-memory"})
 
 
 class SearchRequest(NamedTuple):
@@ -75,7 +85,7 @@ class SearchRequest(NamedTuple):
     break_lock: bool = False
 
     def resumed(self) -> Path | None:
-        """Give the folder of a search where that is what was named as the corpus."""
+        """Return the folder of a search where that was named as the corpus; else None."""
         folders = [Path(name) for name in self.inputs]
         places = [p for f in folders for p in (f, self.root / f)]
         found = next((p for p in places if is_search(p)), None)
@@ -98,7 +108,7 @@ class ReadySearch(NamedTuple):
     request: SearchRequest
 
     def request_of(self, contender: Contender, out: Path, **own: Any) -> Request:
-        """Give the request that trains a run of a contender, with its part of the threads."""
+        """Return the request that trains a run of a contender, with its part of the threads."""
         request = self.request
         whole = Request(request.inputs, request.given)
         given = {name: v for name, v in request.given.items() if name not in _OF_SEARCH}
@@ -108,7 +118,7 @@ class ReadySearch(NamedTuple):
         return Request(request.inputs, given, request.root, request.break_lock, corpus)
 
     def cell_request(self, rung: Rung, cell: Cell) -> Request:
-        """Give the request of a run of a rung, with its part of the memory, too."""
+        """Return the request of a run of a rung, with its part of the threads and of the memory."""
         own: dict[str, Any] = {"chain-id": cell.chain}
         if rung.epochs is not None:
             own["epochs"] = float(rung.epochs)
@@ -119,30 +129,8 @@ class ReadySearch(NamedTuple):
         return found._replace(as_stored=True)  # the inputs were looked at once, for all
 
 
-#: Options of training that mean the search as a whole.
-_OF_SEARCH = frozenset({"out", "resume", "time-limit", "epochs", "max-memory"})
-
-
-class _Wanted(NamedTuple):
-    """The search that is asked for, before its corpus is read."""
-
-    contenders: tuple[Contender, ...]
-    chains: int
-    given: dict[str, Any]
-    epochs: float | None
-
-    def is_like(self, plan: SearchPlan) -> bool:
-        """Whether a plan was made of the same options."""
-        return (self.contenders, self.chains, self.given, self.epochs) == (
-            plan.contenders,
-            plan.chains,
-            plan.given,
-            plan.epochs,
-        )
-
-
 def check(request: SearchRequest) -> None:
-    """Refuse what contradicts itself, before anything is read.
+    """Raise an error if a request contradicts itself, before anything is read.
 
     Raises
     ------
@@ -157,18 +145,23 @@ def check(request: SearchRequest) -> None:
             "store it first, with 'sgmc corpus build CORPUS -o DIR', and search on DIR"
         )
     if request.resumed() is None:
-        wanted = _wanted(request)
-        for contender in wanted.contenders:
+        draft = _draft(request)
+        for contender in draft.contenders:
             Request(request.inputs, {**given, **contender.options}).check()
 
 
-def _wanted(request: SearchRequest) -> _Wanted:
-    axes = axes_of(request.topics, request.grid, request.given)
-    contenders = contenders_of(axes)
-    chains = request.chains or CHAINS
-    check_chains(chains, contenders)
+def _draft(request: SearchRequest) -> SearchPlan:
+    """Return the plan of a search before its corpus is read, without the facts that come from there."""
     given = request.given
-    return _Wanted(contenders, chains, lasting(given), given.get("epochs"))
+    contenders = contenders_of(axes_of(request.topics, request.grid, given))
+    chains = request.chains or CHAINS
+    if len(contenders) < 2 and chains < 2:
+        raise UsageError(
+            f"{plural(len(contenders), 'setting')} in one chain leaves nothing to compare: give -k "
+            "several numbers, or train it with 'sgmc train'"
+        )
+    inputs = tuple(request.inputs)
+    return SearchPlan(inputs, lasting(given), contenders, chains, 0, given.get("epochs"), {})
 
 
 @contextlib.contextmanager
@@ -190,12 +183,12 @@ def prepared(request: SearchRequest, listener: Listener, stop: StopFlag) -> Iter
         with hold(folder / "lock", break_lock=request.break_lock):
             yield reopened(request, folder)
         return
-    wanted = _wanted(request)
-    for folder in _places(request, wanted):
+    draft = _draft(request)
+    for folder in _places(request, draft):
         check_writable(folder)
         make_folder(folder, "search")
         with hold(folder / "lock", break_lock=request.break_lock):
-            if (found := _planned(request, wanted, folder, stoppable)) is not None:
+            if (found := _planned(request, draft, folder, stoppable)) is not None:
                 yield found
                 return
 
@@ -207,7 +200,11 @@ def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
     """
     plan = read_plan(folder)
     places = [folder / "corpus", *(Path(name) for name in plan.inputs if len(plan.inputs) == 1)]
-    if not any(_is_corpus_of(plan, place) for place in places):
+    for place in places:
+        with contextlib.suppress(SgmcError):
+            if Corpus.open(place).fingerprint == plan.corpus["fingerprint"]:
+                break
+    else:
         where = " or ".join(map(str, places))
         raise MissingInputError(
             f"{folder}: its corpus is not at {where}, or was changed: restore it, or search anew"
@@ -218,15 +215,8 @@ def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
     return ReadySearch(folder, plan, request._replace(inputs=plan.inputs, given=given))
 
 
-def _is_corpus_of(plan: SearchPlan, place: Path) -> bool:
-    """Whether a folder holds the corpus that a search was planned on."""
-    with contextlib.suppress(SgmcError):
-        return bool(Corpus.open(place).fingerprint == plan.corpus["fingerprint"])
-    return False
-
-
 def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
-    """Refuse options that would make it another search: it has its own."""
+    """Raise an error if options are given that would make it another search: it has its own."""
     other = [f"--{name}" for name in lasting(request.given)]
     other += ["--epochs"] if "epochs" in request.given else []
     other += ["--out"] if "out" in request.given else []
@@ -251,16 +241,16 @@ def find(request: SearchRequest) -> Path:
     if (folder := request.resumed()) is not None:
         _refuse_other_options(request, folder)
         return folder
-    wanted = _wanted(request)
-    for folder in _places(request, wanted):
-        if is_search(folder) and wanted.is_like(read_plan(folder)):
+    draft = _draft(request)
+    for folder in _places(request, draft):
+        if is_search(folder) and draft.is_like(read_plan(folder)):
             return folder
     raise MissingInputError(
         "this search was not begun yet: begin it with --tasks, then give --task I"
     )
 
 
-def _places(request: SearchRequest, wanted: _Wanted) -> Iterator[Path]:
+def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
     """Yield the folders where the search may lie, the likeliest first, and at last a new one."""
     if (out := request.given.get("out")) is not None:
         folder = Path(out)
@@ -272,12 +262,12 @@ def _places(request: SearchRequest, wanted: _Wanted) -> Iterator[Path]:
         return
     name = f"{corpus_name(request.inputs)}-search"
     free, found = numbered(request.root, name, lambda p: is_search(p) or _is_begun(p))
-    yield from (f for f in found if _is_begun(f) or wanted.is_like(read_plan(f)))
+    yield from (f for f in found if _is_begun(f) or draft.is_like(read_plan(f)))
     yield free
 
 
 def _is_begun(folder: Path) -> bool:
-    """Whether a folder has nothing but what a search leaves that was killed before it had a plan."""
+    """Return whether a folder has nothing but files of a search that was killed before its plan."""
     if not folder.is_dir():
         return False
     inside = {p.name for p in folder.iterdir() if not p.name.startswith((PREFIX, TEMPORARY))}
@@ -285,45 +275,32 @@ def _is_begun(folder: Path) -> bool:
 
 
 def _planned(
-    request: SearchRequest, wanted: _Wanted, folder: Path, listener: Stoppable
+    request: SearchRequest, draft: SearchPlan, folder: Path, listener: Stoppable
 ) -> ReadySearch | None:
     """Plan every contender on the corpus; None where the folder holds a search on another corpus."""
-    draft = SearchPlan(
-        tuple(request.inputs), wanted.given, wanted.contenders, wanted.chains, 0, wanted.epochs, {}
-    )
     search = ReadySearch(folder, draft, request)
     resolved: list[tuple[Resolved, int]] = []
     # what all may use together: how many fit side by side is asked here, once
     shared = {name: request.given[name] for name in ("max-memory",) if name in request.given}
-    for contender in wanted.contenders:
+    for contender in draft.contenders:
         each = search.request_of(contender, folder / contender.name, **shared)
         with planned(each, listener, request.jobs) as plan:
+            corpus = plan.config["corpus"]
             if not resolved:
-                draft = draft._replace(corpus=_facts(plan.config["corpus"]))
+                draft = draft._replace(corpus={name: corpus[name] for name in _FACTS})
                 if is_search(folder):
-                    return _same(request, draft, folder)
+                    there = read_plan(folder)
+                    if there.identity == draft.identity:
+                        return ReadySearch(folder, there, request)
+                    if request.given.get("out") is None:
+                        return None
+                    summary = (
+                        f"{folder}: holds a search with other options or of another corpus; search anew "
+                        "in another folder (--out), or give the same options:"
+                    )
+                    raise MismatchError(mismatch(summary, there.identity, draft.identity))
                 move_corpus(plan, folder)
-            resolved.append((plan.options, plan.config["corpus"]["training_documents"]))
+            resolved.append((plan.options, corpus["training_documents"]))
     made = draft._replace(first=first_epochs(resolved))
     made.write(folder)
     return search._replace(plan=made)
-
-
-def _same(request: SearchRequest, draft: SearchPlan, folder: Path) -> ReadySearch | None:
-    """Open the search of a folder if it is the one that is wanted; refuse another where it was named."""
-    plan = read_plan(folder)
-    if plan.identity == draft.identity:
-        return ReadySearch(folder, plan, request)
-    if request.given.get("out") is None:
-        return None
-    summary = (
-        f"{folder}: holds a search with other options or of another corpus; search anew in another "
-        "folder (--out), or give the same options:"
-    )
-    raise MismatchError(mismatch(summary, plan.identity, draft.identity))
-
-
-def _facts(corpus: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what the plan says of the corpus."""
-    names = ("name", "fingerprint", "training_documents", "held_out", "words", "training_tokens")
-    return {name: corpus[name] for name in names}

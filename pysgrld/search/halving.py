@@ -1,4 +1,4 @@
-"""The search itself: rungs are trained, judged and written down until the last one is decided.
+"""The search itself, by successive halving: rungs are trained, judged and written down, to the last one.
 
 Whatever stops it, the same command goes on: runs by their checkpoints, the search by its two files.
 """
@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from pysgrld.errors import Interrupted, SgmcError, UsageError
-from pysgrld.reading.run_record import model_and_options
+from pysgrld.reading.results import Results
 from pysgrld.run import RunDirectory, StopFlag, process_start
 from pysgrld.run.machine import threads
-from pysgrld.search.decide import judge
 from pysgrld.search.folder import ReadySearch, SearchRequest, find, prepared, reopened
+from pysgrld.search.outcome import read_standing
 from pysgrld.search.plan import SearchPlan
-from pysgrld.search.rungs import Rung, conclusion, decision, next_rung, read_rungs, write_rungs
-from pysgrld.search.so_far import SoFar
-from pysgrld.search.standing import standing
+from pysgrld.search.rungs import Rung, decision, judge, next_rung, read_rungs, write_rungs
+from pysgrld.search.show import SearchProgress
 from pysgrld.train.events import Reporter
 from pysgrld.train.processes import Task, Watcher, conclude, run_all
 from pysgrld.train.start import ending_with, train
@@ -29,27 +28,27 @@ Explain = Callable[[BaseException], tuple[int, str]]
 
 
 class SearchTeller(Watcher, Protocol):
-    """Whoever tells a person of a search."""
+    """Shows a person how far a search is."""
 
     def rung(self, rung: Rung, names: Sequence[str]) -> None:
-        """Say which rung begins; runs have these names, the first has number 1."""
+        """Show which rung begins: names of its runs, the first of which has number 1."""
 
     def decided(self, record: Mapping[str, Any]) -> None:
-        """Say what was decided (a line of ``rungs.jsonl``)."""
+        """Show a decision: a line of ``rungs.jsonl``."""
 
-    def stopped(self, so_far: SoFar) -> None:
-        """Say how far a search was when it was stopped."""
+    def stopped(self, progress: SearchProgress) -> None:
+        """Show how far a search was when it was stopped."""
 
 
-class Decided(NamedTuple):
-    """The end of a search: its folder, its plan, and the lines of all rungs."""
+class DecidedSearch(NamedTuple):
+    """A search whose last rung is decided: its folder, its plan, and the lines of all rungs."""
 
     folder: Path
     plan: SearchPlan
     records: list[dict[str, Any]]
 
 
-def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> Decided:
+def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> DecidedSearch:
     """Search until the last rung is decided; go on where an earlier start left off.
 
     Parameters
@@ -80,14 +79,16 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
                 _train(ready, rung, teller, stop, started, explain)
                 records = _decide(ready, rung, records, teller)
         except Interrupted:
-            with contextlib.suppress(SgmcError):  # that it was stopped is what is to be said
-                teller.stopped(SoFar.read(ready.folder))
+            with contextlib.suppress(SgmcError):  # that it was stopped matters more
+                teller.stopped(SearchProgress.read(ready.folder))
             raise
-        return Decided(ready.folder, ready.plan, records)
+        return DecidedSearch(ready.folder, ready.plan, records)
 
 
-def tasks(request: SearchRequest, teller: SearchTeller) -> int:
-    """Count the tasks of the rung that is open, after deciding those that are done; 0: all is done.
+def open_tasks(request: SearchRequest, teller: SearchTeller) -> int:
+    """Count the tasks of the rung that is open, after deciding the rungs that are done.
+
+    0 means that the search is done.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDi
     request : SearchRequest
         Checked.
     number : int
-        From 1 to what `tasks` has counted.
+        From 1 to the number that `open_tasks` returned.
     reporter : Reporter
 
     Raises
@@ -173,25 +174,17 @@ def _train(
 def _decide(
     ready: ReadySearch, rung: Rung, records: Sequence[dict[str, Any]], teller: SearchTeller
 ) -> list[dict[str, Any]]:
-    """Judge a rung that is trained, and write it down."""
+    """Judge a rung that is trained, write the decision down, and return all decisions."""
     number = threads(ready.request.given.get("threads")).number
-    runs: dict[str, list[Path]] = {}
-    for cell in rung.cells:
-        runs.setdefault(cell.contender.name, []).append(cell.path(ready.folder))
-    judged = judge(
-        [standing(ready.plan.contender(name), paths, number) for name, paths in runs.items()]
-    )
-    if rung.last:
-        record = conclusion(rung, judged, {n: sizes_of(paths[0]) for n, paths in runs.items()})
-    else:
-        record = decision(ready.plan, rung, judged)
-    found = [*records, record]
+    standings, sizes = [], {}
+    for contender in ready.plan.contenders:
+        cells = [cell for cell in rung.cells if cell.contender == contender]
+        if cells:
+            chains = [Results(cell.path(ready.folder), number) for cell in cells]
+            standings.append(read_standing(contender, chains)[0])
+            widths = chains[0].options.widths
+            sizes[contender.name] = widths[0] if widths else 0
+    found = [*records, decision(ready.plan, rung, judge(standings), sizes)]
     write_rungs(ready.folder, found)
-    teller.decided(record)
+    teller.decided(found[-1])
     return found
-
-
-def sizes_of(run: Path) -> int:
-    """Give the topics of the lowest layer of a run; 0 where their number is not chosen."""
-    widths = model_and_options(RunDirectory.open(run))[1].widths
-    return widths[0] if widths else 0

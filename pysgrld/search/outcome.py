@@ -1,4 +1,4 @@
-"""The result of a search: a row of figures for every contender, read from its runs."""
+"""The outcome of a search, read from its runs: where each contender stands, and a row of numbers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,71 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pysgrld.chain.posterior import has_settled, history_in
+from pysgrld.core.draws import at_words
 from pysgrld.errors import SgmcError
-from pysgrld.evaluate.score import Score
-from pysgrld.reading.results import Results
+from pysgrld.evaluate import Estimate, Score
+from pysgrld.evaluate.matching import assign
+from pysgrld.reading.diagnosis import SAME
+from pysgrld.reading.results import Results, evenly_spaced
 from pysgrld.reading.score import own_scorer
-from pysgrld.run import RunDirectory, chain_path
-from pysgrld.search.decide import Standing, bounds, resampled, worse_by
+from pysgrld.report.terms import TEN, tenth
+from pysgrld.run import chain_path
 from pysgrld.search.plan import Contender, SearchPlan
-from pysgrld.search.stability import coherences, share_found_by_all, steady_words
-from pysgrld.search.standing import figure_of, standing
-from pysgrld.types import Doubles
+from pysgrld.search.rungs import Standing, bounds, resampled, worse_by
+from pysgrld.types import Key
 
 #: Bytes at the end of ``metrics.jsonl`` in which its last line lies.
 _END = 1 << 16
+#: Kept samples that are looked at for steady words: more change no digit that is shown.
+SAMPLES = 40
+
+
+def read_standing(
+    contender: Contender, chains: Sequence[Results]
+) -> tuple[Standing, list[Estimate]]:
+    """Read where a contender stands from the newest checkpoints of its chains.
+
+    Parameters
+    ----------
+    contender : Contender
+    chains : sequence of Results
+        They score the same documents.
+
+    Returns
+    -------
+    standing : Standing
+        Its score is the mean over the chains.
+    scores : list of Estimate
+        That of each chain: of its average, or of its current topics where it has no samples.
+    """
+    scorers, scores = [own_scorer(results) for results in chains], []
+    for results, scorer in zip(chains, scorers, strict=True):
+        if scorer.samples:
+            scores.append(scorer.average())
+        else:
+            key = Key(results.seed, results.chain, results.checkpoint.step)
+            scores.append(scorer.point(key, at_words(results.current, scorer.words)))
+    first, share_gained = chains[0], scorers[0].share_gained
+    step, options = first.checkpoint.step, first.options
+    history = history_in(first.checkpoint.arrays).tolist()
+    # what the second half of the iterations took off, if there was a sample by then
+    gained = None
+    before = (step // 2 - options.burn_in) // options.sample_every
+    if 1 <= before < len(history):
+        share = share_gained(history[before - 1], history[-1])
+        gained = float(share) if np.isfinite(share) else None
+    standing = Standing(
+        contender.name,
+        contender.place,
+        Estimate.averaged(scores),
+        share_gained,
+        gained,
+        has_settled(history, share_gained),
+        step,
+        len(history),
+    )
+    return standing, scores
 
 
 class Tried(NamedTuple):
@@ -89,11 +141,11 @@ class SearchResult(NamedTuple):
     kind : Score
         What the scores are.
     documents : int
-        Held-out documents.
+        Number of held-out documents.
     rows : tuple of Tried
         In the order of the plan.
     best, smallest : str
-        Who predicts best, and the fewest topics within 0.5 % of it.
+        Names of the contender that predicts best, and of the one of the fewest topics within 0.5 % of it.
     """
 
     folder: Path
@@ -105,16 +157,11 @@ class SearchResult(NamedTuple):
     smallest: str
 
     def row(self, name: str) -> Tried:
-        """Find the row of a contender."""
+        """Return the row of a contender."""
         return next(row for row in self.rows if row.name == name)
 
-    @property
-    def last(self) -> list[Tried]:
-        """Rows of those that went on to the end."""
-        return [row for row in self.rows if row.dropped is None]
-
     def record(self) -> dict[str, Any]:
-        """Give all by name, for JSON."""
+        """Return all by name, for JSON."""
         return {
             "folder": str(self.folder),
             "score": self.kind.name,
@@ -125,14 +172,6 @@ class SearchResult(NamedTuple):
         }
 
 
-class _Read(NamedTuple):
-    """A contender that is read: its standing, its chains, and their scores."""
-
-    standing: Standing
-    chains: list[Results]
-    scores: list[float]
-
-
 def result_of(
     folder: Path,
     plan: SearchPlan,
@@ -140,7 +179,7 @@ def result_of(
     threads: int,
     tell: Callable[[int], None] = lambda done: None,
 ) -> SearchResult:
-    """Read the figures of all contenders.
+    """Read the numbers of all contenders.
 
     Parameters
     ----------
@@ -159,80 +198,113 @@ def result_of(
     for number, contender in enumerate(plan.contenders, 1):
         record, one = judged[contender.name]
         dropped = None if one["goes_on"] else record["epochs"]
-        read = _read(contender, folder, 1 if dropped else plan.chains, threads)
-        before = None if dropped else _before(contender, plan, standings)
+        chains = [
+            Results(chain_path(folder / contender.name, i), threads)
+            for i in range(1, 2 if dropped else plan.chains + 1)
+        ]
+        first = chains[0]
+        standing, scores = read_standing(contender, chains)
+        score = bounds(float(standing.score), resampled([standing.score])[0])
         share, least, most = (math.nan if x is None else x for x in one["worse"])
-        rows.append(_row(contender, read, dropped, before)._replace(above=(share, least, most)))
+        # what it takes off the next smaller number of topics, all else alike
+        gain = None
         if not dropped:
-            standings[contender.name] = read.standing
-        kind, documents = read.chains[0].score, len(read.standing.figure.influence)
+            smaller = [
+                standings[c.name]
+                for c in plan.contenders
+                if "topics" in contender.options and c.name in standings
+                if c.place[1:] == contender.place[1:] and c.place[0] < contender.place[0]
+            ]
+            if smaller:
+                gain = float(standing.share_gained(smaller[-1].score, standing.score))
+            standings[contender.name] = standing
+        coherence, found = None, first.coherence(TEN)
+        npmi = np.empty(0) if found is None else found.npmi[first.fitted.shown(0)]
+        if len(npmi):
+            low, high = np.quantile(npmi, (0.25, 0.75))
+            coherence = float(npmi.mean()), float(low), float(high)
+        apart = None
+        if len(chains) > 1:
+            apart = worse_by(standing, float(max(scores)), float(min(scores)))
+        seconds, memory = 0.0, 0
+        for results in chains:
+            with contextlib.suppress(SgmcError, ValueError):
+                *_, last = results.run.read_metrics(_END)
+                seconds += float(last["train_seconds"])
+                memory = max(memory, int(last["rss_bytes"]))
+        rows.append(
+            Tried(
+                name=contender.name,
+                topics=first.options.widths[0] if first.options.widths else 0,
+                options=contender.options,
+                dropped=dropped,
+                chains=len(chains),
+                iterations=max(results.checkpoint.step for results in chains),
+                score=score.value,
+                low=score.low,
+                high=score.high,
+                above=(share, least, most),
+                apart=apart,
+                gain=gain,
+                coherence=coherence,
+                found=share_found_by_all(chains),
+                steady=steady_words(first),
+                seconds=seconds,
+                memory=memory,
+            )
+        )
+        kind, documents = first.score, len(standing.score.influence)
         tell(number)
     assert kind is not None
     end = records[-1]
     return SearchResult(folder, plan, kind, documents, tuple(rows), end["leader"], end["smallest"])
 
 
-def _read(contender: Contender, folder: Path, chains: int, threads: int) -> _Read:
-    paths = [chain_path(folder / contender.name, i) for i in range(1, chains + 1)]
-    found = [Results(path, threads) for path in paths]
-    scores = [float(figure_of(results, own_scorer(results))) for results in found]
-    return _Read(standing(contender, paths, threads), found, scores)
+def share_found_by_all(chains: Sequence[Results]) -> float | None:
+    """Return the share of the words that lie in topics that every chain has found.
 
+    A topic of the first chain is found by another one if its counterpart there has at least 70 % of its
+    probability in common. None of one chain, and where topics cannot be matched.
 
-def _before(
-    contender: Contender, plan: SearchPlan, standings: Mapping[str, Standing]
-) -> Standing | None:
-    """Find who has the next smaller number of topics and all else alike, of those read so far."""
-    if "topics" not in contender.options:
+    Parameters
+    ----------
+    chains : sequence of Results
+    """
+    likeness = chains[0].fitted.likeness
+    if len(chains) < 2 or likeness is None:
         return None
-    rest = contender.place[1:]
-    smaller = [
-        c
-        for c in plan.contenders
-        if c.place[1:] == rest and c.place[0] < contender.place[0] and c.name in standings
-    ]
-    return standings[smaller[-1].name] if smaller else None
+    means = (chain.fitted.over_words(chain.mean, 0)[:, : chain.layers[0]] for chain in chains)
+    each = (np.ascontiguousarray(phi.T) for phi in means)
+    first = next(each)
+    found = np.ones(len(first), bool)
+    for topics in each:
+        rows = assign(likeness.similarity(first, topics))
+        found &= likeness.overlap(first, topics[rows]) >= SAME
+    weights = chains[0].weights()
+    if weights is None:
+        weights = np.full(len(first), 1.0 / len(first))
+    return float(weights[found].sum() / weights.sum())
 
 
-def _row(
-    contender: Contender, read: _Read, dropped: float | None, before: Standing | None
-) -> Tried:
-    first, at = read.chains[0], read.standing
-    interval = bounds(float(at.figure), resampled([at.figure])[0])
-    npmi = coherences(first)
-    widths = first.options.widths
-    seconds, memory = zip(*(_spent(results.run) for results in read.chains), strict=True)
-    several = len(read.chains) > 1
-    return Tried(
-        name=contender.name,
-        topics=widths[0] if widths else 0,
-        options=contender.options,
-        dropped=dropped,
-        chains=len(read.chains),
-        iterations=max(results.checkpoint.step for results in read.chains),
-        score=interval.value,
-        low=interval.low,
-        high=interval.high,
-        above=(math.nan,) * 3,
-        apart=worse_by(at, max(read.scores), min(read.scores)) if several else None,
-        gain=None if before is None else float(at.share_gained(before.figure, at.figure)),
-        coherence=None if npmi is None or not len(npmi) else _middle(npmi),
-        found=share_found_by_all(read.chains),
-        steady=steady_words(first),
-        seconds=sum(seconds),
-        memory=max(memory),
-    )
+def steady_words(results: Results) -> float | None:
+    """Return how many of a topic's ten words are among its ten in a draw, averaged; None without draws.
 
-
-def _middle(values: Doubles) -> tuple[float, float, float]:
-    """Give the mean and the quartiles."""
-    low, high = np.quantile(values, (0.25, 0.75))
-    return float(values.mean()), float(low), float(high)
-
-
-def _spent(run: RunDirectory) -> tuple[float, int]:
-    """Give the seconds of training and the bytes of memory of a run's newest line of metrics."""
-    with contextlib.suppress(SgmcError, ValueError):
-        *_, last = run.read_metrics(_END)
-        return float(last["train_seconds"]), int(last["rss_bytes"])
-    return 0.0, 0
+    Parameters
+    ----------
+    results : Results
+    """
+    steps, slim = results.word_steps()
+    if results.fitted.no_mean or len(steps) < 2:
+        return None
+    top = results.top(min(TEN, len(results.vocabulary)))
+    rows, there = np.arange(len(top)), np.ones(top.shape, bool)
+    shares = []
+    for step in evenly_spaced(np.array(steps), SAMPLES).tolist():
+        values, censored = results.words_at(step, top, 0, slim=slim)
+        if slim:
+            last = results.read_slim(step)["phi"][:, [top.shape[1] - 1]]
+            shares.append((values >= last) & ~censored)
+        else:
+            least = tenth(results.rows_of(step, 0), rows, values, there)
+            shares.append(values >= least[:, None])
+    return float(np.mean(shares) * top.shape[1])

@@ -1,4 +1,4 @@
-"""The plan of a search: who contends, on which corpus, by which rungs; ``search.json`` has it."""
+"""The plan of a search, in ``search.json``: which settings are tried, on which corpus, and how far."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pysgrld.errors import CheckpointError, UsageError, plural
+from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.models.options import FREE, OPTIONS, kind_of
 from pysgrld.options.option import Resolved
 from pysgrld.run import jsonio
@@ -24,11 +24,11 @@ TOPICS = (20, 50, 100, 200)
 FIRST_EPOCHS = 4
 #: The first rung is long enough when every contender has so many posterior samples.
 FIRST_SAMPLES = 20
-#: Where they are rare, so many after so many iterations of sampling are enough.
+#: Where samples are rare, this many of them after this many iterations of sampling are enough.
 FEWER_SAMPLES, FIRST_ITERATIONS = 10, 100
 #: Contenders, at most.
 MOST = 1000
-#: Groups of options that the documents and the split depend on: the same for all.
+#: Options that documents and their split depend on, by groups and by names: the same for all contenders.
 _OF_DOCUMENTS = frozenset({"Corpus", "Held-out documents", "Budget", "Run"})
 _OF_ALL = frozenset({"seed", "chain-id", "algo", "model", "preset"})
 
@@ -44,7 +44,7 @@ class Contender(NamedTuple):
     name : str
         Of its folder, which holds its chains.
     place : tuple of int
-        Number of its value in the list of each option.
+        For each option, the index of its value in the list of those to try.
     options : dict
         Values of these options.
     """
@@ -84,7 +84,7 @@ def parse_grid(text: str) -> Axis:
 def axes_of(
     topics: Sequence[int] | None, grid: Sequence[Axis], given: Mapping[str, Any]
 ) -> tuple[Axis, ...]:
-    """Give the options to try, the numbers of topics first and ascending.
+    """Return the options to try, the numbers of topics first and ascending.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def axes_of(
 
 
 def contenders_of(axes: Sequence[Axis]) -> tuple[Contender, ...]:
-    """Give every combination of the values to try, each with the name of its folder.
+    """Return every combination of the values to try, each with the name of its folder.
 
     Raises
     ------
@@ -149,7 +149,7 @@ class SearchPlan(NamedTuple):
     first : int
         Epochs of the first rung.
     epochs : float or None
-        Epochs of the last rung; None: until it has settled.
+        Epochs of the last rung; None: until the score has converged.
     corpus : dict
         Facts of the corpus: name, documents, words, tokens.
     """
@@ -164,7 +164,7 @@ class SearchPlan(NamedTuple):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that makes it this search, by the names that are typed."""
+        """Options, settings and corpus that make it this search, by the names that are typed."""
         return {
             **{f"--{name}": value for name, value in self.given.items()},
             "what is tried": ", ".join(c.name for c in self.contenders),
@@ -173,9 +173,14 @@ class SearchPlan(NamedTuple):
             "corpus": self.corpus["fingerprint"],
         }
 
-    def contender(self, name: str) -> Contender:
-        """Find a contender by its name."""
-        return next(c for c in self.contenders if c.name == name)
+    def is_like(self, other: SearchPlan) -> bool:
+        """Return whether both try the same settings with the same options, on whatever corpus."""
+        return (self.contenders, self.chains, self.given, self.epochs) == (
+            other.contenders,
+            other.chains,
+            other.given,
+            other.epochs,
+        )
 
     def write(self, folder: Path) -> None:
         """Write ``search.json``, whole or not at all."""
@@ -185,7 +190,7 @@ class SearchPlan(NamedTuple):
 
 
 def is_search(folder: Path) -> bool:
-    """Whether a folder holds a search."""
+    """Return whether a folder holds a search."""
     return (folder / PLAN).is_file()
 
 
@@ -211,19 +216,19 @@ def read_plan(folder: Path) -> SearchPlan:
 
 
 def as_given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Give options of JSON as the command line has them: tuples for lists."""
+    """Return options of JSON as the command line has them: tuples for lists."""
     return {n: tuple(v) if isinstance(v, list) else v for n, v in options.items()}
 
 
 def lasting(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the options that stay for the whole search, without those of one start."""
+    """Return the options that stay for the whole search, without those of one start."""
     return {name: value for name, value in given.items() if name not in FREE}
 
 
 def first_epochs(resolved: Sequence[tuple[Resolved, int]]) -> int:
-    """Give the epochs of the first rung: the least of 4, 8, 16, ... by which all have samples enough.
+    """Return the epochs of the first rung: the least of 4, 8, 16, ... by which all have enough samples.
 
-    That is twenty posterior samples, or ten after a hundred iterations of sampling.
+    Enough are twenty posterior samples, or ten after a hundred iterations of sampling.
 
     Parameters
     ----------
@@ -238,12 +243,3 @@ def first_epochs(resolved: Sequence[tuple[Resolved, int]]) -> int:
         while epochs * per_epoch < options.burn_in + sampling:
             epochs *= 2
     return epochs
-
-
-def check_chains(chains: int, contenders: Sequence[Contender]) -> None:
-    """Refuse a search with nothing to compare."""
-    if len(contenders) < 2 and chains < 2:
-        raise UsageError(
-            f"{plural(len(contenders), 'setting')} in one chain leaves nothing to compare: give -k "
-            "several numbers, or train it with 'sgmc train'"
-        )

@@ -1,25 +1,41 @@
-"""The rungs of a search: who trains how far next, as a function of the plan and what was decided.
+"""The rungs of a search: who trains next and how far, and how a rung that is trained is judged.
 
-``rungs.jsonl`` has a line for each rung that is decided. Where a search stands is known from it and
-from ``search.json`` alone, so that whoever goes on with it does the same.
+Contenders are compared in pairs, on the same held-out documents, which are resampled: what a document's
+words make hard for all of them cancels. ``rungs.jsonl`` has a line for each rung that is decided. Which
+rung is next is known from it and from ``search.json`` alone, so that whoever goes on does the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from pysgrld.errors import CheckpointError, SgmcError
+from pysgrld.evaluate import Estimate
 from pysgrld.run import RunDirectory, chain_path, jsonio
 from pysgrld.run.create import is_run
 from pysgrld.run.files import read_small
 from pysgrld.run.whole import replace_file
-from pysgrld.search.decide import Judged, Standing, leader_of, nothing_left_to_drop, smallest_near
 from pysgrld.search.plan import Contender, SearchPlan
+from pysgrld.types import Doubles
 
 #: File of the decisions in the folder of a search.
 RUNGS = "rungs.jsonl"
+#: A contender may be dropped whose perplexity is surely worse than the leader's by more than this share.
+WORSE = 0.01
+#: The smallest number of topics is told whose perplexity is within this share of the best.
+NEAR = 0.005
+#: Times that held-out documents are resampled, and the share of them that intervals hold.
+RESAMPLES, SURE = 2000, 0.95
+#: Key of the resampling: one for all, so that decisions can be made again.
+_KEY = 20
+
+
+# ---- who trains next
 
 
 class Cell(NamedTuple):
@@ -29,7 +45,7 @@ class Cell(NamedTuple):
     chain: int
 
     def path(self, folder: Path) -> Path:
-        """Return the folder of the run."""
+        """Return the folder of the run, in that of the search."""
         return chain_path(folder / self.contender.name, self.chain)
 
 
@@ -41,7 +57,7 @@ class Rung(NamedTuple):
     number : int
         From 1.
     epochs : float or None
-        How far each goes; None: until its score has settled.
+        How far each goes; None: until its score has converged.
     last : bool
     cells : tuple of Cell
         By chain, then in the order of the plan: numbers of tasks.
@@ -53,7 +69,7 @@ class Rung(NamedTuple):
     cells: tuple[Cell, ...]
 
     def is_done(self, cell: Cell, folder: Path) -> bool:
-        """Whether a cell has been trained as far as this rung goes."""
+        """Return whether a cell has been trained as far as this rung goes."""
         path = cell.path(folder)
         if not is_run(path):
             return False
@@ -65,8 +81,24 @@ class Rung(NamedTuple):
         return finished and run.config.get("options", {}).get("epochs") == self.epochs
 
 
+def next_rung(plan: SearchPlan, decided: Sequence[Mapping[str, Any]]) -> Rung | None:
+    """Return the rung that is open, by the decisions so far; None where the last one is decided."""
+    alive: Sequence[Contender] = plan.contenders
+    epochs: float | None = plan.first
+    last = plan.epochs is not None and plan.first >= plan.epochs
+    if decided:
+        before = decided[-1]
+        if before["last"]:
+            return None
+        alive = [c for c in plan.contenders if c.name in before["goes_on"]]
+        epochs, last = before["next"], before["next"] is None
+    chains = plan.chains if last else 1
+    cells = tuple(Cell(c, chain) for chain in range(1, chains + 1) for c in alive)
+    return Rung(len(decided) + 1, plan.epochs if last else epochs, last, cells)
+
+
 def read_rungs(folder: Path) -> list[dict[str, Any]]:
-    """Read the decisions so far.
+    """Read the decisions so far; none where no rung is decided.
 
     Raises
     ------
@@ -91,61 +123,212 @@ def read_rungs(folder: Path) -> list[dict[str, Any]]:
 
 def write_rungs(folder: Path, records: Sequence[Mapping[str, Any]]) -> None:
     """Write all decisions, whole or not at all."""
-    pieces = [jsonio.line(record) for record in records]
-    replace_file(folder / RUNGS, pieces, "search")
+    replace_file(folder / RUNGS, [jsonio.line(record) for record in records], "search")
 
 
-def next_rung(plan: SearchPlan, decided: Sequence[Mapping[str, Any]]) -> Rung | None:
-    """Give the rung that is open; None where the last one is decided."""
-    if not decided:
-        last = plan.epochs is not None and plan.first >= plan.epochs
-        return _rung(plan, 1, plan.first, last, plan.contenders)
-    before = decided[-1]
-    if before["last"]:
-        return None
-    alive = [c for c in plan.contenders if c.name in before["goes_on"]]
-    last = before["next"] is None
-    return _rung(plan, len(decided) + 1, before["next"], last, alive)
+# ---- how a rung is judged
 
 
-def _rung(
-    plan: SearchPlan, number: int, epochs: float | None, last: bool, alive: Sequence[Contender]
-) -> Rung:
-    chains = plan.chains if last else 1
-    cells = tuple(Cell(c, chain) for chain in range(1, chains + 1) for c in alive)
-    return Rung(number, plan.epochs if last else epochs, last, cells)
+class Standing(NamedTuple):
+    """A contender after a rung.
 
-
-def decision(plan: SearchPlan, rung: Rung, judged: Sequence[Judged]) -> dict[str, Any]:
-    """Give the line of a rung that is not the last: who goes on, and how far."""
-    alive = [j.standing.name for j in judged if j.goes_on]
-    doubled = 2 * (rung.epochs or 0)
-    enough = plan.epochs is not None and doubled >= plan.epochs
-    following = None if enough or nothing_left_to_drop(judged) else doubled
-    return {
-        "rung": rung.number,
-        "epochs": rung.epochs,
-        "last": False,
-        "leader": leader_of([j.standing for j in judged]).name,
-        "goes_on": alive,
-        "next": following,
-        "contenders": [j.record() for j in judged],
-    }
-
-
-def conclusion(rung: Rung, judged: Sequence[Judged], sizes: Mapping[str, int]) -> dict[str, Any]:
-    """Give the line of the last rung: who predicts best, and the smallest that is near it.
-
-    Nobody is dropped by it: all have gone to the end.
+    Attributes
+    ----------
+    name : str
+    place : tuple of int
+        In the grid: its number in the list of values of each option.
+    score : Estimate
+        Score of the held-out documents; lower is better.
+    share_gained : callable (before, now)
+        Share of the perplexity that separates two scores, of the scorer.
+    gained : float or None
+        Share of the perplexity that the last doubling of its iterations took off; None where that is not
+        known.
+    converged : bool
+        Whether doubling its samples took off next to nothing.
+    iteration, samples : int
     """
-    standings: list[Standing] = [j.standing for j in judged]
-    return {
+
+    name: str
+    place: tuple[int, ...]
+    score: Estimate
+    share_gained: Callable[[float, float], float]
+    gained: float | None
+    converged: bool
+    iteration: int
+    samples: int
+
+
+class Interval95(NamedTuple):
+    """A value with the bounds of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Judged(NamedTuple):
+    """A contender as a rung has judged it.
+
+    Attributes
+    ----------
+    standing : Standing
+    worse : Interval95
+        Share by which its perplexity is above the leader's.
+    goes_on : bool
+    why : str
+    """
+
+    standing: Standing
+    worse: Interval95
+    goes_on: bool
+    why: str
+
+
+def leader_of(standings: Iterable[Standing]) -> Standing:
+    """Return the standing of the best score; of two that are equal the earlier one."""
+    return min(standings, key=lambda s: (math.isnan(s.score), s.score))
+
+
+def worse_by(standing: Standing, a: float, leader: float) -> float:
+    """Return the share by which the perplexity of score ``a`` is above the leader's."""
+    share = standing.share_gained(a, leader)
+    return 1.0 / (1.0 - share) - 1.0 if share < 1.0 else math.inf
+
+
+def resampled(scores: Sequence[Estimate]) -> Doubles:
+    """Return the scores that other held-out documents might have had, (contenders, resamples).
+
+    Documents are drawn with replacement, the same ones for all scores: always the same of as many.
+    """
+    random, n = np.random.Philox(_KEY), len(scores[0].influence)
+    # raw numbers are the same in every version of NumPy
+    draws = ((random.random_raw(n) % n).astype(np.int64) for _ in range(RESAMPLES))
+    return np.array([[score.among(drawn) for score in scores] for drawn in draws]).T
+
+
+def bounds(value: float, draws: Doubles) -> Interval95:
+    """Return a value with the 95 % interval of its resampled ones."""
+    if not np.isfinite(draws).all():
+        return Interval95(value, math.nan, math.nan)
+    tail = (1.0 - SURE) / 2
+    low, high = np.quantile(draws, (tail, 1.0 - tail))
+    return Interval95(value, float(low), float(high))
+
+
+def differences(standings: Sequence[Standing], leader: Standing) -> list[Interval95]:
+    """Return by what share each perplexity is worse than the leader's, on resampled documents."""
+    draws = resampled([s.score for s in standings])
+    lead = draws[[s.name for s in standings].index(leader.name)]
+    found = []
+    for standing, own in zip(standings, draws, strict=True):
+        shares = [
+            worse_by(standing, a, b) for a, b in zip(own.tolist(), lead.tolist(), strict=True)
+        ]
+        value = worse_by(standing, standing.score, leader.score)
+        found.append(bounds(value, np.array(shares)))
+    return found
+
+
+def judge(standings: Sequence[Standing]) -> list[Judged]:
+    """Judge a rung: the leader and its neighbours in the grid go on, and all who may still win.
+
+    A contender is dropped if it is worse than the leader by more than 1 % of the perplexity, surely so at
+    95 %, and what its last doubling of iterations took off is less than what it lacks.
+    """
+    leader = leader_of(standings)
+    judged = []
+    for standing, worse in zip(standings, differences(standings, leader), strict=True):
+        goes_on = True
+        if standing.name == leader.name:
+            why = "leads"
+        elif are_neighbours(standing.place, leader.place):
+            why = "next to the leader"
+        elif not worse.low > WORSE:
+            why = "not surely worse"
+        elif standing.gained is None:
+            why = "too early to tell what it gains"
+        # both in logarithms: what a doubling took off, and what is lacking
+        elif not -math.log1p(-standing.gained) < math.log1p(worse.value):
+            why = "worse, and still gaining"
+        else:
+            goes_on, why = False, "surely worse, and gains too little to catch up"
+        judged.append(Judged(standing, worse, goes_on, why))
+    return judged
+
+
+def are_neighbours(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    """Return whether two places of the grid differ by one step of one option."""
+    return sum(abs(i - j) for i, j in zip(a, b, strict=True)) == 1
+
+
+def nothing_left_to_drop(judged: Sequence[Judged]) -> bool:
+    """Return whether more rungs can change nothing.
+
+    All who go on are then neighbours of the leader, or the scores of all have converged.
+    """
+    alive = [j.standing for j in judged if j.goes_on]
+    leader = leader_of(alive)
+    beside = (s.name == leader.name or are_neighbours(s.place, leader.place) for s in alive)
+    return all(beside) or all(s.converged for s in alive)
+
+
+def smallest_near(standings: Sequence[Standing], sizes: Mapping[str, int]) -> Standing:
+    """Return the contender of the fewest topics within 0.5 % of the best; of several the best.
+
+    Parameters
+    ----------
+    standings : sequence of Standing
+    sizes : mapping
+        Topics of each, by name.
+    """
+    best = leader_of(standings)
+    near = [s for s in standings if s is best or worse_by(s, s.score, best.score) <= NEAR]
+    return min(near, key=lambda s: (sizes[s.name], s.score))
+
+
+def decision(
+    plan: SearchPlan, rung: Rung, judged: Sequence[Judged], sizes: Mapping[str, int]
+) -> dict[str, Any]:
+    """Return the line of a rung for ``rungs.jsonl``: who leads, who goes on, and how far.
+
+    That of the last rung names the smallest near the best, too, and drops nobody.
+
+    Parameters
+    ----------
+    plan : SearchPlan
+    rung : Rung
+    judged : sequence of Judged
+    sizes : mapping
+        Topics of each contender, by name; 0 where their number is not chosen.
+    """
+    standings = [j.standing for j in judged]
+    smallest = {"smallest": smallest_near(standings, sizes).name} if rung.last else {}
+    doubled = 2 * (rung.epochs or 0)
+    to_the_end = plan.epochs is not None and doubled >= plan.epochs
+    over = rung.last or to_the_end or nothing_left_to_drop(judged)
+    record = {
         "rung": rung.number,
         "epochs": rung.epochs,
-        "last": True,
+        "last": rung.last,
         "leader": leader_of(standings).name,
-        "smallest": smallest_near(standings, sizes).name,
-        "goes_on": [s.name for s in standings],
-        "next": None,
-        "contenders": [j._replace(goes_on=True).record() for j in judged],
+        **smallest,
+        "goes_on": [j.standing.name for j in judged if j.goes_on or rung.last],
+        "next": None if over else doubled,
+        "contenders": [
+            {
+                "name": j.standing.name,
+                "iteration": j.standing.iteration,
+                "samples": j.standing.samples,
+                "score": j.standing.score,
+                "worse": j.worse,
+                "gained": j.standing.gained,
+                "converged": j.standing.converged,
+                "goes_on": j.goes_on or rung.last,
+                "why": j.why,
+            }
+            for j in judged
+        ],
     }
+    found: dict[str, Any] = jsonio.plain(record, nonfinite_is_null=True)
+    return found

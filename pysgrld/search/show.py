@@ -1,15 +1,17 @@
-"""The result of a search in words: a table, two answers, and what to try next."""
+"""A search in words: how far it is, the table of its result, two answers, and what to try next."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from pysgrld.errors import all_of, plural
-from pysgrld.evaluate.score import Score
-from pysgrld.search.decide import NEAR
+from pysgrld.reading.find_runs import ListedRun, list_runs
 from pysgrld.search.outcome import SearchResult, Tried
-from pysgrld.search.plan import Contender
+from pysgrld.search.plan import Contender, SearchPlan, is_search, read_plan
+from pysgrld.search.rungs import NEAR, Rung, next_rung, read_rungs
 
 #: Heads of the table, after what was tried and its score.
 HEADS = (
@@ -25,59 +27,168 @@ HEADS = (
 )
 #: Columns that a narrow table can spare, in this order.
 SPARE = ("memory", "95 % interval", "steady", "time", "coherence", "gain", "found by all")
+#: Longest list of numbers of topics that is written out.
+_LISTED = 20
 
 
 def called(row: Tried | Contender) -> str:
-    """Call a contender as a sentence does: "K = 50", or with the other options tried."""
-    options = {**row.options}
-    parts = [f"K = {options.pop('topics')}"] if "topics" in options else []
-    return ", ".join(parts + [f"{name} = {_spelled(value)}" for name, value in options.items()])
+    """Return what a sentence calls a contender: "K = 50", or with the other options tried.
+
+    >>> called(Contender("k-50-eta-0.1", (1, 0), {"topics": 50, "eta": (0.1,)}))
+    'K = 50, eta = 0.1'
+    """
+    parts = []
+    for name, value in row.options.items():
+        typed = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        parts.append(f"{'K' if name == 'topics' else name} = {typed}")
+    return ", ".join(parts)
 
 
-def _spelled(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+class SearchProgress(NamedTuple):
+    """How far a search is: what ``sgmc runs`` says of it, and what one that was stopped prints.
+
+    Attributes
+    ----------
+    folder : Path
+    plan : SearchPlan
+    records : sequence of mapping
+        Rungs that are decided, as ``rungs.jsonl`` has them.
+    runs : tuple of ListedRun
+        Runs that have begun.
+    """
+
+    folder: Path
+    plan: SearchPlan
+    records: Sequence[Mapping[str, Any]]
+    runs: tuple[ListedRun, ...]
+
+    @classmethod
+    def read(cls, folder: Path, runs: Sequence[ListedRun] | None = None) -> SearchProgress:
+        """Read the files of a search.
+
+        Parameters
+        ----------
+        folder : Path
+        runs : sequence of ListedRun, optional
+            Its runs, where they were read already.
+
+        Raises
+        ------
+        CheckpointError
+            If one of them is not what was written.
+        """
+        found = tuple(list_runs(folder) if runs is None else runs)
+        return cls(folder, read_plan(folder), read_rungs(folder), found)
+
+    @property
+    def rung(self) -> Rung | None:
+        """The rung that is open; None where the last one is decided."""
+        return next_rung(self.plan, self.records)
+
+    @property
+    def state(self) -> str:
+        """How many settings are tried, and how far it is."""
+        rung = self.rung
+        tried = plural(len(self.plan.contenders), "setting")
+        return f"{tried}, {'finished' if rung is None else f'rung {rung.number}'}"
+
+    @property
+    def topics(self) -> str:
+        """The numbers of topics that are tried; their range where they are many."""
+        counts = sorted(
+            {c.options["topics"] for c in self.plan.contenders if "topics" in c.options}
+        )
+        listed = ",".join(map(str, counts))
+        return listed if len(listed) <= _LISTED else f"{counts[0]} to {counts[-1]}"
+
+    @property
+    def score(self) -> str:
+        """The score of who leads by the last rung that was decided, and its name; a dash before."""
+        if not self.records:
+            return "-"
+        leader = self.records[-1]["leader"]
+        first = next((run for run in self.runs if run.path.parent.name == leader), None)
+        return f"{first.shown_score} ({leader})" if first and first.score is not None else "-"
+
+    def table(self) -> list[tuple[str, ...]]:
+        """Return a row for every setting as text, the heads first; nothing where no run has begun."""
+        rung = self.rung
+        if not self.runs or rung is None:
+            return []
+        title = next((run.kind.title for run in self.runs if run.kind is not None), "score")
+        rows: list[tuple[str, ...]] = [("tried", title, "iterations", f"rung {rung.number}")]
+        for contender in self.plan.contenders:
+            runs = [run for run in self.runs if run.path.parent.name == contender.name]
+            scores = [run.score for run in runs if run.score is not None]
+            kind = next((run.kind for run in runs if run.kind is not None), None)
+            cells = [cell for cell in rung.cells if cell.contender == contender]
+            done = sum(rung.is_done(cell, self.folder) for cell in cells)
+            if not cells:
+                left = next(r for r in self.records if contender.name not in r["goes_on"])
+                state = f"dropped after {left['epochs']:g} epochs"
+            elif done == len(cells):
+                state = "done"
+            elif len(cells) == 1:
+                state = "not done"
+            else:
+                state = f"{done} of {len(cells)} chains done"
+            score = kind.show(sum(scores) / len(scores)) if kind and scores else "-"
+            far = max((run.iteration for run in runs), default=0)
+            rows.append((called(contender), score, f"{far:,}", state))
+        return rows
+
+
+def search_of(run: Path) -> Path | None:
+    """Return the folder of the search that a run belongs to; None where it belongs to none."""
+    folder = run.parent.parent
+    return folder if is_search(folder) else None
+
+
+# ---- the result
 
 
 def table(result: SearchResult) -> list[tuple[str, ...]]:
-    """Give the table as text, the heads first; a column that nobody has a value for is left out."""
-    heads = ("tried", result.kind.title, *HEADS)
-    rows = [_cells(result.kind, row) for row in result.rows]
-    kept = [i for i in range(len(heads)) if any(cells[i] not in ("", "-") for cells in rows)]
-    return [tuple(cells[i] for i in kept) for cells in (heads, *rows)]
-
-
-def _cells(kind: Score, row: Tried) -> tuple[str, ...]:
-    low, high = kind.show(row.low), kind.show(row.high)
-    coherence, above = "-", "-"
-    if row.coherence is not None:
-        coherence = "{:.3f} ({:.2f} to {:.2f})".format(*row.coherence)
-    if math.isfinite(row.above[1]):
-        share, least, most = (100 * part for part in row.above)
-        above = f"{share:.1f} % ({least:.1f} to {most:.1f})" if share else "the best"
-    return (
-        called(row),
-        kind.show(row.score),
-        f"{low} to {high}" if math.isfinite(row.low) else "-",
-        above,
-        "-" if row.gain is None else f"{100 * row.gain:.1f} %",
-        coherence,
-        "-" if row.found is None else f"{100 * row.found:.0f} %",
-        "-" if row.steady is None else f"{row.steady:.1f} of 10",
-        clock(row.seconds),
-        f"{row.memory / 2**20:,.0f} MB",
-        "" if row.dropped is None else f"{row.dropped:g} epochs",
-    )
+    """Return the table as text, the heads first; a column that nobody has a value for is left out."""
+    kind = result.kind
+    rows: list[tuple[str, ...]] = [("tried", kind.title, *HEADS)]
+    for row in result.rows:
+        low, high = kind.show(row.low), kind.show(row.high)
+        coherence, above = "-", "-"
+        if row.coherence is not None:
+            coherence = "{:.3f} ({:.2f} to {:.2f})".format(*row.coherence)
+        if math.isfinite(row.above[1]):
+            share, least, most = (100 * part for part in row.above)
+            above = f"{share:.1f} % ({least:.1f} to {most:.1f})" if share else "the best"
+        rows.append(
+            (
+                called(row),
+                kind.show(row.score),
+                f"{low} to {high}" if math.isfinite(row.low) else "-",
+                above,
+                "-" if row.gain is None else f"{100 * row.gain:.1f} %",
+                coherence,
+                "-" if row.found is None else f"{100 * row.found:.0f} %",
+                "-" if row.steady is None else f"{row.steady:.1f} of 10",
+                clock(row.seconds),
+                f"{row.memory / 2**20:,.0f} MB",
+                "" if row.dropped is None else f"{row.dropped:g} epochs",
+            )
+        )
+    known = [
+        any(cell not in ("", "-") for cell in column) for column in zip(*rows[1:], strict=True)
+    ]
+    return [tuple(c for c, keep in zip(row, known, strict=True) if keep) for row in rows]
 
 
 def clock(seconds: float) -> str:
-    """Say a time in the unit that people would."""
+    """Return a time in the unit that people would take: seconds, minutes or hours."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def sentences(result: SearchResult) -> list[str]:
-    """Say who predicts best, who is small enough to read, and what these figures leave open.
+    """Return who predicts best, who is small enough to read, and what these numbers leave open.
 
     Parameters
     ----------
@@ -89,20 +200,28 @@ def sentences(result: SearchResult) -> list[str]:
         f"For predicting: {called(best)}, the best {kind.title}: {kind.show(best.score)} "
         f"({kind.show(best.low)} to {kind.show(best.high)})."
     ]
-    reading = ""  # where no number of topics is chosen, nothing is smaller
-    if small.topics and small.name == best.name:
-        reading = (
-            f"For reading: {called(best)}, too: nothing smaller is within {100 * NEAR:g} % of it"
+    if small.topics:  # where no number of topics is chosen, nothing is smaller
+        near = f"within {100 * NEAR:g} % of it"
+        reading = f"For reading: {called(best)}, too: nothing smaller is {near}"
+        if small.name != best.name:
+            score = kind.show(small.score)
+            reading = f"For reading: {called(small)}, the smallest {near} ({score})"
+        if small.found is not None:
+            who = all_of(small.chains, "chains")
+            found = f"{100 * small.found:.0f} % of the words are in topics that {who} found"
+            reading += f". {found}"
+            if small.name != best.name and best.found is not None:
+                reading += f"; with {called(best)} {100 * best.found:.0f} %"
+        said.append(f"{reading}.")
+    # chains of one setting that differ by more than what settings are told apart by
+    apart = {called(row): row.apart for row in result.rows if row.dropped is None and row.apart}
+    worst = max(apart, key=lambda name: apart[name], default=None)
+    if worst is not None and apart[worst] > NEAR:
+        said.append(
+            f"Chains of one setting differ by up to {100 * apart[worst]:.1f} % ({worst}): "
+            "do not make much of differences that are smaller."
         )
-    elif small.topics:
-        reading = (
-            f"For reading: {called(small)}, the smallest within {100 * NEAR:g} % of it "
-            f"({kind.show(small.score)})"
-        )
-    if reading:
-        said.append(f"{reading}{_found(small, best)}.")
-    said += _apart(result)
-    said += _edge(result)
+    said += _more_to_try(result)
     said.append(
         f"Chosen on {plural(result.documents, 'held-out document')}, so this is no test: for a figure "
         "to report score documents that the search has not seen."
@@ -110,49 +229,25 @@ def sentences(result: SearchResult) -> list[str]:
     return said
 
 
-def _found(small: Tried, best: Tried) -> str:
-    """Say what of each is in topics that all chains found."""
-    if small.found is None:
-        return ""
-    who = all_of(small.chains, "chains")
-    said = f". {100 * small.found:.0f} % of the words are in topics that {who} found"
-    if small.name != best.name and best.found is not None:
-        said += f"; with {called(best)} {100 * best.found:.0f} %"
-    return said
-
-
-def _apart(result: SearchResult) -> list[str]:
-    """Say where chains of one setting differ by more than what settings are told apart by."""
-    known = [row for row in result.last if row.apart is not None]
-    if not known or max(row.apart or 0.0 for row in known) <= NEAR:
-        return []
-    worst = max(known, key=lambda row: row.apart or 0.0)
-    return [
-        f"Chains of one setting differ by up to {100 * (worst.apart or 0.0):.1f} % ({called(worst)}): "
-        "do not make much of differences that are smaller."
-    ]
-
-
-def _edge(result: SearchResult) -> list[str]:
-    """Say what to try where the best is at the edge of the list, or the smallest is."""
+def _more_to_try(result: SearchResult) -> list[str]:
+    """Return what to try where the best or the smallest is at an end of the numbers of topics tried."""
     tried = sorted({row.topics for row in result.rows if "topics" in row.options})
     if not tried:
         return []
     best, small = result.row(result.best), result.row(result.smallest)
     said = []
+    command = "the command of this search with -k"
     if best.topics == tried[-1]:
+        more = [*tried, 2 * tried[-1]]
         said.append(
             f"{called(best)} is the most that was tried, so more may predict better still: try "
-            f"{2 * tried[-1]}, by {_typed([*tried, 2 * tried[-1]])}."
+            f"{more[-1]}, by {command} {','.join(map(str, more))}."
         )
     half = tried[0] // 2
     if small.topics == tried[0] and half >= 2:
+        fewer = [half, *tried]
         said.append(
             f"{called(small)} is the fewest that was tried, so fewer may do as well: try "
-            f"{half}, by {_typed([half, *tried])}."
+            f"{half}, by {command} {','.join(map(str, fewer))}."
         )
     return said
-
-
-def _typed(topics: Sequence[int]) -> str:
-    return f"the command of this search with -k {','.join(map(str, topics))}"

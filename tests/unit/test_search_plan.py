@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import pytest
 
 from pysgrld.errors import CheckpointError, UsageError
+from pysgrld.search.folder import SearchRequest, check
 from pysgrld.search.plan import (
     PLAN,
     SearchPlan,
     axes_of,
-    check_chains,
     contenders_of,
     first_epochs,
     parse_grid,
@@ -74,7 +74,7 @@ def test_too_many_combinations_and_nothing_to_compare_are_refused():
     with pytest.raises(UsageError, match="at most 1,000"):
         contenders_of(axes_of(many, [], {}))
     with pytest.raises(UsageError, match="nothing to compare"):
-        check_chains(1, contenders_of(axes_of((5,), [], {})))
+        check(SearchRequest(["a.txt"], {}, topics=(5,), chains=1))
 
 
 def test_two_values_that_would_have_one_folder_are_refused():

@@ -1,12 +1,11 @@
 """Where a search stands, as a function of its plan and its decisions alone."""
 
 import pytest
-from unit.test_search_decide import standing
+from unit.test_search_rungs_judged import standing
 
 from pysgrld.errors import CheckpointError
-from pysgrld.search.decide import judge
 from pysgrld.search.plan import SearchPlan, axes_of, contenders_of
-from pysgrld.search.rungs import RUNGS, conclusion, decision, next_rung, read_rungs, write_rungs
+from pysgrld.search.rungs import RUNGS, decision, judge, next_rung, read_rungs, write_rungs
 
 
 def plan(topics=(10, 20, 40, 80), epochs=None, first=4):
@@ -33,7 +32,7 @@ def test_a_rung_trains_those_who_go_on_twice_as_far():
     assert names(rung) == [("k-20", 1), ("k-80", 1)]
 
 
-def test_the_last_rung_trains_all_chains_until_they_have_settled():
+def test_the_last_rung_trains_all_chains_until_they_have_converged():
     decided = [line(["k-20", "k-40", "k-80"], 8), line(["k-20", "k-40"], None)]
     rung = next_rung(plan(), decided)
     assert (rung.number, rung.epochs, rung.last) == (3, None, True)
@@ -46,7 +45,7 @@ def test_a_budget_ends_the_last_rung_and_none_before_goes_as_far():
     assert next_rung(plan(epochs=3.0), []).last
     rung = next_rung(plan(epochs=6.0), [])
     assert (rung.epochs, rung.last) == (4, False)
-    record = decision(plan(epochs=6.0), rung, judged(700, 701, 702, 703))
+    record = decision(plan(epochs=6.0), rung, judged(700, 701, 702, 703), {})
     assert record["next"] is None
     rung = next_rung(plan(epochs=6.0), [record])
     assert (rung.epochs, rung.last) == (6.0, True)
@@ -60,25 +59,29 @@ def judged(*scores):
 
 
 def test_a_decision_says_who_goes_on_and_how_far():
-    record = decision(plan(), next_rung(plan(), []), judged(800, 702, 700, 701))
+    record = decision(plan(), next_rung(plan(), []), judged(800, 702, 700, 701), {})
     assert record["leader"] == "k-40"
     assert record["goes_on"] == ["k-20", "k-40", "k-80"]
     assert record["next"] is None  # all beside the leader
-    record = decision(plan(), next_rung(plan(), []), judged(700, 702, 701, 800))
+    record = decision(plan(), next_rung(plan(), []), judged(700, 702, 701, 800), {})
     assert (record["goes_on"], record["next"]) == (["k-10", "k-20", "k-40"], 8)
 
 
 def test_the_end_says_who_predicts_best_and_who_is_smallest():
     found = judged(710, 702, 700)
     sizes = {"k-10": 10, "k-20": 20, "k-40": 40}
-    record = conclusion(next_rung(plan(), [line(["k-10", "k-20", "k-40"], None)]), found, sizes)
+    rung = next_rung(plan(), [line(["k-10", "k-20", "k-40"], None)])
+    record = decision(plan(), rung, found, sizes)
+    assert record["next"] is None
     assert (record["leader"], record["smallest"], record["last"]) == ("k-40", "k-20", True)
 
 
 def test_nobody_is_dropped_in_the_last_rung():
     """Who is surely worse there was trained in all chains. Red with: verdicts taken for decisions."""
-    rung = next_rung(plan(topics=(10, 20, 40), epochs=4.0), [])
-    record = conclusion(rung, judged(700, 710, 900), {"k-10": 10, "k-20": 20, "k-40": 40})
+    short = plan(topics=(10, 20, 40), epochs=4.0)
+    rung = next_rung(short, [])
+    record = decision(short, rung, judged(700, 710, 900), {"k-10": 10, "k-20": 20, "k-40": 40})
+    assert record["goes_on"] == ["k-10", "k-20", "k-40"]
     assert rung.last
     assert [one["goes_on"] for one in record["contenders"]] == [True, True, True]
     assert record["contenders"][2]["why"].startswith("surely worse")
@@ -86,7 +89,7 @@ def test_nobody_is_dropped_in_the_last_rung():
 
 def test_decisions_come_back_as_they_were_written(tmp_path):
     assert read_rungs(tmp_path) == []
-    records = [decision(plan(), next_rung(plan(), []), judged(700, 702, 701, 800))]
+    records = [decision(plan(), next_rung(plan(), []), judged(700, 702, 701, 800), {})]
     write_rungs(tmp_path, records)
     assert read_rungs(tmp_path) == records
 

@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from pysgrld.models.table import scores
-from pysgrld.search.charts import charts
 from pysgrld.search.outcome import SearchResult, Tried
-from pysgrld.search.page import html
-from pysgrld.search.picture import draw
 from pysgrld.search.plan import SearchPlan, axes_of, contenders_of, parse_grid
+from pysgrld.search.result_files import charts, draw, html
 from pysgrld.search.show import sentences, table
 
 

@@ -1,12 +1,13 @@
-"""Decisions of a search, on curves that are made up: who goes on, who leads, how sure that is."""
+"""How a rung is judged, on curves that are made up: who goes on, who leads, how sure that is."""
 
 import math
 
 import numpy as np
 
 from pysgrld.evaluate import Estimate
-from pysgrld.search import decide
-from pysgrld.search.decide import (
+from pysgrld.search import rungs
+from pysgrld.search.plan import Contender, SearchPlan
+from pysgrld.search.rungs import (
     Standing,
     bounds,
     differences,
@@ -34,9 +35,16 @@ def figure(score, noise=0.02, of=0):
     return Estimate.perplexity(score, logs, tokens)
 
 
-def standing(place, score, gained=0.0, *, settled=False, noise=0.02):
+def standing(place, score, gained=0.0, *, converged=False, noise=0.02):
     return Standing(
-        f"k-{place}", (place,), figure(score, noise, place), share_gained, gained, settled, 100, 20
+        f"k-{place}",
+        (place,),
+        figure(score, noise, place),
+        share_gained,
+        gained,
+        converged,
+        100,
+        20,
     )
 
 
@@ -99,7 +107,7 @@ def test_a_slow_starter_that_wins_in_the_end_is_not_dropped():
 def test_a_search_goes_to_its_last_rung_when_nothing_can_be_dropped_any_more():
     beside = judge([standing(0, 720), standing(1, 700), standing(2, 720)])
     far = judge([standing(0, 700), standing(1, 702), standing(2, 702)])
-    done = judge([standing(i, 700 + i, settled=True) for i in range(3)])
+    done = judge([standing(i, 700 + i, converged=True) for i in range(3)])
     assert nothing_left_to_drop(beside)
     assert not nothing_left_to_drop(far)
     assert nothing_left_to_drop(done)
@@ -114,7 +122,7 @@ def test_the_smallest_within_half_a_percent_is_told():
 def test_pairs_are_compared_on_the_same_documents():
     """Each score is known to 3 %, and their difference to 0.5 %. Red with: other documents for each."""
     a, b = standing(0, 700), standing(1, 720)
-    own = bounds(700.0, resampled([a.figure])[0])
+    own = bounds(700.0, resampled([a.score])[0])
     pair = differences([a, b], a)[1]
     assert own.high - own.low > 0.03 * 700
     assert pair.high - pair.low < 0.01
@@ -129,27 +137,31 @@ def test_a_document_of_half_of_all_words_leaves_intervals_that_are_known():
     logs[0] = -0.5 * tokens[0]
     pair = [
         standing(i, 1)._replace(
-            figure=Estimate.perplexity(math.exp(-own.sum() / tokens.sum()), own, tokens)
+            score=Estimate.perplexity(math.exp(-own.sum() / tokens.sum()), own, tokens)
         )
         for i, own in enumerate((logs, 1.05 * logs))
     ]
-    own = bounds(pair[0].figure, resampled([pair[0].figure])[0])
+    own = bounds(pair[0].score, resampled([pair[0].score])[0])
     worse = differences(pair, pair[0])[1]
     assert math.exp(0.5) < own.low < own.value < own.high < math.exp(6.01)
     assert 0 < worse.low < worse.value < worse.high
 
 
 def test_scores_that_are_no_numbers_lose_and_are_not_dropped_unseen():
-    nothing = standing(0, 700)._replace(figure=Estimate(math.nan, np.full(DOCUMENTS, math.nan)))
+    nothing = standing(0, 700)._replace(score=Estimate(math.nan, np.full(DOCUMENTS, math.nan)))
     judged = judge([nothing, standing(1, 700), standing(2, 701)])
     assert leader_of([j.standing for j in judged]).name == "k-1"
-    assert judged[0].record()["score"] is None
+    cells = tuple(rungs.Cell(Contender(j.standing.name, (0,), {}), 1) for j in judged)
+    plan = SearchPlan((), {}, tuple(cell.contender for cell in cells), 2, 4, None, {})
+    record = rungs.decision(plan, rungs.Rung(1, 4, False, cells), judged, {})
+    assert [one["score"] for one in record["contenders"]] == [None, 700.0, 701.0]
+    assert record["contenders"][0]["worse"] == [None, None, None]
     assert judged[0].goes_on
 
 
 def test_intervals_cover_in_nine_of_ten_resampled_splits_or_more(monkeypatch):
     """Red with: quantiles of 80 %; other documents for the second score."""
-    monkeypatch.setattr(decide, "RESAMPLES", 400)
+    monkeypatch.setattr(rungs, "RESAMPLES", 400)
     rng = np.random.default_rng(1)
     n = 20_000
     tokens = rng.integers(10, 80, n).astype(float)
@@ -166,8 +178,8 @@ def test_intervals_cover_in_nine_of_ten_resampled_splits_or_more(monkeypatch):
         for i, part in enumerate(logs):
             own, t = part[chosen], tokens[chosen]
             found = Estimate.perplexity(math.exp(-own.sum() / t.sum()), own, t)
-            pair.append(standing(i, 1)._replace(figure=found))
-        own = bounds(pair[0].figure, resampled([pair[0].figure])[0])
+            pair.append(standing(i, 1)._replace(score=found))
+        own = bounds(pair[0].score, resampled([pair[0].score])[0])
         worse = differences(pair, pair[0])[1]
         covered += [own.low < truth[0] < own.high, worse.low < truth[1] / truth[0] - 1 < worse.high]
     assert np.all((covered >= 180) & (covered <= 198)), covered

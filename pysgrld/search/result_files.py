@@ -1,0 +1,226 @@
+"""Files of a search's result: its numbers as JSON, its page, and its picture, with four charts each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
+from pysgrld.report.html import page
+from pysgrld.run import jsonio
+from pysgrld.run.machine import version
+from pysgrld.run.whole import whole_file
+from pysgrld.search.outcome import SearchResult, Tried
+from pysgrld.search.show import called, sentences, table
+
+#: Files in the folder of a search.
+RESULT, PAGE, PICTURE = "result.json", "search.html", "search.png"
+#: Scripts of the page, of `pysgrld.report.html`.
+SCRIPTS = ("core.js", "charts/figure.js", "charts/lines.js", "search.js")
+
+
+def write_result(result: SearchResult, note: Callable[[str], None]) -> list[Path]:
+    """Write all files of a result into the folder of the search; the picture where matplotlib is there.
+
+    Parameters
+    ----------
+    result : SearchResult
+    note : callable
+        Told in a line what is left out.
+
+    Returns
+    -------
+    list of Path
+        What was written.
+    """
+    record = jsonio.plain(result.record(), nonfinite_is_null=True)
+    files = [result.folder / RESULT, result.folder / PAGE]
+    for path, content in zip(files, (jsonio.pretty(record), html(result)), strict=True):
+        with whole_file(path) as file:
+            file.write(content)
+    if find_spec("matplotlib") is None:
+        note("no picture: it needs matplotlib (pip install 'pysgrld[plot]')")
+    elif any(row.topics for row in result.rows):
+        files.append(draw(result, result.folder / PICTURE))
+    return files
+
+
+def html(result: SearchResult) -> bytes:
+    """Return the HTML file of a search; equal results give equal bytes.
+
+    Parameters
+    ----------
+    result : SearchResult
+    """
+    corpus = result.plan.corpus
+    heads, *rows = table(result)
+    tags = {result.smallest: "small enough to read", result.best: "predicts best"}
+    content = {
+        "title": f"How many topics? {corpus['name']}",
+        "corpus": corpus["name"],
+        "facts": [
+            ["documents", corpus["training_documents"], f"{result.documents:,} more held out"],
+            ["words", corpus["training_tokens"], f"{corpus['words']:,} different"],
+        ],
+        "sentences": sentences(result),
+        "marks": [[result.row(result.best).topics, 0], [result.row(result.smallest).topics, 1]],
+        "ticks": sorted({row.topics for row in result.rows}),
+        "charts": [
+            chart._asdict()
+            | {
+                "lines": [
+                    {"name": line.name, "points": [p._asdict() for p in line.points]}
+                    for line in chart.lines
+                ]
+            }
+            for chart in charts(result)
+        ],
+        "heads": list(heads),
+        "rows": [
+            {"cells": list(cells), "tag": tags.get(row.name), "dropped": row.dropped is not None}
+            for cells, row in zip(rows, result.rows, strict=True)
+        ],
+        "sgmc": version(),
+    }
+    return page(content, {}, scripts=SCRIPTS)
+
+
+def draw(result: SearchResult, path: Path) -> Path:
+    """Write the picture as a PNG file; it needs matplotlib.
+
+    Parameters
+    ----------
+    result : SearchResult
+    path : Path
+    """
+    found = charts(result)
+    figure = new_figure(9.5, 3.1 * -(-len(found) // 2))
+    places = figure.subplots(-(-len(found) // 2), 2, squeeze=False).ravel()
+    ticks = sorted({row.topics for row in result.rows})
+    for axes, chart in zip(places, found, strict=False):
+        for line, colour in zip(chart.lines, COLOURS * len(chart.lines), strict=False):
+            known = [point for point in line.points if not point.dropped]
+            topics, values = [p.topics for p in known], [p.value for p in known]
+            axes.plot(topics, values, "o-", ms=4, color=colour, label=line.name)
+            for point in line.points:
+                if point.low is not None and point.high is not None:
+                    axes.vlines(
+                        point.topics, point.low, point.high, color=colour, lw=1.2, alpha=0.6
+                    )
+                if point.dropped:
+                    axes.plot(point.topics, point.value, "x", ms=5, color="#999999")
+        axes.set_xscale("log")
+        axes.set_xlim(ticks[0] / 1.15, ticks[-1] * 1.15)
+        axes.set_xticks(ticks, [str(k) for k in ticks])
+        axes.minorticks_off()
+        axes.set_title(chart.title, fontsize=10, loc="left")
+        axes.set_xlabel("topics", fontsize=8)
+        axes.tick_params(labelsize=8)
+        if chart.low is not None:
+            axes.set_ylim(chart.low, chart.high)
+        for name, style in ((result.best, "--"), (result.smallest, ":")):
+            axes.axvline(result.row(name).topics, color="#888888", lw=0.9, ls=style, zorder=0)
+        show_grid(axes)
+    for axes in places[len(found) :]:
+        axes.set_visible(False)
+    if len(found[0].lines) > 1:
+        places[0].legend(fontsize=7, frameon=False)
+    return write_png(path, figure)
+
+
+# ---- the charts of both
+
+
+class ChartPoint(NamedTuple):
+    """A value at a number of topics, with its bounds where it has some."""
+
+    topics: int
+    value: float
+    low: float | None
+    high: float | None
+    dropped: bool
+
+
+class Line(NamedTuple):
+    """Points of one setting of the other options, by topics; the name is empty where there is one."""
+
+    name: str
+    points: tuple[ChartPoint, ...]
+
+
+class Chart(NamedTuple):
+    """A chart: its title, a remark for its reader, its lines, and the ends of its axis where known."""
+
+    title: str
+    remark: str
+    lines: tuple[Line, ...]
+    low: float | None
+    high: float | None
+
+
+#: Value of a row, with its bounds.
+_Values = tuple[float, float | None, float | None] | None
+
+
+def charts(result: SearchResult) -> list[Chart]:
+    """Return the charts that there are values for: values over the number of topics.
+
+    Parameters
+    ----------
+    result : SearchResult
+    """
+
+    def score(row: Tried) -> _Values:
+        """Return a score, of perplexities with its bounds if the best stayed where it is."""
+        if result.kind.whole or not math.isfinite(row.above[1]):
+            return row.score, None, None
+        share, low, high = row.above
+        return row.score, row.score * (1 + low) / (1 + share), row.score * (1 + high) / (1 + share)
+
+    wanted: list[tuple[str, str, Callable[[Tried], _Values], float | None, float | None]] = [
+        (
+            f"{result.kind.title.capitalize()} of held-out documents",
+            "Lower predicts better. Bars hold 95 % of what the difference to the best may be on other "
+            "documents.",
+            score,
+            None,
+            None,
+        ),
+        (
+            "Words in topics that all chains found",
+            "What another run would find again. 1 is all of the corpus.",
+            lambda row: None if row.found is None else (row.found, None, None),
+            0.0,
+            1.05,
+        ),
+        (
+            "Coherence (NPMI)",
+            "How often a topic's ten words meet in documents: the mean of all topics, and the bars hold "
+            "half of them.",
+            lambda row: row.coherence,
+            None,
+            None,
+        ),
+        (
+            "Steady words, of ten",
+            "How many of a topic's ten words are among its ten in a single draw.",
+            lambda row: None if row.steady is None else (row.steady, None, None),
+            0.0,
+            10.5,
+        ),
+    ]
+    found = []
+    for title, remark, value, low, high in wanted:
+        lines: dict[str, list[ChartPoint]] = {}
+        for row in result.rows:
+            if row.topics and (values := value(row)) is not None:
+                rest = {n: v for n, v in row.options.items() if n != "topics"}
+                point = ChartPoint(row.topics, *values, dropped=row.dropped is not None)
+                lines.setdefault(called(row._replace(options=rest)), []).append(point)
+        if lines:
+            drawn = tuple(Line(name, tuple(points)) for name, points in lines.items())
+            found.append(Chart(title, remark, drawn, low, high))
+    return found
