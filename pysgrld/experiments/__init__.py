@@ -1,15 +1,15 @@
-"""Papers' figures and tables, rerun: a module each, and a row in a table.
+"""Papers' figures and tables, rerun: a function each, and a row in a table.
 
-The module has ``run(setting, listener) -> Report`` (see `pysgrld.experiments.frame`), with a third
-parameter ``corpus`` where its row of the table asks for one. It is imported when it is used: the list
-must be instant, so no NumPy here.
+The function is ``(setting, listener) -> Report`` (see `pysgrld.experiments.frame`), with a third
+parameter ``corpus`` where its row of the table asks for one. Its module is imported when it is used:
+the list must be instant, so no NumPy here.
 """
 
 from __future__ import annotations
 
 import difflib
-import importlib
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
 from pysgrld.errors import MissingInputError, UsageError
@@ -23,8 +23,8 @@ class Experiment(NamedTuple):
 
     Attributes
     ----------
-    module : str
-        Beside this file.
+    function : str
+        ``module:function``, the module beside this file.
     summary : str
         What is rerun, in one line.
     source : str
@@ -38,7 +38,7 @@ class Experiment(NamedTuple):
         Those of ``sgmc reproduce`` that only some experiments have a use for, and this one has.
     """
 
-    module: str
+    function: str
     summary: str
     source: str
     claim: str
@@ -48,10 +48,9 @@ class Experiment(NamedTuple):
     def run(
         self, setting: ExperimentSetting, listener: ExperimentListener, corpus: Path | None
     ) -> Report:
-        """Import the module and run it; ``corpus`` is what `check_corpus` gave."""
-        module = importlib.import_module(f"{__name__}.{self.module}")
+        """Import the function and call it; ``corpus`` is what `check_corpus` returned."""
         given = (corpus,) if self.corpus else ()
-        report: Report = module.run(setting, listener, *given)
+        report: Report = resolve_name(f"{__name__}.{self.function}")(setting, listener, *given)
         return report
 
 
@@ -64,7 +63,7 @@ _PARTS = "a folder with docword.NAME.train.txt(.gz), docword.NAME.test.txt(.gz) 
 
 EXPERIMENTS: dict[str, Experiment] = {
     "dlda-table1": Experiment(
-        "dlda_table1",
+        "dlda_table1:run",
         "perplexity of deep LDA on 20News: four samplers, one to three layers, and ours",
         f"{_DLDA}, Table 1 and Figure 1 (a)",
         "Gibbs over the whole corpus is best and gains with every layer; TLASGR is within a few "
@@ -74,7 +73,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         ("rows", "seeds", "seconds"),
     ),
     "dlda-mnist": Experiment(
-        "dlda_mnist",
+        "dlda_mnist:run",
         "what three layers learn of handwritten digits: TLFSGR beside TLASGR",
         f"{_DLDA}, Figure 3",
         "After one epoch the atoms of all layers are meaningful with TLASGR, whose steps adapt to "
@@ -82,7 +81,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "a folder with train-images-idx3-ubyte or train-images-idx3-ubyte.gz",
     ),
     "sgrld-fig1": Experiment(
-        "sgrld_fig1",
+        "sgrld_fig1:run",
         "effective sample size of Langevin samplers on a Dirichlet, and their bias",
         f"{_SGRLD}, Figure 1",
         "Riemannian Langevin in expanded-mean coordinates (EM-RLD) has the largest effective sample "
@@ -90,7 +89,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         options=("seeds",),
     ),
     "sgrld-nips": Experiment(
-        "sgrld_nips",
+        "lda_curves:sgrld_nips",
         "NIPS papers in batch mode: collapsed Gibbs, SGRLD, OVB, HSVG",
         f"{_SGRLD}, Figure 2 (a)",
         "Collapsed Gibbs is lowest, then SGRLD, then OVB, then HSVG.",
@@ -98,7 +97,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         ("rows", "seeds", "seconds"),
     ),
     "sgrld-wikipedia": Experiment(
-        "sgrld_wikipedia",
+        "lda_curves:sgrld_wikipedia",
         "Wikipedia online: SGRLD, OVB, HSVG as published; every sampler at its default",
         f"{_SGRLD}, Figure 2 (b)",
         "HSVG is better than OVB, and SGRLD is a substantial improvement on both.",
@@ -106,14 +105,14 @@ EXPERIMENTS: dict[str, Experiment] = {
         ("rows", "seeds", "seconds"),
     ),
     "scir-synthetic": Experiment(
-        "scir_synthetic",
+        "scir_synthetic:run",
         "SCIR and SGRLD on a sparse and a dense Dirichlet: distance to the posterior",
         f"{_SCIR}, Figures 1 and 2",
         "SCIR is near the exact law where categories are sparse and SGRLD is not; where none is, they "
         "are alike.",
     ),
     "scir-lda": Experiment(
-        "scir_lda",
+        "lda_curves:scir_lda",
         "Wikipedia online: SCIR beside SGRLD, as published and with one prior",
         f"{_SCIR}, Figure 3 (a)",
         "SCIR keeps descending past where SGRLD begins to converge.",
@@ -121,7 +120,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         ("rows", "seeds", "seconds"),
     ),
     "scir-dpmm": Experiment(
-        "scir_dpmm",
+        "scir_dpmm:run",
         "web users in a Dirichlet-process mixture: Gibbs, SCIR, SGRLD, and as released",
         f"{_SCIR}, Figure 3 (b)",
         "SCIR converges to a lower score with less spread; SGRLD gets worse in the end, and proposes "
@@ -130,7 +129,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         ("rows", "seeds"),
     ),
     "mld-tv": Experiment(
-        "mld_tv",
+        "mld_tv:run",
         "total variation of mirrored Langevin and SGRLD on a sparse Dirichlet",
         f"{_SMLD}, section 5.1",
         "The law of mirrored Langevin (MLD) comes closer to the posterior, and sooner, than that of "
@@ -138,7 +137,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         options=("seeds",),
     ),
     "smld-lda": Experiment(
-        "smld_lda",
+        "lda_curves:smld_lda",
         "Wikipedia online: mirrored Langevin, exact and approximate, beside SGRLD",
         f"{_SMLD}, Figure 1 (b)",
         "SMLD-approximate is clearly better than SGRLD, in speed of convergence and in the level "
@@ -147,21 +146,21 @@ EXPERIMENTS: dict[str, Experiment] = {
         ("rows", "seeds", "seconds"),
     ),
     "sam-circle": Experiment(
-        "sam_circle",
+        "sam_circle:run",
         "two modes on a circle, gradients with noise: SGGMC and the thermostat",
         f"{_SGGMC}, section 5.1, Figure 3",
         "Where the variance of the noise is known to the sampler, its draws are of the true law: no "
         "corruption is seen.",
     ),
     "sam-vmf-posterior": Experiment(
-        "sam_vmf_posterior",
+        "sam_vmf_posterior:run",
         "two directions given a hundred points: GMC, and SGGMC by minibatches of ten",
         f"{_SGGMC}, section 5.2, Figure 4",
         "With minibatches and the empirical Fisher information, draws are of the true posterior, of both "
         "its modes and their correlation.",
     ),
     "sam-20news": Experiment(
-        "sam_20news",
+        "sam_curves:sam_20news",
         "newsgroups as directions: six methods, as released and with our settings",
         f"{_SGGMC}, Figure 5 (a)",
         "gSGNHT is lowest, then SGGMC, both lower by minibatches; then GMC, then variational Bayes, "
@@ -170,7 +169,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         ("rows", "seeds", "seconds"),
     ),
     "sam-wikipedia": Experiment(
-        "sam_wikipedia",
+        "sam_curves:sam_wikipedia",
         "Wikipedia as directions: six methods, as released and with our settings",
         f"{_SGGMC}, Figure 5 (b)",
         "The order of the newsgroups with larger gaps; GMC hardly moves.",
@@ -181,7 +180,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def find(name: str) -> Experiment:
-    """Look up an experiment by its name.
+    """Return the experiment of a name.
 
     Raises
     ------
@@ -196,7 +195,7 @@ def find(name: str) -> Experiment:
 
 
 def check_corpus(name: str, corpus: str | None) -> Path | None:
-    """Refuse a corpus of which an experiment makes no use, and the lack of one that it needs.
+    """Return the path of an experiment's corpus; raise if it is missing, or there is no use for it.
 
     Raises
     ------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +31,7 @@ class SplitCorpus(NamedTuple):
     held_out: HeldOut
 
     def facts(self) -> Facts:
-        """Count what default options depend on."""
+        """Return what default options depend on."""
         train = self.train
         return Facts(
             len(train),
@@ -44,16 +43,16 @@ class SplitCorpus(NamedTuple):
 
 
 def read_parts(
-    folder: Path, observed: float, setting: ExperimentSetting, listener: ExperimentListener
+    folder: Path, observed: float | None, setting: ExperimentSetting, listener: ExperimentListener
 ) -> SplitCorpus:
-    """Read training documents and test documents of a folder; split the test documents.
+    """Read training documents and test documents of a folder.
 
     Parameters
     ----------
     folder : Path
         With docword.NAME.train.txt, docword.NAME.test.txt and vocab.NAME.txt.
-    observed : float
-        Share of the tokens of a test document that is observed, in (0, 1).
+    observed : float or None
+        Share of the tokens of a test document that is observed, in (0, 1); None to score it whole.
 
     Raises
     ------
@@ -63,26 +62,9 @@ def read_parts(
     train, test, words = read_unsplit_parts(folder, setting, listener)
     if setting.quick:
         train, test = first(train, QUICK_TRAIN), first(test, QUICK_SCORED)
-    held_out = split(test, np.arange(len(test)), observed, setting.seed)
+    ids = np.arange(len(test))
+    held_out = whole(test, ids) if observed is None else split(test, ids, observed, setting.seed)
     return SplitCorpus(train, words, held_out)
-
-
-def read_whole_parts(
-    folder: Path, setting: ExperimentSetting, listener: ExperimentListener
-) -> SplitCorpus:
-    """Read training documents and test documents of a folder; the test documents are scored whole.
-
-    The folder is that of `read_parts`.
-
-    Raises
-    ------
-    MissingInputError
-        If the files are not there.
-    """
-    train, test, words = read_unsplit_parts(folder, setting, listener)
-    if setting.quick:
-        train, test = first(train, QUICK_TRAIN), first(test, QUICK_SCORED)
-    return SplitCorpus(train, words, whole(test, np.arange(len(test))))
 
 
 def read_unsplit_parts(
@@ -158,7 +140,7 @@ def read_known_words(
     listener: ExperimentListener,
 ) -> Documents:
     """Read all documents of a docword file over another's vocabulary; empty ones keep their row."""
-    return join(
+    blocks = list(
         matched_documents(
             [str(path)],
             CorpusOptions(),
@@ -168,22 +150,15 @@ def read_known_words(
             log=listener.note,
         )
     )
-
-
-def join(blocks: Iterable[Documents]) -> Documents:
-    """Make one of consecutive blocks of documents."""
-    listed = list(blocks)
-    ends = np.cumsum([0, *(b.indptr[-1] for b in listed)])
-    indptr = np.concatenate(
-        [np.zeros(1, np.int64), *(b.indptr[1:] + e for b, e in zip(listed, ends, strict=False))]
-    )
+    none = np.zeros(0, np.int32)
+    lengths = np.concatenate([none, *(np.diff(b.indptr) for b in blocks)])
     return Documents(
-        indptr.astype(np.int64),
-        np.concatenate([b.indices for b in listed] or [np.zeros(0, np.int32)]).astype(np.int32),
-        np.concatenate([b.counts for b in listed] or [np.zeros(0, np.int32)]).astype(np.int32),
+        np.append(0, np.cumsum(lengths)).astype(np.int64),
+        np.concatenate([none, *(b.indices for b in blocks)]).astype(np.int32),
+        np.concatenate([none, *(b.counts for b in blocks)]).astype(np.int32),
     )
 
 
 def first(documents: Documents, n: int) -> Documents:
-    """Take the first ``n`` documents, or all where there are fewer."""
+    """Return the first ``n`` documents, or all where there are fewer."""
     return documents.take(np.arange(min(n, len(documents))))

@@ -1,4 +1,8 @@
-"""Rows that are training runs: held-out perplexity of one chain over its training time."""
+"""Experiments whose rows are training runs: held-out scores of one chain over its training time.
+
+`run_rows` resolves, trains and scores rows, and writes their table and their picture; `train_rows` is for
+experiments that have a table of their own.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +19,70 @@ from pysgrld.chain.posterior import Posterior
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import NumericalError
 from pysgrld.experiments.corpora import SplitCorpus
-from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, write_csv
+from pysgrld.experiments.frame import (
+    ExperimentListener,
+    ExperimentSetting,
+    Report,
+    matching,
+    write_csv,
+)
 from pysgrld.experiments.processes import in_processes
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Resolved
+from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.train.begin import begin
 from pysgrld.types import Key
 
 #: A row with more iterations ends by the clock, and is looked at by it: after so many seconds, and
 #: each further time after so many times as many.
 MOST, FIRST, SPACING = 2**40, 0.1, 1.35
+#: Seconds of training where a person wants to see it work.
+QUICK_SECONDS = 2.0
+#: Columns of the table; those of `WHOLE` where documents are scored whole.
+HEAD = (
+    "row",
+    "perplexity",
+    "point",
+    "samples",
+    "iterations",
+    "documents",
+    "seconds",
+    "seeds",
+    "sd",
+)
+WHOLE = ("row", "log-perplexity", "by-importance", *HEAD[2:])
+
+
+# ---- rows, and what becomes of them
+
+
+class TrainingRow(NamedTuple):
+    """A training run of an experiment.
+
+    Attributes
+    ----------
+    name : str
+        As typed after ``--rows``, and in the table.
+    given : dict
+        Options, as after ``sgmc train``.
+    panel : str
+        Title of the panel of the picture that it is drawn in.
+    iterations : int, optional
+        Iterations in place of the experiment's, of a sampler that sees the whole corpus in each.
+    """
+
+    name: str
+    given: dict[str, Any]
+    panel: str = ""
+    iterations: int | None = None
+
+
+class Length(NamedTuple):
+    """The length of training of a row, in CPU seconds or in minibatches."""
+
+    seconds: float | None = None
+    iterations: int | None = None
 
 
 class CurveTask(NamedTuple):
@@ -70,77 +128,112 @@ class Curve(NamedTuple):
     fault: str
 
 
-def cost(row: CurveTask) -> float:
-    """Estimate the cost of a row, in sweeps of a document over one layer.
+def task(row: TrainingRow, seed: int, data: SplitCorpus, length: Length) -> CurveTask:
+    """Return the task of a row with one seed: its options resolved, and its length."""
+    options, _ = resolve(row.given | {"seed": seed}, data.facts())
+    most = length.iterations or 2**53
+    iterations = min(row.iterations or most, most)
+    return CurveTask(row.name, options, iterations, data, length.seconds)
 
-    The cost of a row that ends by the clock is its seconds: it is compared with such rows only.
+
+def run_rows(
+    setting: ExperimentSetting,
+    listener: ExperimentListener,
+    rows: Sequence[TrainingRow],
+    data: SplitCorpus,
+    length: Length,
+    title: str,
+    say: Callable[[dict[str, float]], list[str]],
+    *,
+    head: Sequence[str] = HEAD,
+    picture: Callable[[Path, Sequence[TrainingRow], Sequence[Curve], str], Path] | None = None,
+    by_documents: bool = False,
+) -> Report:
+    """Train and score rows; write ``rows.csv``, ``curves.csv`` and ``curves.png``.
+
+    Parameters
+    ----------
+    rows : sequence of TrainingRow
+        All that there are; those that the setting asks for are trained.
+    say : callable
+        From the perplexity of each row to sentences.
+    head : sequence of str
+        Columns of the table, `HEAD` or `WHOLE`.
+    picture : callable, optional
+        Draws in place of `draw`.
+    by_documents : bool
+        Whether the picture has documents on its axis, and not seconds.
     """
-    o = row.options
-    if row.seconds is not None and row.iterations > MOST:
-        return row.seconds
-    samples = max(0, row.iterations - o.burn_in) / o.sample_every
-    visited = row.iterations * o.minibatch * o.sweeps
-    return float(o.depth * (visited + 2 * samples * len(row.data.held_out.observed)))
+    wanted = matching([row.name for row in rows], setting.rows)
+    chosen = [row for row in rows if row.name in wanted]
+    if setting.quick and length.seconds:
+        length = Length(QUICK_SECONDS)
+    if setting.seconds is not None:
+        length = length._replace(seconds=setting.seconds)
+    seeds = range(setting.seed, setting.seed + setting.seeds)
+    tasks = [task(row, seed, data, length) for seed in seeds for row in chosen]
 
+    def write_table(so_far: list[Curve]) -> Path:
+        return write_csv(setting.out / "rows.csv", head, lines(chosen, so_far, tasks, head))
 
-def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
-    """Train and score one row with one thread; ``share`` is told the share of it that is done."""
-    options, train = row.options, row.data.train
-    stream = Epochs.of(options, train, np.arange(len(train)))
-    corpus = CorpusFacts(row.data.words, train.tokens)
-    posterior = begin(options, stream, corpus, RunOn(1), row.data.held_out, keep_mean=False)
-    chain = posterior.chain
-    points: list[CurvePoint] = []
-    seconds, fault, ends, at = 0.0, "", False, FIRST
-    try:
-        while not ends:
-            began = time.process_time()
-            chain.advance()
-            seconds += time.process_time() - began
-            share(max(chain.step / row.iterations, min(1.0, seconds / (row.seconds or math.inf))))
-            if posterior.due and posterior.draws:
-                posterior.take_sample()
-            ends = chain.step == row.iterations or seconds >= (row.seconds or math.inf)
-            timed = row.iterations > MOST
-            mark = seconds >= at if timed else is_mark(chain.step, row.iterations)
-            if ends or mark:
-                points.append(look(posterior, seconds))
-                while at <= seconds:
-                    at *= SPACING
-    except NumericalError as error:  # one row that diverges is a finding, not the end of the others
-        fault = str(error)
-    finally:
-        chain.close()
-    return Curve(row.name, options.seed, points, fault)
-
-
-def is_mark(step: int, iterations: int) -> bool:
-    """Return whether a curve has a point here: 10, 20, 50, 100, 200, 300, ...; more in a short row."""
-    return step % 100 == 0 or step in (10, 20, 50) or (iterations < 100 and step % 10 == 0)
-
-
-def look(posterior: Posterior, seconds: float) -> CurvePoint:
-    """Score a row as it stands."""
-    return CurvePoint(
-        posterior.chain.step,
-        seconds,
-        posterior.point(),
-        further(posterior),
-        posterior.score,
-        posterior.samples,
+    found, files = train_rows(
+        tasks, setting, listener, write_table, lambda end: f"{head[1]} {score(end):.1f}"
     )
+    if setting.pictures:
+        to = setting.out / "curves.png"
+        files.append(
+            picture(to, chosen, found, title)
+            if picture
+            else draw(to, chosen, found, tasks, title, by_documents)
+        )
+    shown = lines(chosen, found, tasks, head)
+    columns = len(head) if setting.seeds > 1 else head.index("seeds")
+    scores = {line[0]: line[1] for line in shown if line[1] is not None}
+    sentences = ["a small cut and few seconds: only that it works can be seen."] * setting.quick
+    sentences += say(scores)
+    sentences += [f"{c.name}, seed {c.seed}: {c.fault}" for c in found if c.fault]
+    return Report(tuple(head[:columns]), [line[:columns] for line in shown], sentences, files)
 
 
-def further(posterior: Posterior) -> float:
-    """Give the further figure of a scorer; of documents scored whole, also of an approximation."""
-    found = list(posterior.figures().values())
-    if found:
-        return found[0]
-    scorer, chain = posterior.scorer, posterior.chain
-    if posterior.draws or scorer is None or scorer.held_out.observed.tokens:
-        return math.nan
-    key = Key(chain.seed, chain.chain, chain.step)
-    return -scorer.log_probability(key, chain.draw(scorer.words))
+def score(point: CurvePoint) -> float:
+    """Return the perplexity of the averaged samples; of the topics as they stand if there are none."""
+    return point.perplexity if point.samples else point.point
+
+
+def lines(
+    rows: Sequence[TrainingRow],
+    curves: Sequence[Curve],
+    tasks: Sequence[CurveTask],
+    head: Sequence[str] = HEAD,
+) -> list[tuple[Any, ...]]:
+    """Return a line of the table for each row that is done: means over seeds that did not diverge."""
+    sizes = {t.name: t.options.minibatch for t in tasks}
+    found: list[tuple[Any, ...]] = []
+    for row in rows:
+        own = [c for c in curves if c.name == row.name]
+        ends = last_points(own)
+        if not ends:
+            found += [(row.name, *(None,) * (len(head) - 3), 0, None)] if own else []
+            continue
+        mean, scores = mean_point(ends), [score(end) for end in ends]
+        found.append(
+            (
+                row.name,
+                statistics.fmean(scores),
+                *([mean.further] if head == WHOLE else []),
+                mean.point,
+                round(mean.samples),
+                round(mean.iteration),
+                round(mean.iteration * sizes[row.name]),
+                mean.seconds,
+                len(ends),
+                deviation(scores),
+            )
+        )
+    return found
+
+
+# ---- training
 
 
 def train_rows(
@@ -191,22 +284,128 @@ def train_rows(
     return curves, files
 
 
+def cost(row: CurveTask) -> float:
+    """Return an estimate of the cost of a row, in sweeps of a document over one layer.
+
+    The cost of a row that ends by the clock is its seconds: it is compared with such rows only.
+    """
+    o = row.options
+    if row.seconds is not None and row.iterations > MOST:
+        return row.seconds
+    samples = max(0, row.iterations - o.burn_in) / o.sample_every
+    visited = row.iterations * o.minibatch * o.sweeps
+    return float(o.depth * (visited + 2 * samples * len(row.data.held_out.observed)))
+
+
+def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
+    """Train and score one row with one thread; ``share`` is told the share of it that is done."""
+    options, train = row.options, row.data.train
+    stream = Epochs.of(options, train, np.arange(len(train)))
+    corpus = CorpusFacts(row.data.words, train.tokens)
+    posterior = begin(options, stream, corpus, RunOn(1), row.data.held_out, keep_mean=False)
+    chain = posterior.chain
+    points: list[CurvePoint] = []
+    seconds, fault, ends, at = 0.0, "", False, FIRST
+    try:
+        while not ends:
+            began = time.process_time()
+            chain.advance()
+            seconds += time.process_time() - began
+            share(max(chain.step / row.iterations, min(1.0, seconds / (row.seconds or math.inf))))
+            if posterior.due and posterior.draws:
+                posterior.take_sample()
+            ends = chain.step == row.iterations or seconds >= (row.seconds or math.inf)
+            timed = row.iterations > MOST
+            mark = seconds >= at if timed else is_mark(chain.step, row.iterations)
+            if ends or mark:
+                points.append(look(posterior, seconds))
+                while at <= seconds:
+                    at *= SPACING
+    except NumericalError as error:  # one row that diverges is a finding, not the end of the others
+        fault = str(error)
+    finally:
+        chain.close()
+    return Curve(row.name, options.seed, points, fault)
+
+
+def is_mark(step: int, iterations: int) -> bool:
+    """Return whether a curve has a point here: 10, 20, 50, 100, 200, 300, ...; more in a short row."""
+    return step % 100 == 0 or step in (10, 20, 50) or (iterations < 100 and step % 10 == 0)
+
+
+def look(posterior: Posterior, seconds: float) -> CurvePoint:
+    """Score a row as it stands.
+
+    The further score of documents that are scored whole is that of the topics where there are no samples.
+    """
+    scorer, chain, point = posterior.scorer, posterior.chain, posterior.point()
+    found = list(posterior.figures().values())
+    further = found[0] if found else math.nan
+    if not (found or posterior.draws or scorer is None or scorer.held_out.observed.tokens):
+        key = Key(chain.seed, chain.chain, chain.step)
+        further = -scorer.log_probability(key, chain.draw(scorer.words))
+    return CurvePoint(chain.step, seconds, point, further, posterior.score, posterior.samples)
+
+
 def last_points(curves: Iterable[Curve]) -> list[CurvePoint]:
-    """Give the last points of the curves that did not diverge."""
+    """Return the last points of the curves that did not diverge."""
     return [c.points[-1] for c in curves if c.points and not c.fault]
 
 
 def mean_point(points: Sequence[CurvePoint]) -> CurvePoint:
-    """Average each figure over points, at least one."""
+    """Return the mean of each number over points, at least one."""
     return CurvePoint._make(map(statistics.fmean, zip(*points, strict=True)))
 
 
 def deviation(values: Sequence[float]) -> float | None:
-    """Give the sample standard deviation, None of fewer than two values."""
+    """Return the sample standard deviation, None of fewer than two values."""
     return statistics.stdev(values) if len(values) > 1 else None
 
 
-# ---- how it is drawn
+# ---- pictures
+
+
+def draw(
+    path: Path,
+    rows: Sequence[TrainingRow],
+    curves: Sequence[Curve],
+    tasks: Sequence[CurveTask],
+    title: str,
+    by_documents: bool,
+) -> Path:
+    """Draw perplexity against training, a panel for each that rows name."""
+    from matplotlib.lines import Line2D
+    from matplotlib.ticker import StrMethodFormatter
+
+    titles = list(dict.fromkeys(row.panel for row in rows))
+    sizes = {t.name: t.options.minibatch for t in tasks}
+    figure = new_figure(1.2 + 5.4 * len(titles), 4.9)
+    panels = figure.subplots(1, len(titles), sharey=True, squeeze=False)[0]
+    for panel, axes in zip(titles, panels, strict=True):
+        inside = [row for row in rows if row.panel == panel]
+        handles = []
+        for i, row in enumerate(inside):
+            colour, dash = COLOURS[i % len(COLOURS)], "-" if i < len(COLOURS) else "--"
+            for curve in (c for c in curves if c.name == row.name and c.points):
+                size = sizes[row.name] if by_documents else None
+                plot(axes, curve, colour, score, documents=size, dash=dash)
+            handles.append(Line2D([], [], color=colour, lw=2.2, ls=dash, label=row.name))
+        axes.legend(handles=handles, loc="best", fontsize=9, framealpha=0.8, edgecolor="none")
+        if by_documents:
+            axes.set_xlabel("documents seen")
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        else:
+            scale_seconds(axes)
+        axes.set_title(panel, fontsize=10)
+        show_grid(axes)
+    # the first looks are far above everything: they would squeeze what differs
+    late = [p.point for c in curves for p in c.points[len(c.points) // 4 :]]
+    low = min((score(p) for c in curves for p in c.points), default=1.0)
+    panels[0].set_ylim(0.97 * low, 1.05 * float(np.quantile(late or [low], 0.9)))
+    scale_perplexity(panels[0], late)
+    figure.suptitle(f"{title}\nthick: samples averaged; thin and dotted: topics as they stand")
+    return write_png(path, figure)
 
 
 def plot(

@@ -2,7 +2,7 @@
 
 A Poisson randomized gamma belief network of 128, 64 and 32 topics over 784 pixels, one epoch of
 minibatches of 200 images, with the constants of the authors' code (``--preset dlda-2017``) and, as
-that code, reflected at the edge of the simplex. A topic of a layer above the first is shown as the
+that code, reflected at the boundary of the simplex. A topic of a layer above the first is shown as the
 picture that it stands for, Phi1 Phi2 ... phi_k.
 
 Two numbers for each layer tell whether it has learned anything, without looking: the spread of a topic
@@ -89,7 +89,13 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
     files = [write_csv(setting.out / "layers.csv", HEAD, rows)]
     for layer in range(len(LAYERS)):
         sheets = {algo: atoms(found[algo].end, layer) for algo in ALGORITHMS}
-        files.append(write_atoms(setting.out / f"atoms-{layer + 1}.csv", sheets))
+        numbers = (
+            (algo, number, float(weight), *(f"{p:.4g}" for p in picture))
+            for algo, sheet in sheets.items()
+            for number, (picture, weight) in enumerate(zip(*sheet, strict=True), 1)
+        )
+        head = ("sampler", "atom", "weight", *map(str, range(pixels)))
+        files.append(write_csv(setting.out / f"atoms-{layer + 1}.csv", head, numbers))
         if setting.pictures:
             path = setting.out / f"atoms-{layer + 1}.png"
             files.append(draw(path, layer, sheets, images, batches))
@@ -144,7 +150,7 @@ def read_images(path: Path) -> Images:
 
 
 def task(algo: str, images: Documents, pixels: int, setting: ExperimentSetting) -> DictionaryTask:
-    """Resolve the options of one sampler."""
+    """Return the task of one sampler, its options resolved."""
     given: dict[str, Any] = {
         "preset": "dlda-2017",
         "algo": algo,
@@ -182,7 +188,7 @@ def learn(work: DictionaryTask, share: Callable[[float], None]) -> Learned:
 
 
 def topics(parts: Draw, layer: int) -> Doubles:
-    """Give the topics of a layer, counted from 0: (K_{l-1}, K_l), columns sum to 1."""
+    """Return the topics of a layer, counted from 0: (K_{l-1}, K_l), columns sum to 1."""
     below = parts["phi"].shape[0] if layer == 0 else LAYERS[layer - 1]
     phi: Doubles = parts[name_of(layer)][:below, : LAYERS[layer]].astype(np.float64)
     phi /= phi.sum(axis=0)
@@ -190,7 +196,7 @@ def topics(parts: Draw, layer: int) -> Doubles:
 
 
 def projected(parts: Draw, layer: int) -> Doubles:
-    """Project the topics of a layer to pixels, (V, K_l): Phi1 Phi2 ... (Cong et al. 2017, section 2)."""
+    """Return a layer's topics over pixels, (V, K_l): Phi1 Phi2 ... (Cong et al. 2017, section 2)."""
     found = topics(parts, 0)
     for above in range(1, layer + 1):
         found = found @ topics(parts, above)
@@ -198,13 +204,13 @@ def projected(parts: Draw, layer: int) -> Doubles:
 
 
 def spread(phi: Doubles) -> float:
-    """Average exp(entropy) / V over columns (V, K): 1 for even topics, 1/V for topics of one word."""
+    """Return the mean exp(entropy) / V of columns (V, K): 1 for even topics, 1/V for single words."""
     entropy = -(phi * np.log(np.maximum(phi, np.finfo(np.float64).tiny))).sum(axis=0)
     return float(np.exp(entropy).mean() / len(phi))
 
 
 def cosine(pictures: Doubles) -> float:
-    """Average the cosine over pairs of different columns."""
+    """Return the mean cosine of pairs of different columns."""
     unit = pictures / np.linalg.norm(pictures, axis=0)
     k = unit.shape[1]
     return float(((unit.T @ unit).sum() - k) / (k * (k - 1)))
@@ -218,7 +224,7 @@ class Atoms(NamedTuple):
 
 
 def atoms(parts: Draw, layer: int) -> Atoms:
-    """Sort the pictures of a layer by their expected share of an image."""
+    """Return the pictures of a layer, sorted by their expected share of an image."""
     weights = prior_mean(parts, LAYERS, layer)
     order = np.argsort(-weights, kind="stable")
     return Atoms(projected(parts, layer).T[order], weights[order])
@@ -230,7 +236,7 @@ START = "at first"
 
 
 def table(found: dict[str, Learned]) -> list[tuple[Any, ...]]:
-    """Give spread and cosine of each layer, at the common start and after each sampler's epoch."""
+    """Return spread and cosine of each layer, at the common start and after each sampler's epoch."""
     first = Learned(found["tlasgr"].start, found["tlasgr"].start, 0.0)
     return [
         (
@@ -247,7 +253,7 @@ def table(found: dict[str, Learned]) -> list[tuple[Any, ...]]:
 
 
 def sentences(rows: list[tuple[Any, ...]], setting: ExperimentSetting) -> list[str]:
-    """Say which of the two samplers has learned more in the upper layers."""
+    """Return sentences on which of the two samplers has learned more in the upper layers."""
     found = []
     if setting.quick:
         found.append("a few images: only that it works can be seen from this.")
@@ -260,17 +266,6 @@ def sentences(rows: list[tuple[Any, ...]], setting: ExperimentSetting) -> list[s
             f"cosine {adaptive[1]:.2f} to {fixed[1]:.2f}, {verdict} in the paper's figure."
         )
     return found
-
-
-def write_atoms(path: Path, sheets: dict[str, Atoms]) -> Path:
-    """Write pictures as numbers, a row each."""
-    pixels = next(iter(sheets.values())).pictures.shape[1]
-    rows = (
-        (algo, number, float(weight), *(f"{p:.4g}" for p in picture))
-        for algo, sheet in sheets.items()
-        for number, (picture, weight) in enumerate(zip(*sheet, strict=True), 1)
-    )
-    return write_csv(path, ("sampler", "atom", "weight", *map(str, range(pixels))), rows)
 
 
 def draw(path: Path, layer: int, sheets: dict[str, Atoms], images: Images, batches: int) -> Path:
@@ -293,7 +288,7 @@ def draw(path: Path, layer: int, sheets: dict[str, Atoms], images: Images, batch
 
 
 def mosaic(pictures: Doubles, across: int, images: Images) -> Doubles:
-    """Put pictures side by side, one grey pixel between them, each scaled to its own maximum."""
+    """Return pictures side by side, one grey pixel between them, each scaled to its own maximum."""
     high, wide = images.height + 1, images.width + 1
     down = -(-len(pictures) // across)
     sheet = np.full((down * high + 1, across * wide + 1), 0.35)

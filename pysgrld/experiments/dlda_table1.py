@@ -27,7 +27,7 @@ import numpy as np
 
 from pysgrld.errors import CorpusError, MissingInputError
 from pysgrld.evaluate import HeldOut, pair
-from pysgrld.experiments.corpora import SplitCorpus, read_counts, read_known_words
+from pysgrld.experiments.corpora import SplitCorpus, first, read_counts, read_known_words
 from pysgrld.experiments.curves import (
     Curve,
     CurvePoint,
@@ -50,7 +50,7 @@ from pysgrld.experiments.frame import (
 from pysgrld.models.resolve import resolve
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 
-#: The paper's figures for 20News, whose rows do not say which edge they had.
+#: The paper's figures for 20News, whose rows do not say which boundary they had.
 PAPER = {
     "tlasgr-128": 770,
     "tlasgr-128-64": 758,
@@ -78,6 +78,8 @@ SAMPLERS = (
     "ours",
 )
 
+NAMES = [f"{sampler}-{'-'.join(map(str, widths))}" for sampler in SAMPLERS for widths in LAYERS]
+
 #: Samples after the burn-in, and in what a person only wants to see work.
 COLLECTED, QUICK_BURN_IN, QUICK_COLLECTED = 1500, 20, 20
 #: Documents to train on and to score then.
@@ -88,7 +90,7 @@ QUICK = {"minibatch": 50, "sweeps": 12, "kept-sweeps": 4}
 
 def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
     """Train and score all rows; write ``table1.csv``, ``curves.csv`` and ``curves.png``."""
-    wanted = names(setting.rows)
+    wanted = matching(NAMES, setting.rows)
     data = read(corpus, setting, listener)
     seeds = range(setting.seed, setting.seed + setting.seeds)
     tasks = [task(name, seed, data, setting) for seed in seeds for name in wanted]
@@ -106,18 +108,6 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
 
 
 # ---- what is trained on what
-
-
-def names(patterns: tuple[str, ...]) -> list[str]:
-    """Choose the rows that match any pattern, in the order of the table.
-
-    Raises
-    ------
-    UsageError
-        If a pattern matches none.
-    """
-    every = [f"{sampler}-{'-'.join(map(str, layers))}" for sampler in SAMPLERS for layers in LAYERS]
-    return matching(every, patterns)
 
 
 def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener) -> SplitCorpus:
@@ -150,31 +140,19 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
     # documents that are empty in one part keep their row
     parts = (read_known_words(path, words, setting, listener) for path in (observed, others[1]))
     data = SplitCorpus(train, len(words), pair(*parts))
-    if setting.quick:
-        data = cut(data)
+    if setting.quick:  # the first few documents to train on, and to score
+        some, held = np.arange(min(QUICK_DOCUMENTS[1], len(data.held_out.observed))), data.held_out
+        held_out = HeldOut(
+            held.observed.take(some), held.held_out.take(some), held.doc_ids[some], held.dropped
+        )
+        data = SplitCorpus(first(train, QUICK_DOCUMENTS[0]), len(words), held_out)
     if len(data.held_out.observed) == 0:
         raise CorpusError("no document has both observed and held-out tokens", observed)
     return data
 
 
-def cut(data: SplitCorpus) -> SplitCorpus:
-    """Keep the first few documents to train on, and the first few to score."""
-    train, held = data.train, data.held_out
-    few, scored = (np.arange(n) for n in QUICK_DOCUMENTS)
-    few, scored = few[: len(train)], scored[: len(held.observed)]
-    return data._replace(
-        train=train.take(few),
-        held_out=HeldOut(
-            held.observed.take(scored),
-            held.held_out.take(scored),
-            held.doc_ids[scored],
-            held.dropped,
-        ),
-    )
-
-
 def task(name: str, seed: int, data: SplitCorpus, setting: ExperimentSetting) -> CurveTask:
-    """Resolve the options of a row with one seed, and the number of its iterations."""
+    """Return the task of a row with one seed: its options resolved, and its iterations."""
     sampler, *widths = name.split("-")
     algo = sampler.removesuffix(REFLECTED)
     given: dict[str, Any] = {"layers": tuple(map(int, widths)), "seed": seed}
@@ -212,7 +190,7 @@ HEAD = (
 
 
 def rows(wanted: list[str], curves: list[Curve]) -> list[tuple[Any, ...]]:
-    """Give a line of the table for each row that is done: means over seeds that did not diverge."""
+    """Return a line of the table for each row that is done: means over seeds that did not diverge."""
     lines: list[tuple[Any, ...]] = []
     for name in wanted:
         own = [c for c in curves if c.name == name]
@@ -242,7 +220,7 @@ def rows(wanted: list[str], curves: list[Curve]) -> list[tuple[Any, ...]]:
 
 
 def describe(point: CurvePoint) -> str:
-    """Say where a row stands."""
+    """Return a sentence on where a row stands."""
     if not point.samples:
         return (
             f"point perplexity {point.point:.1f}, no sample yet after {point.iteration} iterations"
@@ -253,7 +231,7 @@ def describe(point: CurvePoint) -> str:
 def sentences(
     shown: list[tuple[Any, ...]], curves: list[Curve], setting: ExperimentSetting
 ) -> list[str]:
-    """Say the order of the samplers at each width, and which rows must not be compared."""
+    """Return the order of the samplers at each width, and which rows must not be compared."""
     found = []
     if setting.quick:
         found.append("a small cut and few iterations: only that it works can be seen from this.")
@@ -276,12 +254,14 @@ def sentences(
 
 
 def order(scores: Mapping[str, float]) -> str:
-    """Write names and numbers, the lowest first."""
+    """Return names and numbers, the lowest first."""
     return " < ".join(f"{n} {scores[n]:.0f}" for n in sorted(scores, key=lambda n: scores[n]))
 
 
 def draw(path: Path, curves: list[Curve], *, quick: bool) -> Path:
     """Draw perplexity against training seconds, a panel for each number of layers."""
+    from matplotlib.lines import Line2D
+
     sizes = [
         "-".join(map(str, layers))
         for layers in LAYERS
@@ -305,13 +285,7 @@ def draw(path: Path, curves: list[Curve], *, quick: bool) -> Path:
     figure.suptitle(
         "Deep LDA on 20News" + (", a small cut" if quick else "") + " (Cong et al. 2017, Table 1)"
     )
-    _legend(figure, {c.name.split("-", 1)[0] for c in curves}, quick=quick)
-    return write_png(path, figure)
-
-
-def _legend(figure: Any, drawn: set[str], *, quick: bool) -> None:
-    from matplotlib.lines import Line2D
-
+    drawn = {c.name.split("-", 1)[0] for c in curves}
     labels = {
         "gibbs": "Gibbs, whole corpus",
         "ours": "ours: SCIR",
@@ -332,3 +306,4 @@ def _legend(figure: Any, drawn: set[str], *, quick: bool) -> None:
             Line2D([], [], color="black", marker="x", ls="", mew=1.8, label="the paper's")
         )
     figure.legend(handles=handles, loc="outside right center", frameon=False)
+    return write_png(path, figure)

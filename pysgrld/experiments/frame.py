@@ -1,4 +1,4 @@
-"""The frame that all experiments share: their setting, their report, and their folder of CSV files."""
+"""Things that all experiments share: their setting, their report, and their folder of CSV files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ExperimentSetting(NamedTuple):
 
 
 class Report(NamedTuple):
-    """A table, sentences about it and files: all that an experiment gives.
+    """A table, sentences about it and files: all that an experiment returns.
 
     Attributes
     ----------
@@ -69,13 +69,13 @@ class Report(NamedTuple):
 
 
 class ExperimentListener(Protocol):
-    """Somebody whom an experiment tells how far it is."""
+    """The one that is told how far an experiment is: the screen of ``sgmc reproduce``."""
 
     def note(self, line: str) -> None:
         """Say a fact."""
 
     def counting(self, what: str, total: int) -> AbstractContextManager[Callable[[int], None]]:
-        """Give a function that is told how many of ``total`` are done."""
+        """Return a context with a function to call with how many of ``total`` are done."""
 
 
 def make_folder(path: Path, *, force: bool) -> None:
@@ -98,7 +98,7 @@ def make_folder(path: Path, *, force: bool) -> None:
 
 
 def require_scipy(name: str) -> None:
-    """Refuse at once an experiment that needs SciPy's distribution functions.
+    """Raise `UsageError` if SciPy is not installed, whose distribution functions an experiment needs.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def require_scipy(name: str) -> None:
 
 
 def matching(names: Sequence[str], patterns: tuple[str, ...]) -> list[str]:
-    """Choose the names that match any pattern, in their order; all where there is no pattern.
+    """Return the names that match any pattern, in their order; all where there is no pattern.
 
     Raises
     ------
@@ -131,13 +131,8 @@ def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) ->
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)
     for row in rows:
-        writer.writerow(map(_cell, row))
+        cells = ("" if isinstance(v, float) and math.isnan(v) else v for v in row)
+        writer.writerow(f"{v:.7g}" if isinstance(v, float) else v for v in cells)
     with whole_file(path) as file:
         file.write(text.getvalue().encode())
     return path
-
-
-def _cell(value: Any) -> Any:
-    if not isinstance(value, float):
-        return value
-    return "" if math.isnan(value) else f"{value:.7g}"

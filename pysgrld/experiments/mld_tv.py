@@ -35,6 +35,8 @@ from pysgrld.types import Doubles, Int64s, Key
 
 COUNTS = (10_000, 10, 10, 0, 0, 0, 0, 0, 0, 0, 0)
 ALPHA = 0.1
+#: Both shapes of the Beta posterior of each category's probability.
+SHAPES = [(n + ALPHA, sum(COUNTS) + ALPHA * len(COUNTS) - (n + ALPHA)) for n in COUNTS]
 #: The categories that are looked at: the first, and one without counts.
 LOOKED = (0, 3)
 TRIALS, QUICK_TRIALS = 20_000, 2_000
@@ -78,7 +80,8 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
             ]
             curves[algo, h] = variation(np.sum(histograms, axis=0))
     at, floors = marks(iterations), [floor(m, trials * setting.seeds) for m in masses()]
-    rows = table(curves, floors)
+    rows: list[tuple[Any, ...]] = [("exact", None, *floors)]  # the distances at the end
+    rows += [(LABELS[a], f"{h:g}", *map(float, c[-1])) for (a, h), c in curves.items()]
     files = [
         write_csv(
             setting.out / "tv.csv",
@@ -100,21 +103,15 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def marks(iterations: int) -> Int64s:
-    """Choose the iterations whose law is compared, evenly on a logarithmic scale."""
+    """Return the iterations whose law is compared, evenly on a logarithmic scale."""
     return np.unique(np.geomspace(1, iterations, 60).round().astype(np.int64))
 
 
-def shapes(category: int) -> tuple[float, float]:
-    """Give both shapes of the Beta posterior of one category's probability."""
-    a = COUNTS[category] + ALPHA
-    return a, sum(COUNTS) + ALPHA * len(COUNTS) - a
-
-
 def bins() -> list[Doubles]:
-    """Give the log probabilities that separate the bins, for each category of `LOOKED`."""
+    """Return the log probabilities that separate the bins, for each category of `LOOKED`."""
     from scipy.special import betaincinv
 
-    first, sparse = (shapes(c) for c in LOOKED)
+    first, sparse = (SHAPES[c] for c in LOOKED)
     low, high = betaincinv(*first, [1e-4, 1 - 1e-4])
     return [
         np.log(np.linspace(low, high, 101)),
@@ -123,17 +120,17 @@ def bins() -> list[Doubles]:
 
 
 def masses() -> list[Doubles]:
-    """Compute the posterior mass of each bin, for each category of `LOOKED`."""
+    """Return the posterior mass of each bin, for each category of `LOOKED`."""
     from scipy.special import betainc
 
     return [
-        np.diff(betainc(*shapes(c), np.exp(edges)), prepend=0.0, append=1.0)
+        np.diff(betainc(*SHAPES[c], np.exp(edges)), prepend=0.0, append=1.0)
         for c, edges in zip(LOOKED, bins(), strict=True)
     ]
 
 
 def floor(mass: Doubles, trials: int) -> float:
-    """Compute the mean distance of so many exact draws to the posterior, in bins of these masses."""
+    """Return the mean distance of so many exact draws to the posterior, in bins of these masses."""
     return float(np.sqrt(mass * (1 - mass) / (2 * math.pi * trials)).sum())
 
 
@@ -174,7 +171,7 @@ def histograms(task: TrialsTask, rows: dict[str, Any], share: Callable[[float], 
 
 
 def variation(counted: Int64s) -> Doubles:
-    """Compute the total variation distance to the posterior, (marks, categories), of counted trials."""
+    """Return the total variation distance to the posterior, (marks, categories), of counted trials."""
     found = np.zeros(counted.shape[:2])
     for i, mass in enumerate(masses()):
         share = counted[:, i] / counted[:, i].sum(axis=1, keepdims=True)
@@ -187,14 +184,8 @@ def variation(counted: Int64s) -> Doubles:
 HEAD = ("sampler", "h", "tv-category-1", "tv-category-4")
 
 
-def table(curves: dict[tuple[str, float], Doubles], floors: list[float]) -> list[tuple[Any, ...]]:
-    """Give the distances at the end, those of exact draws first."""
-    lines: list[tuple[Any, ...]] = [("exact", None, *floors)]
-    return lines + [(LABELS[a], f"{h:g}", *map(float, c[-1])) for (a, h), c in curves.items()]
-
-
 def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> list[float]:
-    """Sort the steps of a sampler: first those that end nearest in category ``LOOKED[i]``."""
+    """Return the steps of a sampler: first those that end nearest in category ``LOOKED[i]``."""
     own = [h for a, h in curves if a == algo]
     return sorted(own, key=lambda h: curves[algo, h][-1, i])
 
@@ -202,7 +193,7 @@ def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> 
 def sentences(
     curves: dict[tuple[str, float], Doubles], floors: list[float], at: Int64s, *, quick: bool
 ) -> list[str]:
-    """Say where each sampler ends with its best step."""
+    """Return sentences on where each sampler ends with its best step."""
     found = []
     if quick:
         found.append("few trials and iterations: only that it works can be seen from this.")
@@ -221,7 +212,7 @@ def sentences(
 
 
 def overtaken(curves: dict[tuple[str, float], Doubles], i: int, at: Int64s) -> str:
-    """Say from which iteration on MLD is nearer for good, if it ends so, each at its best step then."""
+    """Return from which iteration on MLD stays nearer, each at its best step then; empty if never."""
     best = {
         a: np.min([c[:, i] for (algo, _), c in curves.items() if algo == a], axis=0) for a in STEPS
     }

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -89,7 +89,18 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     with listener.counting("rows, in percent", 100) as tell:
         outcomes = in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
     found = dict(zip(ROWS, outcomes, strict=True))
-    rows = table(found)
+    rows = [  # beside what is found, the distance of a law that has the temperature that was found
+        (
+            name,
+            None if math.isnan(ROWS[name].step_size) else f"{ROWS[name].step_size:g}",
+            None if math.isnan(ROWS[name].friction) else f"{ROWS[name].friction:g}",
+            variation(share(o)),
+            o.temperature,
+            None if math.isnan(o.temperature) else variation(masses(o.temperature)),
+            o.friction if ROWS[name].algo in ("gsgnht", "released") else None,
+        )
+        for name, o in found.items()
+    ]
     edges = np.linspace(-180, 180, BINS + 1)
     files = [
         write_csv(setting.out / "rows.csv", HEAD, rows),
@@ -114,55 +125,49 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
-    """Run one row."""
+    """Run one row, and count its angles."""
     row = ROWS[task.row]
     chains = QUICK_CHAINS if task.quick else CHAINS
     burn_in, kept = (QUICK_BURN_IN, QUICK_KEPT) if task.quick else (BURN_IN, KEPT)
+    start = TARGET.draw(chains, seed=task.seed)
+    exact = row.algo == "gmc"  # its iterations are longer
     if task.row == "exact":
         x = TARGET.draw(chains * kept, seed=task.seed + 1)
-        return counted(SphereDraws(x[:, None], *(np.full(1, math.nan),) * 4))
-    start = TARGET.draw(chains, seed=task.seed)
-    if row.algo == "released":
+        draws = SphereDraws(x[:, None], *(np.full(1, math.nan),) * 4)
+    elif row.algo == "released":
         gradients = Gradients(TARGET, start, None, row.noise, row.estimate, task.seed)
         moved = FrictionChains(
             gradients, start, row.step_size, row.friction, task.seed, thermostat=True
         )
         moved.degrees = 2  # coordinates of the plane, not of the circle
-        schedule = Schedule(row.step_size, 1.0, 0.0)
-        return counted(follow(moved, schedule, kept, burn_in, THIN, share))
-    exact = row.algo == "gmc"  # its iterations are longer
-    draws = sample(
-        TARGET,
-        start,
-        algo=row.algo,
-        step_size=row.step_size,
-        friction=row.friction,
-        gradient_noise=row.noise,
-        noise_estimate=row.estimate,
-        leaps=5,
-        samples=kept,
-        burn_in=0 if exact else burn_in,
-        thin=1 if exact else THIN,
-        seed=task.seed,
-        progress=share,
-    )
-    return counted(draws._replace(temperature=np.full(1, math.nan)) if exact else draws)
-
-
-def counted(draws: SphereDraws) -> CircleOutcome:
-    """Count the angles of draws."""
+        draws = follow(moved, Schedule(row.step_size, 1.0, 0.0), kept, burn_in, THIN, share)
+    else:
+        draws = sample(
+            TARGET,
+            start,
+            algo=row.algo,
+            step_size=row.step_size,
+            friction=row.friction,
+            gradient_noise=row.noise,
+            noise_estimate=row.estimate,
+            leaps=5,
+            samples=kept,
+            burn_in=0 if exact else burn_in,
+            thin=1 if exact else THIN,
+            seed=task.seed,
+            progress=share,
+        )
     angles = np.arctan2(draws.x[..., 1], draws.x[..., 0])
-    bins = np.histogram(angles, BINS, (-math.pi, math.pi))[0]
     return CircleOutcome(
-        bins.tolist(),
-        float(draws.temperature.mean()),
+        np.histogram(angles, BINS, (-math.pi, math.pi))[0].tolist(),
+        math.nan if exact else float(draws.temperature.mean()),
         float(draws.friction.mean()),
         angles[-1].ravel()[:100].tolist(),
     )
 
 
 def masses(temperature: float = 1.0) -> Doubles:
-    """Compute the mass of each bin under the law, at a temperature: its density to the power 1/T."""
+    """Return the mass of each bin under the law, at a temperature: its density to the power 1/T."""
     fine = 100
     angles = ((np.arange(BINS * fine) + 0.5) / (BINS * fine) * 2 - 1) * math.pi
     log_density = TARGET.log_density(np.stack([np.cos(angles), np.sin(angles)], axis=-1))
@@ -171,12 +176,12 @@ def masses(temperature: float = 1.0) -> Doubles:
 
 
 def share(outcome: CircleOutcome) -> Doubles:
-    """Give the share of the draws in each bin."""
+    """Return the share of the draws in each bin."""
     return np.array(outcome.counted) / sum(outcome.counted)
 
 
 def variation(p: Doubles) -> float:
-    """Compute the total variation distance of bins' masses to the law."""
+    """Return the total variation distance of bins' masses to the law."""
     return 0.5 * float(np.abs(p - masses()).sum())
 
 
@@ -185,24 +190,8 @@ def variation(p: Doubles) -> float:
 HEAD = ("sampler", "step", "C", "variation", "temperature", "variation-at-it", "friction")
 
 
-def table(found: dict[str, CircleOutcome]) -> list[tuple[Any, ...]]:
-    """Give a line for each row; what a law of the temperature that was found would have, beside."""
-    return [
-        (
-            name,
-            None if math.isnan(ROWS[name].step_size) else f"{ROWS[name].step_size:g}",
-            None if math.isnan(ROWS[name].friction) else f"{ROWS[name].friction:g}",
-            variation(share(o)),
-            o.temperature,
-            None if math.isnan(o.temperature) else variation(masses(o.temperature)),
-            o.friction if ROWS[name].algo in ("gsgnht", "released") else None,
-        )
-        for name, o in found.items()
-    ]
-
-
 def sentences(found: dict[str, CircleOutcome], *, quick: bool) -> list[str]:
-    """Say the distances and temperatures of the samplers that know of noise, and of those that do not."""
+    """Return the distances and temperatures of the samplers that know of noise, and of the others."""
     far = {name: variation(share(o)) for name, o in found.items()}
     hot = {name: o.temperature for name, o in found.items()}
     said = []

@@ -30,6 +30,7 @@ KAPPA, MINIBATCH = 20.0, 10
 TRUTH = (-math.pi / 24, math.pi / 8)
 #: The grid has GRID points from -REACH to REACH, and a picture's cells JOINED each way.
 REACH, GRID, JOINED = 1.6, 256, 2
+ANGLES = (np.arange(GRID) + 0.5) * 2 * REACH / GRID - REACH
 BINS = 10
 CHAINS, QUICK_CHAINS, QUICK_KEPT = 1000, 50, 2
 
@@ -47,7 +48,7 @@ class TwoDirections:
         self.points, self.observations = points, len(points)
 
     def energy(self, v: Doubles) -> Doubles:
-        """Compute the energy of each chain's vectors, (chains,)."""
+        """Return the energy of each chain's vectors, (chains,)."""
         middle, _ = self._middle(v)
         along = np.einsum("nd,cd->nc", self.points, v[:, 0])
         beyond = np.einsum("nd,cd->nc", self.points, middle)
@@ -55,12 +56,12 @@ class TwoDirections:
         return np.asarray(-KAPPA * v[..., 0].sum(axis=1) - likely)
 
     def gradient(self, v: Doubles) -> Doubles:
-        """Compute the gradient, of the shape of v."""
+        """Return the gradient, of the shape of v."""
         every = np.broadcast_to(np.arange(self.observations), (len(v), self.observations))
         return np.asarray(self.estimates(v, every).mean(axis=1))
 
     def estimates(self, v: Doubles, chosen: Int64s) -> Doubles:
-        """Estimate the gradient by single points: (chains, minibatch, 2, 2)."""
+        """Return estimates of the gradient by single points, (chains, minibatch, 2, 2)."""
         x = self.points[chosen]
         middle, length = self._middle(v)
         beyond = np.einsum("cbd,cd->cb", x, middle)
@@ -72,7 +73,7 @@ class TwoDirections:
         return np.asarray(found)
 
     def _middle(self, v: Doubles) -> tuple[Doubles, Doubles]:
-        """Give the direction of the sum of both vectors, and its length."""
+        """Return the direction of the sum of both vectors, and its length."""
         total = v.sum(axis=1)
         length = np.sqrt(np.einsum("cd,cd->c", total, total))[:, None]
         return total / length, length
@@ -96,7 +97,7 @@ ROWS = {
     "sggmc": PosteriorRow(0.002, 30.0, MINIBATCH, "fisher"),
     "sggmc-long": PosteriorRow(0.005, 30.0, MINIBATCH, "fisher"),
     "sggmc-ignored": PosteriorRow(0.005, 30.0, MINIBATCH),
-    # friction needs a time of its own size to settle
+    # friction needs a time of its own size to converge
     "gsgnht": PosteriorRow(0.005, 10.0, MINIBATCH, algo="gsgnht", burn_in=20_000),
 }
 #: Iterations from one draw to the next.
@@ -132,8 +133,14 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     """Run all rows; write ``rows.csv``, ``densities.csv`` and ``posterior.png``."""
     tasks = [PosteriorTask(row, setting.seed, setting.quick) for row in ROWS]
     listener.note(f"{len(tasks)} rows of {QUICK_CHAINS if setting.quick else CHAINS:,} chains")
+    costs = [
+        (row.burn_in + row.iterations)
+        * (5.0 if row.minibatch is None else 2.0 if row.estimate is None else 3.0)  # a covariance
+        * (10 if row.algo == "gmc" else 1)
+        for row in ROWS.values()
+    ]
     with listener.counting("rows, in percent", 100) as tell:
-        outcomes = in_processes(work, tasks, [cost(t) for t in tasks], setting.threads, tell)
+        outcomes = in_processes(work, tasks, costs, setting.threads, tell)
     found = dict(zip(ROWS, outcomes, strict=True))
     laws = {"exact": exact()} | {name: o.mass for name, o in found.items()}
     rows = table(found, laws)
@@ -144,7 +151,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
             ("angle", *(f"{name}_v{i + 1}" for name in laws for i in (0, 1))),
             [
                 (float(a), *(float(m.sum(axis=1 - i)[at]) for m in laws.values() for i in (0, 1)))
-                for at, a in enumerate(grid())
+                for at, a in enumerate(ANGLES)
             ],
         ),
     ]
@@ -157,7 +164,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def points() -> Doubles:
-    """Make the hundred points, (100, 2)."""
+    """Return the hundred points, (100, 2)."""
     normal = NormalDist(0.0, KAPPA**-0.5)
     quantiles = np.array([normal.inv_cdf((i + 0.5) / 50) for i in range(50)])
     angles = np.concatenate([TRUTH[0] + quantiles, sum(TRUTH) / 2 + quantiles])
@@ -165,18 +172,13 @@ def points() -> Doubles:
 
 
 def on_circle(angles: Doubles) -> Doubles:
-    """Give the unit vectors of angles, (..., 2)."""
+    """Return the unit vectors of angles, (..., 2)."""
     return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
 
 
-def grid() -> Doubles:
-    """Give the angles of the grid."""
-    return (np.arange(GRID) + 0.5) * 2 * REACH / GRID - REACH
-
-
 def exact() -> Doubles:
-    """Compute the posterior's mass at each pair of the grid's angles, v1 by v2."""
-    target, circle = TwoDirections(points()), on_circle(grid())
+    """Return the posterior's mass at each pair of the grid's angles, v1 by v2."""
+    target, circle = TwoDirections(points()), on_circle(ANGLES)
     energies = np.array(
         [
             target.energy(np.stack([np.broadcast_to(v1, circle.shape), circle], axis=1))
@@ -188,21 +190,13 @@ def exact() -> Doubles:
 
 
 def moments(mass: Doubles) -> tuple[float, float, float]:
-    """Compute both standard deviations and the correlation of a mass on the grid."""
-    angles = grid()
-    away = [angles - mass.sum(axis=1 - i) @ angles for i in (0, 1)]
+    """Return both standard deviations and the correlation of a mass on the grid."""
+    away = [ANGLES - mass.sum(axis=1 - i) @ ANGLES for i in (0, 1)]
     first, second = (float(mass.sum(axis=1 - i) @ away[i] ** 2) ** 0.5 for i in (0, 1))
     return first, second, float(away[0] @ mass @ away[1]) / (first * second)
 
 
 # ---- what is run
-
-
-def cost(task: PosteriorTask) -> float:
-    """Estimate the cost of a row; a covariance costs most."""
-    row = ROWS[task.row]
-    each = 5.0 if row.minibatch is None else 2.0 if row.estimate is None else 3.0
-    return (row.burn_in + row.iterations) * each * (10 if row.algo == "gmc" else 1)
 
 
 def work(task: PosteriorTask, share: Callable[[float], None]) -> PosteriorOutcome:
@@ -255,14 +249,14 @@ HEAD = (
 
 
 def variation(mass: Doubles, law: Doubles, axis: int) -> float:
-    """Compute the total variation distance of one angle, in bins that are of like mass under the law."""
+    """Return the total variation distance of one angle, in bins that are of like mass under the law."""
     own, exactly = (m.sum(axis=1 - axis) for m in (mass, law))
     bins = np.floor((np.cumsum(exactly) - exactly / 2) * BINS).astype(int)
     return 0.5 * float(np.abs(np.bincount(bins, own - exactly)).sum())
 
 
 def table(found: dict[str, PosteriorOutcome], laws: dict[str, Doubles]) -> list[tuple[Any, ...]]:
-    """Give a line for each row, that of the law first."""
+    """Return a line for each row, that of the law first."""
     lines: list[tuple[Any, ...]] = []
     for name, mass in laws.items():
         far = [variation(mass, laws["exact"], i) for i in (0, 1)]
@@ -278,7 +272,7 @@ def table(found: dict[str, PosteriorOutcome], laws: dict[str, Doubles]) -> list[
 
 
 def sentences(rows: list[tuple[Any, ...]], *, quick: bool) -> list[str]:
-    """Say how far minibatches are from the law, with the noise estimated and ignored."""
+    """Return sentences on how far minibatches are from the law, with the noise estimated and ignored."""
     by = {row[0]: row for row in rows}
     said = []
     if quick:

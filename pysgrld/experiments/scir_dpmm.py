@@ -192,7 +192,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
 
 
 def lines(wanted: Sequence[str], found: Sequence[Found]) -> list[tuple[Any, ...]]:
-    """Give a line of the table for each row: means over seeds of where they ended."""
+    """Return a line of the table for each row: means over seeds of where they ended."""
     told: list[tuple[Any, ...]] = []
     for name in wanted:
         own = [f for f in found if f.name == name and f.looks and not f.fault]
@@ -217,7 +217,7 @@ def lines(wanted: Sequence[str], found: Sequence[Found]) -> list[tuple[Any, ...]
 
 
 def say(shown: Sequence[tuple[Any, ...]], found: Sequence[Found]) -> list[str]:
-    """Say whether SCIR is lower, and how many components each row has."""
+    """Return sentences on whether SCIR is lower, and how many components each row has."""
     line = {row[0]: row for row in shown if row[1] is not None}
     told = []
     for other in [name for name in ROWS if name not in ("gibbs", "scir")]:

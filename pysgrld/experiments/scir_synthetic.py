@@ -105,10 +105,16 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
         DirichletTask(target, "exact", 0, 0.0, kept, setting.seed) for target in ("sparse", "dense")
     ]
     listener.note(f"{len(tasks)} rows of {CHAINS} chains, {2 * kept} iterations")
+    costs = [1.0 + task.minibatch / 100 for task in tasks]
     with listener.counting("rows, in percent", 100) as tell:
-        found = in_processes(work, tasks, [cost(t) for t in tasks], setting.threads, tell)
+        found = in_processes(work, tasks, costs, setting.threads, tell)
     scored = dict(zip(tasks, found, strict=True))
-    best = best_rows(scored)
+    # the step of least mean distance for each target, method and minibatch
+    best: dict[tuple[str, str, int], DirichletTask] = {}
+    for task, scores in scored.items():
+        key = task.target, task.method, task.minibatch
+        if key not in best or np.mean(scores.distances) < np.mean(scored[best[key]].distances):
+            best[key] = task
     rows = table(best, scored, quick=setting.quick)
     boxes = {
         m: scored[t].component
@@ -141,15 +147,10 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def counts_of(target: str, seed: int) -> Int64s:
-    """Give the observations in each category, (D,); those of the dense target are drawn."""
+    """Return the observations in each category, (D,); those of the dense target are drawn."""
     if target == "sparse":
         return np.array(SPARSE)
     return np.bincount(np.random.default_rng(seed).integers(0, D, OBSERVATIONS), minlength=D)
-
-
-def cost(task: DirichletTask) -> float:
-    """Estimate the cost of a row, which grows with its minibatch."""
-    return 1.0 + task.minibatch / 100
 
 
 def work(task: DirichletTask, share: Callable[[float], None]) -> Distances:
@@ -215,7 +216,7 @@ def released(
 
 
 def distance(log_omega: Doubles, a: Doubles) -> float:
-    """Average the Kolmogorov-Smirnov distances to uniform of Rosenblatt's d - 1 coordinates.
+    """Return the mean of the Kolmogorov-Smirnov distances to uniform of Rosenblatt's d - 1 coordinates.
 
     ``log_omega`` (draws, d), ``a`` (d,) the shapes of the Dirichlet; 1 where a draw is not finite.
     """
@@ -236,23 +237,13 @@ def distance(log_omega: Doubles, a: Doubles) -> float:
 HEAD = ("target", "minibatch", "method", "step", "distance", "least", "most", "reference")
 
 
-def best_rows(scored: dict[DirichletTask, Distances]) -> dict[tuple[str, str, int], DirichletTask]:
-    """Choose the step of least mean distance for each target, method and minibatch."""
-    best: dict[tuple[str, str, int], DirichletTask] = {}
-    for task, scores in scored.items():
-        key = task.target, task.method, task.minibatch
-        if key not in best or np.mean(scores.distances) < np.mean(scored[best[key]].distances):
-            best[key] = task
-    return best
-
-
 def table(
     best: dict[tuple[str, str, int], DirichletTask],
     scored: dict[DirichletTask, Distances],
     *,
     quick: bool,
 ) -> list[tuple[Any, ...]]:
-    """Give a line for each target, minibatch and method, with the reference where there is one."""
+    """Return a line for each target, minibatch and method, with the reference where there is one."""
     lines: list[tuple[Any, ...]] = []
     for (target, method, n), task in best.items():
         d = scored[task].distances
@@ -273,7 +264,7 @@ def table(
 
 
 def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: bool) -> list[str]:
-    """Say the distances of the smallest and the largest minibatch, and the sparse component."""
+    """Return sentences on the smallest and the largest minibatch, and on the sparse component."""
     found = []
     if quick:
         found.append("few iterations and steps: only that it works can be seen from this.")

@@ -115,7 +115,11 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     }
     best = {name: best_step(outcomes[name]) for name in SAMPLERS}
     traces = {name: o[1][best[name]] for name, o in zip(SAMPLERS, found, strict=False)}
-    rows = table(outcomes)
+    rows: list[tuple[Any, ...]] = [("exact", None, *exact())]
+    for name, own in outcomes.items():
+        for eps, outcome in zip(STEPS, own, strict=True):
+            line = (name, eps, *outcome)
+            rows.append((*line[:-1], None) if name == "rn-ld" else line)  # which has no g
     files = [
         write_csv(setting.out / "ess.csv", HEAD, rows),
         write_csv(
@@ -151,13 +155,13 @@ def work(task: LangevinTask, share: Callable[[float], None]) -> tuple[list[Outco
         seed=task.seed,
         progress=share,
     )
-    each = [outcome(draws, chain) for chain in range(len(STEPS) * CHAINS)]
+    each = [measure(draws, chain) for chain in range(len(STEPS) * CHAINS)]
     outcomes = [mean(each[at :: len(STEPS)]) for at in range(len(STEPS))]
     return outcomes, [draws.log_omega[:, at, list(SHOWN)] for at in range(len(STEPS))]
 
 
-def outcome(draws: simplex.Draws, chain: int) -> Outcome:
-    """Measure one chain."""
+def measure(draws: simplex.Draws, chain: int) -> Outcome:
+    """Return the outcome of one chain."""
     assert draws.accepted is not None
     phi = np.exp(draws.log_omega[:, chain])
     sizes = [effective_size(series) for series in phi.T]
@@ -172,7 +176,7 @@ def outcome(draws: simplex.Draws, chain: int) -> Outcome:
 
 
 def effective_size(series: Doubles) -> float:
-    """Estimate the effective size of n draws (n,) by Geyer's (1992) initial monotone sequence.
+    """Return the effective size of n draws (n,) by Geyer's (1992) initial monotone sequence.
 
     At least 1, at most as many as are different: a chain that stands still to its end looks
     uncorrelated before.
@@ -192,12 +196,12 @@ def effective_size(series: Doubles) -> float:
 
 
 def mean(outcomes: list[Outcome]) -> Outcome:
-    """Average outcomes over chains, or over seeds."""
+    """Return the mean of outcomes over chains, or over seeds."""
     return Outcome._make(map(statistics.fmean, zip(*outcomes, strict=True)))
 
 
 def best_step(outcomes: list[Outcome]) -> int:
-    """Find the position of the step whose mean effective sample size is largest."""
+    """Return the position of the step whose mean effective sample size is largest."""
     return max(range(len(outcomes)), key=lambda at: outcomes[at].ess_mean)
 
 
@@ -216,7 +220,7 @@ HEAD = (
 
 
 def exact() -> Outcome:
-    """Compute the outcome of independent draws of the posterior: expectations, in closed form."""
+    """Return the outcome of independent draws of the posterior: expectations, in closed form."""
     total = sum(COUNTS) + ALPHA * len(COUNTS)
     zeros = ALPHA * COUNTS.count(0) / total
     log_beta = math.lgamma(ALPHA) + math.lgamma(total - ALPHA) - math.lgamma(total)
@@ -226,18 +230,8 @@ def exact() -> Outcome:
     return Outcome(math.nan, KEPT, KEPT, zeros, rare, ALPHA * len(COUNTS))
 
 
-def table(outcomes: dict[str, list[Outcome]]) -> list[tuple[Any, ...]]:
-    """Give a line for each sampler and step, the exact law first."""
-    lines: list[tuple[Any, ...]] = [("exact", None, *exact())]
-    for name, own in outcomes.items():
-        for eps, outcome in zip(STEPS, own, strict=True):
-            line = (name, eps, *outcome)
-            lines.append((*line[:-1], None) if name == "rn-ld" else line)
-    return lines
-
-
 def sentences(outcomes: dict[str, list[Outcome]], setting: ExperimentSetting) -> list[str]:
-    """Say which sampler has the largest effective sample size, and how biased it is."""
+    """Return sentences on which sampler has the largest effective sample size, and how biased it is."""
     found = []
     if setting.quick:
         found.append("few iterations: only that it works can be seen from this.")

@@ -64,7 +64,7 @@ def test_an_outcome_of_exact_draws_is_the_exact_one():
     log_omega = log_g - special.logsumexp(log_g, axis=2, keepdims=True)
     scale = rng.gamma(1.0, size=(n, 1))
     draws = simplex.Draws(log_omega, np.log(scale), np.array([0.5]), np.zeros(1, np.int64))
-    found, exact = sgrld_fig1.outcome(draws, 0), sgrld_fig1.exact()
+    found, exact = sgrld_fig1.measure(draws, 0), sgrld_fig1.exact()
     assert found.accepted == 0.5
     for name in ("zeros", "rare", "scale"):
         assert getattr(found, name) == pytest.approx(getattr(exact, name), rel=0.03), name

@@ -81,7 +81,7 @@ def test_the_posterior_of_two_directions_is_kept_by_minibatches():
     Red with: the gradient of a minibatch not scaled; the noise of one estimate for that of ten; noise of
     variance eps for 2 C eps.
     """
-    mass, angles = sam_vmf_posterior.exact(), sam_vmf_posterior.grid()
+    mass, angles = sam_vmf_posterior.exact(), sam_vmf_posterior.ANGLES
     rng, chains = np.random.default_rng(1), 1000
     at = np.searchsorted(np.cumsum(mass), rng.random(chains))
     width = angles[1] - angles[0]

@@ -1,10 +1,10 @@
 """The experiments of `sgmc reproduce`: frame, rows, pictures of topics. No figure of a paper here."""
 
 import gzip
-import importlib
 import inspect
 import math
 from dataclasses import replace
+from pkgutil import resolve_name
 
 import experiments_work
 import numpy as np
@@ -15,7 +15,7 @@ from pysgrld.evaluate import pair
 from pysgrld.experiments import EXPERIMENTS, check_corpus, dlda_mnist, dlda_table1
 from pysgrld.experiments.corpora import SplitCorpus
 from pysgrld.experiments.curves import Curve, CurvePoint, CurveTask, is_mark, train_row
-from pysgrld.experiments.frame import ExperimentSetting, make_folder, write_csv
+from pysgrld.experiments.frame import ExperimentSetting, make_folder, matching, write_csv
 from pysgrld.experiments.processes import in_processes
 from pysgrld.types import Documents
 
@@ -40,10 +40,10 @@ def documents(n, words, seed=0):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_row_of_the_table_has_a_module_that_is_handed_what_the_row_says(name):
-    """Red with: a row that asks for a corpus, whose module has no parameter for it."""
+def test_every_row_of_the_table_has_a_function_that_is_handed_what_the_row_says(name):
+    """Red with: a row that asks for a corpus, whose function has no parameter for it."""
     row = EXPERIMENTS[name]
-    run = importlib.import_module(f"pysgrld.experiments.{row.module}").run
+    run = resolve_name(f"pysgrld.experiments.{row.function}")
     wanted = ["setting", "listener", "corpus"] if row.corpus else ["setting", "listener"]
     assert list(inspect.signature(run).parameters) == wanted
     assert len(row.summary) < 80
@@ -117,12 +117,12 @@ def test_a_process_that_is_killed_is_said():
 
 
 def test_rows_are_chosen_by_patterns_in_the_order_of_the_table():
-    assert len(dlda_table1.names(())) == 21
-    assert set(dlda_table1.PAPER) < set(dlda_table1.names(()))
-    chosen = dlda_table1.names(("ours-128", "tl*gr-128"))
+    assert len(dlda_table1.NAMES) == 21
+    assert set(dlda_table1.PAPER) < set(dlda_table1.NAMES)
+    chosen = matching(dlda_table1.NAMES, ("ours-128", "tl*gr-128"))
     assert chosen == ["tlasgr-128", "tlfsgr-128", "ours-128"]
     with pytest.raises(UsageError, match="--rows lda: there is no such row"):
-        dlda_table1.names(("tlasgr-*", "lda"))
+        matching(dlda_table1.NAMES, ("tlasgr-*", "lda"))
 
 
 def task(name, *, quick=False, n=1000, **kwargs):

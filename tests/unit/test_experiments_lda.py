@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 
 from pysgrld.errors import MissingInputError, UsageError
-from pysgrld.experiments import corpora, lda_runs, scir_lda, sgrld_nips, sgrld_wikipedia, smld_lda
-from pysgrld.experiments.curves import FIRST, Curve, CurvePoint, cost, train_row
+from pysgrld.experiments import corpora, curves, lda_curves
+from pysgrld.experiments.curves import (
+    FIRST,
+    Curve,
+    CurvePoint,
+    Length,
+    TrainingRow,
+    cost,
+    train_row,
+)
 from pysgrld.experiments.frame import ExperimentSetting, matching
-from pysgrld.experiments.lda_runs import Length, TrainingRow
 
 
 class Silent:
@@ -71,15 +78,16 @@ def test_rows_that_do_not_exist_are_refused():
         matching(["a", "b"], ("c",))
 
 
-@pytest.mark.parametrize("module", [scir_lda, sgrld_nips, sgrld_wikipedia, smld_lda])
-def test_every_row_resolves_to_options_of_its_own_and_runs(folder, module):
+@pytest.mark.parametrize("study", ["NIPS", "WIKIPEDIA", "SCIR", "SMLD"])
+def test_every_row_resolves_to_options_of_its_own_and_runs(folder, study):
     """A second of each would be too long: a few milliseconds."""
     data = corpora.read_parts(folder, 0.9, setting(folder), Silent())
-    names = [row.name for row in module.ROWS]
+    rows = getattr(lda_curves, study)
+    names = [row.name for row in rows]
     assert len(set(names)) == len(names)
-    for row in module.ROWS:
+    for row in rows:
         given = row.given | ({"sweeps": 2} if row.given.get("sweeps", 0) > 10 else {})
-        task = lda_runs.task(row._replace(given=given), 3, data, Length(seconds=1e-9))
+        task = curves.task(row._replace(given=given), 3, data, Length(seconds=1e-9))
         assert task.options.seed == 3
         found = train_row(task, lambda part: None)
         assert found.fault == ""
@@ -91,7 +99,7 @@ def test_rows_that_end_by_the_clock_cost_the_same_and_are_looked_at_by_it(folder
     """Red with: marks of iterations, which come by the thousand."""
     data = corpora.read_parts(folder, 0.9, setting(folder), Silent())
     row = TrainingRow("ovb", {"algo": "ovb", "topics": 3})
-    task = lda_runs.task(row, 0, data, Length(seconds=0.5))
+    task = curves.task(row, 0, data, Length(seconds=0.5))
     assert cost(task) == 0.5
     found = train_row(task, lambda part: None)
     times = [p.seconds for p in found.points]
@@ -112,37 +120,37 @@ def test_rows_without_samples_are_scored_by_their_topics(folder):
     rows = [
         TrainingRow(n, {"algo": "scir", "topics": 3, "minibatch": 10}) for n in ("a", "b", "c", "d")
     ]
-    tasks = [lda_runs.task(row, 0, data, Length(iterations=9)) for row in rows]
-    curves = [
+    tasks = [curves.task(row, 0, data, Length(iterations=9)) for row in rows]
+    found = [
         curve("a", 0, 700.0),
         curve("a", 1, 710.0),
         curve("a", 2, 1.0, fault="not finite"),
         curve("b", 0, math.nan, samples=0),
         curve("c", 0, 1.0, fault="not finite"),
     ]
-    a, b, c = lda_runs.lines(rows, curves, tasks)
+    a, b, c = curves.lines(rows, found, tasks)
     assert a == ("a", 705.0, 900.0, 5, 9, 90, 1.0, 2, pytest.approx(7.0710678))
     assert b[:2] == ("b", 900.0)
     assert c == ("c", *(None,) * 6, 0, None)
-    assert len(a) == len(b) == len(c) == len(lda_runs.HEAD)
+    assert len(a) == len(b) == len(c) == len(curves.HEAD)
 
 
 def test_findings_follow_the_numbers():
     """Red with: an order that is written down and not looked at."""
     assert (
         "as the paper has it"
-        in sgrld_wikipedia.say({"sgrld-2013": 900.0, "hsvg-2012": 950.0, "ovb-2010": 990.0})[0]
+        in lda_curves.say_orders({"sgrld-2013": 900.0, "hsvg-2012": 950.0, "ovb-2010": 990.0})[0]
     )
     assert (
         "the paper: sgrld, hsvg, ovb"
-        in sgrld_wikipedia.say({"sgrld-2013": 980.0, "hsvg-2012": 950.0, "ovb-2010": 990.0})[0]
+        in lda_curves.say_orders({"sgrld-2013": 980.0, "hsvg-2012": 950.0, "ovb-2010": 990.0})[0]
     )
-    assert sgrld_nips.say({"cgs": 9.0, "ovb-1": 12.0, "ovb-5": 11.0}) == [
+    assert lda_curves.say_best_of_each({"cgs": 9.0, "ovb-1": 12.0, "ovb-5": 11.0}) == [
         "best of each: cgs 9 < ovb-5 11"
     ]
-    assert scir_lda.say({"scir": 9.0, "sgrld": 8.0}) == [
+    assert lda_curves.say_scir({"scir": 9.0, "sgrld": 8.0}) == [
         "with one prior SCIR is not lower: 9 against 8 of SGRLD"
     ]
-    assert smld_lda.say(
+    assert lda_curves.say_smld(
         {"sgrld": 9.0, "smld": 12.0, "smld-approx 1": 10.0, "smld-approx 0.1": 8.0}
     ) == ["smld-approx 0.1 at 8 is below SGRLD at 9", "exact SMLD ends at 12"]

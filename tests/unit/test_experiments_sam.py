@@ -7,14 +7,13 @@ import pytest
 
 from pysgrld.evaluate import whole
 from pysgrld.evaluate.held_out import split
-from pysgrld.experiments import lda_runs, sam_20news, sam_runs, sam_wikipedia
-from pysgrld.experiments.corpora import SplitCorpus, read_whole_parts
-from pysgrld.experiments.curves import Curve, CurvePoint, train_row
+from pysgrld.experiments import curves, sam_curves
+from pysgrld.experiments.corpora import SplitCorpus, read_parts
+from pysgrld.experiments.curves import WHOLE, Curve, CurvePoint, Length, TrainingRow, train_row
 from pysgrld.experiments.frame import ExperimentSetting
-from pysgrld.experiments.lda_runs import WHOLE, Length, TrainingRow
 from pysgrld.types import Documents
 
-STUDIES = {"20news": sam_20news.STUDY, "wikipedia": sam_wikipedia.STUDY}
+STUDIES = {"20news": sam_curves.NEWS, "wikipedia": sam_curves.WIKIPEDIA}
 
 
 class Silent:
@@ -38,7 +37,7 @@ def corpus():
 
 
 def given(study, documents):
-    return {row.name: row for row in sam_runs.rows(STUDIES[study], documents)}
+    return {row.name: row for row in sam_curves.rows(STUDIES[study], documents)}
 
 
 def test_test_documents_are_whole_and_training_documents_may_be_called_after_the_model(tmp_path):
@@ -46,7 +45,7 @@ def test_test_documents_are_whole_and_training_documents_may_be_called_after_the
     (tmp_path / "vocab.x.txt").write_text("a\nb\nc\n")
     for name, lines in (("sam-train", "1 1 2\n1 3 1\n2 2 1\n"), ("test", "1 1 1\n1 2 4\n2 3 1\n")):
         (tmp_path / f"docword.x.{name}.txt").write_text(f"2\n3\n3\n{lines}")
-    data = read_whole_parts(tmp_path, ExperimentSetting(tmp_path), Silent())
+    data = read_parts(tmp_path, None, ExperimentSetting(tmp_path), Silent())
     assert (len(data.train), data.words) == (2, 3)
     assert data.held_out.held_out.tokens == 6
     assert data.held_out.observed.tokens == 0
@@ -63,11 +62,11 @@ def test_rows_as_released_have_the_codes_constants(study, d, step, noisy, bgibbs
     """Red with: one corpus's steps for the other."""
     rows, data = given(study, d), corpus()
     options = {
-        name: lda_runs.task(row, 0, data._replace(words=5000), Length(seconds=1.0)).options
+        name: curves.task(row, 0, data._replace(words=5000), Length(seconds=1.0)).options
         for name, row in rows.items()
-        if row.panel == sam_runs.PUBLISHED
+        if row.panel == sam_curves.PUBLISHED
     }
-    for algo in sam_runs.NOISY:
+    for algo in sam_curves.NOISY:
         found = options[f"{algo}-2016"]
         assert found.step_size[0] == pytest.approx(step, rel=0.005)
         assert (rows[f"{algo}-2016"].given.get("minibatch", 50), found.settings.friction) == noisy
@@ -91,7 +90,7 @@ def test_every_row_runs_and_has_both_scores(study):
     for row in rows.values():
         small = row.given | {"minibatch": 10, "sample-every": 1}
         small |= {} if "vi" in row.name else {"burn-in": 0, "sweeps": 2, "kept-sweeps": 1}
-        task = lda_runs.task(row._replace(given=small), 3, data, Length(seconds=1e-9))
+        task = curves.task(row._replace(given=small), 3, data, Length(seconds=1e-9))
         found = train_row(task, lambda part: None)
         assert found.fault == ""
         (point,) = found.points
@@ -104,19 +103,19 @@ def test_documents_that_are_completed_have_no_further_figure_without_samples():
     held_out = split(documents(10, 1), np.arange(10), 0.5, 0)
     data = SplitCorpus(documents(40), 60, held_out)
     row = TrainingRow("ovb", {"algo": "ovb", "topics": 3})
-    found = train_row(lda_runs.task(row, 0, data, Length(seconds=1e-9)), lambda part: None)
+    found = train_row(curves.task(row, 0, data, Length(seconds=1e-9)), lambda part: None)
     assert math.isnan(found.points[0].further)
 
 
 def test_both_scores_stand_in_the_table():
     """Red with: the further figure in the place of the point's."""
-    rows = [row for row in sam_runs.rows(STUDIES["20news"], 40) if row.name in ("vi", "svi")]
-    tasks = [lda_runs.task(row, 0, corpus(), Length(iterations=9)) for row in rows]
-    curves = [
+    rows = [row for row in sam_curves.rows(STUDIES["20news"], 40) if row.name in ("vi", "svi")]
+    tasks = [curves.task(row, 0, corpus(), Length(iterations=9)) for row in rows]
+    found = [
         Curve("vi", 0, [CurvePoint(9, 1.0, 900.0, 700.0, math.nan, 0)], ""),
         Curve("svi", 0, [CurvePoint(9, 1.0, 900.0, 700.0, math.nan, 0)], "not finite"),
     ]
-    vi, svi = lda_runs.lines(rows, curves, tasks, WHOLE)
+    vi, svi = curves.lines(rows, found, tasks, WHOLE)
     assert dict(zip(WHOLE, vi, strict=True)) == {
         "row": "vi",
         "log-perplexity": 900.0,
@@ -135,8 +134,8 @@ def test_both_scores_stand_in_the_table():
 def test_orders_and_claims_follow_the_numbers():
     """Red with: an order that is written down and not looked at."""
     scores = {"gsgnht-2016": 9.0, "sggmc-2016": 8.0, "vi-2016": 7.0, "vi": 5.0, "svi": 4.0}
-    assert sam_runs.order(scores | {"sggmc": math.nan}, "so")[1].endswith(": svi 4 < vi 5")
-    assert sam_runs.say(scores) == [
+    assert sam_curves.order(scores | {"sggmc": math.nan}, "so")[1].endswith(": svi 4 < vi 5")
+    assert sam_curves.say(scores) == [
         "by the paper's score, settings of the released code: vi 7 < sggmc 8 < gsgnht 9",
         "by the paper's score, sgmc's settings: svi 4 < vi 5",
         "the thermostat below SGGMC: not found, 9 against 8",
@@ -147,7 +146,7 @@ def test_orders_and_claims_follow_the_numbers():
         "gmc-apprmh-2016": 8.0,
         "svi-2016": 11,
     }
-    assert sam_runs.claims(below) == [
+    assert sam_curves.say(below)[1:] == [
         "SGGMC and gSGNHT, whole corpus, below GMC: not found, 9 against 8",
         "GMC below variational Bayes: found, 8 against 11",
     ]

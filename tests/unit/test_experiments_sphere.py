@@ -30,7 +30,7 @@ def test_total_variation_of_an_angle_is_that_of_its_bins():
     """Red with: the other angle; the sum without its half."""
     law = sam_vmf_posterior.exact()
     assert sam_vmf_posterior.variation(law, law, 0) == 0.0
-    only = np.where(sam_vmf_posterior.grid()[:, None] < 0, law, 0.0)
+    only = np.where(sam_vmf_posterior.ANGLES[:, None] < 0, law, 0.0)
     only /= only.sum()
     assert sam_vmf_posterior.variation(only, law, 0) == pytest.approx(0.5, abs=0.01)
     assert sam_vmf_posterior.variation(only, law, 1) > 0.3
