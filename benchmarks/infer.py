@@ -32,11 +32,11 @@ import numpy as np
 
 from pysgrld.core import core
 from pysgrld.core.draws import at_words, weights_of
-from pysgrld.evaluate.proportions import over_their_words
+from pysgrld.corpus.minibatches import compact
 from pysgrld.models.lda.reader import EXPECTED_PASSES
 from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.infer import DOCUMENTS, infer
-from pysgrld.types import Documents
+from pysgrld.types import Documents, Minibatch
 
 FORMATS = (
     ("theta.npy",),
@@ -75,8 +75,8 @@ def kernel_alone(run: str, corpus: str, threads: int) -> Cost:
         for begin in range(0, len(block), DOCUMENTS):
             some = block.take(np.arange(begin, min(begin + DOCUMENTS, len(block))))
             ids = np.arange(first, first + len(some))
-            there, words = over_their_words(some, ids)
-            phi = weights_of(at_words(results.mean, words))
+            there = compact(some, ids, 1.0)
+            phi = weights_of(at_words(results.mean, there.words))
             clock, spent = time.perf_counter(), time.thread_time()
             expect(phi, results, there, work, threads)
             wall += time.perf_counter() - clock
@@ -86,7 +86,11 @@ def kernel_alone(run: str, corpus: str, threads: int) -> Cost:
 
 
 def expect(
-    phi: np.ndarray, results: object, documents: Documents, work: core.Workspace, threads: int
+    phi: np.ndarray,
+    results: object,
+    documents: Documents | Minibatch,
+    work: core.Workspace,
+    threads: int,
 ) -> None:
     core.documents_expected(
         phi=phi,

@@ -78,7 +78,7 @@ def show(run: str | None, step: int | None, json: bool) -> None:
 @as_json
 def verify(run: str | None, json: bool) -> None:
     """Read every byte of every checkpoint of RUN; exit code 76 if one is damaged."""
-    from pysgrld.models.invariants import STATE
+    from pysgrld.models.samples import STATE
     from pysgrld.run import verify_checkpoints
 
     path, _ = _reports(run)

@@ -250,19 +250,18 @@ class DPMixture(Framed):
         if len(usable) == 0:
             raise UsageError("X has no counts: every document is empty")
         chain = self._begin(given, documents.take(usable), words)
-        mixture = chain.mixture
         occupied, concentration = np.empty(self.max_iter, np.int64), np.empty(self.max_iter)
         samples: list[tuple[Doubles, float, Doubles]] = []
         spacing = -(-(self.max_iter - self.burn_in) // self.KEPT)
         with Progress(type(self).__name__, self.verbose) as progress:
             for t in range(self.max_iter):
                 chain.advance()
-                occupied[t], concentration[t] = mixture.occupied, mixture.concentration
+                occupied[t], concentration[t] = chain.occupied, chain.concentration
                 after = t + 1 - self.burn_in
                 if after > 0 and after % spacing == 0:
-                    samples.append((*mixture.log_weights, mixture.log_phi))
+                    samples.append((*chain.log_weights, chain.log_phi))
                 last = progress.interrupted or chain.step == self.max_iter
-                said = plural(mixture.occupied, "occupied component")
+                said = plural(chain.occupied, "occupied component")
                 progress.show(chain.step, self.max_iter, [said], last=last)
                 if last:
                     break
@@ -274,13 +273,13 @@ class DPMixture(Framed):
             self._take_names(names)
             self.n_components_trace_ = occupied[: chain.step]
             self.concentration_trace_ = concentration[: chain.step]
-            self.concentration_ = mixture.concentration
-            log_weights, _ = mixture.log_weights
+            self.concentration_ = chain.concentration
+            log_weights, _ = chain.log_weights
             order = np.argsort(-log_weights, kind="stable")
             self.weights_ = exp(log_weights[order])
-            self.components_ = exp(mixture.log_phi[:, order]).T
+            self.components_ = exp(chain.log_phi[:, order]).T
             self.labels_ = np.full(len(documents), -1)
-            self.labels_[usable] = np.argsort(order)[mixture.z]
+            self.labels_[usable] = np.argsort(order)[chain.z]
         return self
 
     def _begin(self, given: Mapping[str, Any], documents: Documents, words: int) -> MixtureChain:

@@ -18,7 +18,7 @@ from pysgrld.estimators.output import Transformer
 from pysgrld.estimators.progress import Progress
 from pysgrld.estimators.resources import check_memory, jobs
 from pysgrld.evaluate import HeldOut
-from pysgrld.evaluate.proportions import BLOCK
+from pysgrld.models.admixture import BLOCK
 from pysgrld.models.options import check_usage
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve

@@ -1,93 +1,17 @@
-"""Draws of documents' topics, going on over kept samples of the topics.
-
-A draw is one point of the joint posterior of a document's proportions and of its tokens' topics, given
-one sample of the topics over words. A document's Gibbs chain goes on from sample to sample, and of each
-visit the *last* sweep counts alone: its tokens' topics z are one draw, and theta ~ Dirichlet(alpha + n)
-given the counts n of that very z makes (theta, z) one draw of both. Means over sweeps, which proportions
-are read from (`pysgrld.evaluate.proportions`), are no draws: they leave out what is unsure within a
-document. So do the tokens' shares n / N, which lack the Dirichlet law around them.
-"""
+"""Draws of documents' proportions given their tokens' topics."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
-
 import numpy as np
 
-from pysgrld.core import check_lengths, core
-from pysgrld.core.draws import Draw
-from pysgrld.evaluate.proportions import over_their_words
-from pysgrld.evaluate.reader import DocumentDraw, Readers
-from pysgrld.types import Documents, Floats, Int32s, Int64s, Key
-
-#: Gives the draws of the topics, of some words, one after the other, each with the key of its documents.
-DrawsOf = Callable[[Int32s], Iterable[tuple[Key, Draw]]]
+from pysgrld.core import core
+from pysgrld.types import Floats, Int64s, Key
 
 #: Stream of the random numbers of proportions: far above those of blocks of topics. A stream is for
 #: entities of 31 bits; those above have further ones.
 _STREAM, _BITS = 1 << 10, 31
 #: Unit of the counts that parameters which differ add to.
 _FINE = 1 << 32
-
-
-class DocumentDraws(NamedTuple):
-    """Draws of the topics of some documents, one for each sample of the topics.
-
-    Attributes
-    ----------
-    theta : (S, n, K) float32
-        Proportions of the topics in each document; they sum to 1.
-    tokens : (S, n, K) float32
-        Tokens of each topic in each document, of the same draw.
-    """
-
-    theta: Floats
-    tokens: Floats
-
-    @classmethod
-    def stacked(cls, draws: Iterable[DocumentDraw], shape: tuple[int, int, int]) -> DocumentDraws:
-        """Stack S draws one after the other."""
-        found = cls(np.empty(shape, np.float32), np.empty(shape, np.float32))
-        for s, (theta, tokens) in enumerate(draws):
-            found.theta[s], found.tokens[s] = theta, tokens
-        return found
-
-
-def document_draws(
-    readers: Readers, draws: DrawsOf, documents: Documents, ids: Int64s, threads: int, at: int = 0
-) -> Iterator[DocumentDraw]:
-    """Draw the topics of documents given one draw of the topics over words after the other.
-
-    Parameters
-    ----------
-    readers : Readers
-    draws : callable
-        Is given the words that documents have; gives draws of their rows.
-    documents : Documents
-    ids : (n,) int64
-        Key each document's randomness, with the keys of the draws: no two alike.
-    threads : int
-    at : int
-        The layer whose topics are meant, counted from 0.
-
-    Yields
-    ------
-    DocumentDraw
-        One for each draw of the topics; a document's depends on its counts and its id, not on the others.
-
-    Raises
-    ------
-    CorpusError
-        If a document is too long for a sweep to be counted.
-    UsageError
-        If documents are not sampled.
-    """
-    check_lengths(documents.lengths, 1, "document", ids)
-    there, words = over_their_words(documents, ids)
-    reader = readers(there, ids, threads)
-    for key, draw in draws(words):
-        yield reader.draw(key, draw, at)
 
 
 def proportions_given(

@@ -139,7 +139,7 @@ def work(task: MixtureTask, share: Callable[[float], None]) -> Found:
         for t in range(1, task.iterations + 1):
             began = time.process_time()
             ids = stream.ids(t - 1)
-            chain.advance(task.train.take(ids), ids)
+            chain.iterate(task.train.take(ids), ids)
             seconds += time.process_time() - began
             share(t / task.iterations)
             if t % LOOK and t > LOOK:

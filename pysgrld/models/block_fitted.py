@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -12,29 +11,15 @@ from pysgrld.chain.blocks import arrays_of, take_priors
 from pysgrld.chain.posterior import samples_in, sums_in
 from pysgrld.core import core
 from pysgrld.core.draws import WEIGHTS, Draw, by_word
-from pysgrld.errors import UsageError
-from pysgrld.evaluate import DocumentDraw, HeldOut, Scorer
 from pysgrld.evaluate.matching import DISTRIBUTIONS, Likeness
-from pysgrld.models.fitted import Fitted, Node, Record, Samples, SomeDocuments
-from pysgrld.models.noise import goes_on, noise_of, remedy_of, step_size
+from pysgrld.models.fitted import Fitted, Record
 from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK
-from pysgrld.samplers import SAMPLERS, sampler_of
+from pysgrld.samplers import sampler_of
 from pysgrld.samplers.state import BlockState, Counts
-from pysgrld.types import (
-    FORGOTTEN,
-    QUIET,
-    Array,
-    Block,
-    Documents,
-    Doubles,
-    Floats,
-    Int32s,
-    Int64s,
-    Key,
-)
+from pysgrld.types import FORGOTTEN, Array, Block, Doubles, Floats, Int32s, Key
 
 
-class BlockFitted(Fitted, ABC):
+class BlockFitted(Fitted):
     """A trained run whose topics are blocks of a chain; a model adds the answers on documents.
 
     Parameters
@@ -45,44 +30,21 @@ class BlockFitted(Fitted, ABC):
         The model's global parts; the first are the topics over words.
     """
 
-    kind, noun = "a topic model", "topic"
-    no_mean: str | None = None
+    kind = "a topic model"
     likeness: Likeness | None = DISTRIBUTIONS
-    titles: Mapping[str, str] = {}
-    signed = False
+    layers: tuple[int, ...] = ()
 
     def __init__(self, record: Record, threads: int, blocks: tuple[Block, ...]) -> None:
-        self.record, self.threads, self.blocks = record, threads, blocks
+        super().__init__(record, threads)
+        self.blocks = blocks
         #: Blocks that are the prior of another one, by name.
         self.priors = {b.name: blocks[0].name for b in blocks if b.name == ETA_BLOCK}
-        self.sampler = SAMPLERS[record.options.algo]
-        self.draws = self.sampler.draws
         # noise that is the same for all words moves those that a topic does not use no faster
         self.slow_tails = not self.sampler.relative
-
-    @property
-    def depth(self) -> int:
-        """Number of layers."""
-        return len(self.layers)
-
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """Topics of each layer."""
-        return tuple(b.shape[1] for b in self.blocks if b.geometry == self.sampler.geometry)
+        self.layers = tuple(b.shape[1] for b in blocks if b.geometry == self.sampler.geometry)
+        self.depth = len(self.layers)
 
     # ---- draws
-
-    @cached_property
-    def current(self) -> Draw:
-        """The draw at the newest checkpoint."""
-        options = self.record.options
-        key, draw = Key(options.seed, options.chain, self.record.step), {}
-        for name, state in self.states.items():
-            draw[name] = state.look(key)
-            weights = state.weights()
-            if weights is not None:
-                draw[WEIGHTS] = weights
-        return draw
 
     @cached_property
     def states(self) -> dict[str, BlockState[Counts]]:
@@ -100,7 +62,19 @@ class BlockFitted(Fitted, ABC):
         take_priors(self.priors, states)
         return states
 
-    @property
+    @cached_property
+    def current(self) -> Draw:
+        """The draw at the newest checkpoint."""
+        options = self.record.options
+        key, draw = Key(options.seed, options.chain, self.record.step), {}
+        for name, state in self.states.items():
+            draw[name] = state.look(key)
+            weights = state.weights()
+            if weights is not None:
+                draw[WEIGHTS] = weights
+        return draw
+
+    @cached_property
     def samples(self) -> int:
         """Posterior samples in the `mean`; 0 where there is none."""
         return samples_in(self.record.arrays) if sums_in(self.record.arrays) else 0
@@ -121,7 +95,7 @@ class BlockFitted(Fitted, ABC):
         return mean
 
     def sample_shapes(self, sample: Mapping[str, Array]) -> dict[str, tuple[int, int]]:
-        """Give the shapes that the matrices of a kept sample must have: (K, V), and (1, K) of r."""
+        """Return the shapes that the matrices of a kept sample must have: (K, V), and (1, K) of r."""
         del sample
         return {
             b.name: (1, b.shape[1]) if b.is_vector else (b.shape[1], b.shape[0])
@@ -129,63 +103,33 @@ class BlockFitted(Fitted, ABC):
         }
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Give the draw of a kept sample, of these words or of all where None."""
+        """Return the draw of a kept sample, of these words or of all where None."""
         if words is not None:
             name = self.blocks[0].name
             sample = dict(sample) | {name: sample[name][:, words]}
         return by_word(sample, self.blocks)
 
     def rows_of(self, sample: Mapping[str, Array], at: int) -> Floats:
-        """Give the topics of a layer over the words in a kept sample, (K, V)."""
+        """Return the topics of a layer over the words in a kept sample, (K, V)."""
         if at == 0:
             return sample[self.blocks[0].name]
         phi = self.over_words(self.draw_of(sample), at)
         return np.ascontiguousarray(phi[:, : self.layers[at]].T)
 
     def over_words(self, draw: Draw, at: int) -> Floats:
-        """Give the topics over the words, (V, Kp) float32."""
+        """Return the topics over the words, (V, Kp) float32."""
         del at  # there is one layer
         return draw[self.blocks[0].name]
 
-    # ---- documents, which the model knows
-
-    @abstractmethod
-    def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
-        """Give the proportions of a layer's topics in documents, (n, K); rows sum to 1."""
-
-    def document_draws(
-        self, samples: Samples, documents: Documents, ids: Int64s, at: int
-    ) -> Iterator[DocumentDraw]:
-        """Refuse: nothing of the documents is sampled, unless a model says how.
-
-        Raises
-        ------
-        UsageError
-        """
-        raise UsageError(f"documents of {self.kind} have no draws of their topics")
-
-    def token_topics(self, documents: Documents, ids: Int64s, at: int) -> Int32s:
-        """Refuse: tokens have no topics, unless a model says how.
-
-        Raises
-        ------
-        UsageError
-        """
-        raise UsageError(f"tokens of {self.kind} have no topics of their own")
-
-    def document_prior(self, at: int) -> Doubles | None:
-        """Give None, unless a model has such parameters."""
-        del at
-        return None
+    # ---- priors
 
     def word_prior(self) -> float:
-        """Give eta, as `learned` has it, or as it is fixed."""
-        fixed: float = self.record.options.lowest_eta
+        """Return eta: its posterior mean where it is learned."""
         learned = self.learned()
-        return float(learned[ETA_BLOCK][0]) if ETA_BLOCK in learned else fixed
+        return float(learned[ETA_BLOCK][0]) if ETA_BLOCK in learned else super().word_prior()
 
     def learned(self) -> dict[str, Doubles]:
-        """Give learned priors: posterior means, or as they stand."""
+        """Return the priors that were learned, by option: posterior means, or else as they stand."""
         draw = self.mean or self.current
         sizes = {b.name: b.shape[1] for b in self.blocks}
         return {
@@ -194,72 +138,31 @@ class BlockFitted(Fitted, ABC):
             if name in draw
         }
 
-    @abstractmethod
-    def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
-        """Weigh each topic by how much of the corpus it makes up, (K,)."""
-
-    @abstractmethod
-    def scorer(self, held_out: HeldOut) -> Scorer:
-        """Make a scorer of this run's draws on documents."""
-
-    # ---- topics
-
-    def shown(self, at: int) -> Int64s:
-        """Give all topics of a layer."""
-        return np.arange(self.layers[at])
-
-    def counts(self) -> Int64s | None:
-        """Give None: documents have several topics."""
-        return None
-
-    def numbers(self) -> dict[str, int]:
-        """Give nothing: the number of topics is chosen."""
-        return {}
-
-    def beside(self) -> dict[str, Doubles]:
-        """Give nothing: topics are exported alone."""
-        return {}
-
-    def tree(self, vocabulary: Sequence[str], words: int) -> list[Node] | None:
-        """Give None: topics do not use other topics."""
-        del vocabulary, words
-        return None
-
-    def quantities(self, draw: Draw, held_out: HeldOut | None) -> dict[str, float]:
-        """Give nothing: topics themselves are compared."""
-        del draw, held_out
-        return {}
-
     # ---- what the sampler does to the draws
 
-    def noise(self, step: int) -> float | None:
-        """Give the noise inflation at an iteration, for an average topic; None where it is not known."""
-        return noise_of(self.record, self._rate, step)
-
-    def faithful(self, step: int) -> bool:
-        """Say whether draws are the posterior's: little noise, and documents that forget their start."""
-        noise = self.noise(step)
-        forgotten = goes_on(self.record) or self.record.options.sweeps >= FORGOTTEN
-        return noise is not None and noise <= QUIET and forgotten
-
-    def remedy(self) -> str | None:
-        """Give the options that would make draws the posterior's; None where they are not known."""
-        options = self.record.options
-        step = remedy_of(self.record, self._rate)
-        return f"{step} --sweeps {FORGOTTEN}" if step and options.sweeps < FORGOTTEN else step
-
     @property
-    def _rate(self) -> float:
+    def rate(self) -> float:
+        """Rate of an average topic's process, which multiplies the step size."""
         return float(self.blocks[0].settings.average_rate(self.blocks[0], self.record.tokens))
 
+    def faithful(self, step: int) -> bool:
+        """Return whether minibatch noise is little, and documents forget where they start."""
+        forgotten = self.goes_on or self.record.options.sweeps >= FORGOTTEN
+        return super().faithful(step) and forgotten
+
+    def remedy(self) -> str | None:
+        """Return the options that would make draws the posterior's; None where they are not known."""
+        step, sweeps = super().remedy(), self.record.options.sweeps
+        return f"{step} --sweeps {FORGOTTEN}" if step and sweeps < FORGOTTEN else step
+
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
-        """Give r_k = h (N_k + V eta) / s_k of topics that move by Langevin steps; empty for others.
+        """Return r_k = h (N_k + V eta) / s_k of topics that move by Langevin steps; empty for others.
 
         s_k is the scale of the unnormalised topic at the newest checkpoint, and N_k the tokens that
         the topic has.
         """
-        if len(self.layers) > 1 or self.sampler.whole_corpus:
+        if self.depth > 1 or self.sampler.whole_corpus:
             return ()
         state, record = self.states[self.blocks[0].name], self.record
-        found = state.contraction(shares * record.tokens, step_size(record, record.step))
+        found = state.contraction(shares * record.tokens, self.step_size(record.step))
         return () if found is None else tuple(found.tolist())

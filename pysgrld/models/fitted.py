@@ -1,29 +1,43 @@
-"""A run that was trained, read as its model understands it.
+"""A run that was trained, read as its model understands it: the base class of every model's reader.
 
-`Fitted` is what reading, scoring and comparing ask of a run; `pysgrld.models.block_fitted` answers what
-follows from the blocks that a chain moves.
+`Fitted` has the questions that reading, scoring and comparing ask of a run, and the answers that most
+models share; `pysgrld.models.block_fitted` adds what follows from the blocks that a chain moves.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from pysgrld.core.draws import Draw
+from pysgrld.errors import UsageError
 from pysgrld.evaluate import DocumentDraw, HeldOut, Score, Scorer
 from pysgrld.evaluate.matching import Likeness
-from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s
+from pysgrld.samplers import SAMPLERS
+from pysgrld.types import (
+    QUIET,
+    Array,
+    Documents,
+    Doubles,
+    Floats,
+    Int32s,
+    Int64s,
+    Schedule,
+    noise_inflation,
+    quiet_step,
+)
 
-#: Gives documents and their ids, or None where there are none; may read files.
+#: Returns documents and their ids, or None where there are none; may read files.
 SomeDocuments = Callable[[], tuple[Documents, Int64s] | None]
 #: Kept samples, one after the other: iterations, and their matrices by name.
 Samples = Iterable[tuple[int, Mapping[str, Array]]]
 
 
 class Record(Protocol):
-    """A run as its model is told of it: plain values, whatever files they come from.
+    """The record of a run that its model reads: plain values, whatever files they come from.
 
     ``step``, ``arrays`` and ``place`` are of the newest checkpoint, and raise `CheckpointError`
     where there is none.
@@ -80,14 +94,19 @@ class Node(NamedTuple):
     children: tuple[Node, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give plain values, for JSON."""
+        """Return plain values, for JSON."""
         return self._asdict() | {"children": [child.as_dict() for child in self.children]}
 
 
-class Fitted(Protocol):
+class Fitted(ABC):
     """A trained run, read: topics, proportions, scores. Layers are counted from 0.
 
     A draw is what documents read of the topics at an iteration: arrays by name, word-major.
+
+    Parameters
+    ----------
+    record : Record
+    threads : int
 
     Attributes
     ----------
@@ -102,59 +121,76 @@ class Fitted(Protocol):
         How topics of different draws are matched; None where they cannot be, and `quantities` are
         compared.
     titles : mapping of str to str
-        Names of `quantities`, and what a person reads; empty where topics are matched.
+        Titles of `quantities` by their names; empty where topics are matched.
     draws : bool
         Whether the run has draws from the posterior; a variational approximation has none.
     slow_tails : bool
         Whether the sampler hardly moves the words that a topic does not use.
     signed : bool
         Whether topics are directions, whose entries may be negative; else they are distributions.
+    depth : int
+        Number of layers.
     """
 
     kind: str
-    noun: str
+    noun: str = "topic"
     score: Score
-    no_mean: str | None
-    likeness: Likeness | None
-    titles: Mapping[str, str]
+    no_mean: str | None = None
+    likeness: Likeness | None = None
+    titles: Mapping[str, str] = {}
     draws: bool
-    slow_tails: bool
-    signed: bool
+    slow_tails: bool = False
+    signed: bool = False
+    depth: int = 1
+
+    def __init__(self, record: Record, threads: int) -> None:
+        self.record, self.threads = record, threads
+        self.sampler = SAMPLERS[record.options.algo]
+        self.draws = self.sampler.draws
+
+    # ---- draws
 
     @property
-    def depth(self) -> int:
-        """Number of layers."""
-
-    @property
+    @abstractmethod
     def layers(self) -> tuple[int, ...]:
         """Topics of each layer."""
 
     @property
+    @abstractmethod
     def current(self) -> Draw:
         """The draw at the newest checkpoint."""
 
     @property
     def samples(self) -> int:
         """Posterior samples in the `mean`; 0 where there is none."""
+        return 0
 
     @property
     def mean(self) -> Draw | None:
         """Mean of all posterior samples; None where there is none."""
+        return None
 
+    @abstractmethod
     def sample_shapes(self, sample: Mapping[str, Array]) -> dict[str, tuple[int, int]]:
-        """Give the shapes that the matrices of a kept sample must have, by name."""
+        """Return the shapes that the matrices of a kept sample must have, by name."""
 
+    @abstractmethod
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Give the draw of a kept sample, of these words or of all where None."""
+        """Return the draw of a kept sample, of these words or of all where None."""
 
+    @abstractmethod
     def rows_of(self, sample: Mapping[str, Array], at: int) -> Floats:
-        """Give the topics of a layer over the words in a kept sample, (K, V)."""
+        """Return the topics of a layer over the words in a kept sample, (K, V)."""
 
+    @abstractmethod
     def over_words(self, draw: Draw, at: int) -> Floats:
-        """Give the topics of a layer over the words, (V, K or more) float32; what is beyond K is 0."""
+        """Return the topics of a layer over the words, (V, Kp) float32; columns beyond K are 0."""
 
+    # ---- documents
+
+    @abstractmethod
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
-        """Give the proportions of a layer's topics in documents, (n, K); rows sum to 1."""
+        """Return the proportions of a layer's topics in documents, (n, K); rows sum to 1."""
 
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, at: int
@@ -168,6 +204,7 @@ class Fitted(Protocol):
         UsageError
             If documents are not sampled.
         """
+        raise UsageError(f"documents of {self.kind} have no draws of their topics")
 
     def token_topics(self, documents: Documents, ids: Int64s, at: int) -> Int32s:
         """Draw the topic of every token of documents, (N,), given the draw at the newest checkpoint.
@@ -180,61 +217,111 @@ class Fitted(Protocol):
         UsageError
             If tokens of this model have no topics, or documents are not sampled.
         """
+        raise UsageError(f"tokens of {self.kind} have no topics of their own")
 
-    def document_prior(self, at: int) -> Doubles | None:
-        """Give the Dirichlet parameters of the proportions, (K,); None where they have no such prior."""
-
-    def word_prior(self) -> float:
-        """Give the Dirichlet parameter of the words of a topic."""
-
-    def learned(self) -> dict[str, Doubles]:
-        """Give the priors that were learned, by their options: posterior means, or else as they stand."""
-
+    @abstractmethod
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
-        """Weigh each topic by how much of the corpus it makes up, (K,).
+        """Return the share of the corpus that each topic makes up, (K,).
 
         Topics that have no weight of their own are weighed by some documents of training, None
         where there are none.
         """
 
+    @abstractmethod
+    def scorer(self, held_out: HeldOut) -> Scorer:
+        """Return a scorer of this run's draws on documents."""
+
+    # ---- priors
+
+    def document_prior(self, at: int) -> Doubles | None:
+        """Return the Dirichlet parameters of proportions, (K,); None where they have no such prior."""
+        del at
+        return None
+
+    def word_prior(self) -> float:
+        """Return the Dirichlet parameter of the words of a topic."""
+        fixed: float = self.record.options.lowest_eta
+        return fixed
+
+    def learned(self) -> dict[str, Doubles]:
+        """Return the priors that were learned, by option: posterior means, or else as they stand."""
+        return {}
+
+    # ---- topics
+
     def shown(self, at: int) -> Int64s:
-        """Give the topics of a layer that are worth showing, ascending."""
+        """Return the topics of a layer that are worth showing, ascending."""
+        return np.arange(self.layers[at])
 
     def counts(self) -> Int64s | None:
         """Count the training documents of each component; None where documents have several topics."""
+        return None
 
     def numbers(self) -> dict[str, int]:
-        """Give the numbers that are shown beside the score, of the newest checkpoint, by name."""
+        """Return the numbers that are shown beside the score, of the newest checkpoint, by name."""
+        return {}
 
     def beside(self) -> dict[str, Doubles]:
-        """Give the arrays that go with the topics in an export, by name."""
+        """Return the arrays that go with the topics in an export, by name."""
+        return {}
 
     def tree(self, vocabulary: Sequence[str], words: int) -> list[Node] | None:
-        """Draw up the topics of the top layer in use, each with those below it and its top words.
+        """Return the topics of the top layer in use, each with those below it and its top words.
 
         None where topics do not use other topics.
         """
-
-    def scorer(self, held_out: HeldOut) -> Scorer:
-        """Make a scorer of this run's draws on documents."""
+        del vocabulary, words
+        return None
 
     def quantities(self, draw: Draw, held_out: HeldOut | None) -> dict[str, float]:
         """Measure the quantities of a draw that do not depend on topics' names; keys of `titles`."""
+        del draw, held_out
+        return {}
+
+    # ---- what the sampler does to the draws
+
+    @property
+    def rate(self) -> float:
+        """Rate of an average topic's process, which multiplies the step size."""
+        return 1.0
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether an iteration sees all documents, each where the last one left it."""
+        return self.sampler.whole_corpus or self.record.options.keep_documents is not None
+
+    def step_size(self, step: int) -> float:
+        """Return the step size of the sampling iteration after ``step``."""
+        options = self.record.options
+        return Schedule(*options.step_size)(max(0, step - options.warm_up))
 
     def noise(self, step: int) -> float | None:
-        """Give how much minibatch noise inflates the variance of draws given the counts, at an iteration.
+        """Return how much minibatch noise inflates the variance of draws given the counts, at a step.
 
         1 for exact samplers, None for those of which it is not known.
         """
+        if not (self.sampler.inflates or self.sampler.whole_corpus):
+            return None
+        if self.goes_on:
+            return 1.0
+        record = self.record
+        h = self.step_size(step) * self.rate
+        return noise_inflation(h, record.documents, record.options.minibatch)
 
     def faithful(self, step: int) -> bool:
-        """Say whether draws around an iteration vary as the posterior does, as far as is known."""
+        """Return whether draws around an iteration vary as the posterior does, as far as is known."""
+        noise = self.noise(step)
+        return noise is not None and noise <= QUIET
 
     def remedy(self) -> str | None:
-        """Give the options of training that would make draws vary so; None where they are not known."""
+        """Return the options of training that would make draws vary so; None where they are not known."""
+        if not self.sampler.inflates:
+            return None
+        step = quiet_step(self.record.documents, self.record.options.minibatch, self.rate)
+        return f"--step-size {step:.2g},1,0"
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
-        """Give the share of a deviation that a step of Langevin dynamics takes away, for each topic.
+        """Return the share of a deviation that a step of Langevin dynamics takes away, for each topic.
 
         Stable below 2. Empty for other samplers.
 
@@ -243,10 +330,19 @@ class Fitted(Protocol):
         shares : (K,)
             Share of the corpus's tokens that each topic has.
         """
+        del shares
+        return ()
 
 
 def top_words(phi: Floats, n: int) -> Int64s:
-    """Give the ids of the n most probable words of each topic, (K, n), the first first; phi is (V, K)."""
+    """Return the ids of the n most probable words of each topic, (K, n), the first first.
+
+    Parameters
+    ----------
+    phi : (V, K)
+    n : int
+        All words where V is less.
+    """
     n = min(n, len(phi))
     some = np.argpartition(-phi, n - 1, axis=0)[:n]
     order = np.lexsort((some, -np.take_along_axis(phi, some, axis=0)), axis=0)

@@ -129,14 +129,14 @@ class Model(Protocol[R]):
     @property
     def sample_invariants(self) -> Mapping[str, Invariant]:
         """Invariants of the arrays of a kept sample, by patterns of their names."""
-        from pysgrld.models.invariants import SAMPLE
+        from pysgrld.models.samples import SAMPLE
 
         return SAMPLE
 
     @property
     def state_invariants(self) -> Mapping[str, Invariant]:
         """Invariants of the arrays of a checkpoint, by patterns of their names."""
-        from pysgrld.models.invariants import STATE
+        from pysgrld.models.samples import STATE
 
         return STATE
 

@@ -27,10 +27,10 @@ from pysgrld.corpus.steps import Wish
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError, plural
 from pysgrld.evaluate import DocumentDraw, HeldOut, Score, pair, whole
 from pysgrld.evaluate.coherence import Coherence, coherence
-from pysgrld.evaluate.document_draws import DocumentDraws
+from pysgrld.evaluate.reader import DocumentDraws
 from pysgrld.models.fitted import Fitted, top_words
+from pysgrld.models.samples import SLIM, looked_up, width
 from pysgrld.models.seeds import seed_names
-from pysgrld.models.top_words import SLIM, looked_up, width
 from pysgrld.reading.intervals import Spread, interval
 from pysgrld.reading.labels import labels_of
 from pysgrld.reading.run_record import (
@@ -557,7 +557,7 @@ class Results:
         """Draw the topics of documents, one draw for each of some kept samples.
 
         (theta, tokens) of a draw are one point of their joint posterior given the sample's topics
-        (`pysgrld.evaluate.document_draws`). A document's draws depend on its counts, its id, the samples
+        (`DocumentDraw`). A document's draws depend on its counts, its id, the samples
         and the seed alone: choose blocks of documents such that S n K values have room.
 
         Parameters

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.errors import MissingInputError
-from pysgrld.models.top_words import looked_up
+from pysgrld.models.samples import looked_up
 from pysgrld.reading.intervals import Interval, interval
 from pysgrld.reading.results import Results
 from pysgrld.types import Doubles, Floats, Int64s

@@ -1,6 +1,6 @@
 """Kept posterior samples: one immutable file each, full or slim.
 
-Top-word samples have the greatest values of each row only (`pysgrld.models.top_words`), and a prefix to
+Top-word samples have the greatest values of each row only (`pysgrld.models.samples`), and a prefix to
 their names; all else is the same.
 
 A sample that is dropped (thinned) is only hidden until the next checkpoint is written: the newest

@@ -13,7 +13,7 @@ from pysgrld.chain.protocol import Visit
 from pysgrld.corpus.minibatches import OnePass
 from pysgrld.errors import GoneError, WriteError
 from pysgrld.models.protocol import Model
-from pysgrld.models.top_words import SLIM, slim_sample
+from pysgrld.models.samples import SLIM, slim_sample
 from pysgrld.run.backlog import Backlog
 from pysgrld.run.machine import rss_bytes
 from pysgrld.train.events import Position, Reporter

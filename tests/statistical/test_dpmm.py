@@ -46,7 +46,7 @@ class Held(Mixture):
 
     def advance(self):
         ids = self.minibatch(self.step)
-        super().advance(self.documents.take(ids), ids)
+        self.iterate(self.documents.take(ids), ids)
 
 
 def tiny(seed=1, **how):
@@ -207,7 +207,7 @@ def test_escobar_and_west_keep_the_prior_of_the_concentration():
         k = 1 + int((rng.random(n - 1) < c / (c + np.arange(1, n))).sum())
         chain.z = np.minimum(np.arange(n), k - 1).astype(np.int32)
         chain.concentration, chain.step = float(c), i
-        chain._draw_concentration(*chain._given_occupied())
+        chain._draw_concentration()
         after[i] = chain.concentration
     both = np.sort(prior), np.sort(after)
     grid = np.concatenate(both)

@@ -69,9 +69,9 @@ def test_a_death_is_weighed_by_what_its_birth_would_gather(monkeypatch):
         z, np.array([0.5, 0.3, 0.5]), np.full(4, 0.5)
     )
     (there,) = seen
-    assert there.sizes.shape == (2,)
-    assert there.sizes.sum() == 4
-    np.testing.assert_array_equal(there.words.sum(axis=1), tiny_dp.X.sum(axis=0))
+    assert there[-1].shape == (2,)
+    assert there[-1].sum() == 4
+    np.testing.assert_array_equal(there[:-1].sum(axis=1), tiny_dp.X.sum(axis=0))
 
 
 def test_one_component_becomes_those_that_were_planted():
@@ -83,6 +83,6 @@ def test_one_component_becomes_those_that_were_planted():
     ids = np.arange(200)
     chain = Mixture(ids, 12, Settings(start=1, concentration="escobar-west"), 1)
     for _ in range(30):
-        chain.advance(x, ids)
+        chain.iterate(x, ids)
     together = (chain.z[:, None] == chain.z) == (which[:, None] == which)
     assert together.mean() > 0.95

@@ -1,17 +1,19 @@
 """Draws of documents' topics under topics that are known: they cover the truth, block by block alike."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from pysgrld.core import core, padded
-from pysgrld.core.draws import at_words
-from pysgrld.evaluate.document_draws import document_draws, proportions_given
+from pysgrld.evaluate.document_draws import proportions_given
 from pysgrld.evaluate.reader import DocumentDraws
+from pysgrld.models.admixture import AdmixtureFitted
 from pysgrld.models.dlda.reader import DeepReaders
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.lda.reader import LdaReaders
 from pysgrld.reading.intervals import bounds
-from pysgrld.types import Documents, Key
+from pysgrld.types import Block, Documents, Key
 
 K, V, N, ALPHA, DRAWS = 8, 300, 50, 0.2, 40
 
@@ -24,19 +26,19 @@ def documents(counts):
     )
 
 
-def drawn(readers, parts, some, ids, *, threads=1, at=0, number=DRAWS):
-    def draws(words):
-        for step in range(1, number + 1):
-            yield Key(5, 0, step), at_words(parts, words)
-
-    each = document_draws(readers, draws, some, ids, threads, at)
+def drawn(readers, topics, some, ids, *, threads=1, at=0, number=DRAWS):
+    """Draws given topics, by their names in a sample, that are the same in every sample."""
+    blocks = tuple(
+        Block(name, "positive", matrix.shape, 1.0, 0, 0.0)
+        if name == "r"
+        else Block(name, "simplex", matrix.T.shape, 1.0, 0, 0.0)
+        for name, matrix in topics.items()
+    )
+    record = SimpleNamespace(options=SimpleNamespace(algo="gibbs", seed=5, chain=0))
+    run = AdmixtureFitted(record, threads, blocks, readers)
+    samples = ((step, topics) for step in range(1, number + 1))
+    each = run.document_draws(samples, some, ids, at)
     return DocumentDraws.stacked(each, (number, len(ids), readers.layers[at]))
-
-
-def by_word(topics):
-    phi = core.zeros(topics.shape[1], padded(len(topics)), "float32")
-    phi[:, : len(topics)] = topics.T
-    return phi
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ def known():
     rng = np.random.default_rng(1)
     topics, theta = rng.dirichlet(np.full(V, 0.1), K), rng.dirichlet(np.full(K, ALPHA), 400)
     counts = np.array([rng.multinomial(N, p @ topics) for p in theta])
-    return {"phi": by_word(topics)}, documents(counts), theta
+    return {"phi": topics.astype(np.float32)}, documents(counts), theta
 
 
 def coverage(draws, truth):
@@ -70,7 +72,7 @@ def test_twenty_draws_of_long_documents_cover_where_topics_overlap(alpha):
     topics, theta = rng.dirichlet(np.full(V, 1.0), K), rng.dirichlet(np.full(K, alpha), n)
     some = documents(np.array([rng.multinomial(1000, p @ topics) for p in theta]))
     readers = LdaReaders(K, alpha)
-    found = drawn(readers, {"phi": by_word(topics)}, some, np.arange(n), number=20)
+    found = drawn(readers, {"phi": topics.astype(np.float32)}, some, np.arange(n), number=20)
     assert 0.85 < coverage(found.theta, theta) < 0.95
 
 
@@ -84,9 +86,8 @@ def test_intervals_of_deep_proportions_cover_those_that_documents_were_drawn_fro
     second = rng.gamma(r, 1.0, (n, above)) / c
     first = rng.gamma(np.maximum(second @ higher, 1e-6)) * p / (1 - p)
     some = documents(rng.poisson(first @ topics))
-    shapes = np.zeros(padded(above), np.float32)
-    shapes[:above] = r
-    parts = {"phi": by_word(topics), "phi2": by_word(higher), "r": shapes}
+    parts = {"phi": topics, "phi2": higher, "r": r[None]}
+    parts = {name: matrix.astype(np.float32) for name, matrix in parts.items()}
     said = {"layers": (K, above), "link": "counts", "p-prior": (20.0, 1.0), "c-prior": (10.0, 10.0)}
     found = drawn(DeepReaders(DeepLDAOptions.of(said)), parts, some, np.arange(n), at=at)
     truth = (first, second)[at]

@@ -16,7 +16,7 @@ def moved(**defects):
     endless = Settings("scir", start=1, step=np.inf, stick_step=np.inf)
     first = USERS.take(np.arange(10))
     chain = Released(Row(endless, **defects), first, np.arange(20), 2, 1)
-    chain.advance(USERS.take(LAST), LAST)
+    chain.iterate(USERS.take(LAST), LAST)
     return chain
 
 

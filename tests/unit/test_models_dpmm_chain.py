@@ -107,7 +107,7 @@ def test_an_iteration_has_words_of_the_vocabulary_and_the_decayed_step(monkeypat
     seen = []
     monkeypatch.setattr(
         Mixture,
-        "advance",
+        "iterate",
         lambda self, some, ids, pace: (
             seen.append((some, ids, pace)),
             setattr(self, "step", self.step + 1),
@@ -139,13 +139,13 @@ def test_training_documents_may_be_any_of_the_corpus():
     run = chain(train, minibatch=5)
     for _ in range(6):
         run.advance()
-    assert len(run.mixture.z) == len(train)
+    assert len(run.z) == len(train)
     found = run.figures()
-    assert found["components"] == len(np.unique(run.mixture.z))
-    assert found["components_of_ten"] == (np.bincount(run.mixture.z) >= 10).sum()
-    assert found["concentration"] == run.mixture.concentration
+    assert found["components"] == len(np.unique(run.z))
+    assert found["components_of_ten"] == (np.bincount(run.z) >= 10).sum()
+    assert found["concentration"] == run.concentration
     w = run.sample()["w"]
-    assert w.shape == (1, run.mixture.components + 1)
+    assert w.shape == (1, run.components + 1)
     assert w.sum() == pytest.approx(1.0, rel=1e-6)
     np.testing.assert_array_equal(run.sample()["phi"].T, run.draw()["phi"])
     run.close()

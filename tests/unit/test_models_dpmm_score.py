@@ -154,17 +154,17 @@ def chain():
     mixture = Mixture(np.arange(20), 4, Settings("scir", start=3), 1)
     x = np.random.default_rng(1).integers(1, 3, (20, 4))
     for _ in range(5):
-        mixture.advance(documents(x), np.arange(20))
+        mixture.iterate(documents(x), np.arange(20))
     return mixture
 
 
 def test_a_chain_scores_as_its_parts_do(density):
     mixture = chain()
-    assert density.point(KEY, mixture.parts()) == pytest.approx(
+    assert density.point(KEY, mixture.draw()) == pytest.approx(
         -mixture.log_predictive(documents(X[[0, 2, 3]])).mean(), rel=1e-6
     )
-    some = mixture.parts(np.array([2, 0], np.int32))
-    np.testing.assert_array_equal(some["phi"], mixture.parts()["phi"][[2, 0]])
+    some = mixture.draw(np.array([2, 0], np.int32))
+    np.testing.assert_array_equal(some["phi"], mixture.draw()["phi"][[2, 0]])
     assert some["w"].sum() == pytest.approx(1.0, rel=1e-6)
 
 

@@ -9,8 +9,8 @@ from pysgrld.core.draws import WEIGHTS
 from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.resolve import resolve
+from pysgrld.models.samples import slim_sample
 from pysgrld.models.table import model_of
-from pysgrld.models.top_words import slim_sample
 from pysgrld.options.option import Facts
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.diagnosis import (
@@ -203,7 +203,7 @@ def test_chains_are_followed_by_slim_samples_where_there_are_more_of_them(
     full, places, monkeypatch
 ):
     """Red with: rows of the first chain looked up in the others; means that do not sum to 1."""
-    monkeypatch.setattr("pysgrld.models.top_words.WORDS", 6)
+    monkeypatch.setattr("pysgrld.models.samples.WORDS", 6)
     topics, rng = base(), np.random.default_rng(9)
     orders, places = [np.arange(K), rng.permutation(K)], places[:2]
     for i, (place, order) in enumerate(zip(places, orders, strict=True)):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pysgrld.models.top_words import slim_sample
+from pysgrld.models.samples import slim_sample
 from pysgrld.report import terms as module
 from pysgrld.report.names import automatic
 from pysgrld.report.terms import ChainOfTopics, candidates, relevance, tenth, terms, words_shown
@@ -103,7 +103,7 @@ def test_intervals_and_steady_words_are_those_of_all_draws():
 
 def test_slim_samples_tell_the_same_where_they_have_the_word(monkeypatch):
     """Red with: a word that a top-word sample lacks counted among the ten, or its bound for its value."""
-    monkeypatch.setattr("pysgrld.models.top_words.WORDS", 40)
+    monkeypatch.setattr("pysgrld.models.samples.WORDS", 40)
     phi, counts, samples = made(draws=24)
     full, slim = (
         terms(phi, None, TOKENS, counts, [chain(samples, slim=s)], 0, signed=False)

@@ -19,7 +19,7 @@ from pysgrld.errors import (
     OutputError,
     WriteError,
 )
-from pysgrld.models.invariants import SAMPLE
+from pysgrld.models.samples import SAMPLE
 from pysgrld.run import RunDirectory, _failpoints, journal
 
 CONFIG = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pysgrld.errors import CheckpointError, NumericalError
-from pysgrld.models.invariants import SAMPLE, STATE
+from pysgrld.models.samples import SAMPLE, STATE
 from pysgrld.run import RunDirectory, verify_checkpoint
 from pysgrld.run.invariants import required, violation
 from pysgrld.types import Condition, Invariant

@@ -331,7 +331,7 @@ class DeepFitted(AdmixtureFitted):
 
     score = DEEP_PERPLEXITY
 
-    def _priors(self, draw: Draw, at: int) -> None:
+    def _prior(self, draw: Draw, at: int) -> None:
         """Give None: the prior is no Dirichlet, and nothing of it is taken off the weights."""
         del draw, at
 

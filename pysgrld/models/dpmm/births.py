@@ -1,4 +1,4 @@
-"""Births and deaths of components, each with all its documents at once: docs/internals/mathematics.md.
+"""Births and deaths of components of a mixture: docs/internals/mathematics.md, "Births and deaths".
 
 A Metropolis-Hastings step on which documents are together, given the concentration; weights and
 probabilities of components are integrated out of it, so it is for a chain that draws both afresh next.
@@ -11,7 +11,6 @@ death leads back to.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,44 +30,8 @@ from pysgrld.types import Documents, Doubles, Int32s
 SHARE, STEPS = 0.05, 20
 
 
-class Evidence(NamedTuple):
-    """Allocations of documents, counted.
-
-    Attributes
-    ----------
-    words : (V, J) float64
-        Counts of words in each component.
-    sizes : (J,) float64
-        Documents of each component.
-    """
-
-    words: Doubles
-    sizes: Doubles
-
-    @classmethod
-    def of(cls, documents: Documents, z: Int32s, words: int, components: int) -> Evidence:
-        """Count documents by their components."""
-        sizes = np.bincount(z, minlength=components).astype(np.float64)
-        return cls(count_words(documents, z, words, components), sizes)
-
-    def less(self, other: Evidence) -> Evidence:
-        """Take documents out."""
-        return Evidence(self.words - other.words, self.sizes - other.sizes)
-
-    def more(self, other: Evidence) -> Evidence:
-        """Put documents in."""
-        return Evidence(self.words + other.words, self.sizes + other.sizes)
-
-    def beside(self, other: Evidence) -> Evidence:
-        """Put components next to each other."""
-        return Evidence(
-            np.concatenate((self.words, other.words), axis=1),
-            np.concatenate((self.sizes, other.sizes)),
-        )
-
-
 class Births:
-    """The births and deaths of components with given documents and priors.
+    """Proposals of births and deaths of components, with given documents and priors.
 
     Parameters
     ----------
@@ -87,7 +50,7 @@ class Births:
         self.base, self.concentration = base, concentration
 
     def step(self, z: Int32s, choices: Doubles, u: Doubles) -> Int32s:
-        """Propose a birth or a death, or neither, and give the allocations after it.
+        """Propose a birth or a death, or neither, and return the allocations after it.
 
         Parameters
         ----------
@@ -103,7 +66,7 @@ class Births:
         birth = bool(choices[1] < 0.5 / components)
         if choices[1] >= 1.0 / components or (components == 1 and not birth):
             return z
-        there = Evidence.of(self.documents, z, self.words, components)
+        there = self._counted(self.documents, z, components)
         if birth:
             log_odds = self._gathered(there, d)
             moves = log(u) - log1p(-u) < log_odds
@@ -112,36 +75,42 @@ class Births:
             moves = z == z[d]
         at = np.flatnonzero(moves)
         some = self.documents.take(at)
-        own = Evidence.of(some, np.zeros(len(at), np.int32), self.words, 1)
+        own = self._counted(some, np.zeros(len(at), np.int32), 1)
         if birth:
-            others = there.less(Evidence.of(some, z[at], self.words, components))
-            if not others.sizes.all():
+            others = there - self._counted(some, z[at], components)
+            if not others[-1].all():
                 return z  # no death would lead back
             elsewhere, log_back = self._spread(some, others, z[at])
         else:
-            others = Evidence(*(np.delete(counts, z[d], axis=-1) for counts in there))
+            others = np.delete(there, z[d], axis=1)
             elsewhere, log_back = self._spread(some, others, u=u[at])
-        without = others.more(Evidence.of(some, elsewhere, self.words, len(others.sizes)))
+        without = others + self._counted(some, elsewhere, others.shape[1])
         if not birth:
             log_odds = self._gathered(without, d)
         log_forth = -logaddexp(0.0, np.where(moves, -log_odds, log_odds))
         log_forth[d] = 0.0  # it moves whatever its odds
         rows = np.unique(some.indices)  # of other words nothing changes
-        gain = self._log_law(others.beside(own), rows) - self._log_law(without, rows)
+        both = np.concatenate((others, own), axis=1)
+        gain = self._log_law(both, rows) - self._log_law(without, rows)
         gain += log_back - float(log_forth.sum())
-        gain += math.log(len(others.sizes) / (len(others.sizes) + 1))  # 1/J, as above
+        gain += math.log(others.shape[1] / (others.shape[1] + 1))  # 1/J, as above
         if math.log(choices[2]) >= (gain if birth else -gain):
             return z
         moved = z.copy() if birth else z - (z > z[d])
         moved[at] = components if birth else elsewhere
         return moved
 
-    def _log_law(self, statistics: Evidence, rows: Int32s) -> float:
-        """Give the log probability of allocations and words, up to what all allocations share.
+    def _counted(self, documents: Documents, z: Int32s, components: int) -> Doubles:
+        """Return the counts of words of components, (V + 1, J), and in the last row of documents."""
+        sizes = np.bincount(z, minlength=components).astype(np.float64)
+        return np.vstack((count_words(documents, z, self.words, components), sizes))
+
+    def _log_law(self, counts: Doubles, rows: Int32s) -> float:
+        """Return the log probability of allocations and words, up to what all allocations share.
 
         c^J prod_j Γ(m_j) Γ(V base) / Γ(V base + n_j) prod_w Γ(base + n_jw) / Γ(base): words of `rows`.
         """
-        found, sizes = statistics
+        found, sizes = counts[:-1], counts[-1]
         total = self.words * self.base
         inside = log_gamma(self.base + found[rows]) - math.lgamma(self.base)
         whole = math.lgamma(total) - log_gamma(total + found.sum(axis=0))
@@ -152,17 +121,16 @@ class Births:
             + inside.sum()
         )
 
-    def _means(self, statistics: Evidence) -> tuple[Doubles, Doubles]:
-        """Give log probabilities of words that are expected, (V, J), and log sizes."""
-        found, sizes = statistics
-        log_phi: Doubles = log(self.base + found)
-        log_phi -= log(self.words * self.base + found.sum(axis=0))
-        return log_phi, log(sizes)
+    def _means(self, counts: Doubles) -> tuple[Doubles, Doubles]:
+        """Return the logs of the expected probabilities of words, (V, J), and log sizes."""
+        log_phi: Doubles = log(self.base + counts[:-1])
+        log_phi -= log(self.words * self.base + counts[:-1].sum(axis=0))
+        return log_phi, log(counts[-1])
 
     def _spread(
-        self, some: Documents, others: Evidence, z: Int32s | None = None, u: Doubles | None = None
+        self, some: Documents, others: Doubles, z: Int32s | None = None, u: Doubles | None = None
     ) -> tuple[Int32s, float]:
-        """Allocate documents to other components, and give the log probability of it.
+        """Allocate documents to other components, and return the log probability of that allocation.
 
         They are drawn by uniforms `u`, or known: `z`.
         """
@@ -179,26 +147,24 @@ class Births:
             log_p[at] = logs[np.arange(len(at)), found[at]]
         return found, float(log_p.sum())
 
-    def _gathered(self, there: Evidence, d: int) -> Doubles:
-        """Give the log odds that each document goes to a component that is born around document d."""
+    def _gathered(self, there: Doubles, d: int) -> Doubles:
+        """Return the log odds that each document goes to a component that is born around document d."""
         documents = self.documents
         elsewhere = log_mixture(documents, *self._means(there))
         own = documents.take(np.array([d]))
-        frequency = self.base + there.words.sum(axis=1)
+        frequency = self.base + there[:-1].sum(axis=1)
         phi = 0.5 * frequency / frequency.sum()
         phi[own.indices] += 0.5 * own.counts / own.tokens
         size = SHARE * len(documents)
-        for _ in range(STEPS):
-            log_odds = self._log_odds(phi, size, elsewhere)
-            share = exp(-logaddexp(0.0, -log_odds))
-            size = max(float(share.sum()), np.finfo(np.float64).tiny)
-            parts = documents.counts * share[self._holders]
-            found = np.bincount(documents.indices, parts, self.words)
-            phi = (self.base + found) / (self.words * self.base + found.sum())
-        return self._log_odds(phi, size, elsewhere)
-
-    def _log_odds(self, phi: Doubles, size: float, elsewhere: Doubles) -> Doubles:
-        parts = self.documents.counts * log(phi)[self.documents.indices]
-        own = np.bincount(self._holders, parts, len(self.documents))
-        log_odds: Doubles = own + math.log(size) - elsewhere
+        # expectation and maximisation; the last expectation is the answer
+        for step in range(STEPS + 1):
+            logs = documents.counts * log(phi)[documents.indices]
+            inside = np.bincount(self._holders, logs, len(documents))
+            log_odds: Doubles = inside + math.log(size) - elsewhere
+            if step < STEPS:
+                share = exp(-logaddexp(0.0, -log_odds))
+                size = max(float(share.sum()), np.finfo(np.float64).tiny)
+                parts = documents.counts * share[self._holders]
+                words = np.bincount(documents.indices, parts, self.words)
+                phi = (self.base + words) / (self.words * self.base + words.sum())
         return log_odds

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from pysgrld.chain.protocol import Visit
-from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import Ahead, Epochs, Minibatches
 from pysgrld.errors import UsageError
-from pysgrld.models.dpmm.quantities import numbers_of_components
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.dpmm.settings import Settings
 from pysgrld.models.dpmm.slice_sampling import Mixture
 from pysgrld.samplers import SAMPLERS
-from pysgrld.types import (
-    Array,
-    Documents,
-    Doubles,
-    Floats,
-    Int32s,
-    Minibatch,
-    Schedule,
-    noise_inflation,
-)
+from pysgrld.types import Array, Documents, Doubles, Floats, Minibatch, Schedule, noise_inflation
 
 
-class MixtureChain:
-    """A `Mixture` as the training loop has its chains: see `pysgrld.chain.protocol.Chain`.
+class MixtureChain(Mixture):
+    """A mixture with the minibatches of a corpus: see `pysgrld.chain.protocol.Chain`.
 
     Parameters
     ----------
@@ -37,8 +26,15 @@ class MixtureChain:
     stream : Minibatches
         Minibatches of a stored corpus: every document's component is kept.
     words, tokens : int
+        V, and training tokens.
     threads : int
     waiting : callable, optional
+        Called now and then while there is no minibatch yet; may raise, to stop.
+
+    Raises
+    ------
+    UsageError
+        If the corpus is read as a stream.
     """
 
     def __init__(
@@ -52,27 +48,21 @@ class MixtureChain:
     ) -> None:
         if not isinstance(stream, Epochs):
             raise UsageError("a mixture keeps every document's component: it needs a stored corpus")
+        super().__init__(
+            stream.train[:], words, settings_of(options), stream.seed, stream.chain, threads
+        )
         self.sampler = SAMPLERS[options.algo]
         self.draws = self.sampler.draws
         self.stream: Minibatches = stream
         self.tokens = tokens
-        self.seed, self.chain = stream.seed, stream.chain
         step_size = options.step_size
         self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
-        self.mixture = Mixture(
-            stream.train[:], words, settings_of(options), self.seed, self.chain, threads
-        )
         self._batches = Ahead(stream, waiting)
         self._whole = stream.minibatch(0) if self.sampler.whole_corpus else None
 
     def close(self) -> None:
         """End the thread that prepares minibatches ahead; there are no more iterations."""
         self._batches.close()
-
-    @property
-    def step(self) -> int:
-        """Iterations done."""
-        return self.mixture.step
 
     @property
     def step_size(self) -> float:
@@ -87,7 +77,7 @@ class MixtureChain:
         return noise_inflation(self.schedule(0), self.stream.documents, self.stream.size)
 
     def remarks(self) -> Iterator[str]:
-        """Say by how much minibatches widen the posterior of components."""
+        """Yield by how much minibatches widen the posterior of components."""
         if self.sampler.inflates:
             yield (
                 f"minibatch noise: the variance of components is {self.noise_inflation:.3g} times that "
@@ -95,11 +85,16 @@ class MixtureChain:
             )
 
     def next_batch(self) -> Minibatch | None:
-        """Give the documents of the next iteration."""
+        """Return the documents of the next iteration; None where the stream has no more."""
         return self._whole or self._batches.minibatch(self.step)
 
     def advance(self, batch: Minibatch | None = None) -> Visit:
         """Do one iteration.
+
+        Parameters
+        ----------
+        batch : Minibatch, optional
+            `next_batch`, unless somebody brings their own.
 
         Raises
         ------
@@ -113,47 +108,33 @@ class MixtureChain:
         if batch is None:
             raise EOFError(f"no documents are left for iteration {self.step}")
         some = Documents(batch.indptr, batch.words[batch.indices], batch.counts)
-        self.mixture.advance(some, batch.doc_ids, h / self.schedule.a)
+        self.iterate(some, batch.doc_ids, h / self.schedule.a)
         return Visit(len(some), some.tokens, h)
 
-    def draw(self, words: Int32s | None = None) -> Draw:
-        """Give the current draw: ``phi`` (R, J) of some words, or of all, and ``w`` (J + 1,)."""
-        return self.mixture.parts(words)
-
     def totals(self) -> dict[str, Doubles]:
-        """Give nothing: components of different iterations are not the same ones."""
+        """Return nothing: components of different iterations are not the same ones."""
         return {}
 
     def add_to(self, totals: dict[str, Doubles]) -> None:
         """Add nothing: draws of a mixture have no totals."""
 
     def sample(self) -> dict[str, Floats]:
-        """Give the arrays of a kept sample: ``phi`` (J, V), and ``w`` (1, J + 1)."""
+        """Return the arrays of a kept sample: ``phi`` (J, V), and ``w`` (1, J + 1)."""
         draw = self.draw()
         return {"phi": np.ascontiguousarray(draw["phi"].T), "w": draw["w"][None]}
 
     def figures(self) -> dict[str, float]:
-        """Give the numbers of components, and the concentration."""
-        numbers = numbers_of_components(self.mixture.sizes)
-        return numbers | {"concentration": self.mixture.concentration}
+        """Return the numbers of components, and the concentration."""
+        return numbers_of_components(self.sizes) | {"concentration": self.concentration}
 
-    def arrays(self) -> dict[str, Array]:
-        """Give the arrays that the next iteration needs, by name."""
-        return self.mixture.arrays()
 
-    def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Go on from `arrays` as they were after ``step`` iterations.
-
-        Raises
-        ------
-        CheckpointError
-            If they are no state of this chain.
-        """
-        self.mixture.restore(step, arrays)
+def numbers_of_components(sizes: Array) -> dict[str, int]:
+    """Count the components that have a document, and ten, of how many documents each has, (J,)."""
+    return {"components": int((sizes >= 1).sum()), "components_of_ten": int((sizes >= 10).sum())}
 
 
 def settings_of(options: MixtureOptions) -> Settings:
-    """Take the settings of a mixture out of resolved options."""
+    """Return the settings of a mixture that resolved options say."""
     shape, rate = options.dp_prior
     return Settings(
         algo=options.algo,

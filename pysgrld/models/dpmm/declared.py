@@ -215,15 +215,15 @@ class MixtureModel(Model[MixtureOptions]):
         self, options: MixtureOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
         """Score whole documents by their log predictive density."""
-        from pysgrld.models.dpmm.fitted import scorer
+        from pysgrld.models.dpmm.score import MixtureScorer
 
-        return scorer(options, held_out, words, threads)
+        return MixtureScorer(held_out, options, words)
 
     def fitted(self, record: Record, threads: int) -> Fitted:
         """Read components."""
-        from pysgrld.models.dpmm.fitted import fitted
+        from pysgrld.models.dpmm.fitted import MixtureFitted
 
-        return fitted(record, threads)
+        return MixtureFitted(record, threads)
 
 
 def unordered(algo: str, concentration: str | None) -> bool:

@@ -14,8 +14,8 @@ corpus and fresh draws: Walker 2007, Kalli et al. 2011):
 5. allocations z_i, i in S, among the components with w_j > u_i: kernel cpp/kernels/documents_mixture.cpp;
    components beyond the last occupied one go.
 
-Nothing of the order may change: c must be drawn by the sticks of 1 and before 3, and the weights of 5 are
-the likelihoods alone, as the slices have the w_j in them already.
+The order matters: c must be drawn by the sticks of 1 and before 3, and the weights of 5 are the
+likelihoods alone, as the slices have the w_j in them already. Proofs: docs/internals/mathematics.md.
 """
 
 from __future__ import annotations
@@ -26,16 +26,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from pysgrld.core import core, padded
-from pysgrld.core.arithmetic import exp, log, logaddexp
+from pysgrld.core.arithmetic import exp, log, logaddexp, normals
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import check_topics
 from pysgrld.errors import CheckpointError, NumericalError
-from pysgrld.models.dpmm import langevin
 from pysgrld.models.dpmm.births import Births
-from pysgrld.models.dpmm.label_swaps import UNIFORMS, swapped
 from pysgrld.models.dpmm.likelihood import count_words, log_mixture, logsumexp, prior_predictive
 from pysgrld.models.dpmm.settings import Settings
-from pysgrld.types import Address, Array, BlockAddress, Documents, Doubles, Int32s, Int64s, Key
+from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key
 
 #: Components that are drawn at a time when the stick must be broken further.
 CHUNK = 16
@@ -43,8 +41,8 @@ CHUNK = 16
 _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
 #: Entity of the uniform that chooses between the two laws of c.
 _CHOICE = 1 << 40
-#: First entity of the uniforms of label swaps.
-_SWAPS = 1 << 41
+#: First entity of the uniforms of label swaps, and how many each component reads.
+_SWAPS, _UNIFORMS = 1 << 41, 4
 #: Entity of the uniforms of a birth or a death.
 _BIRTHS = 1 << 42
 
@@ -80,6 +78,12 @@ class Mixture:
     ) -> None:
         self.doc_ids, self.words, self.settings = doc_ids, words, settings
         self.seed, self.chain, self.threads = seed, chain, threads
+        # Without an order the weights are Dirichlet(m_1, ..., m_k, c). In the order of their sticks
+        # allocations tell more of c than their number does: beside sticks v_j ~ Beta(1 + m_j, c + ...)
+        # the law of Escobar and West is not exact (0.04 clusters too many in a tiny model). Without an
+        # order, v_j ~ Beta(m_j, c + ...), it is. Stochastic steps keep the order: a component that no
+        # document of a minibatch has would have no weight.
+        self._ordered = settings.algo != "gibbs" or settings.concentration == "sticks"
         self._work = core.Workspace()
         self.step, self.concentration = 0, 1.0
         d = len(doc_ids)
@@ -91,7 +95,7 @@ class Mixture:
         self._log_g = np.empty((words, 0))
         self._grow(0, k)
 
-    # ---- what there is
+    # ---- the state
 
     @property
     def components(self) -> int:
@@ -100,7 +104,7 @@ class Mixture:
 
     @property
     def sizes(self) -> Int64s:
-        """How many documents each component has, (J,)."""
+        """Documents of each component, (J,)."""
         return np.bincount(self.z, minlength=self.components)
 
     @property
@@ -124,13 +128,9 @@ class Mixture:
         logs: Doubles = log_g - (top + log(exp(log_g - top).sum(axis=0)))
         return logs
 
-    @property
-    def _address(self) -> Address:
-        return Key(self.seed, self.chain, self.step).address()
-
     # ---- an iteration
 
-    def advance(self, some: Documents, ids: Int64s, pace: float = 1.0) -> None:
+    def iterate(self, some: Documents, ids: Int64s, pace: float = 1.0) -> None:
         """Do one iteration.
 
         Parameters
@@ -147,47 +147,59 @@ class Mixture:
         NumericalError
             If a component or a stick is no number any more.
         """
-        at = np.searchsorted(self.doc_ids, ids)
-        if self.settings.concentration == "escobar-west":  # sticks are not in it: they come next
-            self._draw_concentration(*self._given_occupied())
-            if self._unordered:
-                self._renew(some, ids, at)
-        scale = len(self.doc_ids) / len(ids)
-        self._move(some, self.z[at], scale, pace)
+        settings, at = self.settings, np.searchsorted(self.doc_ids, ids)
+        if settings.concentration != "sticks":  # sticks are not in its law: they come next
+            self._draw_concentration()
+        if not self._ordered:
+            # occupied components are numbered from 0, and one is born or dies; all else is drawn next
+            z = np.unique(self.z, return_inverse=True)[1].astype(np.int32)
+            births = Births(some, self.words, settings.base, self.concentration)
+            choices = self._uniforms(np.full(3, _BIRTHS), np.arange(3))
+            u = self._uniforms(ids, np.ones(len(ids), np.int64), core.Purpose.slices)
+            self.z[at] = births.step(z[at], choices, u)
+            k = int(self.z.max()) + 1
+            self._log_sticks, self._log_g = np.zeros((2, k)), np.zeros((self.words, k))
+        self._move(some, self.z[at], len(self.doc_ids) / len(ids), pace)
         if not (np.isfinite(self._log_sticks).all() and np.isfinite(self._log_g).all()):
             raise NumericalError(
                 f"a component is not finite after iteration {self.step}: use smaller steps"
             )
-        if self.settings.concentration == "sticks":
-            self._draw_concentration(*self._given_sticks())
+        if settings.concentration == "sticks":
+            self._draw_concentration()
         chunks = 0
-        if self.settings.swaps and not self._unordered:
+        if settings.swaps and self._ordered:
             self._grow(0, CHUNK)  # the last occupied one may change places with the next
             self._swap_labels()
             chunks = 1
         self._allocate(some, ids, at, chunks)
-        self._trim()
+        # components beyond the last occupied one go
+        k = int(self.z.max()) + 1
+        self._log_sticks = np.ascontiguousarray(self._log_sticks[:, :k])
+        if not settings.reuse:
+            self._log_g = np.ascontiguousarray(self._log_g[:, :k])
         self.step += 1
 
-    @property
-    def _unordered(self) -> bool:
-        """Whether components have no order, their weights Dirichlet(m_1, ..., m_k, c).
+    def _draw_concentration(self) -> None:
+        """Draw c given the sticks, or given how many components are occupied.
 
-        In the order of their sticks allocations tell more of c than their number does: beside sticks
-        v_j ~ Beta(1 + m_j, c + ...) the law of Escobar and West is not exact (0.04 clusters too many
-        in a tiny model). Without an order, v_j ~ Beta(m_j, c + ...), it is. Stochastic steps keep
-        the order: a component that no document of a minibatch has would have no weight.
+        Kalli et al. (2011); Escobar and West (1995), section 6: a mixture of two gammas, one of which is
+        chosen.
         """
-        return self.settings.algo == "gibbs" and self.settings.concentration == "escobar-west"
-
-    def _renew(self, documents: Documents, ids: Int64s, at: Int64s) -> None:
-        """Number the occupied components from 0, of which one is born or dies; all else is drawn next."""
-        z = np.unique(self.z, return_inverse=True)[1].astype(np.int32)
-        births = Births(documents, self.words, self.settings.base, self.concentration)
-        choices = self._uniforms(np.full(3, _BIRTHS), np.arange(3))
-        self.z[at] = births.step(z[at], choices, self._of_documents(ids, 1))
-        k = int(self.z.max()) + 1
-        self._log_sticks, self._log_g = np.zeros((2, k)), np.zeros((self.words, k))
+        s = self.settings
+        if s.concentration == "sticks":
+            one, two = self._log_sticks
+            left = float((two - logaddexp(one, two)).sum())
+            shape, rate = s.shape + self.components, s.rate - left
+        else:
+            k, d = self.occupied, len(self.doc_ids)
+            pair = np.array([[self.concentration + 1.0], [d]])
+            a, b = self._gamma(np.zeros((2, 1)), pair, _BETA)
+            rate = s.rate - float((a - logaddexp(a, b))[0])
+            odds = (s.shape + k - 1.0) / (d * rate)
+            u = self._uniforms(np.array([_CHOICE]), np.array([0]))[0]
+            shape = s.shape + k - (0.0 if u < odds / (1.0 + odds) else 1.0)
+        drawn = self._gamma(np.zeros((1, 1)), np.array([[shape]]), _CONCENTRATION)
+        self.concentration = math.exp(float(drawn[0, 0])) / rate
 
     def _move(self, some: Documents, z: Int32s, scale: float, pace: float) -> None:
         """Move sticks and components, given allocations of some documents."""
@@ -195,18 +207,11 @@ class Mixture:
         sizes = np.bincount(z, minlength=k)
         above = sizes[::-1].cumsum()[::-1] - sizes
         members: Doubles = scale * np.array([sizes, above], np.float64)
-        prior = np.array([[0.0 if self._unordered else 1.0], [self.concentration]])
+        prior = np.array([[1.0 if self._ordered else 0.0], [self.concentration]])
         counts = count_words(some, z, self.words, k)
         h, stick_h = pace * s.step, pace * s.stick_step
         if s.algo == "sgrld":
-            g = exp(self._log_sticks)
-            u = self._uniforms(np.arange(2 * k).repeat(2), np.tile([0, 1], 2 * k)).reshape(2, k, 2)
-            self._log_sticks = langevin.sticks(g, self._shares(g), prior, members, stick_h, u)
-            g = exp(self._log_g[:, :k])
-            address: BlockAddress = {**self._address, "stream": _COMPONENTS}
-            self._log_g[:, :k] = langevin.components(
-                g, counts, s.base, scale, h, address, self._work, self.threads
-            )
+            self._move_by_langevin(members, prior, counts, scale, stick_h, h)
             return
         if s.algo == "gibbs":
             h = stick_h = math.inf
@@ -215,6 +220,58 @@ class Mixture:
             self._log_g[:, :k], s.base + scale * counts, _COMPONENTS, h
         )
 
+    def _move_by_langevin(
+        self,
+        members: Doubles,
+        prior: Doubles,
+        counts: Doubles,
+        scale: float,
+        stick_h: float,
+        h: float,
+    ) -> None:
+        """Make Langevin steps of sticks and components.
+
+        The pair behind a stick makes an expanded-mean step, reflected at 0; components make one step of
+        `pysgrld.samplers.sgrld`. docs/internals/mathematics.md, "Stochastic steps".
+
+        Parameters
+        ----------
+        members : (2, J) float64
+            Documents in a component, and beyond it.
+        prior : (2, 1) float64
+        counts : (V, J) float64
+        scale, stick_h, h : float
+        """
+        v, k = counts.shape
+        g = exp(self._log_sticks)
+        u = self._uniforms(np.arange(2 * k).repeat(2), np.tile([0, 1], 2 * k)).reshape(2, k, 2)
+        drift = prior - g + members - self._shares(g) * members.sum(axis=0)
+        noise = normals(u[..., 0], u[..., 1])
+        moved = np.abs(g + stick_h * drift + np.sqrt(2.0 * stick_h * g) * noise)
+        self._log_sticks = log(np.maximum(moved, np.finfo(np.float64).tiny))
+        single, wide = core.zeros(v, padded(k), "float32"), core.zeros(v, padded(k), "int64")
+        single[:, :k], wide[:, :k] = exp(self._log_g[:, :k]), counts
+        core.simplex_sgrld(
+            g=single,
+            sums=single.sum(axis=0, dtype=np.float64),
+            topics=k,
+            eta=self.settings.base,
+            rows=np.arange(v, dtype=np.int32),
+            counts=wide,
+            factor=scale,
+            h=h,
+            **self._key.address(),
+            stream=_COMPONENTS,
+            work=self._work,
+            threads=self.threads,
+        )
+        wanted = np.maximum(single[:, :k].astype(np.float64), np.finfo(np.float32).tiny)
+        self._log_g[:, :k] = log(wanted)
+
+    @property
+    def _key(self) -> Key:
+        return Key(self.seed, self.chain, self.step)
+
     def _gamma(self, log_g: Doubles, shape: Doubles, stream: int, h: float = math.inf) -> Doubles:
         """Make one CIR transition of each cell towards Gamma(shape); a fresh draw where h is infinite."""
         moved = np.ascontiguousarray(log_g, np.float64).copy()
@@ -222,56 +279,53 @@ class Mixture:
             log_g=moved,
             shape=np.ascontiguousarray(np.broadcast_to(shape, moved.shape), np.float64),
             h=h,
-            **self._address,
+            **self._key.address(),
             stream=stream,
             threads=self.threads,
         )
         return moved
 
     def _shares(self, g: Doubles) -> Doubles:
-        """Give v and 1 - v of the pair behind each stick, (2, J)."""
+        """Return v and 1 - v of the pair behind each stick, (2, J)."""
         shares: Doubles = g / g.sum(axis=0)
         return shares
 
-    def _uniforms(self, entity: Int64s, ordinal: Int64s) -> Doubles:
-        purpose = core.Purpose.stick_noise
-        return core.uniforms(entity, ordinal, purpose=purpose, **self._address)
-
-    def _of_documents(self, ids: Int64s, ordinal: int) -> Doubles:
-        """Give a uniform of each document: 0 of its slice, 1 of births and deaths."""
-        ordinals = np.full(len(ids), ordinal)
-        return core.uniforms(ids, ordinals, purpose=core.Purpose.slices, **self._address)
-
-    def _given_sticks(self) -> tuple[float, float]:
-        """Give shape and rate of the law of c given the sticks (Kalli et al. 2011)."""
-        one, two = self._log_sticks
-        left = float((two - logaddexp(one, two)).sum())
-        return self.settings.shape + self.components, self.settings.rate - left
-
-    def _given_occupied(self) -> tuple[float, float]:
-        """Give shape and rate of the law of c given how many components are occupied.
-
-        Escobar and West (1995), section 6: a mixture of two gammas, one of which is chosen.
-        """
-        s, k, d = self.settings, self.occupied, len(self.doc_ids)
-        pair = np.array([[self.concentration + 1.0], [d]])
-        a, b = self._gamma(np.zeros((2, 1)), pair, _BETA)
-        rate = s.rate - float((a - logaddexp(a, b))[0])
-        odds = (s.shape + k - 1.0) / (d * rate)
-        u = self._uniforms(np.array([_CHOICE]), np.array([0]))[0]
-        return s.shape + k - (0.0 if u < odds / (1.0 + odds) else 1.0), rate
-
-    def _draw_concentration(self, shape: float, rate: float) -> None:
-        drawn = self._gamma(np.zeros((1, 1)), np.array([[shape]]), _CONCENTRATION)
-        self.concentration = math.exp(float(drawn[0, 0])) / rate
+    def _uniforms(
+        self, entity: Int64s, ordinal: Int64s, purpose: core.Purpose = core.Purpose.stick_noise
+    ) -> Doubles:
+        """Return uniforms of the iteration; a document has ordinal 0 for its slice, 1 for births."""
+        return core.uniforms(entity, ordinal, purpose=purpose, **self._key.address())
 
     def _swap_labels(self) -> None:
-        """Let components exchange their labels, by the allocations of all documents."""
+        """Let components exchange their labels: any two that have documents, then neighbours.
+
+        Exact Metropolis steps given the allocations of all documents, whichever of them an iteration
+        sees. Pairs have no member in common, so all of a kind are decided at once.
+        docs/internals/mathematics.md, "Label swaps".
+        """
         k, (one, two) = self.components, self._log_sticks
-        places = _SWAPS + np.arange(k).repeat(UNIFORMS)
-        u = self._uniforms(places, np.tile(np.arange(UNIFORMS), k)).reshape(k, UNIFORMS)
+        places = _SWAPS + np.arange(k).repeat(_UNIFORMS)
+        u = self._uniforms(places, np.tile(np.arange(_UNIFORMS), k)).reshape(k, _UNIFORMS)
+        choice, *log_u = u[:, 0], *log(u[:, 1:]).T
+        log_weights, members = self.log_weights[0], self.sizes
         log_rest = two - logaddexp(one, two)
-        component, stick = swapped(self.log_weights[0], log_rest, self.sizes, u)
+        # the component that is at each place then, and the place that its stick comes from
+        component, stick = np.arange(k), np.arange(k)
+
+        def swap(j: Int64s, other: Int64s, accepted: Array, *moved: Array) -> None:
+            j, other = j[accepted], other[accepted]
+            for array in moved:
+                array[j], array[other] = array[other], array[j]
+
+        there = np.flatnonzero(members)
+        there = there[np.argsort(choice[there])]
+        j, other = there[: len(there) // 2], there[len(there) // 2 :][: len(there) // 2]
+        gain = (log_weights[j] - log_weights[other]) * (members[other] - members[j])
+        swap(j, other, log_u[0][j] < gain, component, members)
+        for first in (0, 1):
+            j = np.arange(first, k - 1, 2)
+            gain = members[j] * log_rest[j + 1] - members[j + 1] * log_rest[j]
+            swap(j, j + 1, log_u[1 + first][j] < gain, component, members, stick, log_rest)
         self._log_sticks = self._log_sticks[:, stick]
         self._log_g[:, :k] = self._log_g[:, component]
         self.z = np.argsort(component).astype(np.int32)[self.z]
@@ -281,13 +335,14 @@ class Mixture:
 
         ``chunks`` new components are there already.
         """
-        log_weights, _ = self.log_weights
-        slices = log(self._of_documents(ids, 0)) + log_weights[self.z[at]]
+        log_weights, left = self.log_weights
+        u = self._uniforms(ids, np.zeros(len(ids), np.int64), core.Purpose.slices)
+        slices = log(u) + log_weights[self.z[at]]
         lowest = float(slices.min())
-        while self.log_weights[1] > lowest:
+        while left > lowest:
             self._grow(chunks, CHUNK)
             chunks += 1
-        log_weights, _ = self.log_weights
+            log_weights, left = self.log_weights
         k = self.components
         weights = np.full(padded(k), -np.inf, np.float32)
         weights[:k] = log_weights
@@ -302,7 +357,7 @@ class Mixture:
             counts=some.counts,
             doc_ids=ids,
             slice=slices.astype(np.float32),
-            **self._address,
+            **self._key.address(),
             threads=self.threads,
         )
 
@@ -318,14 +373,7 @@ class Mixture:
             fresh = self._gamma(np.zeros((self.words, lacking)), base, stream + 1)
             self._log_g = np.concatenate((self._log_g, fresh), axis=1)
 
-    def _trim(self) -> None:
-        """Drop the components beyond the last occupied one."""
-        k = int(self.z.max()) + 1
-        self._log_sticks = np.ascontiguousarray(self._log_sticks[:, :k])
-        if not self.settings.reuse:
-            self._log_g = np.ascontiguousarray(self._log_g[:, :k])
-
-    # ---- scores
+    # ---- draws and scores
 
     def log_predictive(self, documents: Documents, *, leftover: bool = True) -> Doubles:
         """Compute the log density of each document under the current components, (n,).
@@ -335,6 +383,7 @@ class Mixture:
         Parameters
         ----------
         documents : Documents
+            None of them empty.
         leftover : bool
             Whether what is left of the stick predicts as the prior does; else the weights are
             divided by their sum, as in the released code of Baker et al.
@@ -347,8 +396,8 @@ class Mixture:
         found -= logsumexp(log_weights[None, :])[0]
         return found
 
-    def parts(self, words: Int32s | None = None) -> Draw:
-        """Give the current draw: ``phi`` (R, J) of some words, of all where None, and ``w`` (J + 1,).
+    def draw(self, words: Int32s | None = None) -> Draw:
+        """Return the current draw: ``phi`` (R, J) of some words, of all where None, and ``w`` (J + 1,).
 
         The last of the weights is what is left of the stick.
         """
@@ -360,7 +409,7 @@ class Mixture:
     # ---- checkpoints
 
     def arrays(self) -> dict[str, Array]:
-        """Give the arrays that the next iteration needs, by name."""
+        """Return the arrays that the next iteration needs, by name."""
         return {
             "z": self.z,
             "sticks.log_g": self._log_sticks,

@@ -7,10 +7,10 @@ import pytest
 from faults_runs import opened, result, stopped_here, train_here, write_corpus
 
 from pysgrld.errors import UsageError
-from pysgrld.models import top_words as slim
+from pysgrld.models import samples as slim
 from pysgrld.models.options import check_usage
 from pysgrld.models.resolve import resolve
-from pysgrld.models.top_words import looked_up, slim_sample
+from pysgrld.models.samples import looked_up, slim_sample
 from pysgrld.options.option import Facts
 
 

@@ -1,0 +1,91 @@
+"""Kept samples of topics: the invariants of their arrays, and top-word samples.
+
+A top-word sample has the most probable words of every topic alone, for runs of which few full samples fit
+on disk. All rows of a draw are brought up to date for one, also those that lazy samplers left behind: the
+gamma variate that a row waits for has no upper bound, so each may be among the most probable; and the
+sums of the topics are exact for all rows together only. So a top-word sample is a part of the full one of
+its iteration, to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from pysgrld.types import Array, Condition, Floats, Invariant
+
+_TOPICS = Invariant(Condition.ROWS_SUM_TO_1, row="topic")
+#: Invariants of a kept sample: each row of ``phi``, ``phi2``, ... is a distribution; ``phi`` is required.
+SAMPLE = {"phi": _TOPICS, "phi?*": _TOPICS}
+#: Invariants of a checkpoint: unnormalised topics are not negative.
+STATE = {"g": Invariant(Condition.NOT_NEGATIVE), "*.g": Invariant(Condition.NOT_NEGATIVE)}
+
+#: Words that a top-word sample has of each topic.
+WORDS = 256
+#: Invariants of its arrays: ``words`` are the ids, ``phi`` what they have, the most probable first.
+SLIM = {"words": Invariant(Condition.FINITE), "phi": Invariant(Condition.FINITE)}
+
+#: The next topic's words are looked for above this share of the last topic's least value.
+_ABOVE = 0.5
+
+
+def width(v: int) -> int:
+    """Return the number of words of each topic that a top-word sample over V words has."""
+    return min(WORDS, v)
+
+
+def slim_sample(phi: Floats) -> dict[str, Array]:
+    """Return the top-word sample of a sample of topics over words.
+
+    Parameters
+    ----------
+    phi : (K, V) float32
+
+    Returns
+    -------
+    dict
+        ``words`` (K, n) uint32 and ``phi`` (K, n) float32, n being 256, or V if less. The most probable
+        words come first, and of equal ones those of smaller number.
+    """
+    k, v = phi.shape
+    n = width(v)
+    words = np.empty((k, n), np.uint32)
+    least = 0.0
+    for row, values in enumerate(phi):
+        # few values are sorted where those above a guess are enough
+        places = np.flatnonzero(values >= least)
+        if len(places) < n:
+            places = np.flatnonzero(values >= np.partition(values, v - n)[-n])
+        words[row] = places[np.argsort(-values[places], kind="stable")[:n]]
+        least = _ABOVE * float(values[words[row, -1]])
+    return {"words": words, "phi": np.take_along_axis(phi, words.astype(np.int64), axis=1)}
+
+
+def looked_up(sample: Mapping[str, Array], words: Array) -> tuple[Floats, Array]:
+    """Look words of each topic up in a top-word sample.
+
+    Parameters
+    ----------
+    sample : mapping
+        ``words`` and ``phi``, as `slim_sample` returns them.
+    words : (K, n) int
+        Ids of words.
+
+    Returns
+    -------
+    values : (K, n) float32
+        Probabilities of the words; of those that the sample lacks an upper bound, its least value.
+    censored : (K, n) bool
+        Whether the sample lacks them.
+    """
+    ids, phi = sample["words"], sample["phi"]
+    values = np.empty(words.shape, np.float32)
+    censored = np.empty(words.shape, bool)
+    for k, wanted in enumerate(words):
+        order = np.argsort(ids[k])
+        sorted_ids = ids[k][order]
+        at = np.minimum(np.searchsorted(sorted_ids, wanted), len(order) - 1)
+        censored[k] = sorted_ids[at] != wanted
+        values[k] = np.where(censored[k], phi[k, -1], phi[k][order[at]])
+    return values, censored
