@@ -5,13 +5,29 @@ Every other module takes the core from here, so that the environment is read onc
 
 from __future__ import annotations
 
+import importlib
 import os
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-import pysgrld._core as core
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.types import Int64s
+
+if TYPE_CHECKING:
+    import pysgrld._core as core
+else:
+    try:
+        core = importlib.import_module("pysgrld._core")
+    except ModuleNotFoundError as error:
+        if error.name != "pysgrld._core":
+            raise
+        folder = Path(__file__).parents[2]
+        raise ImportError(
+            f"{folder} is the source of sgmc, which is not compiled, and hides the installed package: "
+            "run Python in another folder, or install it in place with: pip install -e ."
+        ) from None
 
 __all__ = ["check_lengths", "core", "padded"]
 

@@ -49,6 +49,7 @@ def test_what_a_script_imports_of_the_package_is_there(path):
             "defaults.py",
             [BIBLE, "--seconds", "0.5", "--seeds", "1", "-k", "3", "--only", "the defaults"],
         ),
+        ("depth.py", []),
         ("draws.py", ["means", "--iterations", "3", "--documents", "8"]),
         ("lazy_rows.py", ["--words", "300", "--documents", "200", "--topics", "3"]),
         (
