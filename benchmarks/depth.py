@@ -4,8 +4,8 @@
     python benchmarks/depth.py run ARGS...   how many functions of how many files ``sgmc ARGS...`` enters
 
 A part is a folder or a module right below pysgrld, or cli. Code lines are those without comments,
-docstrings and blank lines. An arrow is an import from one part in another; a part stands a floor above the highest
-that it imports.
+docstrings and blank lines. An arrow is an import from one part in another; a part stands a floor above
+the highest that it imports.
 """
 
 from __future__ import annotations
