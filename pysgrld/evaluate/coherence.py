@@ -1,7 +1,7 @@
-"""Coherence of topics: how often their top words meet in the same documents.
+"""Coherence of topics: how often their top words occur in the same documents.
 
 NPMI after Bouma (2009) and Lau, Newman and Baldwin (2014); UMass after Mimno et al. (2011). Both
-look at whole documents and are means over the pairs of a topic's top words.
+count whole documents and are means over the pairs of a topic's top words.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pysgrld.core.arithmetic import log
 from pysgrld.corpus.minibatches import Source
 from pysgrld.types import Doubles, Int64s
 
-#: Cells of the table of words by documents that is held at a time.
+#: Cells of the table of words by documents that is in memory at a time.
 CELLS = 1 << 24
 
 
@@ -24,7 +24,7 @@ class Coherence(NamedTuple):
     Attributes
     ----------
     npmi : (K,) float64
-        In [-1, 1]: 0 where words meet as often as by chance, -1 where they never meet.
+        In [-1, 1]: 0 where words occur together as often as by chance, -1 where they never do.
     umass : (K,) float64
         At most about 0; higher is better.
     documents : int

@@ -1,8 +1,8 @@
-"""Diagnostics of chains: split R-hat, whether they have mixed, and effective sample sizes.
+"""Diagnostics of chains: split R-hat, which says whether they have mixed, and effective sample sizes.
 
 The definitions are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization,
 folding, and localization: an improved R-hat", Bayesian Analysis 16 (2021), with the conventions of
-ArviZ, whose figures these equal.
+ArviZ, whose numbers these equal.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 
 from pysgrld.types import Doubles
 
-#: Draws of a chain without which nothing can be said.
+#: The least draws of a chain that anything can be said of.
 FEWEST = 4
 #: Quantities that are worked on at a time: bounds the memory.
 BLOCK = 512
-#: The tails whose effective sample size is told.
+#: Quantiles of the tails.
 TAILS = (0.05, 0.95)
 
 
 class Convergence(NamedTuple):
-    """Figures of some quantities, each an array of one number for each.
+    """Diagnostics of some quantities, each an array with one number for each quantity.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Convergence(NamedTuple):
         Rank-normalised split R-hat, the greater of bulk and folded; 1 where chains have mixed. NaN
         of what never changes.
     bulk, tail : array
-        Effective sample sizes: what the draws of all chains are worth in independent ones, in the
+        Effective sample sizes: how many independent draws the draws of all chains are worth, in the
         middle of the distribution and in its 5 % tails.
     """
 
@@ -54,56 +54,48 @@ def convergence(draws: Doubles) -> Convergence:
     -------
     Convergence
         Of the shape of the further axes; NaN where a quantity has one, or where N is below 4.
+
+    Notes
+    -----
+    Folded about the median, R-hat also tells chains of the same centre and different spread apart
+    (Vehtari et al. 2021, section 3). The size in the tails is the smaller of those of the 5 % and 95 %
+    quantiles.
     """
     shape = draws.shape[2:]
     flat = np.asarray(draws, np.float64).reshape(*draws.shape[:2], int(np.prod(shape)))
     found = np.full((3, flat.shape[2]), np.nan)
-    if flat.shape[1] >= FEWEST and flat.shape[0] >= 1:
-        for begin in range(0, flat.shape[2], BLOCK):
-            some = slice(begin, begin + BLOCK)
-            for row, figure in enumerate((rhat, bulk, tail)):
-                found[row, some] = figure(flat[:, :, some])
+    if flat.shape[1] < FEWEST or flat.shape[0] < 1:
+        return Convergence(*(row.reshape(shape) for row in found))
+    for begin in range(0, flat.shape[2], BLOCK):
+        some = flat[:, :, begin : begin + BLOCK]
+        halves = _halves(some)
+        with np.errstate(invalid="ignore"):  # infinity minus infinity: no number, as the result is
+            folded = np.abs(halves - np.median(halves, axis=(0, 1)))
+        scores, tails = _normal_scores(halves), []
+        for q in TAILS:
+            # at or below the quantile are the same draws whether or not it is interpolated
+            below = some <= np.quantile(some, q, axis=(0, 1), method="lower")
+            tails.append(_effective(_halves(below.astype(np.float64))))
+        rhat = np.maximum(_scale_reduction(scores), _scale_reduction(_normal_scores(folded)))
+        for row, figure, of in (
+            (0, rhat, halves),
+            (1, _effective(scores), halves),
+            (2, np.minimum(*tails), some),
+        ):
+            found[row, begin : begin + BLOCK] = np.where(
+                np.isnan(of).any(axis=(0, 1)), np.nan, figure
+            )
     return Convergence(*(row.reshape(shape) for row in found))
 
 
-def rhat(draws: Doubles) -> Doubles:
-    """Compute rank-normalised split R-hat of (C, N, M) draws, (M,): the greater of bulk and folded.
-
-    Folded about the median it also tells chains of the same centre and different spread apart
-    (Vehtari et al. 2021, section 3).
-    """
-    halves = _halves(draws)
-    with np.errstate(invalid="ignore"):  # infinity minus infinity: no number, as the result is
-        folded = np.abs(halves - np.median(halves, axis=(0, 1)))
-    greater = np.maximum(_scaled(halves), _scaled(folded))
-    return np.where(np.isnan(halves).any(axis=(0, 1)), np.nan, greater)
-
-
-def bulk(draws: Doubles) -> Doubles:
-    """Compute the effective sample size of (C, N, M) draws after rank normalisation, (M,)."""
-    halves = _halves(draws)
-    sizes = _effective(_normal_scores(halves))
-    return np.where(np.isnan(halves).any(axis=(0, 1)), np.nan, sizes)
-
-
-def tail(draws: Doubles) -> Doubles:
-    """Give the smaller of the effective sample sizes of the 5 % and 95 % quantiles, (M,)."""
-    sizes = []
-    for q in TAILS:
-        # at or below the quantile are the same draws whether or not it is interpolated
-        below = draws <= np.quantile(draws, q, axis=(0, 1), method="lower")
-        sizes.append(_effective(_halves(below.astype(np.float64))))
-    return np.where(np.isnan(draws).any(axis=(0, 1)), np.nan, np.minimum(*sizes))
-
-
 def _halves(draws: Doubles) -> Doubles:
-    """Take the halves of every chain for chains; the middle draw of an odd number is left out."""
+    """Return the halves of every chain as chains; the middle draw of an odd number is left out."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
 
 
 def _normal_scores(draws: Doubles) -> Doubles:
-    """Give the normal quantiles of the ranks among all draws of a quantity, ties at their mean rank."""
+    """Return the normal quantiles of the ranks among all draws of a quantity, ties at their mean rank."""
     flat = draws.reshape(-1, draws.shape[2])
     size = len(flat)
     order = np.argsort(flat, axis=0, kind="stable")
@@ -128,9 +120,8 @@ def _normal_scores(draws: Doubles) -> Doubles:
     return scores.reshape(draws.shape)
 
 
-def _scaled(draws: Doubles) -> Doubles:
-    """Compute R-hat of chains after rank normalisation: sqrt of (B/W + n - 1) / n."""
-    scores = _normal_scores(draws)
+def _scale_reduction(scores: Doubles) -> Doubles:
+    """Compute R-hat of chains that are rank-normalised: sqrt of (B/W + n - 1) / n."""
     n = scores.shape[1]
     between = n * scores.mean(axis=1).var(axis=0, ddof=1)
     within = scores.var(axis=1, ddof=1).mean(axis=0)
@@ -141,7 +132,7 @@ def _scaled(draws: Doubles) -> Doubles:
 
 
 def _effective(draws: Doubles) -> Doubles:
-    """Give the effective sample size of all chains together (Vehtari et al. 2021, section 3.2).
+    """Return the effective sample size of all chains together (Vehtari et al. 2021, section 3.2).
 
     Autocorrelations are summed in pairs as far as Geyer's initial positive sequence goes, each pair
     no greater than the one before; at most S log10 S of S draws.

@@ -11,7 +11,7 @@ from pysgrld.types import Doubles, Floats, Int64s
 
 
 def affinity(a: Floats, b: Floats) -> Doubles:
-    """Give the Bhattacharyya coefficients of the rows of two matrices of probabilities, (K, K).
+    """Return the Bhattacharyya coefficients of the rows of two matrices of probabilities, (K, K).
 
     Sum over words of sqrt(p q): 1 for the same distribution, 0 for no word in common. A product of
     matrices, so that a thousand topics over a large vocabulary take seconds.
@@ -21,7 +21,7 @@ def affinity(a: Floats, b: Floats) -> Doubles:
 
 
 def overlap(a: Floats, b: Floats) -> Doubles:
-    """Give the probability that each row of ``a`` has in common with the same row of ``b``, (K,).
+    """Return the probability that each row of ``a`` has in common with the same row of ``b``, (K,).
 
     Sum over words of min(p, q), which is 1 minus the total variation distance: at least 0, at most 1.
     """
@@ -29,15 +29,15 @@ def overlap(a: Floats, b: Floats) -> Doubles:
 
 
 class Likeness(NamedTuple):
-    """A measure of how alike topics of different draws are, by functions of two matrices (K, V).
+    """A measure of how alike topics of different draws are, as functions of two matrices (K, V).
 
     Attributes
     ----------
     similarity : callable
         Similarity of every row of the one with every row of the other, (K, K): topics are matched by it.
     overlap : callable
-        What each row of the one has in common with the same row of the other, (K,), at most 1: what
-        a person is told.
+        What each row of the one has in common with the same row of the other, (K,), at most 1: the
+        number that is shown.
     """
 
     similarity: Callable[[Floats, Floats], Doubles]
@@ -49,7 +49,7 @@ DISTRIBUTIONS = Likeness(affinity, overlap)
 
 
 def assign(similarity: Doubles) -> Int64s:
-    """Give every row a partner so that the sum of similarities is the greatest there is, (K,).
+    """Assign each row a column, one to one, so that the sum of similarities is largest, (K,).
 
     Shortest augmenting paths (Jonker and Volgenant 1987; Crouse 2016): exact, K cubed at worst, far
     less where most rows have a partner of their own.

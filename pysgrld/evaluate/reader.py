@@ -1,4 +1,4 @@
-"""Reading documents given topics: the protocol of a reader, and the sweeps of each kind of visit."""
+"""Reading documents given topics: protocols of readers, sweeps of a visit, and draws that readers share."""
 
 from __future__ import annotations
 
@@ -21,6 +21,16 @@ FURTHER_SWEEPS = 4
 DRAW_SWEEPS = FRESH_SWEEPS // 2
 #: Sweeps from one draw to the next: enough that twenty draws cover the truth where topics overlap.
 NEXT_DRAW_SWEEPS = 12
+
+#: Stream of the random numbers of proportions: far above those of blocks of topics. A stream is for
+#: entities of 31 bits; those above have further ones.
+_STREAM, _BITS = 1 << 10, 31
+#: Unit of the counts that parameters which differ add to.
+_FINE = 1 << 32
+#: Where the random numbers of tokens of a layer begin: beyond those of the documents themselves.
+_LAYER = 44
+#: Numbers that are worked on together.
+_CELLS = 1 << 22
 
 
 class Visiting(Enum):
@@ -212,3 +222,119 @@ class Readers(Protocol):
 
     def __call__(self, documents: Documents, doc_ids: Int64s, threads: int) -> Reader:
         """Return a reader of documents over the rows of phi that are given later."""
+
+
+# ---- draws that readers share
+
+
+def proportions_given(
+    counts: Int64s,
+    topics: int,
+    alpha: float | Floats,
+    key: Key,
+    ids: Int64s,
+    work: core.Workspace,
+    threads: int,
+) -> Floats:
+    """Draw theta ~ Dirichlet(alpha + n) of documents whose tokens' topics are counted, (n, K) float32.
+
+    Gammas over their sums. Those of a small alpha are mostly 0 in single precision, and of a document
+    without tokens they may all be: it takes one token of a topic in proportion to alpha, which is the
+    same law, as Dirichlet(alpha) is the mean of Dirichlet(alpha + e_k) over topics k ~ alpha.
+
+    The kernel knows one shape for all cells and counts beside it: of parameters that differ the least is
+    that shape, and what others have beyond it joins the counts, in units of 2^-32.
+
+    Parameters
+    ----------
+    counts : (n, Kp) int64
+    topics : int
+        K.
+    alpha : float, or (Kp,) float32
+        For all topics, or for each.
+    key : Key
+    ids : (n,) int64
+        Key each document's randomness: no two alike.
+    work : Workspace
+    threads : int
+    """
+    n, stride = counts.shape
+    empty = np.flatnonzero(counts.sum(axis=1) == 0)
+    if len(empty):
+        nothing = np.zeros(len(empty), np.int64)
+        where = core.uniforms(
+            ids[empty], nothing, key.seed, key.chain, core.Purpose.infer, key.step
+        )
+        counts = counts.copy()
+        if isinstance(alpha, np.ndarray):
+            edges = np.cumsum(alpha[:topics], dtype=np.float64)
+            chosen = np.minimum(np.searchsorted(edges, where * edges[-1], "right"), topics - 1)
+        else:
+            chosen = (where * topics).astype(np.int64)
+        counts[empty, chosen] = 1
+    unit = 1
+    if isinstance(alpha, np.ndarray):
+        unit, least = _FINE, float(alpha[:topics].min())
+        counts = counts * unit
+        counts[:, :topics] += np.rint((alpha[:topics].astype(np.float64) - least) * unit).astype(
+            int
+        )
+        alpha = least
+    theta = np.empty((n, topics), np.float32)
+    order = np.argsort(ids, kind="stable")
+    high = ids[order] >> _BITS
+    for beyond in np.unique(high).tolist():
+        some = order[high == beyond]
+        g = core.zeros(len(some), stride, "float32")
+        core.simplex_scir_rows(
+            g=g,
+            sums=np.zeros(stride),
+            topics=topics,
+            eta=alpha,
+            rows=(ids[some] & ((1 << _BITS) - 1)).astype(np.int32),
+            lengths=np.full(len(some), np.inf),
+            counts=np.ascontiguousarray(counts[some]),
+            factor=1.0 / unit,
+            packed=True,
+            purpose=core.Purpose.look_pass,
+            stream=_STREAM + beyond,
+            work=work,
+            threads=threads,
+            **key.address(),
+        )
+        theta[some] = g[:, :topics] / g.sum(axis=1, keepdims=True, dtype=np.float64)
+    return theta
+
+
+def topics_given(
+    rows: Array, of: Int64s, phi: Floats, theta: Doubles, key: Key, ids: Int64s, at: int
+) -> Int32s:
+    """Draw the topic of each token: topic k in proportion to phi_wk theta_dk, (N,) int32.
+
+    Parameters
+    ----------
+    rows : (N,) integers
+        What each token is, as a row of ``phi``: its word, or its topic of the layer below.
+    of : (N,) int64
+        The document of each, ascending.
+    phi : (rows, K)
+    theta : (n, K)
+        Of each document, of any sum.
+    key : Key
+    ids : (n,) int64
+        Key each document's randomness: no two alike.
+    at : int
+        The layer of the topics, counted from 0.
+    """
+    z = np.empty(len(rows), np.int32)
+    first = np.searchsorted(of, of)  # of the document that the token is in
+    entity = ids[of] + ((at + 1) << _LAYER)
+    place = np.arange(len(rows)) - first
+    u = core.uniforms(entity, place, key.seed, key.chain, core.Purpose.infer, key.step)
+    each = max(1, _CELLS // theta.shape[1])
+    for begin in range(0, len(rows), each):
+        some = slice(begin, begin + each)
+        ends = np.cumsum(phi[rows[some]] * theta[of[some]], axis=1)
+        # the first topic whose end is above u of the total: one without weight is never it
+        z[some] = np.argmax(ends > u[some, None] * ends[:, -1:], axis=1)
+    return z

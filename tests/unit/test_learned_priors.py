@@ -8,7 +8,7 @@ import pytest
 from pysgrld import LDA
 from pysgrld.core import core, padded
 from pysgrld.errors import UsageError
-from pysgrld.evaluate.document_draws import proportions_given
+from pysgrld.evaluate.reader import proportions_given
 from pysgrld.models.lda.documents import GibbsDocuments, blocks
 from pysgrld.samplers.concentration import GivenTopics
 from pysgrld.samplers.shapes import ConjugateShapes, Shapes, ShapesSettings

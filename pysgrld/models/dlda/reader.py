@@ -22,8 +22,8 @@ from pysgrld.evaluate.reader import (
     sweeps_of,
     sweeps_of_draw,
     sweeps_of_new,
+    topics_given,
 )
-from pysgrld.evaluate.token_topics import document_of_each_token, topics_given
 from pysgrld.models.admixture import AdmixtureFitted
 from pysgrld.models.dlda.documents import (
     blocks,
@@ -202,7 +202,7 @@ class DeepReader:
         """
         self.draw(key, parts, 0)
         documents = self.documents
-        of = document_of_each_token(documents)
+        of = np.repeat(np.arange(len(documents)), documents.lengths)
         z = np.repeat(documents.indices, documents.counts)
         for layer in range(at + 1):
             phi = parts[name_of(layer)][:, : self.layers[layer]]

@@ -12,12 +12,12 @@ from pysgrld.core.draws import Draw, weights_of
 from pysgrld.core.restore import check_topics, put_back
 from pysgrld.errors import UsageError
 from pysgrld.evaluate import Completion, HeldOut, Scorer
-from pysgrld.evaluate.document_draws import proportions_given
 from pysgrld.evaluate.reader import (
     DocumentDraw,
     Reader,
     Sweeps,
     Visiting,
+    proportions_given,
     sweeps_of,
     sweeps_of_draw,
 )

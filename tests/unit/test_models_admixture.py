@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from pysgrld.core import core, padded
-from pysgrld.evaluate.document_draws import proportions_given
-from pysgrld.evaluate.reader import DocumentDraws
+from pysgrld.evaluate.reader import DocumentDraws, proportions_given
 from pysgrld.models.admixture import AdmixtureFitted
 from pysgrld.models.dlda.reader import DeepReaders
 from pysgrld.models.dlda.resolved import DeepLDAOptions
