@@ -1,4 +1,4 @@
-"""Reading documents given topics: protocols of readers, sweeps of a visit, and draws that readers share."""
+"""Reading documents given topics: protocols of readers, sweeps of a visit, draws that readers share."""
 
 from __future__ import annotations
 

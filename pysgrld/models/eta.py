@@ -1,4 +1,4 @@
-"""The Dirichlet prior of words as ``--eta`` gives it: a number, one for each layer, or learn."""
+"""The values of ``--eta``, the Dirichlet prior of words: a number, one for each layer, or learn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pysgrld.options.learned import ETA
 
 
 def check_one_eta(given: Mapping[str, Any]) -> None:
-    """Refuse more than one prior, where there is one layer of topics.
+    """Raise unless ``--eta`` has one value, for models with one layer of topics.
 
     Raises
     ------
@@ -22,7 +22,7 @@ def check_one_eta(given: Mapping[str, Any]) -> None:
 
 
 def lowest_eta(eta: float | str | Sequence[float]) -> float:
-    """Give the prior of topics over words: a number, the first of a list, or where it begins."""
+    """Return the prior of topics over words: the number, the first of several, or its start."""
     if isinstance(eta, str):
         return ETA
     return eta if isinstance(eta, float | int) else eta[0]

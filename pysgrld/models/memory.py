@@ -1,4 +1,4 @@
-"""Bytes that models of topics over words need, whatever their documents are."""
+"""Estimates of the bytes that models of topics over words need, whatever their documents are."""
 
 from __future__ import annotations
 

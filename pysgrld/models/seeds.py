@@ -10,17 +10,39 @@ import numpy as np
 
 from pysgrld.errors import UsageError, plural
 from pysgrld.options.option import Facts, Resolved
-from pysgrld.options.word_files import WEIGHT, FoundSeeds, Pattern, SeedWords, seed_words
+from pysgrld.options.word_files import WEIGHT, Pattern, seed_words
 from pysgrld.types import Seeds
 
 #: Words that a message names, at most.
 NAMED = 10
 
 
-def settle_seeds(value: dict[str, Any], facts: Facts) -> None:
-    """Find the seed words in the vocabulary, where it is known, and give their weight its default.
+class _Places:
+    """The ids of words in a vocabulary: as they are written, else as the tokeniser writes them."""
 
-    ``topics`` is settled already.
+    def __init__(self, vocabulary: Sequence[str]) -> None:
+        self.vocabulary = vocabulary
+        self.ids = {word: i for i, word in enumerate(vocabulary)}
+
+    def of(self, pattern: Pattern) -> list[int]:
+        """Return the ids of the words that match a pattern; none where there are none."""
+        if isinstance(pattern, int):
+            return [pattern] if 0 <= pattern < len(self.vocabulary) else []
+        folded = unicodedata.normalize("NFC", pattern).casefold()
+        for word in (pattern, folded):
+            if word in self.ids:
+                return [self.ids[word]]
+            if word.endswith("*"):
+                found = [i for w, i in self.ids.items() if w.startswith(word[:-1])]
+                if found:
+                    return found
+        return []
+
+
+def settle_seeds(value: dict[str, Any], facts: Facts) -> None:
+    """Resolve ``seed-words`` and ``seed-weight``, in place: words become ids, the weight its default.
+
+    ``topics`` must be resolved already. Words stay words where the vocabulary is not known.
 
     Raises
     ------
@@ -38,12 +60,32 @@ def settle_seeds(value: dict[str, Any], facts: Facts) -> None:
     value["seed-words"] = wanted
     if value["seed-weight"] is None:
         value["seed-weight"] = WEIGHT
-    if facts.vocabulary is not None:
-        value["seed-words"] = _found(wanted, facts.vocabulary)
+    vocabulary = facts.vocabulary
+    if vocabulary is None:
+        return
+    places, found = _Places(vocabulary), []
+    for name, patterns in wanted:
+        ids = sorted({i for pattern in patterns for i in places.of(pattern)})
+        if not ids:
+            tried = " ".join(str(pattern) for pattern in patterns[:NAMED])
+            raise UsageError(
+                f"--seed-words: topic '{name}' has no seed among the "
+                f"{plural(len(vocabulary), 'word')} of the corpus (tried {tried}): stop words, rare "
+                "words and those in most documents are left out; take others, or leave the topic out"
+            )
+        found.append((name, tuple((vocabulary[i], i) for i in ids)))
+    value["seed-words"] = tuple(found)
 
 
 def unknown_seeds(given: Any, vocabulary: Sequence[str]) -> str | None:
-    """Say which seed words are not in the vocabulary; None where all are."""
+    """Return a note on the seed words that are not in the vocabulary; None where all are.
+
+    Parameters
+    ----------
+    given : Any
+        ``--seed-words`` as it was given, or None.
+    vocabulary : sequence of str
+    """
     places = _Places(vocabulary)
     wanted = () if given is None else seed_words(given)
     missing = [str(word) for _, words in wanted for word in words if not places.of(word)]
@@ -57,46 +99,8 @@ def unknown_seeds(given: Any, vocabulary: Sequence[str]) -> str | None:
     )
 
 
-def _found(wanted: SeedWords, vocabulary: Sequence[str]) -> FoundSeeds:
-    places = _Places(vocabulary)
-    found = []
-    for name, patterns in wanted:
-        ids = sorted({i for pattern in patterns for i in places.of(pattern)})
-        if not ids:
-            tried = " ".join(str(pattern) for pattern in patterns[:NAMED])
-            raise UsageError(
-                f"--seed-words: topic '{name}' has no seed among the "
-                f"{plural(len(vocabulary), 'word')} of the corpus (tried {tried}): stop words, rare "
-                "words and those in most documents are left out; take others, or leave the topic out"
-            )
-        found.append((name, tuple((vocabulary[i], i) for i in ids)))
-    return tuple(found)
-
-
-class _Places:
-    """The numbers of words: as they are written, else as the tokeniser writes them."""
-
-    def __init__(self, vocabulary: Sequence[str]) -> None:
-        self.vocabulary = vocabulary
-        self.ids = {word: i for i, word in enumerate(vocabulary)}
-
-    def of(self, pattern: Pattern) -> list[int]:
-        """Give the numbers of the words that a pattern means; none where there are none."""
-        if isinstance(pattern, int):
-            return [pattern] if 0 <= pattern < len(self.vocabulary) else []
-        folded = unicodedata.normalize("NFC", pattern).casefold()
-        for word in (pattern, folded):
-            if word in self.ids:
-                return [self.ids[word]]
-            if word.endswith("*"):
-                found = [i for w, i in self.ids.items() if w.startswith(word[:-1])]
-                if found:
-                    return found
-        return []
-
-
 def seed_names(options: Resolved | Mapping[str, Any]) -> dict[int, str]:
-    """Give the names of the topics that have seeds, by number: they come first, in the file's order."""
+    """Return the names of the topics that have seeds, by number: the first ones, in the file's order."""
     found = (
         options.get("seed-words")
         if isinstance(options, Mapping)
@@ -106,7 +110,7 @@ def seed_names(options: Resolved | Mapping[str, Any]) -> dict[int, str]:
 
 
 def seeds_of(options: Any, tokens: float) -> Seeds | None:
-    """Give the prior counts of the seed words: of each topic ``seed-weight`` times N/K, shared evenly.
+    """Return the prior counts of the seed words: of each topic ``seed-weight`` times N/K, shared evenly.
 
     None where there are none, or they have no weight.
 

@@ -10,19 +10,19 @@ import numpy as np
 from pysgrld.core.arithmetic import exp, log
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s
 
-#: Products that are held at a time: 2 MB, which a processor has near.
+#: Products that are in memory at a time: 2 MB, about a core's cache.
 CELLS = 1 << 18
 
 
 def logsumexp(logs: Doubles) -> Doubles:
-    """Give the logarithm of the sums of exponentials along rows."""
+    """Return the logarithm of the sums of exponentials along rows, (n,)."""
     top = logs.max(axis=1)
     summed: Doubles = top + log(exp(logs - top[:, None]).sum(axis=1))
     return summed
 
 
 def log_gamma(values: Array) -> Doubles:
-    """Give the logarithm of the gamma function of values of which few differ."""
+    """Return the logarithm of the gamma function of values of which few differ."""
     few, at = np.unique(values, return_inverse=True)
     found: Doubles = np.array([math.lgamma(value) for value in few])[at].reshape(values.shape)
     return found
@@ -37,14 +37,14 @@ def count_words(documents: Documents, z: Int32s, words: int, components: int) ->
 
 
 def pieces(n: int, components: int) -> Iterator[Int64s]:
-    """Give the numbers of n documents, as many at a time as have room for a value of each component."""
+    """Yield the indices of n documents, as many at a time as `CELLS` has room for by components."""
     room = max(1, CELLS // max(1, components))
     for begin in range(0, n, room):
         yield np.arange(begin, min(n, begin + room))
 
 
 def log_likelihoods(documents: Documents, log_phi: Doubles | Floats) -> Doubles:
-    """Compute sum_w n_dw log phi_jw, (n, J); no document may be empty."""
+    """Return sum_w n_dw log phi_jw, (n, J); no document may be empty."""
     n, components = len(documents), log_phi.shape[1]
     found = np.empty((n, components))
     room = max(1, CELLS // max(1, components))
@@ -67,7 +67,7 @@ def log_mixture(
     log_weights: Doubles,
     log_left: Doubles | None = None,
 ) -> Doubles:
-    """Give the log density of documents under a mixture, (n,).
+    """Return the log density of documents under a mixture, (n,).
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def log_mixture(
 def responsibilities(
     documents: Documents, log_phi: Doubles | Floats, log_weights: Doubles
 ) -> Doubles:
-    """Give the probability of each component of a document, (n, J) float64; rows sum to 1.
+    """Return the probability of each component of a document, (n, J) float64; rows sum to 1.
 
     Bayes' theorem: w_j prod_w phi_jw^n_w over its sum. A document without words gets the weights, and
     so does one with words that no component explains at the precision of ``log_phi``: they are minus
@@ -112,7 +112,17 @@ def responsibilities(
 
 
 def prior_predictive(documents: Documents, words: int, base: float) -> Doubles:
-    """Give the log density of documents under a component that is not known at all, (n,)."""
+    """Return the log density of documents under a component drawn from the prior, (n,).
+
+    Parameters
+    ----------
+    documents : Documents
+        None of them empty.
+    words : int
+        V.
+    base : float
+        Symmetric Dirichlet parameter, per word.
+    """
     terms = log_gamma(base + documents.counts) - math.lgamma(base)
     inside = np.add.reduceat(terms, documents.indptr[:-1])
     total = words * base

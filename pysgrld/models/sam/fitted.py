@@ -1,4 +1,4 @@
-"""Reading and scoring of runs of a spherical admixture model."""
+"""A trained run of a spherical admixture model, read: topics and their means are directions."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from pysgrld.models.sam.score import LOG_PERPLEXITY, LogPerplexity
 from pysgrld.models.sam.variational import expected_proportions
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key
 
-#: Documents that are looked at together.
+#: Documents whose proportions are inferred together.
 BLOCK = 4096
-#: Trajectories for the proportions of a new document, and those kept.
+#: Trajectories for the proportions of a new document, and how many of their ends are averaged.
 NEW = (100, 50)
 #: Trajectories before the first draw of a document's proportions, and between draws.
 FIRST, FURTHER = 25, 2
 
 
 def cosines(a: Floats, b: Floats) -> Doubles:
-    """Give the cosines of the rows of two matrices of unit vectors, (K, K)."""
+    """Return the cosines of the rows of two matrices of unit vectors, (K, K)."""
     product: Doubles = (a @ b.T).astype(np.float64)
     return product
 
 
 def cosine(a: Floats, b: Floats) -> Doubles:
-    """Give the cosine of each row of ``a`` with the same row of ``b``, (K,)."""
+    """Return the cosine of each row of ``a`` with the same row of ``b``, (K,)."""
     found: Doubles = np.einsum("kv,kv->k", a, b, dtype=np.float64)
     return found
 
 
 class SphericalFitted(BlockFitted):
-    """A trained run whose topics are directions; a mean of draws is a direction, too.
+    """A trained run whose topics are directions.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class SphericalFitted(BlockFitted):
         self._work = core.Workspace()
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Give the draw of a kept sample, of these words or of all where None."""
+        """Return the draw of a kept sample, of these words or of all where None."""
         return super().draw_of(sample, words) | self._weights()
 
     @cached_property
@@ -84,7 +84,7 @@ class SphericalFitted(BlockFitted):
         return {IDF: self.record.arrays[IDF].astype(np.float32)}
 
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
-        """Give the mean proportions of documents, (n, K), each keyed by its id; rows sum to 1.
+        """Return the mean proportions of documents, (n, K), each keyed by its id; rows sum to 1.
 
         Those of a document without weight are the prior's mean, 1/K.
         """
@@ -143,14 +143,14 @@ class SphericalFitted(BlockFitted):
 
     @property
     def _length(self) -> float:
-        """Size of a step of proportions: that of training, where it moved on the same chart."""
+        """Size of a step of proportions: that of training, if it had the same parametrisation."""
         options = self.record.options
         if options.theta_parametrisation == "root":
             return float(self.record.arrays["theta.length"][0])
         return float(0.2 / options.kappa**0.5)
 
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
-        """Weigh each topic by its mean proportion in some documents, (K,); None without documents."""
+        """Return the mean proportion of each topic in some documents, (K,); None without documents."""
         given = documents()
         if given is None:
             return None
@@ -163,15 +163,15 @@ class SphericalFitted(BlockFitted):
         return share
 
     def faithful(self, step: int) -> bool:
-        """Say whether draws vary as the posterior does: those of the exact baseline alone."""
+        """Return whether draws vary as the posterior does: those of the exact baseline alone."""
         del step
         exact: bool = self.record.options.algo == "gmc-bgibbs"
         return exact
 
     def remedy(self) -> str | None:
-        """Give the baseline that is exact."""
+        """Return the option of the exact baseline."""
         return "--algo gmc-bgibbs"
 
     def scorer(self, held_out: HeldOut) -> Scorer:
-        """Make a scorer of this run's draws on documents."""
+        """Return a scorer of this run's draws on documents."""
         return LogPerplexity(self.record.options, held_out, self.record.words, self.threads)
