@@ -1,4 +1,4 @@
-"""docs/adding-a-model.md cites the code of the skeleton as it is."""
+"""docs/internals/adding-a-model.md cites the code of the skeleton as it is."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SKELETON = ROOT / "tests" / "skeletons" / "multinomial"
-PAGE = (ROOT / "docs" / "adding-a-model.md").read_text("utf-8")
+PAGE = (ROOT / "docs/internals/adding-a-model.md").read_text("utf-8")
 EXCERPTS = re.findall(r"^```python\n# (\S+)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""The plan of the house, as docs/design.md draws it: who may import whom, and who may know a name."""
+"""The plan of the house (docs/internals/design.md): who may import whom, and who may know a name."""
 
 from __future__ import annotations
 

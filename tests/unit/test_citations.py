@@ -142,7 +142,7 @@ def test_tests_that_the_table_of_testing_names_are_there():
     ("text", "wrong"),
     [
         ('docs/internals/mathematics.md, "Nine tokens" and "Joint laws".', 0),
-        ('(docs/design.md, "Lazy rows")', 0),
+        ('(docs/internals/design.md, "Lazy rows")', 0),
         ('docs/internals/mathematics.md, "Nine tokens" and "Ten tokens".', 1),
         ("docs/specification.md has it", 1),
     ],

@@ -148,7 +148,7 @@ struct AlphaTask {
 /// touched[i] are ascending word ids among the rows; counts (touched, stride) integers;
 /// counts * factor estimates N_kw. `sums` receives, over [begin, end) in order, the sum of the new
 /// values; for a list, of new value minus what was expected of it without counts,
-/// g e^-h + eta (1 - e^-h): the correction of a conditional mean (docs/design.md, "Lazy rows").
+/// g e^-h + eta (1 - e^-h): the correction of a conditional mean (docs/internals/design.md, "Lazy rows").
 /// Randomness: Purpose `purpose`, of the CIR transition also the three that follow it. Entity =
 /// word; of Langevin noise, the first word of the block.
 struct RowsTask {

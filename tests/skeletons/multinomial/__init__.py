@@ -1,1 +1,1 @@
-"""One multinomial over words: the example of a model that docs/adding-a-model.md walks through."""
+"""One multinomial over words: the example of docs/internals/adding-a-model.md."""
