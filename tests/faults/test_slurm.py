@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from faults.slurm import PROGRAMS, Cluster
+from faults_counts import counts
 
 from pysgrld.run import list_checkpoints
 
@@ -89,16 +90,25 @@ def digests(run):
 
 @pytest.mark.row(14)
 @pytest.mark.timeout(240)
-def test_an_array_that_is_stopped_twice_ends_as_one_that_nobody_stopped(
-    cluster, corpus, tmp_path, trials
+@counts(1, 2)
+def test_an_array_that_is_stopped_ends_as_one_that_nobody_stopped(
+    cluster, corpus, tmp_path, trials, n
 ):
     """Red with: a shell that gets the signal instead of sgmc; the element's number not requeued."""
-    train = ["train", str(corpus), *OPTIONS, "--iterations", "4000", "--checkpoint-every", "200"]
+    train = [
+        "train",
+        str(corpus),
+        *OPTIONS,
+        "--iterations",
+        str(2000 * n),
+        "--checkpoint-every",
+        "200",
+    ]
     train += ["--chain-id", "{i}", "--out", "chain-{i}"]
     job = submit(cluster, tmp_path, "--time", "1h", "--array", "2", train=train)
     elements = {f"{job}_{i}": tmp_path / f"chain-{i}" for i in (1, 2)}
     reached = dict.fromkeys(elements, 0)
-    for restart in ("1", "2"):
+    for restart in map(str, range(1, n + 1)):
         for element, run in elements.items():
             cluster.wait(lambda r=run, n=reached[element]: newest(r) > n)
             cluster("scancel", "--signal=USR1", element)  # as before the time limit: to the step
@@ -106,14 +116,14 @@ def test_an_array_that_is_stopped_twice_ends_as_one_that_nobody_stopped(
             cluster.wait(lambda e=element, n=restart: waiting(cluster.state(e), n))
             cluster("scontrol", "update", f"JobId={element}", "StartTime=now+3")  # not two minutes
         reached = {element: newest(run) for element, run in elements.items()}
-        assert max(reached.values()) < 4000
+        assert max(reached.values()) < 2000 * n
     for element in elements:
         cluster.wait(lambda e=element: cluster.state(e)["JobState"] == "COMPLETED", 120)
     alone = [word.replace("{i}", "1") for word in train]
     sgmc(cluster, *alone[:-1], "alone", cwd=tmp_path)
     assert digests(tmp_path / "chain-1") == digests(tmp_path / "alone")
     assert digests(tmp_path / "chain-2") != digests(tmp_path / "alone")
-    trials(4)
+    trials(2 * n)
 
 
 @pytest.mark.row(14)
