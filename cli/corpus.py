@@ -255,7 +255,7 @@ def info(corpus: tuple[str, ...], verify: bool, json: bool, quiet: bool, **value
     """Describe CORPUS: documents, words, lengths, the most frequent words."""
     options = _reading(values)
 
-    from pysgrld.corpus import describe
+    from pysgrld.corpus.store import describe
 
     with _opened(corpus, options, quiet, values["threads"]) as (_, opened):
         stored = opened.path in map(Path, corpus)
@@ -289,7 +289,7 @@ def drop_text(folder: str, quiet: bool) -> None:
 
     Counts, ids, titles and columns stay, and runs go on. Other copies keep theirs.
     """
-    from pysgrld.corpus.about.drop import drop_text as drop
+    from pysgrld.corpus.build import drop_text as drop
 
     from .progress import Screen
 

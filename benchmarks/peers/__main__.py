@@ -34,7 +34,7 @@ from plots import image, plot
 from tables import tables
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.corpus.documents import store_documents
+from pysgrld.corpus.build import store_documents
 from pysgrld.corpus.minibatches import choose_documents, minibatch_words
 from pysgrld.evaluate import Completion, pair, visits
 from pysgrld.evaluate.held_out import split

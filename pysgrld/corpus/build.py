@@ -1,27 +1,36 @@
-"""Corpora made to be kept: built from any input, or cut from another one."""
+"""Stored corpora made to be kept: built from any input, cut from another, copied, freed of texts."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pysgrld.corpus.about.collector import DetailsCollector
-from pysgrld.corpus.about.finish import FOLDER, write_about
+from pysgrld.corpus.about.columns import write_about
 from pysgrld.corpus.listener import Listener, ReadingProgress
 from pysgrld.corpus.minibatches import choose_documents
 from pysgrld.corpus.open import open_corpus
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.store import Corpus
-from pysgrld.corpus.stored_files import parts_of
+from pysgrld.corpus.stored_files import (
+    BESIDE,
+    PARTS,
+    TEXTS,
+    WORD_COUNTS,
+    read_header,
+    vocabulary_of,
+)
 from pysgrld.corpus.write import ABOUT, WorkFolder
-from pysgrld.errors import Interrupted, UsageError, plural
-from pysgrld.run.files import PIECE, fsync_folder, open_regular, write_new
+from pysgrld.errors import Interrupted, UsageError, WriteError, plural
+from pysgrld.run.files import PIECE, fsync_folder, open_regular, read_small, write_new
 from pysgrld.run.signals import StopFlag
-from pysgrld.run.whole import refuse_full_folder
-from pysgrld.types import Key
+from pysgrld.run.whole import refuse_full_folder, replace_file
+from pysgrld.types import Documents, Key
 
 #: What is done where something is already.
 OTHER_FOLDER = "name another folder with -o"
@@ -62,6 +71,12 @@ def build(
     """
     refuse_full_folder(place, OTHER_FOLDER)
     with StopFlag() as stop:
+
+        def reading(progress: ReadingProgress) -> None:
+            listener.reading(progress)
+            if stop.should_stop(0.0):
+                raise Interrupted(str(stop.reason))
+
         try:
             made = open_corpus(
                 inputs,
@@ -70,7 +85,7 @@ def build(
                 threads=threads,
                 resumable=True,
                 shard=shard,
-                notify=_until(stop, listener.reading),
+                notify=reading,
                 log=listener.note,
             )
         except Interrupted:
@@ -79,19 +94,10 @@ def build(
                 kept = "nothing is kept of standard input"
             raise Interrupted(f"{stop.reason}: stopped while reading; {kept}") from None
     if made.path.resolve() != place.resolve():  # a stored corpus, opened where it lies
-        _copy(made.path, place)
+        with WorkFolder(place) as work:
+            copy_parts(made.path, work.folder / "copy")
+            work.commit(work.folder / "copy")
     return made
-
-
-def _until(
-    stop: StopFlag, notify: Callable[[ReadingProgress], None]
-) -> Callable[[ReadingProgress], None]:
-    def show(progress: ReadingProgress) -> None:
-        notify(progress)
-        if stop.should_stop(0.0):
-            raise Interrupted(str(stop.reason))
-
-    return show
 
 
 def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
@@ -133,11 +139,22 @@ def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
     return Corpus.open(place)
 
 
-def _copy(source: Path, place: Path) -> None:
-    with WorkFolder(place) as work:
-        folder = work.folder / "copy"
-        copy_parts(source, folder)
-        work.commit(folder)
+def store_documents(
+    path: Path, documents: Documents, vocabulary: Sequence[str], provenance: dict[str, Any]
+) -> Corpus:
+    """Write documents that are in memory to a new folder, which appears by a rename when it is whole.
+
+    Raises
+    ------
+    OutputError, WriteError
+        If the folder cannot be made, or the disk is full.
+    """
+    with WorkFolder(path) as work:
+        writer = work.writer("documents")
+        writer.append(documents)
+        writer.finish_corpus(vocabulary, provenance)
+        work.commit(writer.folder)
+    return Corpus.open(path)
 
 
 def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
@@ -153,20 +170,45 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
     ------
     OSError
     """
+    meta = read_header(source)
+    counted = [WORD_COUNTS] if "totals" in meta else []
+    beside = [name for name in meta.get("parts", {}) if name in BESIDE]
     folder.mkdir()
-    names = parts_of(source)
-    nested = any("/" in name for name in names)
-    if nested:
-        (folder / FOLDER).mkdir()
-    for name in names:
+    for name in (*PARTS, *counted, *beside):
+        file = vocabulary_of(source) if name == "vocab.txt" else source / name
         if link:
             with contextlib.suppress(OSError):  # another file system, or one without links
-                (folder / name).hardlink_to(source / name)
+                (folder / name).hardlink_to(file)
                 continue
-        with open_regular(source / name, links=True) as (fd, _):
+        with open_regular(file, links=True) as (fd, _):
             write_new(folder / name, iter(partial(os.read, fd, PIECE), b""), "corpus-copy")
             status = os.fstat(fd)
         os.utime(folder / name, ns=(status.st_atime_ns, status.st_mtime_ns))
-    if nested:
-        fsync_folder(folder / FOLDER, "corpus-copy")
     fsync_folder(folder, "corpus-copy")
+
+
+def drop_text(path: Path) -> int:
+    """Remove the texts from a stored corpus, and return how many bytes that frees.
+
+    Its fingerprint stays, so that runs on it go on. What a process that was killed left is removed too.
+
+    Raises
+    ------
+    CorpusError
+        If it is no stored corpus, or a damaged one.
+    WriteError
+        If it cannot be changed.
+    """
+    Corpus.open(path)
+    freed = 0
+    try:
+        meta = json.loads(read_small(path / "meta.json", links=True))
+        if meta.get("parts", {}).pop(TEXTS, None) is not None:
+            replace_file(path / "meta.json", [json.dumps(meta, indent=1).encode() + b"\n"], "store")
+        if (path / TEXTS).is_file():
+            freed = (path / TEXTS).stat().st_size
+            (path / TEXTS).unlink()
+            fsync_folder(path, "store")
+    except OSError as error:
+        raise WriteError(f"{path}: cannot be changed: {error.strerror or error}") from None
+    return freed

@@ -8,8 +8,8 @@ import numpy as np
 
 from pysgrld.corpus._tokenize import tally
 from pysgrld.corpus.about.collector import COLUMN, ID, TITLE, DetailsCollector
+from pysgrld.corpus.about.columns import Stays, write_about
 from pysgrld.corpus.about.fields import WantedFields
-from pysgrld.corpus.about.finish import Stays, write_about
 from pysgrld.corpus.about.metadata import Metadata
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.reading import CorpusOptions

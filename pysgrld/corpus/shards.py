@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus.about.collector import DetailsCollector
-from pysgrld.corpus.about.finish import write_about
+from pysgrld.corpus.about.columns import write_about
 from pysgrld.corpus.build import OTHER_FOLDER, TOGETHER, build
 from pysgrld.corpus.document_is import settled
 from pysgrld.corpus.intake import asked_fields, wanted_columns

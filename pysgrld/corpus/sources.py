@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from pysgrld.corpus.beside import vocabulary_beside
-from pysgrld.corpus.digests import digest
 from pysgrld.corpus.formats import named_as_counts
 from pysgrld.corpus.inputs import texts_of_folder
 from pysgrld.corpus.listener import ReadingProgress
 from pysgrld.corpus.names import missing, plain_name
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.stopwords import NAMED
-from pysgrld.corpus.stored_files import PARTS, is_stored
+from pysgrld.corpus.stored_files import PARTS, digest, is_stored
 from pysgrld.corpus.vocabulary import Rules, resolved, stop_words
 
 

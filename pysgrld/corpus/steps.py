@@ -21,7 +21,6 @@ from pysgrld.corpus.about.details import WHOLE, DocumentDetails
 from pysgrld.corpus.about.fields import WantedFields
 from pysgrld.corpus.beside import vocabulary_beside
 from pysgrld.corpus.chunks import chunked
-from pysgrld.corpus.digests import digest
 from pysgrld.corpus.encodings import UTF8
 from pysgrld.corpus.formats import (
     PLAIN,
@@ -45,7 +44,7 @@ from pysgrld.corpus.reading import CorpusOptions, compiled_pattern
 from pysgrld.corpus.sources import add_vocabulary, files_of, look
 from pysgrld.corpus.step_of_reading import Heading, Step
 from pysgrld.corpus.store import Corpus
-from pysgrld.corpus.stored_files import is_stored
+from pysgrld.corpus.stored_files import digest, is_stored
 from pysgrld.errors import CorpusError
 from pysgrld.types import Documents
 

@@ -16,23 +16,26 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus.about.inputs import with_files
 from pysgrld.corpus.about.stored import About
-from pysgrld.corpus.digests import digest
 from pysgrld.corpus.stored_files import (
     ARRAYS,
     PARTS,
     WORD_COUNTS,
     damaged,
+    digest,
     fingerprint_of,
-    open_vector,
-    open_vocabulary,
     part_of,
     read_header,
+    vocabulary_of,
+    with_files,
 )
 from pysgrld.corpus.vectors import Vector, changed
+from pysgrld.corpus.vocabulary import read_vocabulary
+from pysgrld.run.files import open_regular
 from pysgrld.types import Documents, Int64s
 
+#: Shares of documents up to whose length `describe` says.
+QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 #: Entries that are looked at together: some ten megabytes.
 BLOCK = 2**20
 #: Documents and entries, together, up to which a corpus is looked through whenever it is opened.
@@ -125,9 +128,23 @@ class Corpus:
         """
         path = Path(path)
         meta = read_header(path)
-        vocabulary = open_vocabulary(path, meta)
-        vectors = {name: open_vector(path, name) for name in ARRAYS}
-        corpus = cls(path, meta, vocabulary, vectors)
+        words = vocabulary_of(path)
+        with part_of(words.parent, words.name), open_regular(words, links=True) as (_, size):
+            pass
+        written = meta["files"].get("vocab.txt") if isinstance(meta.get("files"), dict) else None
+        if isinstance(written, dict) and written.get("stamp", [size])[0] != size:
+            raise damaged(path, "vocab.txt was changed since it was written")
+        vectors = {}
+        for name, dtype in ARRAYS.items():
+            bad = damaged(path, f"{name}.npy is not a vector of {dtype.name}, or is cut off")
+            with part_of(path, f"{name}.npy") as part:
+                try:
+                    vectors[name] = Vector.open(part, dtype)
+                except (ValueError, EOFError):
+                    raise bad from None
+            if name == "indptr" and len(vectors[name]) == 0:
+                raise bad
+        corpus = cls(path, meta, read_vocabulary(words, exact=True), vectors)
         shapes = {
             "documents": (meta["documents"], corpus.documents),
             "words": (meta["words"], corpus.words),
@@ -190,11 +207,16 @@ class Corpus:
         written = self._written if isinstance(self._written, dict) else {}
         digests = []
         for name in PARTS[:-1]:
-            path, said = self.path / name, written.get(name) or {}
-            vector = self._vectors.get(name.removesuffix(".npy"))
-            if not whole and vector is not None and self._is_as_written(vector, said):
-                digests.append(str(said["sha256"]))
-                continue
+            vector, said = self._vectors.get(name.removesuffix(".npy")), written.get(name) or {}
+            stamp = said.get("stamp")
+            if not whole and vector is not None and isinstance(stamp, list) and "sha256" in said:
+                known = (
+                    2 if self._looked_through else 1
+                )  # of a very large one the size, else the time too
+                if vector.stamp[:known] == stamp[:known]:
+                    digests.append(str(said["sha256"]))
+                    continue
+            path = vector.path if vector else vocabulary_of(self.path)
             digests.append(digest(path, skip=vector.offset if vector else 0))
             if said.get("sha256", digests[-1]) != digests[-1]:
                 raise damaged(self.path, f"{name} was changed since it was written")
@@ -205,14 +227,6 @@ class Corpus:
                 self._check()
             _ = self.totals
             self.about.verify()
-
-    def _is_as_written(self, vector: Vector, said: Mapping[str, Any]) -> bool:
-        """Whether an array has the size and the time of when it was written; the size, if very large."""
-        stamp = said.get("stamp")
-        if not isinstance(stamp, list) or "sha256" not in said:
-            return False
-        known = 2 if self._looked_through else 1
-        return vector.stamp[:known] == stamp[:known]
 
     def take(self, ids: npt.ArrayLike) -> Documents:
         """Copy documents out of the corpus.
@@ -372,3 +386,47 @@ def count(blocks: Iterable[Documents], words: int) -> Totals:
             totals += np.bincount(block.indices, block.counts, words).astype(np.int64)
         start += len(block)
     return Totals(longest, at, widest, totals)
+
+
+def describe(corpus: Corpus, words: int = 20) -> dict[str, Any]:
+    """Describe a corpus by figures, as plain values.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    words : int
+        How many of the most frequent words.
+
+    Returns
+    -------
+    dict
+        ``path``, ``fingerprint``, ``documents``, ``words``, ``tokens``, ``nnz``, ``bytes``;
+        ``empty`` documents; ``unused_words`` that never occur; ``length_quantiles`` by share,
+        in tokens; ``frequent`` as pairs of word and count; whether documents have ``ids`` and
+        ``titles`` of their own; ``columns`` with ``name``, ``kind``, ``missing``;
+        ``texts`` that are kept: ``documents``, ``bytes``; ``provenance``.
+    """
+    about = corpus.about
+    lengths, counts = corpus.lengths(), corpus.totals.word_counts
+    found = np.quantile(lengths, QUANTILES, method="inverted_cdf")
+    most = np.argsort(-counts, kind="stable")[:words]
+    return {
+        "path": str(corpus.path),
+        "fingerprint": corpus.fingerprint,
+        "documents": corpus.documents,
+        "words": corpus.words,
+        "tokens": corpus.tokens,
+        "nnz": corpus.nnz,
+        "bytes": sum(file.stat().st_size for file in corpus.path.rglob("*") if file.is_file()),
+        "empty": int((lengths == 0).sum()),
+        "unused_words": int((counts == 0).sum()),
+        "length_quantiles": {
+            f"{q:g}": int(n) for q, n in zip(QUANTILES, found.tolist(), strict=True)
+        },
+        "frequent": [(corpus.vocabulary[i], int(counts[i])) for i in most.tolist()],
+        "ids": about.has_ids,
+        "titles": about.has_titles,
+        "columns": [column._asdict() for column in about.columns],
+        "texts": {"documents": about.texts_kept, "bytes": about.text_bytes},
+        "provenance": corpus.provenance,
+    }

@@ -1,68 +1,63 @@
-"""The files of a stored corpus: their names, and each opened with what is wrong with it said."""
+"""The files of a stored corpus: their names, its header, and what is said of a damaged one."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus.about.stored import names_of
 from pysgrld.corpus.names import missing
-from pysgrld.corpus.vectors import Vector
-from pysgrld.corpus.vocabulary import read_vocabulary
+from pysgrld.corpus.vectors import stamp_of
 from pysgrld.errors import CorpusError, SgmcError
-from pysgrld.run.files import open_regular, read_small
+from pysgrld.run.files import read_small, write_new
 
-FORMAT, VERSION = "sgmc-corpus", 1
+FORMAT, VERSION = "sgmc-corpus", 2
 ARRAYS: dict[str, np.dtype[Any]] = {
     "indptr": np.dtype("<i8"),
     "indices": np.dtype("<i4"),
     "counts": np.dtype("<i4"),
 }
 
-#: The file that has the occurrences of every word.
-WORD_COUNTS = "word-counts.npy"
 #: The files of a stored corpus, by which it is whole.
 PARTS = (*(f"{name}.npy" for name in ARRAYS), "vocab.txt", "meta.json")
+#: The file that has the occurrences of every word.
+WORD_COUNTS = "word-counts.npy"
+#: Archives of who the documents are, and of their texts; the list of the files of folders they are from.
+DOCUMENTS, TEXTS, INPUTS = "documents.npz", "texts.npz", "inputs.jsonl"
+#: Files beside the counts, which training never looks at.
+BESIDE = (DOCUMENTS, TEXTS, INPUTS)
 
-
-def fingerprint_of(digests: Sequence[str]) -> str:
-    """Give the fingerprint of a corpus: of the SHA-256 of its arrays' values and its vocabulary."""
-    return hashlib.sha256("".join(digests).encode()).hexdigest()
-
-
-def parts_of(path: Path) -> list[str]:
-    """List the files of a stored corpus, by their names in its folder, those about documents too.
-
-    Raises
-    ------
-    CorpusError
-        If ``meta.json`` is none of ours.
-    """
-    meta = read_header(path)
-    counted = [WORD_COUNTS] if "totals" in meta else []
-    return [*PARTS, *counted, *names_of(meta.get("parts", {}))]
+#: Bytes hashed between two looks at whether to stop.
+_PIECE = 2**23
+#: Records of files that are written together, and bytes of their list at most.
+_TOGETHER, _LONGEST = 1024, 2**30
 
 
 def is_stored(path: Path) -> bool:
-    """Whether a folder is a stored corpus, be it a damaged one."""
+    """Return whether a folder is a stored corpus, be it a damaged one."""
     return (path / "meta.json").is_file() or (path / "indptr.npy").is_file()
 
 
+def fingerprint_of(digests: Sequence[str]) -> str:
+    """Return the fingerprint of a corpus: of the SHA-256 of its arrays' values and its vocabulary."""
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
 def damaged(path: Path, what: str) -> CorpusError:
-    """Say what is damaged of a stored corpus, and what to do."""
+    """Return the error that says what is damaged of a stored corpus, and what to do."""
     advice = "build it again with `sgmc corpus build`; of a run: restore it, or train anew"
     return CorpusError(f"a damaged corpus ({what}); {advice}", path)
 
 
 @contextlib.contextmanager
 def part_of(path: Path, name: str) -> Iterator[Path]:
-    """Say of a file of a stored corpus that it is missing, or cannot be read."""
+    """Turn an `OSError` of a file of a stored corpus into one that says it is missing, or unreadable."""
     part = path / name
     try:
         yield part
@@ -97,9 +92,10 @@ def read_header(path: Path) -> dict[str, Any]:
             "texts, move meta.json away",
             path,
         )
-    if meta.get("version") != VERSION:
+    version, parts = meta.get("version"), meta.get("parts", {})
+    if version != VERSION and (version != 1 or parts):  # one without names is the same in version 1
         raise CorpusError(
-            f"a corpus of version {meta.get('version')!r}, but this sgmc reads version {VERSION}; "
+            f"a corpus of version {version!r}, but this sgmc reads version {VERSION}; "
             "use the sgmc that wrote it, or build it again",
             path,
         )
@@ -107,45 +103,120 @@ def read_header(path: Path) -> dict[str, Any]:
     for key, kind in {**kinds, "fingerprint": str, "provenance": dict}.items():
         if not isinstance(meta.get(key), kind):
             raise damaged(path, f"meta.json has no proper {key!r}")
-    if not isinstance(meta.get("parts", {}), dict):
+    if not isinstance(parts, dict):
         raise damaged(path, "meta.json has no proper 'parts'")
     return meta
 
 
-def open_vocabulary(path: Path, meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """Read the words, if the file has the size that the header says.
+def digest(path: Path, notify: Callable[[int], None] = lambda _: None, skip: int = 0) -> str:
+    """Return the SHA-256 of a file, in hexadecimal.
+
+    Parameters
+    ----------
+    path : Path
+    notify : callable
+        Told of the bytes of each piece that was hashed; may raise, to stop.
+    skip : int
+        Bytes at the beginning that are left out.
 
     Raises
     ------
     MissingInputError
         If it cannot be read.
-    CorpusError
-        If it was changed.
     """
-    with part_of(path, "vocab.txt") as part, open_regular(part, links=True) as (_, size):
-        pass
-    written = meta["files"].get("vocab.txt") if isinstance(meta.get("files"), dict) else None
-    if isinstance(written, dict) and written.get("stamp", [size])[0] != size:
-        raise damaged(path, "vocab.txt was changed since it was written")
-    return read_vocabulary(part, exact=True)
+    found = hashlib.sha256()
+    try:
+        with path.open("rb", buffering=0) as file:
+            file.seek(skip)
+            while piece := file.read(_PIECE):
+                found.update(piece)
+                notify(len(piece))
+    except OSError as error:
+        raise missing(path, error) from None
+    return found.hexdigest()
 
 
-def open_vector(path: Path, name: str) -> Vector:
-    """Open one of `ARRAYS`.
+def vocabulary_of(path: Path) -> Path:
+    """Return the file of a corpus's vocabulary: its own, or else that of the run which it lies in."""
+    own, above = path / "vocab.txt", path.parent / "vocab.txt"
+    return above if above.exists() and not own.exists() else own
 
-    Raises
-    ------
-    MissingInputError
-        If it cannot be read.
-    CorpusError
-        If it is no vector of its type, or is cut off.
+
+def store_files(
+    corpus: Path, provenance: Mapping[str, Any], parts: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Write the files of the folders that a corpus was read from to a list, where there are any.
+
+    There may be millions; the header, which stays small, has their number in place of them.
+
+    Parameters
+    ----------
+    corpus : Path
+        Folder of the corpus.
+    provenance : mapping
+        With the record of every file (`pysgrld.corpus.sources`).
+    parts : mapping
+        Digest and stamp of each file beside the counts.
+
+    Returns
+    -------
+    provenance, parts : dict
+        As the header has them.
     """
-    bad = damaged(path, f"{name}.npy is not a vector of {ARRAYS[name].name}, or is cut off")
-    with part_of(path, f"{name}.npy") as part:
-        try:
-            vector = Vector.open(part, ARRAYS[name])
-        except (ValueError, EOFError):
-            raise bad from None
-    if name == "indptr" and len(vector) == 0:
-        raise bad
-    return vector
+    records: list[dict[str, Any]] = []
+
+    def counted(files: Any) -> Any:
+        records.extend(files)
+        return len(files)
+
+    header = _replaced(provenance, list, counted)
+    if not records:
+        return dict(provenance), dict(parts)
+    lines = (
+        "".join(json.dumps(record) + "\n" for record in records[start : start + _TOGETHER]).encode()
+        for start in range(0, len(records), _TOGETHER)
+    )
+    path = corpus / INPUTS
+    path.unlink(missing_ok=True)  # of a process that was killed before it had committed
+    written = write_new(path, lines, "store")
+    return header, {**parts, INPUTS: {"sha256": written.sha256, "stamp": stamp_of(path.stat())}}
+
+
+def with_files(
+    corpus: Path, provenance: Mapping[str, Any], parts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what the header says with the files of folders in it; without, where the list is damaged.
+
+    A corpus whose header has them itself, as 0.1.0 has written it, keeps them.
+    """
+    records: Iterator[Any] | None = None
+
+    def taken(number: int) -> list[Any]:
+        nonlocal records
+        if records is None:
+            said, found = parts.get(INPUTS), list[Any]()
+            with contextlib.suppress(OSError):
+                written = read_small(corpus / INPUTS, _LONGEST, links=True)
+                if isinstance(said, dict) and hashlib.sha256(written).hexdigest() == said.get(
+                    "sha256"
+                ):
+                    found = [json.loads(line) for line in written.splitlines()]
+            records = iter(found)
+        return list(islice(records, max(number, 0)))
+
+    return _replaced(provenance, int, taken)
+
+
+def _replaced(provenance: Mapping[str, Any], kind: type, change: Any) -> dict[str, Any]:
+    """Copy a record with the files of each folder changed, those of what it is a sample of too."""
+    found = dict(provenance)
+    if isinstance(found.get("inputs"), list):
+        found["inputs"] = [
+            record | {"files": change(record["files"])}
+            if isinstance(record, dict) and isinstance(record.get("files"), kind)
+            else record
+            for record in found["inputs"]
+        ]
+    if isinstance(found.get("of"), dict):
+        found["of"] = _replaced(found["of"], kind, change)
+    return found

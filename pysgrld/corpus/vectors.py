@@ -1,4 +1,4 @@
-"""Vectors in files, written from one end to the other, read by position and never mapped.
+"""Vectors in files: grown at their end, put together in archives, read by position and never mapped.
 
 A page of a mapped file that is gone (the file was cut, the disk is failing) ends the process by
 SIGBUS; a read says so in words, and costs what copying from mapped pages costs.
@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import struct
 import weakref
+import zipfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from pysgrld.corpus._gather import CUT, gather
 from pysgrld.corpus.names import missing
@@ -20,8 +24,12 @@ from pysgrld.errors import CorpusError
 from pysgrld.run.files import open_regular
 from pysgrld.types import Array, Int64s
 
-#: Bytes before the first value of a vector that `ArrayFile` writes.
-HEADER = 128
+#: Values that are read together where all are read.
+TOGETHER = 2**16
+#: Bytes that are held back until they are written together.
+HELD = 2**18
+#: Bytes before the first value of a ``.npy`` file that grew.
+_HEADER = 128
 
 
 class Vector:
@@ -55,8 +63,17 @@ class Vector:
         self.stamp = stamp_of(os.fstat(self._fd))
 
     @classmethod
-    def open(cls, path: Path, dtype: np.dtype[Any]) -> Self:
+    def open(
+        cls, path: Path, dtype: np.dtype[Any], start: int = 0, length: int | None = None
+    ) -> Self:
         """Open a ``.npy`` file that holds a vector of this type, and nothing else.
+
+        Parameters
+        ----------
+        path : Path
+        dtype : numpy.dtype
+        start, length : int
+            Bytes before it and its size, where it is a member of an archive (`members`).
 
         Raises
         ------
@@ -65,12 +82,14 @@ class Vector:
         OSError
             As the class.
         """
-        with open_regular(path, links=True) as (fd, length), os.fdopen(os.dup(fd), "rb") as file:
+        with open_regular(path, links=True) as (fd, whole), os.fdopen(os.dup(fd), "rb") as file:
+            file.seek(start)
             if np.lib.format.read_magic(file) != (1, 0):
                 raise ValueError("not a vector as they are written here")
             shape, _, found = np.lib.format.read_array_header_1_0(file)
             offset = file.tell()
-        if found != dtype or len(shape) != 1 or offset + shape[0] * dtype.itemsize != length:
+        end = start + (whole if length is None else length)
+        if found != dtype or len(shape) != 1 or offset + shape[0] * dtype.itemsize != end:
             raise ValueError(f"not a vector of {dtype.name}, or cut off")
         return cls(path, dtype, offset, shape[0])
 
@@ -90,6 +109,16 @@ class Vector:
         stop = min(stop, self.size)
         return self.gather(np.array([start]), np.array([max(stop - start, 0)]))
 
+    def blocks(self) -> Iterator[Array]:
+        """Yield all values in order, some at a time; errors are those of `read`."""
+        step = 8 * TOGETHER // self.dtype.itemsize
+        for start in range(0, self.size, step):
+            yield self.read(start, start + step)
+
+    def at(self, positions: Int64s) -> Array:
+        """Copy single values; errors are those of `read`."""
+        return self.gather(positions, np.ones(len(positions), np.int64))
+
     def gather(self, starts: Int64s, lengths: Int64s) -> Array:
         """Copy the values ``starts[i]`` to ``starts[i] + lengths[i]``, one piece after the other.
 
@@ -100,6 +129,8 @@ class Vector:
         """
         width = self.dtype.itemsize
         out = np.empty(int(lengths.sum()), self.dtype)
+        if len(starts) > 1 and np.array_equal(starts[1:], (starts + lengths)[:-1]):
+            starts, lengths = starts[:1], np.array([len(out)])  # one piece
         problem = gather(
             self._fd, self.offset + width * starts, width * lengths, out.view(np.uint8)
         )
@@ -110,47 +141,145 @@ class Vector:
         return out
 
 
-class ArrayFile:
-    """A vector that grows at its end, as a ``.npy`` file: its header is written last."""
+def between(ends: Vector, rows: Int64s) -> tuple[Int64s, Int64s]:
+    """Return where some values begin and end, by a vector that says where each of all ends."""
+    last = ends.at(rows)
+    if len(rows) > 1 and np.array_equal(rows[1:], rows[:-1] + 1):
+        before = ends.at(rows[:1] - 1) if rows[0] else np.zeros(1, np.int64)
+        return np.concatenate([before, last[:-1]]), last
+    return np.where(rows > 0, ends.at(np.maximum(rows - 1, 0)), 0), last
 
-    def __init__(self, path: Path, dtype: np.dtype[Any], size: int | None = None) -> None:
-        """Begin a file, or go on with one after its first ``size`` values."""
-        self.dtype, self.size = dtype, size or 0
-        self.digest = hashlib.sha256()
-        self.file: BinaryIO
+
+class GrowingFile:
+    """A file of values that grows at its end; as there may be hundreds, none is open in between.
+
+    Parameters
+    ----------
+    path : Path
+    dtype : str or numpy.dtype
+    size : int, optional
+        Go on after so many values; begin a new file otherwise.
+    npy : bool
+        Whether it is to be a ``.npy`` file in the end: room is left for its header, and its values are
+        hashed as they are written.
+    """
+
+    def __init__(
+        self, path: Path, dtype: npt.DTypeLike, size: int | None = None, *, npy: bool = False
+    ) -> None:
+        self.path, self.dtype, self.size = path, np.dtype(dtype), size or 0
+        self.offset = _HEADER if npy else 0
+        self._digest = hashlib.sha256() if npy else None
+        self._held: list[bytes] = []
+        self._bytes_held = 0
         if size is None:
-            self.file = path.open("wb")
-            self.file.write(bytes(HEADER))
+            path.write_bytes(bytes(self.offset))
             return
-        self.file = path.open("r+b")
-        self.file.truncate(HEADER + size * dtype.itemsize)
-        self.file.seek(HEADER)
-        while block := self.file.read(2**20):
-            self.digest.update(block)
+        os.truncate(path, self.offset + size * self.dtype.itemsize)
+        if self._digest is not None:
+            for block in self.vector().blocks():
+                self._digest.update(block.data)
 
-    def append(self, values: Array) -> None:
-        """Write values after those that are there."""
-        data = np.ascontiguousarray(values, self.dtype).data.cast("B") if len(values) else b""
-        self.digest.update(data)
-        self.file.write(data)
-        self.size += len(values)
+    def append(self, values: Array | list[int] | bytes) -> None:
+        """Add values at the end; bytes are values as they lie in the file."""
+        if not isinstance(values, bytes):
+            values = np.ascontiguousarray(values, self.dtype).tobytes()
+        self._held.append(values)
+        self._bytes_held += len(values)
+        self.size += len(values) // self.dtype.itemsize
+        if self._bytes_held >= HELD:
+            self.write()
+
+    def write(self) -> None:
+        """Write what was held back."""
+        if not self._bytes_held:
+            return
+        data = b"".join(self._held)
+        with self.path.open("ab") as file:
+            file.write(data)
+        if self._digest is not None:
+            self._digest.update(data)
+        self._held, self._bytes_held = [], 0
 
     def flush(self) -> int:
-        """Force all values to disk, and return their number."""
-        self.file.flush()
-        os.fsync(self.file.fileno())
+        """Force all to disk, and return the number of values."""
+        self.write()
+        with self.path.open("rb") as file:
+            os.fsync(file.fileno())
         return self.size
 
+    def vector(self) -> Vector:
+        """Return all that was added so far, open for reading."""
+        self.write()
+        return Vector(self.path, self.dtype, self.offset, self.size)
+
     def finish(self) -> str:
-        """Write the header, force all of it to disk, and return the digest of the values."""
+        """Make it a ``.npy`` file, durably, and return the SHA-256 of its values in hexadecimal."""
+        assert self._digest is not None
+        self.write()
         text = f"{{'descr': '{self.dtype.str}', 'fortran_order': False, 'shape': ({self.size},), }}"
-        self.file.seek(0)
-        self.file.write(b"\x93NUMPY\x01\x00" + (HEADER - 10).to_bytes(2, "little"))
-        self.file.write(text.ljust(HEADER - 11).encode() + b"\n")
-        self.file.flush()
-        os.fsync(self.file.fileno())
-        self.file.close()
-        return self.digest.hexdigest()
+        with self.path.open("r+b") as file:
+            file.write(b"\x93NUMPY\x01\x00" + (_HEADER - 10).to_bytes(2, "little"))
+            file.write(text.ljust(_HEADER - 11).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        return self._digest.hexdigest()
+
+
+class ArchiveWriter:
+    """Writes a ``.npz`` file, as `numpy.load` reads it; `members` says where each vector lies in it."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("xb")
+        self._zip = zipfile.ZipFile(self._file, "w")  # not compressed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def add(
+        self, name: str, parts: Iterable[Array | bytes], dtype: str | None = None, size: int = 0
+    ) -> None:
+        """Add a member: bytes, or a vector of a type and a size where its name ends in ``.npy``."""
+        with self._zip.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
+            if dtype is not None:
+                head = {"descr": dtype, "fortran_order": False, "shape": (size,)}
+                np.lib.format.write_array_header_1_0(member, head)
+            for part in parts:
+                member.write(
+                    part if isinstance(part, bytes) else part.astype(dtype or "u1").tobytes()
+                )
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._file:
+            self._zip.close()
+            if kind is None:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+
+
+def members(path: Path) -> dict[str, tuple[int, int]]:
+    """Return where each member of an archive begins in its file, and its size, in bytes.
+
+    Raises
+    ------
+    ValueError
+        If it is no archive as `ArchiveWriter` writes them.
+    OSError
+        If there is no such regular file, or it cannot be opened.
+    """
+    found = {}
+    with open_regular(path, links=True) as (fd, _), os.fdopen(os.dup(fd), "rb") as file:
+        try:
+            for info in zipfile.ZipFile(file).infolist():
+                if info.compress_type != zipfile.ZIP_STORED:
+                    raise ValueError("a member is compressed")
+                file.seek(info.header_offset + 26)  # of the lengths in the header before its bytes
+                name, extra = struct.unpack("<HH", file.read(4))
+                start = info.header_offset + 30 + name + extra
+                found[info.filename] = start, info.file_size
+        except (zipfile.BadZipFile, struct.error, EOFError, NotImplementedError) as error:
+            raise ValueError(str(error)) from None
+    return found
 
 
 def stamp_of(status: os.stat_result) -> list[int]:

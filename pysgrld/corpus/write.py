@@ -17,10 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus.about.inputs import store_files
 from pysgrld.corpus.store import count, cut
-from pysgrld.corpus.stored_files import ARRAYS, FORMAT, PARTS, VERSION, WORD_COUNTS, fingerprint_of
-from pysgrld.corpus.vectors import HEADER, ArrayFile, Vector, stamp_of
+from pysgrld.corpus.stored_files import (
+    ARRAYS,
+    FORMAT,
+    PARTS,
+    VERSION,
+    WORD_COUNTS,
+    fingerprint_of,
+    store_files,
+)
+from pysgrld.corpus.vectors import GrowingFile, stamp_of
 from pysgrld.errors import Interrupted, LockedError, OutputError, SgmcError, WriteError
 from pysgrld.run.files import fsync_folder, read_small, rename, temporary_name, write_new
 from pysgrld.run.lock_file import is_same
@@ -42,17 +49,28 @@ ELSEWHERE = "remove it or choose another name"
 
 
 class Writer:
-    """Writes documents to the arrays of a corpus."""
+    """Writes documents to the arrays of a corpus, in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+    record : dict, optional
+        Go on as `flush` has recorded it; else the folder is made.
+    """
 
     def __init__(self, folder: Path, record: dict[str, Any] | None = None) -> None:
-        """Begin in a new folder, or go on as `flush` has recorded it."""
         sizes: dict[str, int] = {} if record is None else record["sizes"]
         if record is None:
             folder.mkdir(parents=True)
         self.folder = folder
-        self.files = {n: ArrayFile(folder / f"{n}.npy", d, sizes.get(n)) for n, d in ARRAYS.items()}
-        self.documents = sizes["indptr"] - 1 if sizes else 0
-        self.nnz = sizes.get("indices", 0)
+        self.files = {
+            name: GrowingFile(folder / f"{name}.npy", dtype, sizes.get(name), npy=True)
+            for name, dtype in ARRAYS.items()
+        }
+        if record is None:
+            self.files["indptr"].append([0])
+        self.documents = self.files["indptr"].size - 1
+        self.nnz = self.files["indices"].size
         self.tokens: int = record["tokens"] if record else 0
 
     def append(self, block: Documents) -> None:
@@ -70,20 +88,7 @@ class Writer:
 
     def blocks(self) -> Iterator[Documents]:
         """Yield the documents that were written, some at a time."""
-        vectors = {}
-        for name, file in self.files.items():
-            file.file.flush()
-            vectors[name] = Vector(self.folder / f"{name}.npy", file.dtype, HEADER, file.size)
-        return cut(vectors)
-
-    def finish(self) -> list[str]:
-        """Close the arrays, and return their digests."""
-        return [file.finish() for file in self.files.values()]
-
-    def close(self) -> None:
-        """Close the files after an error."""
-        for file in self.files.values():
-            file.file.close()
+        return cut({name: file.vector() for name, file in self.files.items()})
 
     def finish_corpus(
         self,
@@ -91,7 +96,7 @@ class Writer:
         provenance: dict[str, Any],
         parts: dict[str, Any] | None = None,
     ) -> None:
-        """Close the arrays and write the vocabulary and meta.json beside them.
+        """Finish the arrays, and write the vocabulary, word counts and ``meta.json`` beside them.
 
         Parameters
         ----------
@@ -100,12 +105,18 @@ class Writer:
         parts : dict, optional
             Digests and stamps of other files that belong to the corpus.
         """
+
+        def put(name: str, data: bytes) -> str:
+            path = self.folder / name
+            path.unlink(missing_ok=True)  # of a process that was killed before it had committed
+            return write_new(path, [data], "store").sha256
+
         totals = count(self.blocks(), len(vocabulary))
-        digests = self.finish()
-        self._write_counts(totals.word_counts)
-        words = "".join(f"{word}\n" for word in vocabulary).encode()
-        digests.append(hashlib.sha256(words).hexdigest())
-        self._write("vocab.txt", words)
+        digests = [file.finish() for file in self.files.values()]
+        data = io.BytesIO()
+        np.save(data, totals.word_counts.astype("<i8"), allow_pickle=False)
+        put(WORD_COUNTS, data.getvalue())
+        digests.append(put("vocab.txt", "".join(f"{word}\n" for word in vocabulary).encode()))
         files = {
             name: {"sha256": found, "stamp": stamp_of((self.folder / name).stat())}
             for name, found in zip(PARTS[:-1], digests, strict=True)
@@ -127,17 +138,7 @@ class Writer:
             "parts": parts,
             "provenance": provenance,
         }
-        self._write("meta.json", json.dumps(meta, indent=1).encode() + b"\n")
-
-    def _write_counts(self, counts: Int64s) -> None:
-        data = io.BytesIO()
-        np.save(data, counts.astype("<i8"), allow_pickle=False)
-        self._write(WORD_COUNTS, data.getvalue())
-
-    def _write(self, name: str, data: bytes) -> None:
-        path = self.folder / name
-        path.unlink(missing_ok=True)  # of a process that was killed before it had committed
-        write_new(path, [data], "store")
+        put("meta.json", json.dumps(meta, indent=1).encode() + b"\n")
 
 
 class WorkFolder:
@@ -174,7 +175,6 @@ class WorkFolder:
         if identity is None:
             self.folder = self.place / temporary_name("work")
         self.lock: int | None = None
-        self.writers: list[Writer] = []
         self.record: dict[str, Any] | None = None
 
     def __enter__(self) -> WorkFolder:
@@ -182,12 +182,14 @@ class WorkFolder:
         try:
             self.store.parent.mkdir(parents=True, exist_ok=True)
             self.lock = _hold(self.place)
-            self.record = self._recorded()
-            keep = (
-                {MARKER}
-                if self._begins_anew()
-                else {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
-            )
+            if self.identity is not None:  # an interrupted reading, if it is this one
+                with contextlib.suppress(OSError, ValueError):
+                    found = json.loads(read_small(self.place / _NOTE, _LONGEST_NOTE))
+                    if isinstance(found, dict) and found.get("identity") == self.identity:
+                        self.record = found["record"]
+            keep = {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
+            if self.record is None and (self.identity is not None or not self._noted()):
+                keep = {MARKER}  # nobody can go on with what lies there
             for left in self.place.iterdir():  # by a process that was killed
                 if left.name not in keep:
                     shutil.rmtree(left) if left.is_dir() else left.unlink()
@@ -203,23 +205,9 @@ class WorkFolder:
             raise OutputError(f"{self.store}: cannot be created: {error.strerror}") from None
         return self
 
-    def _begins_anew(self) -> bool:
-        """Whether nobody can go on with what lies in the folder."""
-        return self.record is None and (self.identity is not None or not self._noted())
-
     def _noted(self) -> bool:
+        """Return whether an interrupted reading can be gone on with."""
         return (self.place / _NOTE).is_file()
-
-    def _recorded(self) -> dict[str, Any] | None:
-        """Return the last record of an interrupted reading of this identity, or None."""
-        if self.identity is None:
-            return None
-        try:
-            found = json.loads(read_small(self.place / _NOTE, _LONGEST_NOTE))
-        except (OSError, ValueError):
-            return None
-        same = isinstance(found, dict) and found.get("identity") == self.identity
-        return found["record"] if same else None
 
     def note(self, words: Sequence[str], record: dict[str, Any]) -> None:
         """Record how far the reading is; ``words`` are those that are new since the last time."""
@@ -246,13 +234,10 @@ class WorkFolder:
         """Begin a set of arrays, or go on with one as its `Writer.flush` has recorded it."""
         if record is None and (self.folder / name).exists():
             shutil.rmtree(self.folder / name)  # a second pass that was interrupted
-        self.writers.append(Writer(self.folder / name, record))
-        if record is None:
-            self.writers[-1].files["indptr"].append(np.zeros(1, np.int64))
-        return self.writers[-1]
+        return Writer(self.folder / name, record)
 
     def commit(self, folder: Path) -> None:
-        """Give a finished corpus, which lies in the folder of the work, its place, durably."""
+        """Move a finished corpus from the folder of the work to its place, durably."""
         refuse_full_folder(self.store, ELSEWHERE)
         fsync_folder(folder, "store")
         rename(folder, self.store, "store")
@@ -260,9 +245,6 @@ class WorkFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: Any
     ) -> None:
-        for writer in self.writers:
-            with contextlib.suppress(OSError):  # a full disk, said below
-                writer.close()
         stays = self.record is not None and isinstance(error, Interrupted | KeyboardInterrupt)
         if not stays and self._held():
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -275,7 +257,7 @@ class WorkFolder:
             ) from None
 
     def _held(self) -> bool:
-        """Whether the name still means the folder that is held."""
+        """Return whether the name still means the folder that is held."""
         return self.lock is not None and is_same(self.place, self.lock)
 
     def _unlock(self) -> None:
@@ -299,6 +281,10 @@ def _hold(place: Path) -> int:
     OutputError
         If it is not one that was made here.
     """
+    not_ours = OutputError(
+        f"{place}: lies where a corpus would be put together, and sgmc has not made it; move it away "
+        "or choose another name"
+    )
     while True:
         with contextlib.suppress(FileExistsError):
             place.mkdir()
@@ -308,42 +294,25 @@ def _hold(place: Path) -> int:
             continue  # another process has just ended with it
         except OSError as error:
             if error.errno in (errno.ENOTDIR, errno.ELOOP):
-                raise _not_ours(place) from None
+                raise not_ours from None
             raise
         try:
-            _lock(handle)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:  # without locks it is left to people to start one process
+                if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL):
+                    raise
             if is_same(place, handle):
-                _claim(place)
+                names = {path.name for path in place.iterdir()}
+                if not names:
+                    (place / MARKER).touch()
+                elif MARKER not in names or any(path.is_symlink() for path in place.rglob("*")):
+                    raise not_ours
                 return handle
         except BaseException:
             os.close(handle)
             raise
         os.close(handle)
-
-
-def _claim(place: Path) -> None:
-    """Mark an empty folder as one to work in; refuse one that holds what was not made here."""
-    names = {path.name for path in place.iterdir()}
-    if not names:
-        (place / MARKER).touch()
-    elif MARKER not in names or any(path.is_symlink() for path in place.rglob("*")):
-        raise _not_ours(place)
-
-
-def _not_ours(place: Path) -> OutputError:
-    return OutputError(
-        f"{place}: lies where a corpus would be put together, and sgmc has not made it; move it away "
-        "or choose another name"
-    )
-
-
-def _lock(handle: int) -> None:
-    """Lock a folder; a file system that has no locks leaves it to people to start one process."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL):
-            raise
 
 
 def renumber(block: Documents, remap: Int32s | None) -> Documents:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pysgrld.corpus import Corpus
-from pysgrld.corpus.build import copy_parts
-from pysgrld.corpus.documents import store_documents
+from pysgrld.corpus.build import copy_parts, store_documents
 from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.minibatches import Epochs, OnePass
 from pysgrld.corpus.single_pass import Once

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import re
 import shutil
 import tarfile
+import zipfile
 from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
 import pytest
+import zstandard
 
-from pysgrld.corpus import Corpus, CorpusOptions, describe, open_corpus
-from pysgrld.corpus.about import drop, texts
-from pysgrld.corpus.about import fields as kinds
+from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.corpus.about import fields, texts
 from pysgrld.corpus.about.columns import LEVELS
 from pysgrld.corpus.about.details import NamedDocuments
-from pysgrld.corpus.build import copy_parts, sample
+from pysgrld.corpus.build import copy_parts, drop_text, sample
 from pysgrld.corpus.known_words import named_documents
 from pysgrld.corpus.single_pass import Once
+from pysgrld.corpus.store import describe
 from pysgrld.corpus.write import WorkFolder
 from pysgrld.errors import CorpusError, Interrupted
 
@@ -45,7 +48,7 @@ def lines_of(path, records):
 
 
 def files_about(corpus):
-    return {p.name: p.read_bytes() for p in (corpus.path / "documents").iterdir()}
+    return {p.name: p.read_bytes() for p in corpus.path.glob("*.npz")}
 
 
 # ---- origins lead back to the very line, whatever was left out in between
@@ -317,7 +320,7 @@ def test_a_field_that_no_document_has_is_an_error(option, tmp_path):
 
 
 def test_hostile_names_and_values_come_back_and_make_no_file(tmp_path):
-    """Red with: files called by a column's name."""
+    """Red with: files, or members of the archive, called by a column's name."""
     names = ["../x", "__proto__", "a\0b", "/etc/passwd", "", "<script>", "n" * 5000, "\u202egnp"]
     title = "<b>" + "\0" + "t" * 2**20
     record = {"text": "aa", "title": title} | dict.fromkeys(names, "v\0\ud800")
@@ -325,10 +328,10 @@ def test_hostile_names_and_values_come_back_and_make_no_file(tmp_path):
     assert {column.name for column in corpus.about.columns} == set(names)
     assert corpus.about.values("../x", [0]) == ["v\0?"]
     assert corpus.about.titles([0]) == [title]
-    for path in tmp_path.rglob("*"):
-        assert re.fullmatch(
-            r"x\.jsonl|s|documents|[a-z0-9.-]+\.(npy|utf8|json|jsonl|zst|txt)", path.name
-        )
+    with np.load(corpus.path / "documents.npz") as archive:
+        inside = archive.zip.namelist()
+    for name in [path.name for path in tmp_path.rglob("*")] + inside:
+        assert re.fullmatch(r"s|[a-z0-9.-]+\.(npy|npz|utf8|json|jsonl|txt)", name)
 
 
 def test_too_many_different_fields_are_no_columns(tmp_path):
@@ -453,7 +456,7 @@ def many(tmp_path, monkeypatch):
     monkeypatch.setattr("pysgrld.corpus.decompress.STEP", 2**14)
     monkeypatch.setattr("pysgrld.corpus.lines.HEAD", 2**14)
     monkeypatch.setattr(texts, "FRAME", 1024)
-    monkeypatch.setattr("pysgrld.corpus.about.tail.HELD", 512)
+    monkeypatch.setattr("pysgrld.corpus.vectors.HELD", 512)
     draw = np.random.default_rng(3)
     words = np.array([f"w{i}" for i in range(500)])
     records = [
@@ -510,9 +513,8 @@ def test_a_sample_of_texts_is_the_same_whenever_frames_are_compressed_and_noted(
             writer.add(np.arange(start, start + 50), some[start : start + 50])
             if start in notes:
                 writer.flush()
-        (tmp_path / name / "end").mkdir()
         assert 50 < writer.finish(tmp_path / name / "end") < 500
-        return {path.name: path.read_bytes() for path in (tmp_path / name / "end").iterdir()}
+        return (tmp_path / name / "end").read_bytes()
 
     plain = stored("plain", notes=())
     assert stored("late", notes=(), submit=late) == plain
@@ -557,7 +559,7 @@ def test_a_killed_reading_goes_on_to_equal_files(many, tmp_path, monkeypatch, op
 
 
 def test_a_reading_that_is_killed_before_its_last_rename_goes_on(many, tmp_path, monkeypatch):
-    """Red with: texts moved into the corpus, not linked; a folder of names that is there already."""
+    """Red with: texts moved into the corpus, not copied; archives that are there already."""
     monkeypatch.setattr("pysgrld.corpus.open.NOTE_EVERY", 0.0)
     (tmp_path / "words").write_text("".join(f"w{i}\n" for i in range(500)))
     given = CorpusOptions(vocab=str(tmp_path / "words"), meta_field="v")
@@ -629,6 +631,24 @@ def test_a_stored_corpus_that_is_pruned_or_joined_to_another_keeps_names(stored,
     assert both.about.texts([0, 19]) == ["both w1", "both"]
 
 
+def test_any_reader_of_archives_has_names_and_texts(stored):
+    """Red with: a member whose header says another size; members that are compressed."""
+    with np.load(stored.path / "documents.npz") as archive:
+        found = dict(archive)
+    assert found["origin-row"].tolist() == list(range(1, 21))
+    assert found["c0.utf8"] == b"".join(b"d%d" % i for i in range(20))
+    assert found["c0.ends"].tolist() == np.cumsum([2] * 10 + [3] * 10).tolist()
+    assert found["c1.codes"].tolist() == [0, 1] * 10
+    assert found["c1.values.jsonl"] == b'"x"\n"y"\n'
+    assert found["c2"].tolist() == [*map(float, range(20))]
+    assert json.loads(found["columns.json"])["texts"] == 20
+    with np.load(stored.path / "texts.npz") as archive:
+        whole = zstandard.ZstdDecompressor().decompress(archive["text.zst"], 2**16)
+        assert whole.startswith(b"alone" + b"both w1" + b"both w2")
+        assert archive["ends"][-1] == archive["frames"][-1] == len(whole)
+        assert archive["rows"].tolist() == list(range(20))
+
+
 def test_a_copy_has_the_same_files(stored, tmp_path):
     copy_parts(stored.path, tmp_path / "copy", link=True)
     copied = Corpus.open(tmp_path / "copy")
@@ -639,7 +659,7 @@ def test_a_copy_has_the_same_files(stored, tmp_path):
 def test_texts_are_taken_out_and_nothing_else(stored, tmp_path):
     """Red with: files left behind; the copy of a run emptied through its hard links."""
     copy_parts(stored.path, tmp_path / "copy", link=True)
-    assert drop.drop_text(stored.path) > 0
+    assert drop_text(stored.path) > 0
     found = Corpus.open(stored.path)
     found.verify()
     assert (found.about.has_texts, found.about.texts([3]), found.about.ids([3])) == (
@@ -649,7 +669,7 @@ def test_texts_are_taken_out_and_nothing_else(stored, tmp_path):
     )
     assert found.fingerprint == stored.fingerprint
     assert not list(stored.path.rglob("text*"))
-    assert drop.drop_text(stored.path) == 0
+    assert drop_text(stored.path) == 0
     assert Corpus.open(tmp_path / "copy").about.texts([3]) == ["both w3"]
 
 
@@ -668,7 +688,8 @@ def test_figures_say_which_columns_and_texts_are_kept(stored):
     found = describe(stored)
     assert [column["name"] for column in found["columns"]] == ["g", "n"]
     assert found["texts"]["documents"] == 20
-    assert found["texts"]["bytes"] == (stored.path / "documents" / "text.zst").stat().st_size
+    with np.load(stored.path / "texts.npz") as archive:
+        assert found["texts"]["bytes"] == len(archive["text.zst"])
     assert (found["ids"], found["titles"]) == (True, False)
 
 
@@ -690,15 +711,57 @@ def test_a_damaged_column_is_bad_input(stored, how):
     assert Corpus.open(stored.path).about.ids([0]) == ["d0"]
 
 
+def _compressed(path):
+    with np.load(path) as archive:
+        np.savez_compressed(path.with_name("new"), **{n: archive[n] for n in ("c2", "origin-row")})
+
+
+def _rewritten(path, change):
+    """Write the members of an archive again, each as a change of its name and bytes has it."""
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(path.with_name("new.npz"), "w") as new:
+        for name in old.namelist():
+            new.writestr(name, change(name, old.read(name)))
+
+
+FORGED = {
+    "no archive": lambda path: path.with_name("new.npz").write_bytes(b"PK\3\4" + bytes(99)),
+    "compressed": _compressed,
+    "no columns": lambda path: _rewritten(
+        path, lambda name, data: data[: 9 * ("json" not in name)]
+    ),
+    "cut vectors": lambda path: _rewritten(
+        path, lambda name, data: data[:-8] if name.endswith("npy") else data
+    ),
+    "other vectors": lambda path: _rewritten(path, lambda name, data: data.replace(b"<i8", b"<f8")),
+    "other columns": lambda path: _rewritten(
+        path, lambda name, data: data.replace(b'"file": "c', b'"file": "../c')
+    ),
+}
+
+
+@pytest.mark.parametrize("how", FORGED)
+def test_an_archive_that_is_none_of_ours_is_bad_input(stored, how):
+    """Red with: an error of `zipfile` that nobody catches; members that are read as they are packed."""
+    FORGED[how](stored.path / "documents.npz")
+    (stored.path / "new.npz").rename(stored.path / "documents.npz")
+    meta = json.loads((stored.path / "meta.json").read_text())
+    data = (stored.path / "documents.npz").read_bytes()
+    meta["parts"]["documents.npz"]["sha256"] = hashlib.sha256(data).hexdigest()
+    (stored.path / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(CorpusError, match=r"damaged.*documents\.npz"):
+        Corpus.open(stored.path).about.ids([0])
+
+
 def test_a_list_of_parts_names_no_other_file(stored, tmp_path):
     meta = json.loads((stored.path / "meta.json").read_text())
-    meta["parts"]["documents/../../secret"] = {}
+    meta["parts"]["../secret"] = {}
     (stored.path / "meta.json").write_text(json.dumps(meta))
     (tmp_path / "secret").write_text("x")
     with pytest.raises(CorpusError, match="damaged"):
         Corpus.open(stored.path).about  # noqa: B018
-    copy_parts(stored.path, tmp_path / "copy")
-    assert not (tmp_path / "copy" / "documents" / "secret").exists()
+    (tmp_path / "copies").mkdir()
+    copy_parts(stored.path, tmp_path / "copies" / "of")
+    assert not (tmp_path / "copies" / "secret").exists()
 
 
 def test_a_corpus_of_an_earlier_release_has_no_names_and_opens(tmp_path):
@@ -752,11 +815,11 @@ def test_times_are_utc_and_dates_stay_dates():
         b"2024-01-05T00:30:00+01:00": "2024-01-04T23:30:00",
         b"1582-10-15 12:00:00.000001": "1582-10-15T12:00:00.000001",
     }.items():
-        number = kinds.microseconds(text)
+        number = fields.microseconds(text)
         assert number is not None
-        assert kinds.iso(number) == back
+        assert fields.iso(number) == back
     for text in (b"2024", b"20240105", b"soon", b"2024-02-30", b"9999-99-99"):
-        assert kinds.microseconds(text) is None
+        assert fields.microseconds(text) is None
 
 
 def test_what_is_written_as_csv_is_no_formula():

@@ -203,7 +203,7 @@ def edited(path):
 )
 def test_a_corpus_whose_list_of_files_is_damaged_stands_for_none(of_files, tmp_path, harm):
     """Red with: a list that is believed whatever it says, whose contents a run is then warned by."""
-    harm(of_files.path / "documents" / "inputs.jsonl")
+    harm(of_files.path / "inputs.jsonl")
     found = Corpus.open(of_files.path).provenance
     assert not stands(found, tmp_path / "texts")
     assert contents(found) == set()
@@ -212,10 +212,10 @@ def test_a_corpus_whose_list_of_files_is_damaged_stands_for_none(of_files, tmp_p
 def test_a_header_that_lists_files_itself_is_read(of_files, tmp_path):
     """Red with: files of 0.1.0, which had no list of them, looked for in one."""
     meta = json.loads((of_files.path / "meta.json").read_text())
-    del meta["parts"]["documents/inputs.jsonl"]
+    del meta["parts"]["inputs.jsonl"]
     meta["provenance"] = of_files.provenance
     (of_files.path / "meta.json").write_text(json.dumps(meta))
-    (of_files.path / "documents" / "inputs.jsonl").unlink()
+    (of_files.path / "inputs.jsonl").unlink()
     assert stands(Corpus.open(of_files.path).provenance, tmp_path / "texts")
 
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysgrld.corpus import Corpus, CorpusOptions, describe, open_corpus
+from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus import store as store_module
 from pysgrld.corpus import write as write_module
-from pysgrld.corpus.store import count
+from pysgrld.corpus.build import copy_parts
+from pysgrld.corpus.store import count, describe
 from pysgrld.corpus.vectors import Vector
 from pysgrld.errors import CorpusError, LockedError, MissingInputError, OutputError, WriteError
 
@@ -216,7 +217,8 @@ DAMAGE = {
     "meta not JSON": (lambda f: (f / "meta.json").write_text("{"), "meta.json is not JSON"),
     "meta a list": (lambda f: (f / "meta.json").write_text("[]"), "not a corpus of sgmc"),
     "meta of another": (meta(format="x"), "not a corpus of sgmc"),
-    "newer version": (meta(version=2), "a corpus of version 2"),
+    "newer version": (meta(version=3), "a corpus of version 3"),
+    "older version": (meta(version=1), "a corpus of version 1"),
     "no documents": (meta(documents="3"), "no proper 'documents'"),
     "documents wrong": (meta(documents=4), "documents: 4 expected, 3 found"),
     "words wrong": (meta(words=4), "words: 4 expected, 5 found"),
@@ -292,7 +294,7 @@ def test_a_full_disk_is_a_write_error_and_leaves_nothing(tmp_path, monkeypatch):
     def full(self, values):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(write_module.ArrayFile, "append", full)
+    monkeypatch.setattr(write_module.GrowingFile, "append", full)
     with pytest.raises(WriteError, match="No space left on device") as caught:
         open_corpus([str(DATA / "tiny.txt")], CorpusOptions(), store=tmp_path / "o" / "s")
     assert caught.value.exit_code == 74
@@ -325,3 +327,20 @@ def test_a_store_that_another_process_is_writing_is_left_to_it(tmp_path):
 
     open_corpus([str(DATA / "tiny.txt")], CorpusOptions(), store=tmp_path / "s", notify=again)
     assert Corpus.open(tmp_path / "s").documents == 3
+
+
+def test_a_corpus_without_words_of_its_own_has_those_of_the_folder_that_it_lies_in(
+    stored, tmp_path
+):
+    """Red with: another vocabulary believed; a copy without words."""
+    words = Corpus.open(stored).vocabulary
+    (stored / "vocab.txt").rename(stored.parent / "vocab.txt")
+    assert Corpus.open(stored).vocabulary == words
+    Corpus.open(stored).verify()
+    (tmp_path / "copies").mkdir()
+    copy_parts(stored, tmp_path / "copies" / "of", link=True)
+    assert Corpus.open(tmp_path / "copies" / "of").vocabulary == words
+    text = (stored.parent / "vocab.txt").read_text()
+    (stored.parent / "vocab.txt").write_text(text[::-1].strip() + "\n")
+    with pytest.raises(CorpusError, match="changed since it was written"):
+        Corpus.open(stored)

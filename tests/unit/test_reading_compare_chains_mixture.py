@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pysgrld.corpus.documents import store_documents
+from pysgrld.corpus.build import store_documents
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import whole
 from pysgrld.models.dpmm.fitted import MixtureFitted

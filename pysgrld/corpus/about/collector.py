@@ -1,8 +1,8 @@
-"""Names and fields of documents written down as they are read, to be made columns at the end."""
+"""Details of documents, written to disk as they are read; columns are made of them at the end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from pysgrld.corpus.about.details import DocumentDetails
 from pysgrld.corpus.about.fields import MISSING, MOST, spelled
-from pysgrld.corpus.about.tail import TOGETHER, Tail, between, picked, pieces, spans
 from pysgrld.corpus.about.texts import TextWriter
-from pysgrld.corpus.vectors import Vector
+from pysgrld.corpus.vectors import TOGETHER, GrowingFile, Vector, between
 from pysgrld.errors import CorpusError
 from pysgrld.types import Array, Int64s
 
@@ -23,8 +22,55 @@ BYTES = 2**25
 ID, TITLE, COLUMN = "id", "title", "column"
 
 
+class Piece(NamedTuple):
+    """Values of one column for some documents: tags, lengths, and the bytes one after the other."""
+
+    tags: npt.NDArray[np.uint8]
+    lengths: Int64s
+    data: Array
+
+    def values(self) -> list[bytes]:
+        """Return the bytes cut into values."""
+        whole, ends = self.data.tobytes(), np.cumsum(self.lengths).tolist()
+        return [whole[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+
+
+class SpelledColumn(NamedTuple):
+    """A column as it was spelled, read by row.
+
+    Attributes
+    ----------
+    tags, ends, text : Vector
+        What each value was where it was read; where each ends; their bytes, one after the other.
+    """
+
+    tags: Vector
+    ends: Vector
+    text: Vector
+
+    def spans(self, rows: Int64s) -> tuple[Int64s, Int64s]:
+        """Return where values begin, and their lengths; -1 is a row without a value."""
+        starts, ends = between(self.ends, np.maximum(rows, 0))
+        return starts, np.where(rows < 0, 0, ends - starts)
+
+    def pieces(self, rows: Iterable[Int64s]) -> Iterator[Piece]:
+        """Yield the values of rows, in bounded memory; -1 is a row without a value."""
+        for some in rows:
+            tags = np.where(some < 0, np.uint8(MISSING), self.tags.at(np.maximum(some, 0)))
+            starts, lengths = self.spans(some)
+            total = np.cumsum(lengths)
+            first = 0
+            while first < len(some):
+                before = int(total[first - 1]) if first else 0
+                stop = max(int(np.searchsorted(total, before + BYTES, "right")), first + 1)
+                here = slice(first, stop)
+                data = self.text.gather(starts[here], lengths[here])
+                yield Piece(tags[here], lengths[here], data)
+                first = stop
+
+
 class GrowingColumn:
-    """Values of one column as they were spelled, documents without one left out at the end.
+    """Values of one column as they were spelled, on disk; documents without one at the end are left out.
 
     Parameters
     ----------
@@ -38,88 +84,41 @@ class GrowingColumn:
     def __init__(self, folder: Path, stem: str, sizes: Sequence[int] | None = None) -> None:
         tags, lengths, text = sizes or (None, None, None)
         self.folder, self.stem = folder, stem
-        self.tags = Tail(folder / f"{stem}.tags", "u1", tags)
-        self.lengths = Tail(folder / f"{stem}.lengths", "<i8", lengths)
-        self.text = Tail(folder / f"{stem}.text", "u1", text)
+        self.tags = GrowingFile(folder / f"{stem}.tags", "u1", tags)
+        self.lengths = GrowingFile(folder / f"{stem}.lengths", "<i8", lengths)
+        self.text = GrowingFile(folder / f"{stem}.text", "u1", text)
 
-    def __len__(self) -> int:
-        return self.tags.size
-
-    def append(self, values: Sequence[Any], typed: bool) -> None:
-        """Add values at the end."""
+    def append(self, values: Sequence[Any], typed: bool, before: int) -> None:
+        """Add values of the documents after so many, those without a value among these included."""
+        self._pad(before)
         pairs = [spelled(value, typed) for value in values]
         texts = [text for _, text in pairs]
         self.tags.append(bytes(tag for tag, _ in pairs))
         self.lengths.append([len(text) for text in texts])
         self.text.append(b"".join(texts))
 
-    def pad(self, size: int) -> None:
-        """Add missing values up to a size."""
-        while (gap := min(size - len(self), TOGETHER)) > 0:
+    def _pad(self, size: int) -> None:
+        while (gap := min(size - self.tags.size, TOGETHER)) > 0:
             self.tags.append(bytes(gap))
             self.lengths.append(np.zeros(gap, np.int64))
 
     def flush(self) -> list[int]:
         """Force all to disk, and return what is needed to go on from here."""
-        return [tail.flush() for tail in (self.tags, self.lengths, self.text)]
+        return [file.flush() for file in (self.tags, self.lengths, self.text)]
 
-    def spelled(self) -> SpelledColumn:
-        """Open what was written, to be read by row."""
-        ends = Tail(self.folder / f"{self.stem}.ends", "<i8")
+    def spelled(self, size: int) -> SpelledColumn:
+        """Return what was written of so many documents, to be read by row."""
+        self._pad(size)
+        ends = GrowingFile(self.folder / f"{self.stem}.ends", "<i8")
         total = 0
-        for lengths in pieces(self.lengths.vector()):
+        for lengths in self.lengths.vector().blocks():
             ends.append(total + np.cumsum(lengths))
             total += int(lengths.sum())
         return SpelledColumn(self.tags.vector(), ends.vector(), self.text.vector())
 
 
-class Piece(NamedTuple):
-    """Values of one column for some documents: tags, lengths, and the bytes one after the other."""
-
-    tags: npt.NDArray[np.uint8]
-    lengths: Int64s
-    data: Array
-
-    def values(self) -> list[bytes]:
-        """Cut the bytes into values."""
-        whole, ends = self.data.tobytes(), np.cumsum(self.lengths).tolist()
-        return [whole[a:b] for a, b in zip([0, *ends], ends, strict=False)]
-
-
-class SpelledColumn(NamedTuple):
-    """A column as it was spelled, read by row.
-
-    Attributes
-    ----------
-    tags, ends, text : Vector
-    """
-
-    tags: Vector
-    ends: Vector
-    text: Vector
-
-    def pieces(self, rows: Iterator[Int64s]) -> Iterator[Piece]:
-        """Yield the values of rows, in bounded memory; -1 is a row without a value."""
-        for some in rows:
-            known = np.maximum(some, 0)
-            tags = picked(self.tags, known)
-            starts, ends = between(self.ends, known)
-            lengths = np.where(some < 0, 0, ends - starts)
-            tags = np.where(some < 0, np.uint8(MISSING), tags)
-            total = np.cumsum(lengths)
-            first = 0
-            while first < len(some):
-                before = int(total[first - 1]) if first else 0
-                stop = max(int(np.searchsorted(total, before + BYTES, "right")), first + 1)
-                here = slice(first, stop)
-                yield Piece(
-                    tags[here], lengths[here], spans(self.text, starts[here], lengths[here])
-                )
-                first = stop
-
-
 class DetailsCollector:
-    """Writes what is known of documents to disk, in the order in which they are read.
+    """Collects what is known of documents on disk, in the order in which they are read.
 
     Parameters
     ----------
@@ -157,7 +156,7 @@ class DetailsCollector:
         self.kinds: dict[str, str] = had.get("kinds", {})
         self.kinds |= {name: kind for name, kind in (kinds or {}).items() if kind is not None}
         self.origin = {
-            name: Tail(folder / name, dtype, self.documents if record else None)
+            name: GrowingFile(folder / name, dtype, self.documents if record else None)
             for name, dtype in (("file", "<i4"), ("row", "<i8"), ("place", "<i8"), ("piece", "<i4"))
         }
         self.names = GrowingColumn(folder, "names", had.get("names"))
@@ -172,67 +171,59 @@ class DetailsCollector:
 
     def add(self, found: DocumentDetails, base: int = 0) -> None:
         """Take what is known of the next documents; ``base`` documents come before their input."""
-        numbers = self._numbers(found)
         first, size = self.documents, len(found)
-        self.origin["file"].append(
-            np.full(size, numbers[0] if len(numbers) else 0)
-            if found.files is None
-            else numbers[found.files]
-        )
+        # files are numbered in order; those of the documents just before keep their numbers
+        last: dict[tuple[int, str], int] = {}
+        for name in found.names:
+            key = found.input, name
+            if key not in self._last:
+                self._last[key] = self.names.tags.size
+                self.names.append([name], True, self.names.tags.size)
+            last[key] = self._last[key]
+        self._last = last
+        numbers = np.array([last[found.input, name] for name in found.names], np.int64)
+        if found.files is not None:
+            files = numbers[found.files]
+        else:
+            files = np.full(size, numbers[0] if len(numbers) else 0)
+        self.origin["file"].append(files)
         self.origin["row"].append(found.rows)
         self.origin["place"].append(np.where(found.places < 0, -1, found.places + base))
         self.origin["piece"].append(np.zeros(size) if found.pieces is None else found.pieces)
         if found.fields is not None:
-            fields = found.fields
-            self._column(ID, "", fields.ids, fields.typed)
-            self._column(TITLE, "", fields.titles, fields.typed)
-            for name, values in fields.columns.items():
-                self._column(COLUMN, name, values, fields.typed)
+            values = {(ID, ""): found.fields.ids, (TITLE, ""): found.fields.titles}
+            values |= {(COLUMN, name): column for name, column in found.fields.columns.items()}
+            for (role, name), column in values.items():
+                if (role, name) not in self.columns:
+                    if role != COLUMN and all(value is None for value in column):
+                        continue
+                    if len(self.columns) >= MOST + 2:
+                        raise CorpusError(
+                            f"more than {MOST} different fields; name those that are to be kept"
+                        )
+                    stem = f"c{len(self.columns)}"
+                    self.columns[role, name] = GrowingColumn(self.folder, stem)
+                self.columns[role, name].append(column, found.fields.typed, first)
         for name, kind in found.kinds.items():
             self.kinds.setdefault(name, kind)
         if self.texts is not None and found.texts is not None:
             self.texts.add(np.arange(first, first + size), found.texts)
         self.documents += size
 
-    def _numbers(self, found: DocumentDetails) -> Int64s:
-        """Number the files of some documents: those of the documents just before keep theirs."""
-        last: dict[tuple[int, str], int] = {}
-        for name in found.names:
-            key = found.input, name
-            number = self._last.get(key)
-            if number is None:
-                number = len(self.names)
-                self.names.append([name], True)
-            last[key] = number
-        self._last = last
-        return np.array([last[found.input, name] for name in found.names], np.int64)
-
-    def _column(self, role: str, name: str, values: Sequence[Any], typed: bool) -> None:
-        key = role, name
-        if key not in self.columns:
-            if role != COLUMN and all(value is None for value in values):
-                return
-            if len(self.columns) >= MOST + 2:
-                raise CorpusError(
-                    f"more than {MOST} different fields; name those that are to be kept"
-                )
-            self.columns[key] = GrowingColumn(self.folder, f"c{len(self.columns)}")
-        self.columns[key].pad(self.documents)
-        self.columns[key].append(values, typed)
-
     def spelled(self) -> dict[tuple[str, str], tuple[SpelledColumn, str | None]]:
-        """Open the columns, each with its kind if that is known, by role and name."""
-        found = {}
-        for (role, name), column in self.columns.items():
-            column.pad(self.documents)
-            kind = self.kinds.get(name) if role == COLUMN else "string"
-            found[role, name] = column.spelled(), kind
-        return found
+        """Return the columns by role and name, each open for reading, with its kind if that is known."""
+        return {
+            (role, name): (
+                column.spelled(self.documents),
+                self.kinds.get(name) if role == COLUMN else "string",
+            )
+            for (role, name), column in self.columns.items()
+        }
 
     def flush(self) -> dict[str, Any]:
         """Force all to disk, and return what is needed to go on from here."""
-        for tail in self.origin.values():
-            tail.flush()
+        for file in self.origin.values():
+            file.flush()
         return {
             "documents": self.documents,
             "kinds": self.kinds,
@@ -245,6 +236,6 @@ class DetailsCollector:
         }
 
     def noted(self) -> None:
-        """Let go of what nobody goes on from, now that the note is there."""
+        """Remove what nobody goes on from, now that a record of `flush` is on disk."""
         if self.texts is not None:
             self.texts.noted()

@@ -8,15 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from pysgrld.corpus.about.collector import ID, DetailsCollector, SpelledColumn
-from pysgrld.corpus.about.columns import Rows
+from pysgrld.corpus.about.columns import ColumnSource, Rows
 from pysgrld.corpus.about.details import DocumentDetails
 from pysgrld.corpus.about.fields import WantedFields
-from pysgrld.corpus.about.finish import ColumnSource
-from pysgrld.corpus.about.tail import TOGETHER, Tail, picked, pieces
 from pysgrld.corpus.formats import Context, CountedDocuments, Noticed, recognise
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.policy import BadDocuments
 from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.vectors import TOGETHER, GrowingFile
 from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Array, Int64s
 
@@ -121,7 +120,7 @@ class Metadata:
             if self.joined
             else self._by_place(documents, rows)
         )
-        match = Tail(self.folder / "match", "<i8")
+        match = GrowingFile(self.folder / "match", "<i8")
         used = np.zeros(size, np.bool_)
         without = 0
         for some in found:
@@ -142,7 +141,7 @@ class Metadata:
             )
         matched = match.vector()
         return [
-            ColumnSource(role, name, column, lambda: pieces(matched), kind)
+            ColumnSource(role, name, column, matched.blocks, kind)
             for (role, name), (column, kind) in columns.items()
             if not (role == ID and ids is not None and self.joined)
         ]
@@ -150,7 +149,7 @@ class Metadata:
     def _by_place(self, documents: DetailsCollector, rows: Rows) -> Iterator[Int64s]:
         places = documents.origin["place"].vector()
         for some in rows():
-            found = picked(places, some)
+            found = places.at(some)
             if (found < 0).any():
                 raise CorpusError(
                     "rows go by the order of documents, and the corpus does not say which were left out "
@@ -177,7 +176,7 @@ class Metadata:
             )
         lines = documents.origin["row"].vector()
         for some in rows():
-            numbers = picked(lines, some).tolist()
+            numbers = lines.at(some).tolist()
             own = [b""] * len(some)
             if ids is not None:
                 own = [value for piece in ids.pieces(iter([some])) for value in piece.values()]

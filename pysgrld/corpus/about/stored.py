@@ -1,10 +1,11 @@
-"""The documents of a stored corpus by name: ids, titles, origins, columns and texts."""
+"""Who the documents of a stored corpus are: ids, titles, origins, columns and texts."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,19 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus.about.collector import COLUMN, ID, TITLE
-from pysgrld.corpus.about.columns import NUMBERS
+from pysgrld.corpus.about.columns import CONTENTS, NUMBERS
 from pysgrld.corpus.about.details import WHOLE, DocumentDetails, called, of_piece
-from pysgrld.corpus.about.fields import NONE, Fields, iso
-from pysgrld.corpus.about.finish import CONTENTS, FOLDER, PLACES
-from pysgrld.corpus.about.tail import between, picked, spans
-from pysgrld.corpus.about.texts import ENDS, FRAMES, ROWS, TEXT, StoredTexts
-from pysgrld.corpus.digests import digest
-from pysgrld.corpus.vectors import Vector, changed, stamp_of
-from pysgrld.errors import CorpusError
-from pysgrld.run.files import read_small
+from pysgrld.corpus.about.fields import Fields, iso
+from pysgrld.corpus.about.texts import MEMBERS, TEXT, StoredTexts
+from pysgrld.corpus.stored_files import BESIDE, DOCUMENTS, TEXTS, damaged, digest, part_of
+from pysgrld.corpus.vectors import Vector, between, changed, members, stamp_of
 from pysgrld.types import Int64s
-
-_PART = re.compile(rf"{FOLDER}/[a-z0-9][a-z0-9.-]*")
 
 
 class Column(NamedTuple):
@@ -60,7 +55,7 @@ class Origin(NamedTuple):
 
 
 class About:
-    """The documents of a stored corpus: who they are. Of corpora without these parts: empty.
+    """Who the documents of a stored corpus are. Of a corpus without these files: all is empty.
 
     Parameters
     ----------
@@ -70,14 +65,16 @@ class About:
         Digest and stamp of each file, as ``meta.json`` has them.
     documents : int
     read : int
-        Documents of the inputs, those that were left out too, unless its parts say it.
+        Documents of the inputs, those that were left out too, unless its files say it.
 
     Attributes
     ----------
     columns : tuple of Column
-    has_texts : bool
-    texts_kept : int
-        Documents with a text.
+    has_ids, has_titles, has_texts : bool
+        Whether documents have ids and titles of their own, and texts.
+    texts_kept, text_bytes : int
+        Documents with a text, and bytes that texts take, compressed.
+    read : int
 
     Raises
     ------
@@ -86,12 +83,21 @@ class About:
     """
 
     def __init__(self, path: Path, parts: Mapping[str, Any], documents: int, read: int) -> None:
-        self.path, self.documents = path, documents
-        self._open: dict[str, Vector] = {}
-        self._parts = check_parts(path, parts)
+        self.path, self.documents, self.parts = path, documents, parts
+        self.verify(whole=False)
+        self._open: dict[tuple[str, str], Vector] = {}
+        self._members: dict[str, dict[str, tuple[int, int]]] = {}
+        for name in parts.keys() & {DOCUMENTS, TEXTS}:
+            with self._believed(name):
+                self._members[name] = members(path / name)
         listed: dict[str, Any] = {"columns": [], "texts": 0}
-        if self._parts:
-            listed = self._listed()
+        if DOCUMENTS in parts:
+            with self._believed(DOCUMENTS):
+                contents = self._vector(CONTENTS, "u1")
+                listed = json.loads(contents.read(0, len(contents)).tobytes())
+                for column in listed["columns"]:
+                    if not re.fullmatch(r"c[0-9]+", column["file"]):
+                        raise ValueError("no members of a column")
         found = listed.get("read")
         self.read: int = found if isinstance(found, int) else read
         self._columns = {(c["role"], c["name"]): c for c in listed["columns"]}
@@ -100,48 +106,29 @@ class About:
             for c in listed["columns"]
             if c["role"] == COLUMN
         )
-        self.has_texts = f"{FOLDER}/{TEXT}" in self._parts
+        self.has_ids, self.has_titles = ((role, "") in self._columns for role in (ID, TITLE))
+        self.has_texts = TEXTS in parts
         self.texts_kept: int = listed["texts"] if self.has_texts else 0
+        self.text_bytes = len(self._vector(TEXT, "u1", TEXTS)) if self.has_texts else 0
 
-    def _listed(self) -> dict[str, Any]:
-        try:
-            found: dict[str, Any] = json.loads(
-                read_small(self.path / FOLDER / CONTENTS, links=True)
-            )
-            for column in found["columns"]:
-                if not re.fullmatch(r"c[0-9]+", column["file"]):
-                    raise ValueError("no file of a column")
-        except (OSError, ValueError, KeyError, TypeError):
-            raise damaged(self.path, f"{FOLDER}/{CONTENTS}") from None
-        return found
-
-    @property
-    def has_ids(self) -> bool:
-        """Whether documents have ids of their own."""
-        return (ID, "") in self._columns
-
-    @property
-    def has_titles(self) -> bool:
-        """Whether documents have titles of their own."""
-        return (TITLE, "") in self._columns
-
-    @property
-    def text_bytes(self) -> int:
-        """Bytes that texts take, compressed."""
-        return len(self._texts.text) if self.has_texts else 0
-
-    def verify(self) -> None:
-        """Check every byte.
+    def verify(self, *, whole: bool = True) -> None:
+        """Check that the files are what was written: every byte, or where size or time have changed.
 
         Raises
         ------
         CorpusError
-            If a file was changed.
+            If a file is missing or was changed, or is none of ours.
         """
-        check_parts(self.path, self._parts, whole=True)
+        for name, said in self.parts.items():
+            if name not in BESIDE or not isinstance(said, dict):
+                raise damaged(self.path, f"meta.json lists {name[:40]!r}")
+            with part_of(self.path, name) as part:
+                stamp = stamp_of(part.stat())
+            if (whole or stamp != said.get("stamp")) and digest(part) != said.get("sha256"):
+                raise damaged(self.path, f"{name} was changed since it was written")
 
     def ids(self, rows: npt.ArrayLike) -> list[str]:
-        """Give the id of each document: its own, else its file's name, else its row there."""
+        """Return the id of each document: its own, else its file's name, else its row there."""
         rows = self._rows(rows)
         own = self._own(ID, rows)
         return [
@@ -152,7 +139,7 @@ class About:
         ]
 
     def titles(self, rows: npt.ArrayLike) -> list[str]:
-        """Give the title of each document, else its id."""
+        """Return the title of each document, else its id."""
         rows = self._rows(rows)
         own = self._own(TITLE, rows)
         missing = [i for i, title in enumerate(own) if title is None]
@@ -161,51 +148,69 @@ class About:
         return [title or "" for title in own]
 
     def origins(self, rows: npt.ArrayLike) -> list[Origin]:
-        """Give where each document came from."""
+        """Return where each document came from."""
         rows = self._rows(rows)
-        if not self._parts:
+        if DOCUMENTS not in self.parts:
             return [Origin("", row + 1) for row in rows.tolist()]
-        files, at = (self._vector(f"origin-{part}.npy", d) for part, d in _ORIGIN.items())
-        numbers = picked(files, rows)
+        numbers = self._vector("origin-file.npy", "<i4").at(rows)
         distinct, inverse = np.unique(numbers, return_inverse=True)
         names = self._strings("files", distinct.astype(np.int64))
+        at = self._vector("origin-row.npy", "<i8").at(rows)
         return [
             Origin(names[i] or "", None if row == WHOLE else row)
-            for i, row in zip(inverse.tolist(), picked(at, rows).tolist(), strict=True)
+            for i, row in zip(inverse.tolist(), at.tolist(), strict=True)
         ]
 
     def pieces(self, rows: npt.ArrayLike) -> Int64s:
-        """Tell which piece of its origin each document is, from 1; 0: all of it."""
+        """Return which piece of its origin each document is, from 1; 0: all of it."""
         rows = self._rows(rows)
-        if f"{FOLDER}/{_PIECE}" not in self._parts:
+        if "origin-piece.npy" not in self._members.get(DOCUMENTS, ()):
             return np.zeros(len(rows), np.int64)
-        return picked(self._vector(_PIECE, "<i4"), rows).astype(np.int64)
+        return self._vector("origin-piece.npy", "<i4").at(rows).astype(np.int64)
 
     def places(self, rows: npt.ArrayLike) -> Int64s:
-        """Give how many documents of the inputs came before each, left out or not; -1: not known."""
+        """Return how many documents of the inputs came before each, left out or not; -1: not known."""
         rows = self._rows(rows)
-        if PLACES in self._parts:
-            return picked(self._vector(Path(PLACES).name, "<i8"), rows)
+        if "origin-place.npy" in self._members.get(DOCUMENTS, ()):
+            return self._vector("origin-place.npy", "<i8").at(rows)
         return rows if self.read == self.documents else np.full(len(rows), -1)
 
     def values(self, name: str, rows: npt.ArrayLike) -> list[Any]:
-        """Give a column's value of each document, None where there is none; times in ISO 8601.
+        """Return a column's value of each document, None where there is none; times in ISO 8601.
 
         Raises
         ------
         KeyError
             If there is no such column.
         """
-        return self._values(self._columns[COLUMN, name], self._rows(rows))
+        column, rows = self._columns[COLUMN, name], self._rows(rows)
+        stem, kind = column["file"], column["kind"]
+        if kind == "string":
+            return list(self._strings(stem, rows))
+        if kind == "category":
+            codes = self._vector(f"{stem}.codes.npy", "<i4").at(rows)
+            lines = self._vector(f"{stem}.values.jsonl", "u1")
+            levels = list(map(json.loads, lines.read(0, len(lines)).tobytes().splitlines()))
+            if len(codes) and not -1 <= codes.min() <= codes.max() < len(levels):
+                raise changed(self.path / DOCUMENTS)
+            return [None if code < 0 else levels[code] for code in codes.tolist()]
+        dtype, none = NUMBERS[kind]
+        found = self._vector(f"{stem}.npy", dtype).at(rows).tolist()
+        if kind == "real":
+            return [None if value != value else value for value in found]
+        if kind == "integer":
+            return [None if value == none else value for value in found]
+        shown = iso if kind == "time" else bool
+        return [None if value == none else shown(value) for value in found]
 
     def texts(self, rows: npt.ArrayLike) -> list[str | None]:
-        """Give the text of each document, None where it is not kept."""
+        """Return the text of each document, None where it is not kept."""
         return [
             None if text is None else text.decode("utf-8", "replace") for text in self._bytes(rows)
         ]
 
     def details(self, rows: npt.ArrayLike, input: int = 0, *, texts: bool) -> DocumentDetails:
-        """Give all that is known of some documents, as reading them again would.
+        """Return all that is known of some documents, as reading them again would.
 
         Parameters
         ----------
@@ -235,7 +240,7 @@ class About:
             self.pieces(rows),
         )
 
-    # ---- files
+    # ---- members of the archives
 
     def _rows(self, rows: npt.ArrayLike) -> Int64s:
         found = np.asarray(rows, np.int64)
@@ -247,43 +252,17 @@ class About:
         column = self._columns.get((role, ""))
         return [None] * len(rows) if column is None else self._strings(column["file"], rows)
 
-    def _values(self, column: Mapping[str, Any], rows: Int64s) -> list[Any]:
-        stem, kind = column["file"], column["kind"]
-        if kind == "string":
-            return list(self._strings(stem, rows))
-        if kind == "category":
-            codes = picked(self._vector(f"{stem}.codes.npy", "<i4"), rows)
-            levels = self._levels(stem)
-            if len(codes) and not -1 <= codes.min() <= codes.max() < len(levels):
-                raise changed(self.path / FOLDER / f"{stem}.codes.npy")
-            return [None if code < 0 else levels[code] for code in codes.tolist()]
-        dtype, none = NUMBERS[kind]
-        found = picked(self._vector(f"{stem}.npy", dtype), rows).tolist()
-        if kind == "real":
-            return [None if value != value else value for value in found]
-        if kind == "time":
-            return [None if value == NONE else iso(value) for value in found]
-        if kind == "flag":
-            return [None if value == none else bool(value) for value in found]
-        return [None if value == NONE else value for value in found]
-
     def _strings(self, stem: str, rows: Int64s) -> list[str | None]:
-        ends = self._vector(f"{stem}.ends.npy", "<i8")
-        path = self.path / FOLDER / f"{stem}.utf8"
-        first, last = between(ends, rows)
+        first, last = between(self._vector(f"{stem}.ends.npy", "<i8"), rows)
         lengths = last - first
         if len(rows) and lengths.min() < 0:
-            raise changed(path)
-        whole = spans(self._plain(f"{stem}.utf8"), first, lengths).tobytes()
+            raise changed(self.path / DOCUMENTS)
+        whole = self._vector(f"{stem}.utf8", "u1").gather(first, lengths).tobytes()
         edges = np.cumsum(lengths).tolist()
         return [
             whole[a:b].decode("utf-8", "replace") if b > a else None
             for a, b in zip([0, *edges], edges, strict=False)
         ]
-
-    def _levels(self, stem: str) -> list[str]:
-        with (self.path / FOLDER / f"{stem}.values.jsonl").open(encoding="ascii") as file:
-            return [json.loads(line) for line in file]
 
     def _bytes(self, rows: npt.ArrayLike) -> list[bytes | None]:
         rows = self._rows(rows)
@@ -291,66 +270,25 @@ class About:
 
     @cached_property
     def _texts(self) -> StoredTexts:
-        vectors = (self._vector(name, "<i8") for name in (FRAMES, ENDS, ROWS))
-        return StoredTexts(self._plain(TEXT), *vectors)
+        return StoredTexts(*(self._vector(name, dtype, TEXTS) for name, dtype in MEMBERS.items()))
 
-    def _vector(self, name: str, dtype: str) -> Vector:
+    def _vector(self, name: str, dtype: str, archive: str = DOCUMENTS) -> Vector:
+        """Return a member of an archive, opened once: a vector of a type, or bytes."""
+        if (archive, name) not in self._open:
+            path = self.path / archive
+            with self._believed(archive):
+                start, length = self._members[archive][name]
+                self._open[archive, name] = (
+                    Vector.open(path, np.dtype(dtype), start, length)
+                    if name.endswith(".npy")
+                    else Vector(path, np.dtype(dtype), start, length)
+                )
+        return self._open[archive, name]
+
+    @contextlib.contextmanager
+    def _believed(self, name: str) -> Iterator[None]:
+        """Say of an archive that is not as it is written here that it was changed."""
         try:
-            if name not in self._open:
-                self._open[name] = Vector.open(self.path / FOLDER / name, np.dtype(dtype))
-        except (ValueError, EOFError, FileNotFoundError):
-            raise damaged(self.path, f"{FOLDER}/{name}") from None
-        return self._open[name]
-
-    def _plain(self, name: str) -> Vector:
-        path = self.path / FOLDER / name
-        return Vector(path, np.dtype("u1"), 0, path.stat().st_size)
-
-
-_ORIGIN = {"file": "<i4", "row": "<i8"}
-_PIECE = "origin-piece.npy"
-
-
-def damaged(path: Path, name: str) -> CorpusError:
-    """Return the error which says that a file of what is known of documents is not what was written."""
-    return CorpusError(
-        f"a damaged corpus ({name} is missing, or was changed since it was written); build it again with "
-        "`sgmc corpus build`",
-        path,
-    )
-
-
-def check_parts(
-    path: Path, parts: Mapping[str, Any], *, whole: bool = False
-) -> dict[str, dict[str, Any]]:
-    """Check the files beside the counts: that they are what was written.
-
-    Parameters
-    ----------
-    path : Path
-        Folder of the corpus.
-    parts : mapping
-        As ``meta.json`` has them.
-    whole : bool
-        Hash also files of the size and the time of modification that they had then.
-
-    Raises
-    ------
-    CorpusError
-        If one is missing or was changed, or has a name that none of ours has.
-    """
-    for name, said in parts.items():
-        if not (_PART.fullmatch(name) and isinstance(said, dict)):
-            raise damaged(path, "meta.json")
-        try:
-            stamp = stamp_of((path / name).stat())
-        except OSError:
-            raise damaged(path, name) from None
-        if (whole or stamp != said.get("stamp")) and digest(path / name) != said.get("sha256"):
-            raise damaged(path, name)
-    return dict(parts)
-
-
-def names_of(parts: Sequence[str] | Mapping[str, Any]) -> list[str]:
-    """List the files beside the counts that have names of ours, and no other."""
-    return [name for name in parts if _PART.fullmatch(name)]
+            yield
+        except (ValueError, EOFError, KeyError, TypeError, FileNotFoundError):
+            raise damaged(self.path, f"{name} was changed since it was written") from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import zstandard
 
-from pysgrld.corpus.about.tail import TOGETHER, Tail, between, pieces, write_array
 from pysgrld.corpus.prefetch import submitted
-from pysgrld.corpus.vectors import Vector, changed
+from pysgrld.corpus.vectors import TOGETHER, ArchiveWriter, GrowingFile, Vector, between, changed
 from pysgrld.types import Int64s
 
 #: Text of a frame in bytes; a longer document is a frame of its own.
@@ -31,9 +30,10 @@ LEVEL = 1
 AHEAD = 8 * FRAME
 #: Frames between two looks at the compressed size: by their number, so that no thread's pace matters.
 LOOKED = 16
-#: The files of a set of texts, with their values, and what they are called when they are done.
-TEXT, FRAMES, ENDS, ROWS = "text.zst", "text-frames.npy", "text-ends.npy", "text-rows.npy"
-_TAILS = {TEXT: "u1", FRAMES: "<i8", ENDS: "<i8", ROWS: "<i8"}
+#: The members of an archive of texts, with the type of their values: frames one after the other; ends of
+#: each frame, compressed and not; ends of the texts; their documents.
+TEXT, FRAMES, ENDS, ROWS = "text.zst", "frames.npy", "ends.npy", "rows.npy"
+MEMBERS = {TEXT: "u1", FRAMES: "<i8", ENDS: "<i8", ROWS: "<i8"}
 
 
 def keys(numbers: Int64s) -> npt.NDArray[np.uint64]:
@@ -72,9 +72,9 @@ class TextWriter:
         self.folder, self.limit = folder, limit
         self.halved: int = record["halved"] if record else 0
         sizes: dict[str, int] = record["sizes"] if record else {}
-        self.tails = self._tails(sizes)
+        self.files = self._files(sizes)
         self.end: int = record["end"] if record else 0
-        self.frames = self.tails[FRAMES].size // 2
+        self.frames = self.files[FRAMES].size // 2
         self._waiting: list[bytes] = []
         self._rows: list[int] = []
         self._size = 0
@@ -91,15 +91,17 @@ class TextWriter:
             self._waiting = [whole[a:b] for a, b in zip([0, *ends], ends, strict=False)]
             self._size = len(whole)
 
-    def _tails(self, sizes: dict[str, int]) -> dict[str, Tail]:
+    def _files(self, sizes: dict[str, int]) -> dict[str, GrowingFile]:
         return {
-            name: Tail(self.folder / f"text-{self.halved}-{name}", dtype, sizes.get(name))
-            for name, dtype in _TAILS.items()
+            name: GrowingFile(self.folder / f"text-{self.halved}-{name}", dtype, sizes.get(name))
+            for name, dtype in MEMBERS.items()
         }
 
     def add(self, rows: Int64s, texts: Sequence[bytes | None]) -> None:
         """Take the texts of documents that come after those before; an empty one is none."""
-        chosen = range(len(rows)) if not self.halved else np.flatnonzero(self._stay(rows)).tolist()
+        chosen: Iterable[int] = range(len(rows))
+        if self.halved:
+            chosen = np.flatnonzero(keys(rows) < np.uint64(2 ** (64 - self.halved))).tolist()
         numbers = rows.tolist()
         for i in chosen:
             text = texts[i]
@@ -110,11 +112,8 @@ class TextWriter:
                 if self._size >= FRAME:
                     self._frame()
 
-    def _stay(self, rows: Int64s) -> npt.NDArray[np.bool_]:
-        return keys(rows) < np.uint64(2 ** (64 - self.halved)) if self.halved else rows >= 0
-
     def _frame(self, *, last: bool = False) -> None:
-        """Give the texts that wait to be compressed as a frame, and halve all while they are too many."""
+        """Compress the texts that wait as a frame, and halve all while they are too many."""
         if self._waiting:
             ends = self.end + np.cumsum([len(text) for text in self._waiting])
             self.end += self._size
@@ -126,7 +125,7 @@ class TextWriter:
         if last or self.frames % LOOKED == 0:
             self._write(0)
             while (
-                self.limit is not None and self.tails[TEXT].size > self.limit and self.halved < 63
+                self.limit is not None and self.files[TEXT].size > self.limit and self.halved < 63
             ):
                 self._halve()
 
@@ -136,17 +135,17 @@ class TextWriter:
         while size > left:
             frame = self._under_way.popleft()
             size -= frame.size
-            self.tails[TEXT].append(frame.packed.result())
-            self.tails[FRAMES].append([self.tails[TEXT].size, int(frame.ends[-1])])
-            self.tails[ENDS].append(frame.ends)
-            self.tails[ROWS].append(frame.rows)
+            self.files[TEXT].append(frame.packed.result())
+            self.files[FRAMES].append([self.files[TEXT].size, int(frame.ends[-1])])
+            self.files[ENDS].append(frame.ends)
+            self.files[ROWS].append(frame.rows)
 
     def _halve(self) -> None:
         """Write the texts that stay anew; the old files stay until the next note."""
         old = self.stored()
         self.halved += 1
         limit, self.limit = self.limit, None
-        self.tails, self.end, self.frames = self._tails({}), 0, 0
+        self.files, self.end, self.frames = self._files({}), 0, 0
         for rows, texts in old.all():
             self.add(rows, texts)
         self._frame(last=True)
@@ -155,7 +154,7 @@ class TextWriter:
     def flush(self) -> dict[str, Any]:
         """Force all to disk, and return what is needed to go on from here."""
         self._write(0)
-        sizes = {name: tail.flush() for name, tail in self.tails.items()}
+        sizes = {name: file.flush() for name, file in self.files.items()}
         return {
             "halved": self.halved,
             "sizes": sizes,
@@ -173,37 +172,46 @@ class TextWriter:
 
     def stored(self) -> StoredTexts:
         """Open what was written in frames so far."""
-        return StoredTexts(*(tail.vector() for tail in self.tails.values()))
+        return StoredTexts(*(file.vector() for file in self.files.values()))
 
     @property
     def empty(self) -> bool:
         """Whether there is no text."""
         return not self._waiting and self.frames == 0
 
-    def finish(self, place: Path) -> int:
-        """Give a folder all texts under their names, and return how many they are."""
-        self._frame(last=True)
-        for name, tail in self.tails.items():
-            if name == TEXT:
-                tail.link(place / name)
-            else:
-                write_array(place / name, tail.dtype, pieces(tail.vector()))
-        return self.tails[ROWS].size
+    def finish(self, path: Path, stays: npt.NDArray[np.bool_] | None = None) -> int:
+        """Write all texts, or those of the documents that stay, to an archive, durably.
 
-    def finish_some(self, place: Path, stays: npt.NDArray[np.bool_]) -> int:
-        """Give a folder the texts of the documents that stay, over their new rows."""
+        Parameters
+        ----------
+        path : Path
+            The archive, which is not there.
+        stays : (documents,) bool, optional
+            Which documents there are in the end: texts get their rows among these.
+
+        Returns
+        -------
+        int
+            How many texts there are.
+        """
         self._frame(last=True)
-        folder = self.folder / "some"
-        folder.mkdir(exist_ok=True)
-        writer = TextWriter(folder, None)
-        before = counted = 0
-        for rows, some in self.stored().all():
-            last = int(rows[-1]) + 1
-            new = counted + np.cumsum(stays[before:last]) - 1
-            kept = np.flatnonzero(stays[rows])
-            writer.add(new[rows[kept] - before], [some[i] for i in kept.tolist()])
-            before, counted = last, counted + int(stays[before:last].sum())
-        return writer.finish(place)
+        if stays is not None and not stays.all():
+            folder = self.folder / "some"
+            folder.mkdir(exist_ok=True)
+            writer = TextWriter(folder, None)
+            before = counted = 0
+            for rows, some in self.stored().all():
+                last = int(rows[-1]) + 1
+                new = counted + np.cumsum(stays[before:last]) - 1
+                kept = np.flatnonzero(stays[rows])
+                writer.add(new[rows[kept] - before], [some[i] for i in kept.tolist()])
+                before, counted = last, counted + int(stays[before:last].sum())
+            return writer.finish(path)
+        with ArchiveWriter(path) as archive:
+            for name, file in self.files.items():
+                dtype = None if name == TEXT else MEMBERS[name]
+                archive.add(name, file.vector().blocks(), dtype, file.size)
+        return self.files[ROWS].size
 
 
 class StoredTexts:
@@ -212,7 +220,7 @@ class StoredTexts:
     Parameters
     ----------
     text, frames, ends, rows : Vector
-        Compressed bytes; ends of each frame, compressed and not; ends of the texts; their documents.
+        As `MEMBERS` has them.
     """
 
     def __init__(self, text: Vector, frames: Vector, ends: Vector, rows: Vector) -> None:
@@ -238,7 +246,7 @@ class StoredTexts:
                 yield self.rows.read(start, stop)[here], self._cut(frame, edges[here])
 
     def take(self, rows: Int64s) -> list[bytes | None]:
-        """Give the texts of documents, each frame read once; None where there is none."""
+        """Return the texts of documents, each frame read once; None where there is none."""
         if self._sorted is None:
             self._sorted = self.rows.read(0, len(self.rows))
         places = np.searchsorted(self._sorted, rows)
@@ -255,7 +263,7 @@ class StoredTexts:
         return found
 
     def _edges(self, places: Int64s) -> Int64s:
-        """Where texts begin and end: (n, 2), both counted over all of them."""
+        """Return where texts begin and end: (n, 2), both counted over all of them."""
         return np.stack(between(self.ends, places), axis=1)
 
     def _cut(self, frame: int, edges: Int64s) -> list[bytes | None]:
