@@ -93,11 +93,15 @@ class Completion(Scorer):
             If a probability is NaN.
         """
         scored = self.held_out.held_out
-        total, tokens = dot(scored.counts, logs), scored.lengths.astype(np.float64)
+        of_documents = scored.summed(logs * scored.counts)
+        tokens = scored.lengths.astype(np.float64)
+        return Estimate.perplexity(self._perplexity(logs), of_documents, tokens)
+
+    def _perplexity(self, logs: Doubles) -> float:
+        total = dot(self.held_out.held_out.counts, logs)
         if math.isnan(total):
             raise NumericalError("the probabilities of the held-out documents are no numbers")
-        value = math.exp(-total / scored.tokens)
-        return Estimate.perplexity(value, scored.summed(logs * scored.counts), tokens)
+        return math.exp(-total / self.held_out.held_out.tokens)
 
     def update(self, key: Key, parts: Draw) -> float:
         """Add one posterior sample to the running average, and return the averaged perplexity.
@@ -105,7 +109,7 @@ class Completion(Scorer):
         Each document's chain goes on from the previous sample. ``phi`` is (R, Kp) over `words`.
         """
         self._add(key, parts, Visiting.CONTINUE)
-        return self.average()
+        return self._perplexity(log(self._mean))  # without what its standard error costs
 
     def log_probability(self, key: Key, parts: Draw) -> float:
         """Return the mean log probability of a held-out token, given one draw of all topics.
@@ -113,7 +117,7 @@ class Completion(Scorer):
         That of the documents' topics is the last state of their chains. The sample is added to the
         running average.
         """
-        return -float(log(self.score(log(self._add(key, parts, Visiting.DRAW)))))
+        return -float(log(self._perplexity(log(self._add(key, parts, Visiting.DRAW)))))
 
     def _add(self, key: Key, parts: Draw, how: Visiting) -> Doubles:
         p = self._reader.predict(key, parts, self._scored, how)

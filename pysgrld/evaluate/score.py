@@ -189,12 +189,16 @@ class Scorer(ABC):
         The words that a score needs: draws have the rows of these alone.
     samples : int
         Posterior samples in the running average.
+    units : int or None
+        Of a score in nats for each document, the tokens or distinct words that a perplexity is per; None
+        where the score is a perplexity.
     """
 
     prefix: str
     held_out: HeldOut
     words: Int32s
     samples: int = 0
+    units: int | None = None
 
     # ---- one draw
 
@@ -251,7 +255,9 @@ class Scorer(ABC):
 
     def share_gained(self, before: float, now: float) -> float:
         """Return the share of the perplexity that was gained between two scores: 1 - now / before."""
-        return 1.0 - now / before
+        if self.units is None:
+            return 1.0 - now / before
+        return -math.expm1((now - before) * len(self.held_out.held_out) / self.units)
 
     def figures(self) -> dict[str, float]:
         """Return further numbers of the samples so far by their keys (`Score.further`)."""
@@ -291,13 +297,13 @@ class DensityScorer(Scorer):
         With nothing observed.
     words : (R,) int32
     units : int
-        Units that a perplexity is per: tokens or distinct words of the documents.
+        Tokens or distinct words of the documents.
     """
 
     prefix = "density."
 
     def __init__(self, held_out: HeldOut, words: Int32s, units: int) -> None:
-        self.held_out, self.words, self._units = held_out, words, units
+        self.held_out, self.words, self.units = held_out, words, units
         self._total: Doubles = np.zeros(len(held_out.held_out))  # log of the sum of densities
 
     def score(self, logs: Doubles) -> Estimate:
@@ -318,10 +324,6 @@ class DensityScorer(Scorer):
     def log_averages(self) -> Doubles:
         """Return the log of the averaged density of every document."""
         return self._total - math.log(self.samples)
-
-    def share_gained(self, before: float, now: float) -> float:
-        """Return the share of the perplexity per unit that was gained between scores per document."""
-        return -math.expm1((now - before) * len(self.held_out.held_out) / self._units)
 
     def arrays(self) -> dict[str, Array]:
         """Return the arrays from which the average goes on exactly."""

@@ -141,14 +141,10 @@ class AdmixtureFitted(BlockFitted):
 
         Where they are learned their posterior mean, or else the current ones.
         """
-        return self._prior(self.mean or self.current, at)
-
-    def _prior(self, draw: Draw, at: int) -> Doubles | None:
-        """Return the Dirichlet prior of documents under a draw, (K,); None where it is no Dirichlet."""
-        k, fixed = self.layers[at], self.record.options.alpha
+        k, draw = self.layers[at], self.mean or self.current
         if ALPHA_BLOCK in draw:
             return draw[ALPHA_BLOCK][:k].astype(np.float64)
-        return np.full(k, float(fixed))
+        return np.full(k, float(self.record.options.alpha))
 
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
         """Return the expected share of some documents' tokens that each topic makes, (K,).
@@ -160,7 +156,7 @@ class AdmixtureFitted(BlockFitted):
             return None
         some, ids = given
         draw = self.mean or self.current
-        prior = self._prior(draw, at)
+        prior = self.document_prior(at)
         if prior is None:
             prior = np.zeros(self.layers[at])
         total, mass = np.zeros(self.layers[at]), math.fsum(prior)

@@ -331,9 +331,9 @@ class DeepFitted(AdmixtureFitted):
 
     score = DEEP_PERPLEXITY
 
-    def _prior(self, draw: Draw, at: int) -> None:
-        """Give None: the prior is no Dirichlet, and nothing of it is taken off the weights."""
-        del draw, at
+    def document_prior(self, at: int) -> None:
+        """Return None: the prior is no Dirichlet, and nothing of it is taken off the weights."""
+        del at
 
     def over_words(self, draw: Draw, at: int) -> Floats:
         """Give the topics of a layer over the words, through the layers below, (V, Kp) float32."""
