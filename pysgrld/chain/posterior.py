@@ -27,28 +27,28 @@ _SAMPLES, _HISTORY, _SUM = f"{_PREFIX}samples", f"{_PREFIX}history", f"{_PREFIX}
 
 
 def samples_in(arrays: Mapping[str, Array]) -> int:
-    """Give the number of posterior samples that a checkpoint's arrays are averages of."""
+    """Return the number of posterior samples that a checkpoint's arrays are averages of."""
     return int(arrays[_SAMPLES][0]) if _SAMPLES in arrays else 0
 
 
 def history_in(arrays: Mapping[str, Array]) -> Doubles:
-    """Give the averaged score after each posterior sample that a checkpoint's arrays have."""
+    """Return the averaged score after each posterior sample that a checkpoint's arrays have."""
     return arrays.get(_HISTORY, np.empty(0)).astype(np.float64)
 
 
 def sums_in(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Give the sums of posterior samples in a checkpoint, by block; none where no mean is kept."""
+    """Return the sums of posterior samples in a checkpoint, by block; none where no mean is kept."""
     return {n.removeprefix(_SUM): total for n, total in arrays.items() if n.startswith(_SUM)}
 
 
 def score_in(arrays: Mapping[str, Array]) -> float:
-    """Give the averaged score at the last sample of a checkpoint; NaN where there is none."""
+    """Return the averaged score at the last sample of a checkpoint; NaN where there is none."""
     history = arrays.get(_HISTORY, np.empty(0))
     return float(history[-1]) if len(history) else math.nan
 
 
 def without_scores(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Give a checkpoint's arrays for a chain that goes on where nothing is scored any more."""
+    """Return a checkpoint's arrays for a chain that goes on where nothing is scored any more."""
     return dict(arrays) | {_HISTORY: np.empty(0)}
 
 
@@ -172,21 +172,21 @@ class Posterior:
         return Settled(now, before, self.burn_in + half * self.every)
 
     def mean(self) -> Draw | None:
-        """Give the posterior mean of all blocks, as `Chain.draw` does; None before the first sample."""
+        """Return the posterior mean of all blocks, as `Chain.draw` does; None before the first sample."""
         if not self._sums or self.samples == 0:
             return None
         return {n: (total / self.samples).astype(np.float32) for n, total in self._sums.items()}
 
     def figures(self) -> dict[str, float]:
-        """Give further figures of the samples so far, as the model's paper defines them."""
+        """Return further figures of the samples so far, as the model's paper defines them."""
         return self.scorer.figures() if self.scorer is not None else {}
 
     def averages(self) -> dict[str, Array]:
-        """Give `arrays` without the scorer's, whose documents may be gone."""
+        """Return `arrays` without the scorer's, whose documents may be gone."""
         return {n: a for n, a in self.arrays().items() if n.startswith(_PREFIX)}
 
     def arrays(self) -> dict[str, Array]:
-        """Give the arrays from which all averages and the scorer go on exactly."""
+        """Return the arrays from which all averages and the scorer go on exactly."""
         arrays: dict[str, Array] = {
             _SAMPLES: np.array([self.samples]),
             _HISTORY: np.array(self._history, np.float64),
@@ -230,13 +230,13 @@ class Thinning(NamedTuple):
     limit: int
 
     def spacing(self, samples: int) -> int:
-        """Give the spacing of the kept samples when ``samples`` were taken."""
+        """Return the spacing of the kept samples when ``samples`` were taken."""
         spacing = 1
         while samples // spacing > self.limit:
             spacing *= 2
         return spacing
 
     def kept(self, samples: int) -> list[int]:
-        """Give the ordinals (from 1) of the samples that are kept when ``samples`` were taken."""
+        """Return the ordinals (from 1) of the samples that are kept when ``samples`` were taken."""
         s = self.spacing(samples)
         return list(range(s, samples + 1, s))

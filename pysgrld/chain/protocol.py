@@ -56,10 +56,10 @@ class Chain(Protocol):
         """Step size of the next iteration."""
 
     def remarks(self) -> Iterator[str]:
-        """Give remarks on the settings; those that begin with "warning: " everybody is to read."""
+        """Return remarks on the settings; those that begin with "warning: " everybody is to read."""
 
     def next_batch(self) -> Minibatch | None:
-        """Give the documents of the next iteration; None where the stream has no more."""
+        """Return the documents of the next iteration; None where the stream has no more."""
 
     def advance(self, batch: Minibatch | None = None) -> Visit:
         """Do one iteration.
@@ -78,13 +78,13 @@ class Chain(Protocol):
         """
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Give the current draw: rows of these words, of all where None, and the other blocks."""
+        """Return the current draw: rows of these words, of all where None, and the other blocks."""
 
     def sample(self) -> dict[str, Floats]:
-        """Give the arrays of a kept sample: a row for each topic (see `pysgrld.core.draws`)."""
+        """Return the arrays of a kept sample: a row for each topic (see `pysgrld.core.draws`)."""
 
     def totals(self) -> dict[str, Doubles]:
-        """Give zeros that `add_to` adds draws to, by name; none where draws cannot be averaged."""
+        """Return zeros that `add_to` adds draws to, by name; none where draws cannot be averaged."""
 
     def add_to(self, totals: dict[str, Doubles]) -> None:
         """Add the current draw of all words to ``totals``, in place.
@@ -93,10 +93,10 @@ class Chain(Protocol):
         """
 
     def figures(self) -> dict[str, float]:
-        """Give further figures of the state for a line of metrics, by name."""
+        """Return further figures of the state for a line of metrics, by name."""
 
     def arrays(self) -> dict[str, Array]:
-        """Give the arrays that the next iteration needs, by name: a checkpoint keeps these."""
+        """Return the arrays that the next iteration needs, by name: a checkpoint keeps these."""
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
         """Go on from `arrays` as they were after ``step`` iterations.
@@ -139,7 +139,7 @@ class DocumentSampler(Protocol):
         """
 
     def arrays(self) -> dict[str, Array]:
-        """Give the variables that are kept between visits, by name: a checkpoint keeps these."""
+        """Return the variables that are kept between visits, by name: a checkpoint keeps these."""
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Copy the variables of the documents out of a checkpoint.

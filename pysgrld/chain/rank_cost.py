@@ -58,31 +58,31 @@ class Cost(NamedTuple):
         return cls(ranks * sampling, own, sent * ranks / (2 * (ranks - 1)), latency)
 
     def exchange(self, ranks: int) -> float:
-        """Give the seconds of messages and additions with so many ranks; none with one."""
+        """Return the seconds of messages and additions with so many ranks; none with one."""
         if ranks == 1:
             return 0.0
         return 2 * (ranks - 1) / ranks * self.added + _messages(ranks) * self.latency
 
     def seconds(self, ranks: int) -> float:
-        """Give the seconds of an iteration with so many ranks."""
+        """Return the seconds of an iteration with so many ranks."""
         return self.sampling / ranks + self.own + self.exchange(ranks)
 
     def share(self, ranks: int) -> float:
-        """Give the share of its time for which each of so many ranks samples documents."""
+        """Return the share of its time for which each of so many ranks samples documents."""
         whole = self.seconds(ranks)
         return self.sampling / ranks / whole if whole else 0.0
 
     def busy(self) -> int:
-        """Give the number of ranks, 1 to `MOST`, that are busy, each for at least `BUSY` of its time."""
+        """Return the number of ranks, 1 to `MOST`, that are busy, each for at least `BUSY` of its time."""
         ranks = range(2, MOST + 1)
         return 1 + bisect.bisect_left(ranks, True, key=lambda n: self.share(n) < BUSY)
 
     def larger(self, ranks: int) -> float:
-        """Give how many times the minibatch would keep so many ranks busy, if its words were the same."""
+        """Return how many times the minibatch would keep so many ranks busy, if its words were the same."""
         waits = self.own + self.exchange(ranks)
         return BUSY / (1.0 - BUSY) * waits * ranks / self.sampling if self.sampling else math.inf
 
 
 def _messages(ranks: int) -> float:
-    """Give the latencies of an iteration: two reductions, and two messages to each of the others."""
+    """Return the latencies of an iteration: two reductions, and two messages to each of the others."""
     return 2 * math.ceil(math.log2(ranks)) + 2 * (ranks - 1)

@@ -151,7 +151,7 @@ class Model(Protocol[R]):
         """
         return  # nothing contradicts
 
-    def settle(
+    def resolve(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
         """Fill in the model's own defaults, and its defaults of shared options, in place.
@@ -160,23 +160,23 @@ class Model(Protocol[R]):
         ----------
         value : dict
             Values by option, None where nothing was said; ``topics``, ``eta`` and ``sweeps`` must be
-            settled here.
+            resolved here.
         said : frozenset of str
             Options that a person or a preset has said.
         facts : Facts
-            The corpus that they are settled for.
+            The corpus that they are resolved for.
         whole_corpus : bool
             Whether every iteration sees all documents.
         """
 
     def expected_topics(self, value: Mapping[str, Any]) -> int:
-        """Give the number of topics that memory, samples on disk and steps are planned for."""
+        """Return the number of topics that memory, samples on disk and steps are planned for."""
 
     def remarks(self, options: R, facts: Facts) -> Iterator[str]:
         """Say what a person should know of these options on this corpus, before training starts."""
 
     def memory(self, options: R, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Give the bytes that a run will need, by what they are for."""
+        """Return the bytes that a run will need, by what they are for."""
 
     # ---- training
 

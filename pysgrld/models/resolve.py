@@ -63,7 +63,7 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
     value: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
     value |= {**preset, **given, "algo": sampler.name, "model": model.name}
     said = frozenset({*preset, *given})
-    model.settle(value, said, facts, whole_corpus=sampler.whole_corpus)
+    model.resolve(value, said, facts, whole_corpus=sampler.whole_corpus)
     k = model.expected_topics(value)
 
     def default(name: str, rule: Any) -> None:

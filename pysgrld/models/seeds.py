@@ -39,7 +39,7 @@ class _Places:
         return []
 
 
-def settle_seeds(value: dict[str, Any], facts: Facts) -> None:
+def resolve_seeds(value: dict[str, Any], facts: Facts) -> None:
     """Resolve ``seed-words`` and ``seed-weight``, in place: words become ids, the weight its default.
 
     ``topics`` must be resolved already. Words stay words where the vocabulary is not known.

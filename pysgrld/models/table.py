@@ -23,7 +23,7 @@ MODELS = {
 
 @cache
 def model_of(name: str) -> Model[Any]:
-    """Give a model by the name that is typed after ``--model``.
+    """Return a model by the name that is typed after ``--model``.
 
     Raises
     ------
@@ -35,10 +35,10 @@ def model_of(name: str) -> Model[Any]:
 
 
 def all_models() -> list[Model[Any]]:
-    """Give all models, in the order of the table."""
+    """Return all models, in the order of the table."""
     return [model_of(name) for name in MODELS]
 
 
 def scores() -> dict[str, Score]:
-    """Give the figures that held-out documents are scored by, by their names."""
+    """Return the figures that held-out documents are scored by, by their names."""
     return {model.score.name: model.score for model in all_models()}

@@ -17,13 +17,13 @@ ALPHA_BLOCK, ETA_BLOCK = "alpha", "eta"
 
 
 def usual_alpha(topics: int) -> float:
-    """Give the default of LDA's alpha, which is also the mean that a learned one has a priori."""
+    """Return the default of LDA's alpha, which is also the mean that a learned one has a priori."""
     least = max(0.005, min(0.015, 15.0 / topics))
     return max(least, min(0.1, 5.0 / topics))
 
 
 def usual_eta(topics: int) -> float:
-    """Give the default of LDA's eta: many topics have few tokens each, and want a weak prior."""
+    """Return the default of LDA's eta: many topics have few tokens each, and want a weak prior."""
     return max(0.01, min(ETA, 5.0 / topics))
 
 

@@ -202,7 +202,7 @@ class Training:
         return self.ended
 
     def _wants(self) -> Orders:
-        """Give the orders of this process, before an iteration."""
+        """Return the orders of this process, before an iteration."""
         if self._save_is_due:
             return Orders.SAVE
         if self._settled or self._used():

@@ -121,7 +121,7 @@ def _plan(
     chains: int,
     ranks: Sharing,
 ) -> Plan:
-    """Read the corpus, or find it where it was stored before; then settle everything else."""
+    """Read the corpus, or find it where it was stored before; then resolve everything else."""
     given, number = request.given, request.threads
     reading = CorpusOptions.of(given)
     corpus, once = _corpus(request, reading, candidate, scratch, listener)
@@ -189,7 +189,7 @@ def _held_out(given: Mapping[str, Any], documents: int) -> dict[str, int]:
 
 
 def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
-    """Give the part of ``config.json`` that does not depend on where documents come from.
+    """Return the part of ``config.json`` that does not depend on where documents come from.
 
     Options of other models are there, and null: every option is found in every run.
     """
@@ -204,7 +204,7 @@ def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
 
 
 def _remarks(options: Resolved, facts: Facts, documents: int) -> Iterator[str]:
-    """Give what the model has to say of the options, and log how rows of the topics are stepped."""
+    """Return what the model has to say of the options, and log how rows of the topics are stepped."""
     model: Model[Any] = model_of(options.model)
     if own := options.settings.plain():
         seen = facts.minibatch_words(options.minibatch, options.seed)

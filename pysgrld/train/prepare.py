@@ -110,7 +110,7 @@ def prepare(
 
 
 def move_corpus(plan: Plan, folder: Path) -> Corpus:
-    """Give a folder its corpus, where every later start finds it, whatever becomes of other runs.
+    """Return a folder its corpus, where every later start finds it, whatever becomes of other runs.
 
     One that was read just now is moved there, and one that lies in another run is linked, or copied. A
     corpus that somebody has put elsewhere stays where it is. The same documents, read just now with other
@@ -153,7 +153,7 @@ def _store_held_out(plan: Plan, folder: Path) -> None:
 
 
 def _stream(plan: Plan, stored: Corpus, ranks: int) -> Epochs | OnePass:
-    """Give the minibatches: of the stored corpus, or of one that is read once."""
+    """Return the minibatches: of the stored corpus, or of one that is read once."""
     options = plan.options
     if plan.once is None:
         return Epochs.of(options, stored, plan.train, 0, ranks)

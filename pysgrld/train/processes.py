@@ -193,7 +193,7 @@ def _urge(runs: Iterable[Ended], seconds: float) -> None:
 
 
 def _life(pid: int) -> str:
-    """Give the state of a process and the time that it has computed, where the system tells them."""
+    """Return the state of a process and the time that it has computed, where the system tells them."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
     except OSError:

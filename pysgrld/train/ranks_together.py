@@ -103,7 +103,7 @@ class Rounds:
                 yield Visit(met.documents, met.tokens, visit.step_size)
 
     def _small(self) -> Iterator[Array]:
-        """Give the small arrays of the state, which tell soon where members have different ones."""
+        """Return the small arrays of the state, which tell soon where members have different ones."""
         return (a for a in self.chain.arrays().values() if a.nbytes <= _SMALL)
 
     def _reason(self, orders: Orders) -> str | None:

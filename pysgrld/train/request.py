@@ -65,7 +65,7 @@ class Request(NamedTuple):
 
     @property
     def resume(self) -> str:
-        """Give ``auto``, ``never``, or the run to continue."""
+        """Return ``auto``, ``never``, or the run to continue."""
         resume: str = self.given.get("resume", "auto")
         return resume
 

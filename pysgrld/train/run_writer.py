@@ -51,7 +51,7 @@ class RunTotals:
         return self.tokens / self.train_seconds if self.train_seconds else 0.0
 
     def meta(self) -> dict[str, Any]:
-        """Give the totals as a checkpoint has them beside its arrays."""
+        """Return the totals as a checkpoint has them beside its arrays."""
         return {
             "train_seconds": self.train_seconds,
             "wait_seconds": self.wait_seconds,
@@ -129,7 +129,7 @@ class RunWriter:
             self.backlog.write_sample(step, slim_sample(sample["phi"]), SLIM, slim=True)
 
     def _step_of(self, ordinal: int) -> int:
-        """Give the iteration of the posterior sample of this number."""
+        """Return the iteration of the posterior sample of this number."""
         return self.posterior.burn_in + ordinal * self.posterior.every
 
     def measure(self) -> None:
@@ -189,7 +189,7 @@ class RunWriter:
         return True
 
     def position(self, step_size: float, iterations: int) -> Position:
-        """Give where the run stands, for whoever shows progress."""
+        """Return where the run stands, for whoever shows progress."""
         return Position(
             self.chain.step,
             iterations,

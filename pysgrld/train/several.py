@@ -97,7 +97,7 @@ def train_chains(
 
 
 def _request_of(each: Request, number: int, folder: Path, corpus: Path | None) -> Request:
-    """Give the request of one chain's process."""
+    """Return the request of one chain's process."""
     own = {"chain-id": number, "out": str(chain_path(folder, number)), "resume": "auto"}
     return each._replace(given={**each.given, **own}, corpus=corpus)
 

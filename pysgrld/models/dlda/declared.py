@@ -34,7 +34,7 @@ _GROUP = "Deep LDA (--model dlda)"
 
 
 def _pair(names: str, shown: str, meaning: str, default: tuple[float, float]) -> Option:
-    """Give the option of a prior's two numbers."""
+    """Return the option of a prior's two numbers."""
     return Option(
         reals(0.0, 2, f"{names}, two numbers"),
         shown,
@@ -134,17 +134,17 @@ class DeepLDAModel(Model[DeepLDAOptions]):
         if isinstance(eta, Sequence) and len(eta) not in (0, 1, len(given.get("layers", one))):
             raise UsageError(f"--eta has {len(eta)} numbers: give one, or one for each layer")
 
-    def settle(
+    def resolve(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Settle layers, a prior for each, and sweeps."""
-        from pysgrld.models.seeds import settle_seeds
+        """Resolve layers, a prior for each, and sweeps."""
+        from pysgrld.models.seeds import resolve_seeds
 
         if "topics" in said and value["topics"]:
             value["layers"] = (value["topics"],)
         value["layers"] = tuple(value["layers"] or (TOPICS,))
         value["topics"], depth = value["layers"][0], len(value["layers"])
-        settle_seeds(value, facts)
+        resolve_seeds(value, facts)
         eta = value["eta"] if isinstance(value["eta"], tuple | list) else (value["eta"],)
         value["eta"] = tuple(eta) if len(eta) == depth else tuple(eta[:1]) * depth
         if value["preset"] and not whole_corpus and value["sweeps"] is None:
@@ -155,7 +155,7 @@ class DeepLDAModel(Model[DeepLDAOptions]):
             value["sweeps"] = 1 if whole_corpus else SWEEPS
 
     def expected_topics(self, value: Mapping[str, Any]) -> int:
-        """Give K1, the topics of layer 1."""
+        """Return K1, the topics of layer 1."""
         return int(value["topics"])
 
     def remarks(self, options: DeepLDAOptions, facts: Facts) -> Iterator[str]:

@@ -28,7 +28,7 @@ HELD = 9
 
 
 def name_of(layer: int) -> str:
-    """Give the name of the topics of a layer, counted from 0: phi, phi2, phi3, ..."""
+    """Return the name of the topics of a layer, counted from 0: phi, phi2, phi3, ..."""
     return "phi" if layer == 0 else f"phi{layer + 1}"
 
 
@@ -43,7 +43,7 @@ class Hyper(NamedTuple):
 
 
 def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
-    """Give the blocks of a deep model: topics of every layer, and the shapes of the top one.
+    """Return the blocks of a deep model: topics of every layer, and the shapes of the top one.
 
     Seeds are of the topics over words. Published settings start where the papers do, at Gamma(1), not at
     the corpus's scale.
@@ -180,7 +180,7 @@ class DeepDocuments:
         return Collected((words, *above, tables), q)
 
     def arrays(self) -> dict[str, Array]:
-        """Give theta, rates and totals of all documents, where they are kept between visits."""
+        """Return theta, rates and totals of all documents, where they are kept between visits."""
         return self._kept | {"visited": self._visited} if self._kept else {}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
@@ -211,7 +211,7 @@ def documents(options: DeepLDAOptions, words: int, threads: int) -> DeepDocument
 
 
 def topic_arguments(parts: Draw, layers: tuple[int, ...], *, flat: bool) -> dict[str, Any]:
-    """Give the arguments of the kernel that describe the topics."""
+    """Return the arguments of the kernel that describe the topics."""
     phi = [parts[name_of(i)] for i in range(len(layers))]
     means = [np.zeros(padded(k), np.float32) for k in layers]
     if flat:

@@ -104,7 +104,7 @@ class DeepReader:
         return sweeps_of(how, fresh=self._fresh)
 
     def proportions(self, key: Key, parts: Draw, how: Visiting) -> list[Floats]:
-        """Give the mean proportions of the topics of every layer, each (n, Kp) float32.
+        """Return the mean proportions of the topics of every layer, each (n, Kp) float32.
 
         Given shapes s and counts n, theta over its sum is Dirichlet(s + n): what is averaged is
         that mean, with n expected over the split, in the kept sweeps.
@@ -139,14 +139,14 @@ class DeepReader:
         return [np.ascontiguousarray(part) for part in np.split(mean, ends, axis=1)]
 
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
-        """Give the probability of every scored entry, sum_k of the mean proportion times phi."""
+        """Return the probability of every scored entry, sum_k of the mean proportion times phi."""
         first = self.proportions(key, parts, how)[0]
         if how in (Visiting.CONTINUE, Visiting.DRAW):
             self._add_rates(parts, scored)
         return self._mixture(parts, scored, first)
 
     def theta(self, key: Key, parts: Draw, how: Visiting, at: int) -> Doubles:
-        """Give the proportions of layer ``at``'s topics, (n, K_l); without words the prior's mean."""
+        """Return the proportions of layer ``at``'s topics, (n, K_l); without words the prior's mean."""
         found = self.proportions(key, parts, how)[at][:, : self.layers[at]]
         theta: Doubles = found.astype(np.float64)
         theta[self.documents.lengths == 0] = prior_mean(parts, self.layers, at)
@@ -217,7 +217,7 @@ class DeepReader:
         return found
 
     def shares(self, at: int) -> Doubles:
-        """Give the expected share of the tokens of layer ``at``'s topics as chains stand, (K_l,)."""
+        """Return the expected share of the tokens of layer ``at``'s topics as chains stand, (K_l,)."""
         theta = self._layer(self._theta, at)
         lengths = self.documents.lengths[:, None]
         total = theta.sum(axis=1, keepdims=True)
@@ -244,7 +244,7 @@ class DeepReader:
         self._total += theta.sum(axis=1, dtype=np.float64)
 
     def figures(self, scored: Scored) -> dict[str, float]:
-        """Give the perplexity of samples weighted by their total rate (Cong et al. 2017, section 5)."""
+        """Return the perplexity of samples weighted by their total rate (Cong et al. 2017, section 5)."""
         if len(self._rate) != len(scored.indices):
             return {}
         totals = np.repeat(self._total, np.diff(scored.indptr))
@@ -253,7 +253,7 @@ class DeepReader:
         return {"rate_weighted_perplexity": math.exp(-log_p / int(scored.counts.sum()))}
 
     def arrays(self) -> dict[str, Array]:
-        """Give the state of the documents' chains, from which they go on exactly."""
+        """Return the state of the documents' chains, from which they go on exactly."""
         return {
             "theta": self._theta,
             "rates": self._rates,
@@ -336,7 +336,7 @@ class DeepFitted(AdmixtureFitted):
         del at
 
     def over_words(self, draw: Draw, at: int) -> Floats:
-        """Give the topics of a layer over the words, through the layers below, (V, Kp) float32."""
+        """Return the topics of a layer over the words, through the layers below, (V, Kp) float32."""
         return projection(draw, self.layers, at)
 
     def tree(self, vocabulary: Sequence[str], words: int) -> list[Node] | None:

@@ -149,10 +149,10 @@ class MixtureModel(Model[MixtureOptions]):
             )
         check_one_eta(given)
 
-    def settle(
+    def resolve(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Settle the prior and the steps; switch off what mixtures have no use for."""
+        """Resolve the prior and the steps; switch off what mixtures have no use for."""
         eta = value["eta"] if "eta" in said else ETA
         value["eta"] = lowest_eta(eta)
         value |= {
@@ -173,7 +173,7 @@ class MixtureModel(Model[MixtureOptions]):
             value["dp-stick-step"] = value["dp-stick-step"] or steps[1]
 
     def expected_topics(self, value: Mapping[str, Any]) -> int:
-        """Give the number of components that is expected, as it is not known."""
+        """Return the number of components that is expected, as it is not known."""
         return EXPECTED
 
     def remarks(self, options: MixtureOptions, facts: Facts) -> Iterator[str]:

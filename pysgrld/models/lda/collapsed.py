@@ -94,7 +94,7 @@ class CollapsedDocuments:
         return statistics
 
     def _prior(self, words: Int32s, prior: float) -> dict[str, Array]:
-        """Give eta of the cells: rows that differ, the row of each word, and sums over all V words."""
+        """Return eta of the cells: rows that differ, the row of each word, and sums over all V words."""
         (v, k), eta, seeds = self.block.shape, np.float32(prior), self.block.seeds
         seeded = np.zeros(0, np.int32) if seeds is None else seeds.rows
         priors = np.full((1 + len(seeded), padded(k)), eta)
@@ -108,7 +108,7 @@ class CollapsedDocuments:
         return {"priors": priors, "prior_of": of, "mass": mass}
 
     def arrays(self) -> dict[str, Array]:
-        """Give the topics of all tokens."""
+        """Return the topics of all tokens."""
         return {"z": self.z}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:

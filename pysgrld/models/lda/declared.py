@@ -131,14 +131,14 @@ class LDAModel(Model[LDAOptions]):
         elif "keep-documents" in given and SAMPLERS[algo].whole_corpus:
             raise UsageError(f"--keep-documents off has no meaning for --algo {algo}: leave it out")
 
-    def settle(
+    def resolve(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Settle topics, priors, and sweeps or passes over a document."""
-        from pysgrld.models.seeds import settle_seeds
+        """Resolve topics, priors, and sweeps or passes over a document."""
+        from pysgrld.models.seeds import resolve_seeds
 
         value["topics"] = value["topics"] or TOPICS
-        settle_seeds(value, facts)
+        resolve_seeds(value, facts)
         if "eta" not in said:
             value["eta"] = usual_eta(value["topics"])
         if value["eta"] != LEARN:
@@ -160,7 +160,7 @@ class LDAModel(Model[LDAOptions]):
                 value["counts"], value["kept-sweeps"] = "sampled", 1
 
     def expected_topics(self, value: Mapping[str, Any]) -> int:
-        """Give K."""
+        """Return K."""
         return int(value["topics"])
 
     def remarks(self, options: LDAOptions, facts: Facts) -> Iterator[str]:

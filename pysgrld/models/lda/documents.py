@@ -38,7 +38,7 @@ MOST_ALPHA = 0.25
 
 
 def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
-    """Give the blocks of the model: topics over words, and the priors that are learned.
+    """Return the blocks of the model: topics over words, and the priors that are learned.
 
     A learned alpha is Gamma(`ALPHA_SHAPE`) a priori, of the mean that a fixed one has by default.
     Published settings start where the papers do, at Gamma(1), not at the corpus's scale.
@@ -77,18 +77,18 @@ def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
 
 
 def alpha_of(draw: Draw, alpha: float | None) -> float | Floats:
-    """Give the Dirichlet prior of documents: a number, or one for each topic, (Kp,), of the draw."""
+    """Return the Dirichlet prior of documents: a number, or one for each topic, (Kp,), of the draw."""
     return draw[ALPHA_BLOCK] if alpha is None else alpha
 
 
 def alpha_evidence(tables: Int64s, q: Doubles, scale: float, level: float) -> Counts:
-    """Give the statistics on alpha: tables of a minibatch, (Kp,), and q of its documents, (n,)."""
+    """Return the statistics on alpha: tables of a minibatch, (Kp,), and q of its documents, (n,)."""
     rate = float(q.sum()) * scale
     return Counts(np.zeros(1, np.int32), tables[None, :], scale, level, rate)
 
 
 def token_places(documents: Documents) -> Int64s:
-    """Give the places where the tokens of each document begin in an array of all of them."""
+    """Return the places where the tokens of each document begin in an array of all of them."""
     return np.concatenate(([0], np.cumsum(documents.lengths))).astype(np.int64)
 
 
@@ -208,7 +208,7 @@ class GibbsDocuments:
         return Collected((*sums, tables), q)
 
     def arrays(self) -> dict[str, Array]:
-        """Give the topics of all tokens, ``z``, where they are kept."""
+        """Return the topics of all tokens, ``z``, where they are kept."""
         return {} if self._z is None else {"z": self._z}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:

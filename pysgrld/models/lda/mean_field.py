@@ -101,7 +101,7 @@ class MeanFieldDocuments:
         return gamma
 
     def arrays(self) -> dict[str, Array]:
-        """Give ``gamma`` of all documents, where it is kept."""
+        """Return ``gamma`` of all documents, where it is kept."""
         return {} if self._gamma is None else {"gamma": self._gamma}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:

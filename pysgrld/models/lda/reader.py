@@ -127,7 +127,7 @@ class GibbsReader:
         return counts
 
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
-        """Give the probability of every scored entry (Patterson and Teh 2013, eq. 12 to 15)."""
+        """Return the probability of every scored entry (Patterson and Teh 2013, eq. 12 to 15)."""
         sweeps = sweeps_of(how, fresh=self._fresh)
         return core.predictive(
             phi=parts["phi"],
@@ -142,7 +142,7 @@ class GibbsReader:
         )
 
     def theta(self, key: Key, parts: Draw, how: Visiting, at: int = 0) -> Doubles:
-        """Give (alpha_k + E[n_dk]) / (sum alpha + N_d), (n, K) (Patterson and Teh 2013, eq. 15).
+        """Return (alpha_k + E[n_dk]) / (sum alpha + N_d), (n, K) (Patterson and Teh 2013, eq. 15).
 
         The expectation is that of collapsed variational inference, zeroth order (Asuncion et al. 2009,
         eq. 8): nothing is random, and it is nearer to the posterior's than a mean of fifty sweeps.
@@ -187,18 +187,18 @@ class GibbsReader:
         return self._z
 
     def shares(self, at: int = 0) -> Doubles:
-        """Give the share of the tokens that each topic has as the documents' chains stand, (K,)."""
+        """Return the share of the tokens that each topic has as the documents' chains stand, (K,)."""
         del at  # there is one layer
         counts: Doubles = np.bincount(self._z, minlength=self.topics) / max(1, len(self._z))
         return counts
 
     def figures(self, scored: Scored) -> dict[str, float]:
-        """Give nothing: there is no figure beside the perplexity."""
+        """Return nothing: there is no figure beside the perplexity."""
         del scored
         return {}
 
     def arrays(self) -> dict[str, Array]:
-        """Give the state of the documents' chains, from which they go on exactly."""
+        """Return the state of the documents' chains, from which they go on exactly."""
         return {"z": self._z}
 
     def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
@@ -233,14 +233,14 @@ class MeanFieldReader:
         self._last = core.zeros(len(documents), padded(self.fitting.topics), "float32")
 
     def _theta(self, parts: Draw) -> Floats:
-        """Give the mean of the proportions, (n, Kp)."""
+        """Return the mean of the proportions, (n, Kp)."""
         gamma, _ = self.fitting.fit(weights_of(parts), self.documents, want_words=False)
         gamma /= gamma.sum(axis=1, keepdims=True)
         self._last = gamma
         return gamma
 
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
-        """Give the probability of every scored entry: the mean of theta times the mean of phi.
+        """Return the probability of every scored entry: the mean of theta times the mean of phi.
 
         Patterson and Teh (2013), eq. (16).
         """
@@ -255,7 +255,7 @@ class MeanFieldReader:
         )
 
     def theta(self, key: Key, parts: Draw, how: Visiting, at: int = 0) -> Doubles:
-        """Give gamma_dk / gamma_d, (n, K)."""
+        """Return gamma_dk / gamma_d, (n, K)."""
         del key, how, at  # every visit is the same, and there is one layer
         theta: Doubles = self._theta(parts)[:, : self.fitting.topics].astype(np.float64)
         theta /= theta.sum(axis=1, keepdims=True)
@@ -283,7 +283,7 @@ class MeanFieldReader:
         )
 
     def shares(self, at: int = 0) -> Doubles:
-        """Give the expected share of the tokens of each topic, as documents were last fitted, (K,)."""
+        """Return the expected share of the tokens of each topic, as documents were last fitted, (K,)."""
         del at  # there is one layer
         lengths = self.documents.lengths.astype(np.float64)
         share: Doubles = (lengths[:, None] * self._last[:, : self.fitting.topics]).sum(axis=0)
@@ -291,12 +291,12 @@ class MeanFieldReader:
         return share
 
     def figures(self, scored: Scored) -> dict[str, float]:
-        """Give nothing: there is no figure beside the perplexity."""
+        """Return nothing: there is no figure beside the perplexity."""
         del scored
         return {}
 
     def arrays(self) -> dict[str, Array]:
-        """Give nothing: no chain goes on between scores."""
+        """Return nothing: no chain goes on between scores."""
         return {}
 
     def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:

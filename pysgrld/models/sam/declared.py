@@ -171,10 +171,10 @@ class SphericalModel(Model[SphericalOptions]):
         at_least_0 = Invariant(Condition.NOT_NEGATIVE)
         return {"idf": at_least_0, "phi.squares": at_least_0}
 
-    def settle(
+    def resolve(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Settle topics, priors and steps by the vocabulary, and switch off what has no meaning."""
+        """Resolve topics, priors and steps by the vocabulary, and switch off what has no meaning."""
         algo, v = value["algo"], facts.words
         value["topics"] = value["topics"] or max(1, min(TOPICS, v))
         value["alpha"] = value["alpha"] or ALPHA_DEFAULT
@@ -190,7 +190,7 @@ class SphericalModel(Model[SphericalOptions]):
         value |= {"warm-up": 0, "counts": "sampled", "observed": None}
 
     def expected_topics(self, value: Mapping[str, Any]) -> int:
-        """Give K."""
+        """Return K."""
         return int(value["topics"])
 
     def remarks(self, options: SphericalOptions, facts: Facts) -> Iterator[str]:

@@ -71,10 +71,10 @@ class MultinomialFamily(Model[MultinomialOptions]):
         """Refuse more than one prior of words."""
         check_one_eta(given)
 
-    def settle(
+    def resolve(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Settle the prior; switch off what a multinomial has no use for."""
+        """Resolve the prior; switch off what a multinomial has no use for."""
         value["eta"] = lowest_eta(value["eta"]) if "eta" in said else ETA
         value |= {
             "topics": None,
