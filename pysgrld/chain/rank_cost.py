@@ -73,12 +73,12 @@ class Cost(NamedTuple):
         return self.sampling / ranks / whole if whole else 0.0
 
     def busy(self) -> int:
-        """Return the number of ranks, 1 to `MOST`, that are busy, each for at least `BUSY` of its time."""
+        """Return the number of ranks, 1 to `MOST`, that are busy for at least `BUSY` of their time."""
         ranks = range(2, MOST + 1)
         return 1 + bisect.bisect_left(ranks, True, key=lambda n: self.share(n) < BUSY)
 
     def larger(self, ranks: int) -> float:
-        """Return how many times the minibatch would keep so many ranks busy, if its words were the same."""
+        """Return how many times the minibatch keeps so many ranks busy, if its words were the same."""
         waits = self.own + self.exchange(ranks)
         return BUSY / (1.0 - BUSY) * waits * ranks / self.sampling if self.sampling else math.inf
 
