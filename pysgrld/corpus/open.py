@@ -1,10 +1,9 @@
-"""The only door: any input becomes a stored corpus."""
+"""Any input becomes a stored corpus, or is opened as the one that it is."""
 
 from __future__ import annotations
 
-import stat
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from pysgrld.corpus.listener import ReadingProgress
 from pysgrld.corpus.names import missing
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.sources import look, recipe
-from pysgrld.corpus.step_of_reading import Step
 from pysgrld.corpus.steps import read
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import is_stored
@@ -83,7 +81,7 @@ def open_corpus(
     OutputError, WriteError
         If the store cannot be made, or the disk is full.
     """
-    say = log if log is not None else _nobody
+    say = log if log is not None else lambda _: None
     asked = options.vocab, options.metadata, options.phrases
     untouched = match is None and asked == (None, None, None) and not options.prunes
     if untouched and len(inputs) == 1 and is_stored(Path(inputs[0])):
@@ -96,7 +94,10 @@ def open_corpus(
     check_inputs(inputs)
     read_by = recipe(options)
     identity = read_by | {"inputs": [look(path) for path in inputs]}
-    resumable = resumable and all(_is_regular(path) for path in inputs)
+    # a pipe gives something else when it is read again
+    resumable = resumable and all(
+        path != "-" and (Path(path).is_file() or Path(path).is_dir()) for path in inputs
+    )
     options = settled(inputs, options)
     with WorkFolder(Path(store), identity if resumable else None) as work:
         lexicon = Lexicon(options, match, match is not None, say)
@@ -114,25 +115,21 @@ def open_corpus(
             done=intake.done,
             scratch=work.folder,
         )
-        with closing(steps):
-            _fill(intake, steps, meter)
+        noted = time.monotonic()
+        try:
+            with closing(steps):
+                for step in steps:
+                    intake.add(step)
+                    meter.read += step.size
+                    meter.show(lexicon)
+                    if time.monotonic() - noted > NOTE_EVERY:
+                        intake.note()
+                        noted = time.monotonic()
+        except Interrupted:
+            intake.note()
+            raise
         intake.finish({"inputs": intake.sources} | read_by, whole=True, shard=shard)
     return Corpus.open(store)
-
-
-def _fill(intake: Intake, steps: Iterable[Step], meter: Meter) -> None:
-    noted = time.monotonic()
-    try:
-        for step in steps:
-            intake.add(step)
-            meter.read += step.size
-            meter.show(intake.lexicon)
-            if time.monotonic() - noted > NOTE_EVERY:
-                intake.note()
-                noted = time.monotonic()
-    except Interrupted:
-        intake.note()
-        raise
 
 
 def check_inputs(inputs: Sequence[str]) -> None:
@@ -155,11 +152,6 @@ def check_inputs(inputs: Sequence[str]) -> None:
                 Path(path).stat()
             except OSError as error:
                 raise missing(path, error) from None
-
-
-def _is_regular(path: str) -> bool:
-    """Whether an input gives the same when it is read again."""
-    return path != "-" and stat.S_IFMT(Path(path).stat().st_mode) in (stat.S_IFREG, stat.S_IFDIR)
 
 
 class Meter:
@@ -193,7 +185,3 @@ class Meter:
         if self.notify is not None:
             documents = lexicon.documents + (0 if lexicon.keep_empty else lexicon.skipped.total())
             self.notify(ReadingProgress(self.read, self.total, documents))
-
-
-def _nobody(line: str) -> None:
-    """Drop a line that nobody asked for."""

@@ -37,7 +37,7 @@ _SUMS = ("documents_read", "empty", "unknown_tokens")
 
 
 def shards_of(place: Path) -> Path:
-    """Name the folder that holds the shards of a corpus until they are merged."""
+    """Return the folder that holds the shards of a corpus until they are merged."""
     return place.with_name(f"{place.name}.shards")
 
 
@@ -79,12 +79,22 @@ def build_shard(
     refuse_full_folder(place, OTHER_FOLDER)
     folder = shards_of(place)
     looked = [look(path) for path in inputs]
-    _agree(folder, {"shards": of, "inputs": [_record(r) for r in looked]} | recipe(options))
+    files = [record.get("files", [record]) for record in looked]
+    # what all nodes see alike of an input: names, sizes and times of modification
+    records = [
+        {
+            "name": record["name"],
+            "files": [[f["name"], f.get("size"), f.get("stamp", [None])[0]] for f in some],
+        }
+        for record, some in zip(looked, files, strict=True)
+    ]
+    _agree(folder, {"shards": of, "inputs": records} | recipe(options))
     own = folder / _name(number, of)
     if own.exists():
         listener.note(f"shard {number} of {of} is there already: {own}")
         return Corpus.open(own)
-    first, last = cuts([_size(record) for record in looked], of)[number - 1]
+    sizes = [sum(int(file.get("size", 0)) for file in some) for some in files]
+    first, last = cuts(sizes, of)[number - 1]
     options = settled(inputs, options)  # by all of them: a shard may have too few to tell
     return build(inputs[first:last], options, own, threads, listener, shard=True)
 
@@ -114,20 +124,6 @@ def _check(inputs: Sequence[str], options: CorpusOptions, of: int) -> None:
         raise UsageError(
             f"--shard: {of} shards of {plural(len(inputs), 'input')}: give at most {len(inputs)}"
         )
-
-
-def _record(input: dict[str, Any]) -> dict[str, Any]:
-    """Keep of an input what all nodes see alike: names, sizes and times of modification."""
-    files = input.get("files", [input])
-    return {
-        "name": input["name"],
-        "files": [[f["name"], f.get("size"), f.get("stamp", [None])[0]] for f in files],
-    }
-
-
-def _size(record: dict[str, Any]) -> int:
-    """Add up the bytes of an input."""
-    return sum(int(file.get("size", 0)) for file in record.get("files", [record]))
 
 
 def cuts(sizes: Sequence[int], shards: int) -> list[tuple[int, int]]:
@@ -264,7 +260,16 @@ def merge(place: Path, listener: Listener) -> Corpus:
             asked_fields(options),
             read=read if placed else None,
         )
-        writer.finish_corpus(parts[0].vocabulary, _provenance(parts, plan["options"]), about)
+        # the record of the first shard, with inputs joined and numbers added
+        records = [part.provenance for part in parts]
+        skipped: Counter[str] = sum((Counter(r["skipped"]) for r in records), Counter())
+        whole = records[0] | {
+            "options": plan["options"],
+            "inputs": [record for r in records for record in r["inputs"]],
+            "skipped": dict(sorted(skipped.items())),
+        }
+        whole |= {name: sum(r[name] for r in records) for name in _SUMS}
+        writer.finish_corpus(parts[0].vocabulary, whole, about)
         work.commit(writer.folder)
     return Corpus.open(place)
 
@@ -285,21 +290,8 @@ def _plan(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _provenance(parts: Sequence[Corpus], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Record of the whole: that of the first shard, with inputs joined and numbers added."""
-    records = [part.provenance for part in parts]
-    skipped: Counter[str] = sum((Counter(r["skipped"]) for r in records), Counter())
-    inputs = [record for r in records for record in r["inputs"]]
-    sums = {name: sum(r[name] for r in records) for name in _SUMS}
-    return (
-        records[0]
-        | {"options": options, "inputs": inputs, "skipped": dict(sorted(skipped.items()))}
-        | sums
-    )
-
-
 def listed(numbers: Sequence[int]) -> str:
-    """Write ascending numbers as SLURM reads them: 1,4-6."""
+    """Return ascending numbers as SLURM reads them: 1,4-6."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:

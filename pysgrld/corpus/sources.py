@@ -76,7 +76,7 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def contents(provenance: Mapping[str, Any]) -> set[str]:
-    """Give the SHA-256 of each file that a corpus was read from, as far as they are recorded."""
+    """Return the SHA-256 of each file that a corpus was read from, as far as they are recorded."""
     inputs = provenance.get("inputs")
     records = [r for r in inputs if isinstance(r, dict)] if isinstance(inputs, list) else []
     records += [file for record in records for file in record.get("files", ())]
@@ -100,21 +100,12 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     named = (options.stop_words or "none").split(",")
     files = {name for name in named if name not in NAMED and name != "none"}
     files |= {name for name in (options.vocab, options.metadata) if name is not None}
-    return {
-        "options": _recorded(options),
-        "lists": {name: _digest_of_list(name) for name in sorted(files)},
-    }
-
-
-def _recorded(options: CorpusOptions) -> dict[str, Any]:
-    """Give options as JSON has them; phrases where there are some, which older corpora do not know of."""
-    found = asdict(options)
-    phrases = found.pop("phrases")
-    return found | ({"phrases": list(phrases)} if phrases else {})
-
-
-def _digest_of_list(path: str) -> str | None:
-    return digest(Path(path)) if Path(path).is_file() else None
+    recorded = asdict(options)
+    phrases = recorded.pop("phrases")
+    if phrases:  # older corpora do not know of them
+        recorded["phrases"] = list(phrases)
+    lists = {n: digest(Path(n)) if Path(n).is_file() else None for n in sorted(files)}
+    return {"options": recorded, "lists": lists}
 
 
 def stands_for(
@@ -123,7 +114,7 @@ def stands_for(
     options: CorpusOptions,
     notify: Callable[[ReadingProgress], None],
 ) -> bool:
-    """Whether a stored corpus is what reading these inputs by these options would give.
+    """Return whether a stored corpus is what reading these inputs by these options would give.
 
     Parameters
     ----------
@@ -144,15 +135,28 @@ def stands_for(
     had = provenance.get("inputs")
     if provenance.get("options") != wanted["options"] or None in lists.values():
         return False
-    if provenance.get("lists") != lists or not _resolves_alike(provenance, options):
+    if provenance.get("lists") != lists:
+        return False
+    reading, vocabulary = provenance.get("reading"), provenance.get("vocabulary")
+    if not isinstance(reading, dict) or not isinstance(vocabulary, dict):
+        return False
+    # the defaults must be those that the corpus was made by
+    rules = Rules.of(options, vocabulary.get("from") == "built")
+    text = "token-pattern" in reading
+    if options.document_is == "auto" and text:  # the same inputs look the same
+        reading = reading | {"document-is": "auto"}
+    if reading != resolved(options, rules, stop_words(rules.stop_words), text=text):
         return False
     if not isinstance(had, list) or len(had) != len(inputs):
         return False
     pairs: list[tuple[dict[str, Any], dict[str, Any], Path]] = []
     for path, old in zip(inputs, had, strict=True):
         found = list(_paired(path, old))
-        if not all(_may_be_same(before, now) for before, now, _ in found):
-            return False
+        for before, now, _ in found:
+            if not isinstance(before, dict) or "size" not in now or "sha256" not in before:
+                return False
+            if any(before.get(name) != now[name] for name in ("name", "size")):
+                return False
         pairs += found
     other = [(b, n, path) for b, n, path in pairs if b.get("stamp") != n["stamp"]]
     total, done = sum(now["size"] for _, now, _ in other), 0
@@ -165,20 +169,8 @@ def stands_for(
     return all(digest(path, hashed) == before["sha256"] for before, _, path in other)
 
 
-def _resolves_alike(provenance: Mapping[str, Any], options: CorpusOptions) -> bool:
-    """Whether the defaults of options are those that a corpus was made by."""
-    had, vocabulary = provenance.get("reading"), provenance.get("vocabulary")
-    if not isinstance(had, dict) or not isinstance(vocabulary, dict):
-        return False
-    rules = Rules.of(options, vocabulary.get("from") == "built")
-    text = "token-pattern" in had
-    if options.document_is == "auto" and text:  # the same inputs look the same
-        had = had | {"document-is": "auto"}
-    return had == resolved(options, rules, stop_words(rules.stop_words), text=text)
-
-
 def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any], Path]]:
-    """Give the record of each file of an input, the one that it would have now, and where it is.
+    """Yield the record of each file of an input, the one that it would have now, and its path.
 
     What cannot be compared is given as records that are empty.
     """
@@ -201,16 +193,6 @@ def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any
                 yield nothing
                 return
             yield old.get("vocabulary", {}), _stamped(beside, beside.name), beside
-
-
-def _may_be_same(old: Any, now: dict[str, Any]) -> bool:
-    """Whether two records agree in all that can be told without reading."""
-    return (
-        isinstance(old, dict)
-        and "size" in now
-        and "sha256" in old
-        and all(old.get(name) == now[name] for name in ("name", "size"))
-    )
 
 
 def _stamped(path: Path, name: str) -> dict[str, Any]:
