@@ -22,8 +22,8 @@ from pathlib import Path
 
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.formats import Context, Texts, mediawiki
+from pysgrld.corpus.formats.protocol import BadDocuments
 from pysgrld.corpus.lines import Lines
-from pysgrld.corpus.policy import BadDocuments
 from pysgrld.run.machine import threads as count_threads
 
 MB = 1e6

@@ -1,17 +1,19 @@
-"""Names of inputs, and the files of a folder, told without reading them."""
+"""Inputs told by their names and by how they begin: data, vocabularies, folders, documents."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from pysgrld.corpus.beside import stem
-from pysgrld.corpus.formats import IN_FOLDERS, of_folder
-from pysgrld.corpus.names import plain_name
-from pysgrld.errors import CorpusError, MissingInputError, plural
+from pysgrld.corpus.formats import IN_FOLDERS, PREFIXES, SUFFIXES, TEXT, recognise
+from pysgrld.corpus.lines import COMPRESSED, Lines, plain_name, size_of, without_suffix
+from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.stored_files import is_stored
+from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
 from pysgrld.run.create import CHECKPOINTS, CONFIG
 
 #: Suffixes that are named in a message.
@@ -24,6 +26,10 @@ _OURS = (
     ("topics.npy", "vocab.txt"),
     ("topics.safetensors", "vocab.txt"),
 )
+#: Files that are looked into, of many; and lines to one blank one, at most, of text in paragraphs.
+LOOKED_INTO, PARAGRAPH = 64, 20
+#: Fewer files are no corpus of files.
+SEVERAL = 3
 
 
 def corpus_name(inputs: Sequence[str]) -> str:
@@ -40,6 +46,35 @@ def corpus_name(inputs: Sequence[str]) -> str:
     return "".join(c if c.isalnum() or c in "._-" else "-" for c in name).strip(".-") or "corpus"
 
 
+def stem(path: str | Path) -> str:
+    """Return a file's name without compression, format and ``docword.``: what the data is called.
+
+    >>> stem("data/docword.20news.train.txt.gz")
+    '20news.train'
+    """
+    name = without_suffix(plain_name(path), SUFFIXES)
+    for prefix in PREFIXES:
+        name = name.removeprefix(prefix) or name
+    return name
+
+
+def vocabulary_beside(path: Path) -> Path | None:
+    """Find the vocabulary of a file of counts.
+
+    ``vocab.NAME.txt`` beside ``docword.NAME.txt`` or ``NAME.mtx``; else that file with the last
+    dotted parts of NAME left out one by one; else the only ``vocab.*.txt`` there. Any of them may
+    be compressed.
+    """
+    parts = stem(path).split(".")
+    for end in range(len(parts), 0, -1):
+        for suffix in ("", *COMPRESSED):
+            found = path.parent / f"vocab.{'.'.join(parts[:end])}.txt{suffix}"
+            if found.is_file():
+                return found
+    every = [p for s in ("", *COMPRESSED) for p in path.parent.glob(f"vocab.*.txt{s}")]
+    return every[0] if len(every) == 1 else None
+
+
 class Folder(NamedTuple):
     """The files below a folder, told by their names.
 
@@ -47,24 +82,18 @@ class Folder(NamedTuple):
     ----------
     files : list of Path
         Those that are documents, sorted by path.
-    others : Counter
-        How many are of other kinds, by suffix.
-    folders : int
-        Folders below it that hold documents.
-    hidden, ours, empty : int
-        Hidden files and folders; folders that sgmc has written; documents of no byte.
+    remarks : list of str
+        What a person should know: how many are read, and which are left out and why.
     """
 
     files: list[Path]
-    others: Counter[str]
-    folders: int
-    hidden: int
-    ours: int
-    empty: int
+    remarks: list[str]
 
 
-def texts_of_folder(folder: Path) -> list[Path]:
-    """List the documents below a folder, compressed ones too, sorted by path.
+def texts_of_folder(folder: Path) -> Folder:
+    """List the documents below a folder, compressed ones too, by their names.
+
+    Hidden files, and what sgmc has written there, are passed over.
 
     Raises
     ------
@@ -73,50 +102,6 @@ def texts_of_folder(folder: Path) -> list[Path]:
     CorpusError
         If it is a run.
     """
-    return _looked_through(folder).files
-
-
-def said_of_folder(folder: Path) -> Iterator[str]:
-    """Say which files below a folder are read, and which are left out and why: a line for each reason.
-
-    Raises
-    ------
-    MissingInputError
-        If the folder cannot be read.
-    """
-    found = _looked_through(folder)
-    below = f" in it and {plural(found.folders, 'folder')} below" if found.folders else ""
-    yield f"{folder}: {plural(len(found.files), 'file')}{below}, each a document"
-    *some, last = IN_FOLDERS
-    read = f"{', '.join(some)} and {last}"
-    if others := _listed(found.others, "{}"):
-        yield f"{folder}: left out, as only {read} files of a folder are read: {others}"
-    if found.hidden:
-        hidden = plural(found.hidden, "file or folder", "files or folders")
-        yield f"{folder}: left out, as hidden: {hidden}"
-    if found.ours:
-        yield f"{folder}: left out, as written by sgmc: {plural(found.ours, 'folder')}"
-    if found.empty:
-        yield f"{folder}: {plural(found.empty, 'empty file')}"
-
-
-def _listed(others: Counter[str], form: str) -> str:
-    """Name suffixes with how many files have each, the most frequent first; nothing for none."""
-    named = [
-        f"{n:,} {suffix or 'without a suffix'}"
-        for suffix, n in sorted(others.items(), key=lambda of: (-of[1], of[0]))
-    ]
-    if len(named) > MOST:
-        named[MOST:] = ["others"]
-    return form.format(", ".join(named)) if named else ""
-
-
-def _is_ours(folder: Path) -> bool:
-    return any(all((folder / name).exists() for name in names) for names in _OURS)
-
-
-def _looked_through(folder: Path) -> Folder:
-    """Look through a folder by names; what is hidden and what sgmc has written there is passed over."""
 
     def refuse(error: OSError) -> None:
         raise MissingInputError(f"{error.filename}: cannot be read: {error.strerror}") from None
@@ -128,28 +113,108 @@ def _looked_through(folder: Path) -> Folder:
             folder,
         )
     files: list[Path] = []
-    others: Counter[str] = Counter()
+    suffixes: Counter[str] = Counter()  # of files of other kinds
     hidden = ours = 0
     for parent, folders, names in os.walk(folder, onerror=refuse):
-        seen = [name for name in folders if not name.startswith(".")]
-        kept = [name for name in seen if not _is_ours(Path(parent) / name)]
+        seen = [Path(parent) / name for name in folders if not name.startswith(".")]
+        kept = [
+            path
+            for path in seen
+            if not any(all((path / name).exists() for name in some) for some in _OURS)
+        ]
         hidden += len(folders) - len(seen)
         ours += len(seen) - len(kept)
-        folders[:] = kept
+        folders[:] = [path.name for path in kept]
         for name in names:
+            suffix = Path(plain_name(name)).suffix.lower()
             if name.startswith("."):
                 hidden += 1
-            elif of_folder(plain_name(name)):
+            elif suffix in IN_FOLDERS:
                 files.append(Path(parent) / name)
             else:
-                others[Path(plain_name(name)).suffix.lower()] += 1
+                suffixes[suffix] += 1
+    # the most frequent first
+    some = [
+        f"{n:,} {suffix or 'without a suffix'}"
+        for suffix, n in sorted(suffixes.items(), key=lambda of: (-of[1], of[0]))
+    ]
+    others = ", ".join(some if len(some) <= MOST else [*some[:MOST], "others"])
     if not files:
+        has = f" (it has {others})" if others else ""
         raise MissingInputError(
-            f"{folder}: a folder without .txt files{_listed(others, ' (it has {})')}, pages (.html) or "
-            "documents (.docx, .pdf), and not one written by `sgmc corpus build`; name the files that "
-            "are to be read"
+            f"{folder}: a folder without .txt files{has}, pages (.html) or documents (.docx, .pdf), and "
+            "not one written by `sgmc corpus build`; name the files that are to be read"
         )
     files.sort(key=lambda path: path.relative_to(folder).parts)
     below = len({path.parent for path in files} - {folder})
-    empty = sum(path.stat().st_size == 0 for path in files if path.is_file())
-    return Folder(files, others, below, hidden, ours, empty)
+    where = f" in it and {plural(below, 'folder')} below" if below else ""
+    remarks = [f"{folder}: {plural(len(files), 'file')}{where}, each a document"]
+    if others:
+        *first, last = IN_FOLDERS
+        read = f"{', '.join(first)} and {last}"
+        remarks.append(f"{folder}: left out, as only {read} files of a folder are read: {others}")
+    if hidden:
+        found = plural(hidden, "file or folder", "files or folders")
+        remarks.append(f"{folder}: left out, as hidden: {found}")
+    if ours:
+        remarks.append(f"{folder}: left out, as written by sgmc: {plural(ours, 'folder')}")
+    if empty := sum(path.stat().st_size == 0 for path in files if path.is_file()):
+        remarks.append(f"{folder}: {plural(empty, 'empty file')}")
+    return Folder(files, remarks)
+
+
+def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> CorpusOptions:
+    """Resolve whether a document of plain text is a line or a file, by what the inputs look like.
+
+    A folder, a page, a Word document or a PDF among the inputs makes each file a document. So does text
+    that is written in paragraphs, blank lines between them, if there are several files of it or it is to
+    be cut into pieces; and so do several files of one line each. Otherwise each line is one.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+    options : CorpusOptions
+
+    Returns
+    -------
+    CorpusOptions
+        With ``document_is`` "line" or "file".
+
+    Raises
+    ------
+    UsageError
+        If the lines of a folder are asked for.
+    """
+    if options.document_is == "line":
+        for path in inputs:
+            if path != "-" and Path(path).is_dir() and not is_stored(Path(path)):
+                raise UsageError(
+                    f"--document-is line: each file of a folder is one; name {path.rstrip('/')}/*.txt"
+                )
+    if options.document_is != "auto":
+        return options
+    return replace(options, document_is="file" if _look_like_files(inputs, options) else "line")
+
+
+def _look_like_files(inputs: Sequence[str], options: CorpusOptions) -> bool:
+    folders = [path for path in inputs if path != "-" and Path(path).is_dir()]
+    if any(not is_stored(Path(path)) for path in folders):
+        return True
+    files = [path for path in inputs if size_of(path) is not None]
+    step = max(1, len(files) // LOOKED_INTO)
+    lines = blank = plain = longest = 0
+    for path in files[::step]:
+        with Lines(path, options.max_line, encoding=options.encoding) as source:
+            format = recognise(source.head, source.name)
+            if format is not TEXT:
+                if format.whole:
+                    return True
+                continue
+            whole = source.head.splitlines()
+        plain += 1
+        lines += len(whole)
+        longest = max(longest, len(whole))
+        blank += sum(not line.strip() for line in whole)
+    if plain < SEVERAL and not options.chunk:
+        return False
+    return blank * PARAGRAPH >= lines or (plain >= SEVERAL and longest == 1)

@@ -13,7 +13,7 @@ from pysgrld.corpus.about.fields import WantedFields
 from pysgrld.corpus.about.metadata import Metadata
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.reading import CorpusOptions
-from pysgrld.corpus.step_of_reading import Step
+from pysgrld.corpus.steps import Step
 from pysgrld.corpus.stopwords import NAMED, warned_of_language
 from pysgrld.corpus.vocabulary import Choice, Rules, choose, resolved, stop_words
 from pysgrld.corpus.write import ABOUT, WorkFolder, Writer, renumber, without_empty

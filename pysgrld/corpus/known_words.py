@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pysgrld.corpus.about.details import DocumentDetails, NamedDocuments
-from pysgrld.corpus.document_is import settled
+from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.intake import say_left_out
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.listener import ReadingProgress
@@ -146,7 +146,7 @@ def _matched(
     log: Callable[[str], None],
     wanted: Wish | None = None,
 ) -> Iterator[tuple[int, Documents, DocumentDetails | None]]:
-    options = settled(inputs, options)
+    options = resolve_document_is(inputs, options)
     lexicon = Lexicon(options, words, True, log)
     meter = Meter(inputs, notify)
     first = tokens = 0

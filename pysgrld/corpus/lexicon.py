@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus._tokenize import Dictionary
-from pysgrld.corpus.encodings import not_in
 from pysgrld.corpus.formats import Texts
-from pysgrld.corpus.policy import BadDocuments
+from pysgrld.corpus.formats.protocol import BadDocuments
+from pysgrld.corpus.lines import undecodable
 from pysgrld.corpus.reading import CorpusOptions
-from pysgrld.corpus.step_of_reading import Heading, Step
+from pysgrld.corpus.steps import Heading, Step
 from pysgrld.corpus.stopwords import fold
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.corpus.write import renumber, without_empty
@@ -193,7 +193,7 @@ class Lexicon:
         indptr, indices, counts, words, ends, bad, _ = step.words
         for position, reason in bad:
             label, line = texts.where(position)
-            message = "a NUL" if reason == "NUL" else not_in(self.options.encoding)
+            message = "a NUL" if reason == "NUL" else undecodable(self.options.encoding)
             self.bad(reason, message, label, line)
         left: Int64s | None = None
         if bad and not self.keep_empty:

@@ -1,7 +1,8 @@
-"""One input as whole lines, with the number of each."""
+"""One input, decompressed and decoded: its bytes in blocks, or in whole lines with the number of each."""
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import io
 import os
@@ -12,13 +13,19 @@ from pathlib import Path
 
 from pysgrld.corpus import decompress
 from pysgrld.corpus.decompress import DamagedStreamError, blocks
-from pysgrld.corpus.encodings import UTF8, Guess, as_utf8
-from pysgrld.corpus.names import STDIN, missing, plain_name
-from pysgrld.errors import CorpusError
+from pysgrld.errors import CorpusError, MissingInputError
 
-_BOM = b"\xef\xbb\xbf"
+#: What messages call standard input.
+STDIN = "<stdin>"
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+UTF8 = "utf-8"
 #: What a format is told by: so many bytes, or lines of a pipe.
 HEAD, HEAD_LINES = 2**16, 4
+
+_BOM = b"\xef\xbb\xbf"
+#: How malformed bytes are decoded: to what no UTF-8 has, so that they are found like malformed UTF-8.
+_MALFORMED = "pysgrld.malformed"
+codecs.register_error(_MALFORMED, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
 
 class Lines:
@@ -37,7 +44,7 @@ class Lines:
     max_input : int, optional
         Most bytes that may come out.
     encoding : str
-        What it is in; it is made UTF-8.
+        What it is in; it is made UTF-8, and what was malformed is malformed UTF-8.
 
     Attributes
     ----------
@@ -50,8 +57,8 @@ class Lines:
         The first 64 KiB or so, of a pipe the first few lines; a byte-order mark left out.
     line : int
         Lines that were read completely.
-    guess : Guess
-        Whether it is UTF-8, where another encoding was given.
+    is_utf8 : bool
+        Whether another encoding was given, and all that was read is UTF-8 and not ASCII alone.
     """
 
     def __init__(
@@ -65,7 +72,7 @@ class Lines:
     ) -> None:
         self.max_line, self.on_read, self.line = max_line, on_read, 0
         self.file: io.FileIO
-        self._digest, self.guess = hashlib.sha256(), Guess()
+        self._digest, self.is_utf8 = hashlib.sha256(), False
         if str(path) == "-":
             self.label, self.name, self.path = STDIN, "", None
             # not sys.stdin, whose lock a thread that waits for input would hold at our end
@@ -79,10 +86,20 @@ class Lines:
         try:
             self._blocks = blocks(self._raw, threads, max_input)
             if encoding != UTF8:
-                self._blocks = as_utf8(self._blocks, encoding, self.guess)
+                self._blocks = self._as_utf8(self._blocks, encoding)
             if regular := size_of(str(path)) is not None:
                 self._blocks = _even(self._blocks)
-            self.head, self._begun = self._begin(regular)
+            # A pipe gives what it has, so its head is a number of lines: what is made of it must not
+            # depend on when it came, and whoever writes line by line is not kept waiting for long.
+            begun = b""
+            while len(begun) < HEAD and (regular or begun.count(b"\n") < HEAD_LINES):
+                if not (block := self._next()):
+                    break
+                begun += block
+            self.head = self._begun = begun.removeprefix(_BOM)
+            if not regular:
+                lines = self.head[:HEAD].splitlines(keepends=True)
+                self.head = b"".join(lines[:HEAD_LINES])
         except BaseException:
             self.close()
             raise
@@ -115,27 +132,33 @@ class Lines:
             pass
         return self._digest.hexdigest()
 
+    def _as_utf8(
+        self, blocks: Generator[bytes, None, None], encoding: str
+    ) -> Generator[bytes, None, None]:
+        """Yield text of another encoding as UTF-8, and find out whether it is UTF-8 all the same."""
+        decoder = codecs.getincrementaldecoder(encoding)(_MALFORMED)
+        guess, valid, beyond = codecs.getincrementaldecoder(UTF8)(), True, False
+        with closing(blocks):
+            try:
+                for block in blocks:
+                    if valid:
+                        try:
+                            beyond |= not guess.decode(block).isascii()
+                        except UnicodeError:
+                            valid = False
+                    self.is_utf8 = valid and beyond
+                    if text := decoder.decode(block):
+                        yield text.encode(UTF8, "surrogatepass")
+                if text := decoder.decode(b"", True):
+                    yield text.encode(UTF8, "surrogatepass")
+            except UnicodeError:  # UTF-16 or UTF-32 whose bytes are in no known order: all of it
+                yield "\udcff".encode(UTF8, "surrogatepass")
+
     def _next(self) -> bytes:
         try:
             return next(self._blocks, b"")
         except DamagedStreamError as error:
             raise CorpusError(f"{error}; {error.advice}", self.label, self.line + 1) from None
-
-    def _begin(self, regular: bool) -> tuple[bytes, bytes]:
-        """Read as much as the head needs; gives the head, and what was read.
-
-        A pipe gives what it has, so its head is a number of lines: what is made of it must not
-        depend on when it came, and whoever writes line by line is not kept waiting for long.
-        """
-        begun = b""
-        while len(begun) < HEAD and (regular or begun.count(b"\n") < HEAD_LINES):
-            if not (block := self._next()):
-                break
-            begun += block
-        begun = begun.removeprefix(_BOM)
-        if regular:
-            return begun, begun
-        return b"".join(begun[:HEAD].splitlines(keepends=True)[:HEAD_LINES]), begun
 
     def blocks(self) -> Iterator[bytes]:
         """Yield all of the content from the beginning, in blocks that are never empty."""
@@ -199,7 +222,10 @@ class Lines:
             yield whole
             self.line += whole.count(b"\n")
             return
-        for line in _cut(whole):
+        start = 0
+        while start < len(whole):
+            end = whole.find(b"\n", start) + 1 or len(whole)
+            line, start = whole[start:end], end
             if len(line.removesuffix(b"\n")) > self.max_line:
                 self._too_long(bad)
                 self.line += 1
@@ -227,14 +253,6 @@ def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
         yield rest
 
 
-def _cut(whole: bytes) -> Iterator[bytes]:
-    start = 0
-    while start < len(whole):
-        end = whole.find(b"\n", start) + 1 or len(whole)
-        yield whole[start:end]
-        start = end
-
-
 def size_of(path: str) -> int | None:
     """Return the bytes of a regular file; None for what has no size."""
     if path == "-":
@@ -244,3 +262,33 @@ def size_of(path: str) -> int | None:
     except OSError:
         return None
     return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def plain_name(path: str | Path) -> str:
+    """Return a file's name without its folder and without the suffix of its compression."""
+    return without_suffix(Path(path).name, COMPRESSED)
+
+
+def without_suffix(name: str, suffixes: tuple[str, ...]) -> str:
+    """Return a name without the first of the suffixes that it ends with, in either case of letters."""
+    for suffix in suffixes:
+        if name.lower().endswith(suffix) and len(name) > len(suffix):
+            return name[: -len(suffix)]
+    return name
+
+
+def missing(path: str | Path, error: OSError) -> MissingInputError:
+    """Return the error for an input that is not there or cannot be read."""
+    if isinstance(error, FileNotFoundError):
+        return MissingInputError(f"{path}: there is no such file; check the path")
+    return MissingInputError(f"{path}: cannot be read: {error.strerror or error}")
+
+
+def undecodable(encoding: str) -> str:
+    """Return the message for text that cannot be decoded; it suggests --encoding."""
+    if encoding != UTF8:
+        return f"not {encoding} (choose another --encoding)"
+    return (
+        "not UTF-8 (if all of it is in another encoding, say which: --encoding windows-1252 for Western "
+        "text and Excel's CSV, windows-1251 for Cyrillic, gb18030 for Chinese, shift_jis for Japanese)"
+    )

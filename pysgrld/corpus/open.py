@@ -7,13 +7,11 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from pysgrld.corpus.document_is import settled
-from pysgrld.corpus.inputs import texts_of_folder
+from pysgrld.corpus.inputs import resolve_document_is, texts_of_folder
 from pysgrld.corpus.intake import Intake
 from pysgrld.corpus.lexicon import Lexicon
-from pysgrld.corpus.lines import size_of
+from pysgrld.corpus.lines import missing, size_of
 from pysgrld.corpus.listener import ReadingProgress
-from pysgrld.corpus.names import missing
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.steps import read
@@ -98,7 +96,7 @@ def open_corpus(
     resumable = resumable and all(
         path != "-" and (Path(path).is_file() or Path(path).is_dir()) for path in inputs
     )
-    options = settled(inputs, options)
+    options = resolve_document_is(inputs, options)
     with WorkFolder(Path(store), identity if resumable else None) as work:
         lexicon = Lexicon(options, match, match is not None, say)
         lexicon.label = inputs[0] if len(inputs) == 1 else f"{inputs[0]} and {len(inputs) - 1} more"
@@ -175,7 +173,7 @@ class Meter:
                 if path != "-" and Path(path).is_dir():
                     if is_stored(Path(path)):
                         continue
-                    files = [str(file) for file in texts_of_folder(Path(path))]
+                    files = [str(file) for file in texts_of_folder(Path(path)).files]
                 for file in files:
                     size = size_of(file)
                     self.total = None if size is None or self.total is None else self.total + size

@@ -19,7 +19,7 @@ import numpy as np
 from pysgrld.corpus.about.collector import DetailsCollector
 from pysgrld.corpus.about.columns import write_about
 from pysgrld.corpus.build import OTHER_FOLDER, TOGETHER, build
-from pysgrld.corpus.document_is import settled
+from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.intake import asked_fields, wanted_columns
 from pysgrld.corpus.listener import Listener, ReadingProgress
 from pysgrld.corpus.open import check_inputs
@@ -95,7 +95,8 @@ def build_shard(
         return Corpus.open(own)
     sizes = [sum(int(file.get("size", 0)) for file in some) for some in files]
     first, last = cuts(sizes, of)[number - 1]
-    options = settled(inputs, options)  # by all of them: a shard may have too few to tell
+    # by all of them: a shard may have too few to tell
+    options = resolve_document_is(inputs, options)
     return build(inputs[first:last], options, own, threads, listener, shard=True)
 
 

@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus.document_is import settled
+from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.intake import Intake, say_left_out
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.listener import ReadingProgress
 from pysgrld.corpus.open import Meter, check_inputs
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.sources import look, recipe
-from pysgrld.corpus.step_of_reading import Heading, Step
-from pysgrld.corpus.steps import read
+from pysgrld.corpus.steps import Heading, Step, read
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.write import WorkFolder
 from pysgrld.errors import Interrupted
@@ -67,7 +66,7 @@ class Once:
     ) -> None:
         check_inputs(inputs)
         looked_at = [look(path) for path in inputs]
-        asked, options = options, settled(inputs, options)
+        asked, options = options, resolve_document_is(inputs, options)
         self.log = log
         self._closed = False
         self._meter: Meter | None = Meter(inputs, notify)

@@ -12,11 +12,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pysgrld.corpus.beside import vocabulary_beside
 from pysgrld.corpus.formats import named_as_counts
-from pysgrld.corpus.inputs import texts_of_folder
+from pysgrld.corpus.inputs import texts_of_folder, vocabulary_beside
+from pysgrld.corpus.lines import missing, plain_name
 from pysgrld.corpus.listener import ReadingProgress
-from pysgrld.corpus.names import missing, plain_name
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.stopwords import NAMED
 from pysgrld.corpus.stored_files import PARTS, digest, is_stored
@@ -72,7 +71,7 @@ def files_of(folder: Path) -> list[Path]:
     """
     if is_stored(folder):
         return [folder / name for name in PARTS if (folder / name).is_file()]
-    return texts_of_folder(folder)
+    return texts_of_folder(folder).files
 
 
 def contents(provenance: Mapping[str, Any]) -> set[str]:

@@ -10,39 +10,34 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus._tokenize import Phrases, count_words
+from pysgrld.corpus._tokenize import Phrases, WordCounts, count_words
 from pysgrld.corpus.about.details import WHOLE, DocumentDetails
 from pysgrld.corpus.about.fields import WantedFields
-from pysgrld.corpus.beside import vocabulary_beside
 from pysgrld.corpus.chunks import chunked
-from pysgrld.corpus.encodings import UTF8
 from pysgrld.corpus.formats import (
-    PLAIN,
+    FILE_OF_TEXT,
+    IN_FOLDERS,
+    TEXT,
     Context,
     CountedDocuments,
-    Extract,
     Noticed,
     Texts,
     named_as_counts,
-    of_folder,
     recognise,
 )
-from pysgrld.corpus.formats.plain import text as plain_text
-from pysgrld.corpus.formats.whole import one_document, read_folder
-from pysgrld.corpus.inputs import said_of_folder, texts_of_folder
-from pysgrld.corpus.lines import Lines
-from pysgrld.corpus.names import plain_name
-from pysgrld.corpus.policy import BadDocuments
+from pysgrld.corpus.formats.plain_text import read_folder
+from pysgrld.corpus.formats.protocol import BadDocuments
+from pysgrld.corpus.inputs import texts_of_folder, vocabulary_beside
+from pysgrld.corpus.lines import UTF8, Lines, plain_name
 from pysgrld.corpus.prefetch import map_in_order
 from pysgrld.corpus.reading import CorpusOptions, compiled_pattern
 from pysgrld.corpus.sources import add_vocabulary, files_of, look
-from pysgrld.corpus.step_of_reading import Heading, Step
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import digest, is_stored
 from pysgrld.errors import CorpusError
@@ -50,6 +45,82 @@ from pysgrld.types import Documents
 
 #: Whether some of the documents from the one number to before the other are wanted.
 Wish = Callable[[int, int], bool]
+
+
+@dataclass(slots=True)
+class Heading:
+    """The beginning of an input: text or counts, and the words of its ids.
+
+    Attributes
+    ----------
+    kind : {"text", "counts"}
+    vocabulary : tuple of str or None
+        Of counts: the word of each id; None: words are called by their number.
+    origin : str
+        Where the vocabulary was found, for the record.
+    """
+
+    kind: str
+    vocabulary: tuple[str, ...] | None = None
+    origin: str = ""
+
+
+@dataclass(slots=True)
+class Step:
+    """A part of an input that was read: documents, messages, and counts of bad documents.
+
+    Attributes
+    ----------
+    label : str
+        What messages call the input.
+    input, number : int
+        Which input, and which step of it, both from 0.
+    content : Heading, Texts, Documents or None
+        None: nothing but what follows.
+    about : DocumentDetails or None
+        Who its documents are; whoever leaves some out leaves them out of it too.
+    words : WordCounts or None
+        Of a `Texts`, when it has been counted.
+    cut, pieces : int
+        Long documents that were cut, and the pieces that they gave.
+    unwanted : int
+        Documents that were passed over because nobody wants them; nothing else is said of them.
+    absent : int
+        Documents that the input counts but has no words of.
+    skipped : Counter
+        Bad documents that were left out, by reason.
+    notes : list of str
+        To be said to a person.
+    size : int
+        Bytes taken from files since the step before.
+    source : dict or None
+        Of the last step of an input: the record of all that was read of it.
+    read : int
+        Of the last step of an input: its documents, those that were left out too.
+    """
+
+    label: str
+    input: int
+    number: int
+    content: Heading | Texts | Documents | None = None
+    about: DocumentDetails | None = None
+    words: WordCounts | None = None
+    absent: int = 0
+    unwanted: int = 0
+    cut: int = 0
+    pieces: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    size: int = 0
+    source: dict[str, Any] | None = None
+    read: int = 0
+
+    @property
+    def documents(self) -> int:
+        """Number of documents in the step, good or bad."""
+        if isinstance(self.content, Texts):
+            return len(self.content.documents)
+        return len(self.content) if isinstance(self.content, Documents) else 0
 
 
 def read(
@@ -102,9 +173,6 @@ def read(
         for number, path in enumerate(inputs)
         if number >= done[0]
     )
-    steps = _steps(files, done, head)
-    if wanted is not None:
-        steps = _only(wanted, steps)
     pattern = compiled_pattern(options.token_pattern)
     phrases = Phrases(options.phrases) if options.phrases else None
     keep = options.keep_text != "none"
@@ -118,39 +186,51 @@ def read(
             step.words = count_words(documents, pattern, phrases, order)
         return step
 
-    with closing(map_in_order(count, steps, threads, waiting)) as counted:
+    with closing(
+        map_in_order(count, _steps(files, done, head, wanted), threads, waiting)
+    ) as counted:
         yield from counted
 
 
 def _steps(
-    files: Iterable[_Input], done: tuple[int, int], head: int | None
+    files: Iterable[_Input], done: tuple[int, int], head: int | None, wanted: Wish | None
 ) -> Generator[Step, None, None]:
-    """Yield the steps of all inputs, words of texts not yet counted."""
+    """Yield the steps of all inputs, before words are counted; those that nobody wants are empty."""
+    first = 0
     for file in files:
         with closing(file.steps()) as steps:
             for step in steps:
                 if (step.input, step.number) < done and not isinstance(step.content, Heading):
                     continue
-                if head is not None and 0 < head < step.documents:
-                    yield from _cut(step, head)
-                else:
-                    yield step
+                parts = [step]
                 if head is not None:
+                    if 0 < head < step.documents:
+                        parts = _cut(step, head)
                     head -= step.documents
+                for part in parts:
+                    begin, first = first, first + part.documents
+                    if wanted is not None and begin < first and not wanted(begin, first):
+                        part.content = part.about = None
+                        part.unwanted, part.skipped = first - begin, Counter()
+                    yield part
 
 
-def _only(wanted: Wish, steps: Generator[Step, None, None]) -> Generator[Step, None, None]:
-    """Empty the steps without a document that is wanted."""
-    first = 0
-    with closing(steps):
-        for step in steps:
-            end = first + step.documents
-            if first < end and not wanted(first, end):
-                step = replace(
-                    step, content=None, about=None, unwanted=end - first, skipped=Counter()
-                )
-            first = end
-            yield step
+def _cut(step: Step, at: int) -> list[Step]:
+    """Cut a step in two after its first ``at`` documents; all else that it holds is of the second."""
+    content, places = step.content, np.arange(step.documents)
+    if isinstance(content, Texts):
+        first: Texts | Documents = content.part(0, at)
+        second: Texts | Documents = content.part(at, len(places))
+    else:
+        assert isinstance(content, Documents)
+        first, second = content.take(places[:at]), content.take(places[at:])
+    abouts = [
+        None if step.about is None else step.about.take(p) for p in (places[:at], places[at:])
+    ]
+    return [
+        Step(step.label, step.input, step.number, first, abouts[0]),
+        replace(step, content=second, about=abouts[1]),
+    ]
 
 
 class _Input:
@@ -255,6 +335,7 @@ class _Input:
         yield last
 
     def _folder(self, path: Path) -> Iterator[Step]:
+        digests: list[str] = []
         if is_stored(path):
             self._refuse_chunks()
             stored = Corpus.open(path)
@@ -265,27 +346,20 @@ class _Input:
                 self.given += len(block)
                 yield self._step(block, stored.about.details(rows, self.number, texts=keep))
             self.read = stored.about.read - stored.documents
-            self._sealed([digest(file) for file in files_of(path)])
-            return
-        files = texts_of_folder(path)
-        if any(named_as_counts(plain_name(file)) for file in files):
-            raise CorpusError("a folder with files of counts (docword.*); name the files", path)
-        self.notes += said_of_folder(path)
-        yield self._step(Heading("text"))
-        digests: list[str] = []
-        read = [(file, *self._way(file)) for file in files]
-        for texts in read_folder(path, read, self.context, self._size, digests.append):
-            yield self._texts(texts)
-        self._sealed(digests)
-
-    def _way(self, file: Path) -> tuple[Extract, str]:
-        """Give how a file of a folder is read, and its encoding."""
-        format = of_folder(plain_name(file)) or PLAIN
-        assert format.extract is not None
-        return format.extract, self.options.encoding if format.encoded else UTF8
-
-    def _sealed(self, digests: Sequence[str]) -> None:
-        """Add what the files of a folder held to their records."""
+            digests += [digest(file) for file in files_of(path)]
+        else:
+            files, remarks = texts_of_folder(path)
+            if any(named_as_counts(plain_name(file)) for file in files):
+                raise CorpusError("a folder with files of counts (docword.*); name the files", path)
+            self.notes += remarks
+            yield self._step(Heading("text"))
+            read = []
+            for file in files:
+                format = IN_FOLDERS[Path(plain_name(file)).suffix.lower()]
+                encoding = self.options.encoding if format.encoded else UTF8
+                read.append((file, format.function(), encoding))
+            for texts in read_folder(path, read, self.context, self._size, digests.append):
+                yield self._texts(texts)
         for record, found in zip(self.source["files"], digests, strict=True):
             record["sha256"] = found
 
@@ -304,8 +378,8 @@ class _Input:
             if not source.head and not by_file:
                 raise CorpusError("an empty file; there is nothing to read", source.label)
             format = recognise(source.head, source.name)
-            if format is PLAIN and by_file:
-                format = format._replace(read=one_document(plain_text))
+            if format is TEXT and by_file:
+                format = FILE_OF_TEXT
                 self.context.noticed.by_file.append(source.label)
             if options.encoding != UTF8 and not format.encoded:
                 raise CorpusError(
@@ -319,13 +393,18 @@ class _Input:
             found = format.read(source, context)
             if isinstance(found, CountedDocuments):
                 self._refuse_chunks()
-                yield from self._counts(found)
+                yield self._step(Heading("counts", found.vocabulary, found.origin))
+                names = [Path(self.path).name]
+                for block, rows in found.blocks:
+                    places = rows - 1 if found.numbered else self.given + np.arange(len(block))
+                    self.given += len(block)
+                    yield self._step(block, DocumentDetails(self.number, names, None, rows, places))
                 add_vocabulary(self.source, context.beside)
             else:
                 yield self._step(Heading("text"))
                 for texts in found:
                     yield self._texts(texts)
-                if source.guess.utf8:
+                if source.is_utf8:
                     context.noticed.utf8.append(source.label)
             if "size" in self.source:
                 self.source["sha256"] = sha256 = source.digest()
@@ -341,29 +420,3 @@ class _Input:
             raise CorpusError(
                 "counts, whose documents have no order to be cut in: give --chunk none", self.label
             )
-
-    def _counts(self, counts: CountedDocuments) -> Iterator[Step]:
-        yield self._step(Heading("counts", counts.vocabulary, counts.origin))
-        names = [Path(self.path).name]
-        for block, rows in counts.blocks:
-            places = rows - 1 if counts.numbered else self.given + np.arange(len(block))
-            self.given += len(block)
-            yield self._step(block, DocumentDetails(self.number, names, None, rows, places))
-
-
-def _cut(step: Step, at: int) -> Iterator[Step]:
-    """Cut a step in two after its first ``at`` documents."""
-    content, size = step.content, step.documents
-    for begin, end in ((0, at), (at, size)):
-        part: Texts | Documents
-        if isinstance(content, Texts):
-            part = content.part(begin, end)
-        else:
-            assert isinstance(content, Documents)
-            part = content.take(np.arange(begin, end))
-        about = None if step.about is None else step.about.take(np.arange(begin, end))
-        yield (
-            replace(step, content=part, about=about)
-            if end == size
-            else Step(step.label, step.input, step.number, part, about)
-        )

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus.names import missing
+from pysgrld.corpus.lines import missing
 from pysgrld.corpus.vectors import stamp_of
 from pysgrld.errors import CorpusError, SgmcError
 from pysgrld.run.files import read_small, write_new

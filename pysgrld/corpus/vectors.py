@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus._gather import CUT, gather
-from pysgrld.corpus.names import missing
+from pysgrld.corpus.lines import missing
 from pysgrld.errors import CorpusError
 from pysgrld.run.files import open_regular
 from pysgrld.types import Array, Int64s

@@ -13,8 +13,8 @@ import pytest
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.about.fields import WantedFields
 from pysgrld.corpus.formats import Context, Noticed, mediawiki
+from pysgrld.corpus.formats.protocol import BadDocuments
 from pysgrld.corpus.lines import Lines
-from pysgrld.corpus.policy import BadDocuments
 from pysgrld.errors import CorpusError
 
 MIB = 2**20
@@ -25,7 +25,7 @@ import json, resource, sys, time
 from pathlib import Path
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.errors import SgmcError
-import socket, urllib.request, encodings.idna, encodings.utf_16
+import socket, urllib.request, encodings.idna, encodings.utf_16, pysgrld.corpus.formats.mediawiki
 opened, said = [], []
 sys.addaudithook(lambda event, args: opened.append([event, str(args[0])])
                  if event == "open" or event.startswith("socket.") else None)

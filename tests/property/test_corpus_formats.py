@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.corpus.formats import sorting
+from pysgrld.corpus.formats import counts as shared
 
 io = pytest.importorskip("scipy.io")
 sparse = pytest.importorskip("scipy.sparse")
@@ -160,7 +160,7 @@ def dense(corpus: Corpus, names: list[str]) -> np.ndarray:
 def test_every_format_gives_the_corpus_that_uci_gives(forms, x, run):
     """Red with: rows and columns exchanged; one run of the sort lost; ids one off."""
     with folder() as path, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sorting, "RUN", run)
+        patch.setattr(shared, "RUN", run)
         names = [f"w{i}" for i in range(x.shape[1])]
         (path / "v").write_text("".join(f"{name}\n" for name in names))
         options = CorpusOptions(vocab=str(path / "v"))
@@ -189,12 +189,12 @@ def test_sorting_in_runs_is_sorting(pairs, run, step):
     words = np.asarray([word for _, word in pairs], np.int32)
     counts = np.arange(len(pairs), dtype=np.int32)
     parts = [
-        sorting.Entries(rows[i : i + step], words[i : i + step], counts[i : i + step], None)
+        shared.Entries(rows[i : i + step], words[i : i + step], counts[i : i + step], None)
         for i in range(0, len(pairs), step)
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sorting, "RUN", run)
-        found = list(sorting.in_order(parts, None))
+        patch.setattr(shared, "RUN", run)
+        found = list(shared.in_order(parts, None))
     order = np.argsort(rows, kind="stable")
     merged = [np.concatenate([part[i] for part in found] or [rows]) for i in range(3)]
     assert np.array_equal(merged[0], rows[order])

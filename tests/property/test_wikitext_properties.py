@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pysgrld.corpus.formats.wikinames import stripper
+from pysgrld.corpus.formats.mediawiki import stripper
 
 WIKI = stripper({})
 MARKS = [

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.corpus.document_is import settled
-from pysgrld.corpus.formats import html
-from pysgrld.corpus.formats.protocol import BadFile
+from pysgrld.corpus.formats.extract import html
+from pysgrld.corpus.formats.protocol import BadDocument
+from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.known_words import named_documents
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
 
@@ -124,14 +124,14 @@ def test_a_page_that_cannot_be_read_is_bad_by_name_and_can_be_skipped(tmp_path, 
 
 
 def test_a_page_without_a_body_has_no_words():
-    assert html.text(b"<frameset><frame src=x></frameset>", OPTIONS) == (b"", None)
+    assert html(b"<frameset><frame src=x></frameset>", OPTIONS) == (b"", None)
 
 
 def test_a_page_that_closes_its_tags_is_as_deep_as_it_likes():
     """Red with: a bound on the number of tags."""
-    with pytest.raises(BadFile, match="10,001 tags"):
-        html.text(b"<html>" + b"<b>x" * 10_000, OPTIONS)
-    assert html.text(b"<html>" + b"<b>x</b>" * 20_000 + b"</html>", OPTIONS).text == b"x" * 20_000
+    with pytest.raises(BadDocument, match="10,001 tags"):
+        html(b"<html>" + b"<b>x" * 10_000, OPTIONS)
+    assert html(b"<html>" + b"<b>x</b>" * 20_000 + b"</html>", OPTIONS)[0] == b"x" * 20_000
 
 
 # ---- Word and PDF
@@ -281,13 +281,13 @@ def test_either_reading_can_be_asked_for(tmp_path):
 )
 def test_what_a_document_is_goes_by_what_files_look_like(tmp_path, files, text, more, found):
     paths = [str(path) for path in letters(tmp_path, files, text)]
-    assert settled(paths, CorpusOptions(**more)).document_is == found
+    assert resolve_document_is(paths, CorpusOptions(**more)).document_is == found
 
 
 def test_lines_of_a_folder_are_asked_for_by_its_files(tmp_path):
     letters(tmp_path, 2)
     with pytest.raises(UsageError, match=r"name .*/\*\.txt"):
-        settled([str(tmp_path)], CorpusOptions(document_is="line"))
+        resolve_document_is([str(tmp_path)], CorpusOptions(document_is="line"))
 
 
 def test_an_empty_file_among_files_that_are_documents_is_one_without_words(tmp_path):

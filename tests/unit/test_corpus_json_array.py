@@ -9,8 +9,9 @@ import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.about.fields import WantedFields
-from pysgrld.corpus.formats import Context, Noticed, json_array
-from pysgrld.corpus.policy import BadDocuments
+from pysgrld.corpus.formats import Context, Noticed
+from pysgrld.corpus.formats.json import TOGETHER, read_array
+from pysgrld.corpus.formats.protocol import BadDocuments
 from pysgrld.errors import CorpusError
 
 ALL = {"min_df": 1, "max_df": 1.0, "stop_words": "none"}
@@ -118,6 +119,6 @@ def test_an_array_is_read_block_by_block():
         lambda _: None,
         Noticed(),
     )
-    texts = json_array.read(Endless(), context)
-    assert [len(next(texts).documents) for _ in range(20)] == [json_array.TOGETHER] * 20
-    assert len(taken) * 300 < 20 * json_array.TOGETHER + 3 * 300
+    texts = read_array(Endless(), context)
+    assert [len(next(texts).documents) for _ in range(20)] == [TOGETHER] * 20
+    assert len(taken) * 300 < 20 * TOGETHER + 3 * 300

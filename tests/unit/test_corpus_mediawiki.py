@@ -9,10 +9,10 @@ import pytest
 
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.about.fields import WantedFields
-from pysgrld.corpus.formats import Context, Noticed, mediawiki
-from pysgrld.corpus.formats.wikinames import is_redirect
+from pysgrld.corpus.formats import Context, Noticed, mediawiki, recognise
+from pysgrld.corpus.formats.mediawiki import is_redirect
+from pysgrld.corpus.formats.protocol import BadDocuments
 from pysgrld.corpus.lines import Lines
-from pysgrld.corpus.policy import BadDocuments
 from pysgrld.errors import CorpusError
 
 DATA = Path(__file__).parents[1] / "data"
@@ -44,7 +44,7 @@ class Reading:
         self.lines: list[int] = []
         self.batches = 0
         with Lines(path, chosen.max_line) as source:
-            assert mediawiki.sniff(source.head, source.name)
+            assert recognise(source.head, source.name).name == "MediaWiki XML"
             for texts in mediawiki.read(source, context):
                 self.batches += 1
                 self.raw += [text.decode() for text in texts.documents]
@@ -213,6 +213,6 @@ def test_a_dump_without_articles_says_so(tmp_path):
 
 
 def test_text_that_mentions_dumps_is_text(tmp_path):
-    assert not mediawiki.sniff(b"The <mediawiki> element", "x.txt")
-    assert not mediawiki.sniff(b"<!-- note --> text", "x.txt")
-    assert mediawiki.sniff(b"<!-- note -->\n<mediawiki>", "")
+    assert recognise(b"The <mediawiki> element", "x.txt").name == "plain text"
+    assert recognise(b"<!-- note --> text", "x.txt").name == "plain text"
+    assert recognise(b"<!-- note -->\n<mediawiki>", "").name == "MediaWiki XML"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import isfunction, signature
 from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
 
 from pysgrld.corpus import formats
-from pysgrld.corpus.beside import stem
-from pysgrld.corpus.formats import FORMATS, PREFIXES, SUFFIXES
-from pysgrld.corpus.inputs import corpus_name
-from pysgrld.corpus.names import COMPRESSED, plain_name
+from pysgrld.corpus.formats import FILE_OF_TEXT, FORMATS, PREFIXES, SUFFIXES
+from pysgrld.corpus.inputs import corpus_name, stem
+from pysgrld.corpus.lines import COMPRESSED, plain_name
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -28,18 +28,23 @@ def test_the_documents_name_what_files_are_called(name):
     assert f"`{name}`" in text.partition("| input |")[2].partition("\n\n")[0]
 
 
-def test_the_table_has_the_suffixes_and_the_readers_of_every_file_of_formats():
-    """Red with: a row without the suffixes of its file; a file without a row."""
-    modules = [
-        import_module(f"{formats.__name__}.{module.name}")
-        for module in iter_modules(formats.__path__)
-    ]
-    readers = [module for module in modules if hasattr(module, "sniff")]
-    assert {module.read for module in readers} == {format.read for format in FORMATS}
-    for format in FORMATS:
-        (module,) = (module for module in readers if module.read is format.read)
-        assert format.sniff is module.sniff
-        assert format.suffixes == getattr(module, "SUFFIXES", ())
+def test_every_reader_has_a_row_and_every_row_has_a_reader():
+    """Red with: a row whose reader is called otherwise; a module of a format without a row."""
+    for module in iter_modules(formats.__path__):
+        found = vars(import_module(f"{formats.__name__}.{module.name}"))
+        readers = {
+            f"{module.name}.{name}"
+            for name, function in found.items()
+            if isfunction(function) and [*signature(function).parameters] == ["source", "context"]
+        }
+        rows = {f.reader for f in FORMATS if f.reader.startswith(f"{module.name}.") and not f.whole}
+        assert readers == rows
+    for format in (*FORMATS, FILE_OF_TEXT):
+        if format.refused:
+            assert not format.reader
+        else:
+            wanted = ["data", "options"] if format.whole else ["source", "context"]
+            assert [*signature(format.function()).parameters] == wanted
 
 
 def test_no_suffix_ends_with_another_so_their_order_cannot_matter():

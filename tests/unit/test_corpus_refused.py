@@ -102,7 +102,7 @@ RECOGNISED = [
     (b"PAR1....", "x", "Parquet"),
     (b"PK\x03\x04" + bytes(26) + b"indices.npy....", "x", "SciPy .npz"),
     (b"PK\x03\x04" + bytes(26) + b"a.txt", "x.npz", "SciPy .npz"),
-    (b"PK\x03\x04" + bytes(26) + b"a.txt", "x.txt", "a format that is not read"),
+    (b"PK\x03\x04" + bytes(26) + b"a.txt", "x.txt", "a zip archive"),
 ]
 
 

@@ -11,14 +11,19 @@ from pathlib import Path
 import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus, vocabulary
-from pysgrld.corpus.beside import vocabulary_beside
 from pysgrld.corpus.build import copy_parts, sample
 from pysgrld.corpus.formats import FORMATS
+from pysgrld.corpus.inputs import vocabulary_beside
 from pysgrld.corpus.sources import contents, look, recipe, stands_for
 from pysgrld.errors import Interrupted, MissingInputError
 
 DATA = Path(__file__).parents[1] / "data"
-COUNTS = [suffix for format in FORMATS if format.kind == "counts" for suffix in format.suffixes]
+COUNTS = [
+    suffix
+    for format in FORMATS
+    if format.kind == "counts"
+    for suffix in (*format.suffixes, *format.shared)
+]
 
 #: Reading in which words of every document stay.
 ALL = CorpusOptions(min_df=1, max_df=1.0, stop_words="none")

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.corpus.formats import npz, rows, sorting
+from pysgrld.corpus.formats import counts as shared
+from pysgrld.corpus.formats import npz
 from pysgrld.errors import CorpusError
 
 WORDS = "a\nb\nc\nd\n"
@@ -177,13 +178,13 @@ def by_columns(documents: int, words: int) -> str:
 
 @pytest.mark.parametrize("run", [1, 10, 39, 40, 41, 10**6])
 def test_a_matrix_by_columns_is_sorted_however_small_the_runs(write, monkeypatch, run):
-    monkeypatch.setattr(sorting, "RUN", run)
+    monkeypatch.setattr(shared, "RUN", run)
     corpus = read(write("x.mtx", by_columns(40, 4)))
     assert found(corpus) == [{w: d % 7 + i for i, w in enumerate("abcd", 1)} for d in range(1, 41)]
 
 
 def test_a_matrix_that_falls_out_of_order_late_says_where(write, monkeypatch):
-    monkeypatch.setattr("pysgrld.corpus.formats.matrix_market.RUN", 4)
+    monkeypatch.setattr("pysgrld.corpus.formats.entries.RUN", 4)
     for name in ("decompress.STEP", "lines.HEAD"):
         monkeypatch.setattr(f"pysgrld.corpus.{name}", 16)
     text = BANNER + "5 4 6\n1 2 1\n2 1 1\n3 1 1\n4 1 1\n5 1 1\n1 1 1\n"
@@ -217,7 +218,7 @@ def test_a_matrix_is_the_same_in_pieces_of_any_size(tmp_path, monkeypatch):
     path = arrays(tmp_path / "in" / "x.npz", **parts)
     whole = read(path)
     monkeypatch.setattr(npz, "PORTION", 7)
-    monkeypatch.setattr(rows, "MANY", 5)
+    monkeypatch.setattr(shared, "MANY", 5)
     assert read(path).fingerprint == whole.fingerprint
 
 
@@ -229,13 +230,13 @@ def test_a_million_zeros_of_one_word_take_no_memory(tmp_path, monkeypatch):
     path = arrays(tmp_path / "in" / "x.npz", **parts)
     monkeypatch.setattr(npz, "PORTION", 1000)
     seen = []
-    real = rows.canonical
+    real = shared.canonical
 
     def canonical(*arguments, **options):
         seen.append(len(arguments[0]))
         return real(*arguments, **options)
 
-    monkeypatch.setattr(rows, "canonical", canonical)
+    monkeypatch.setattr(shared, "canonical", canonical)
     assert found(read(path)) == [{"1": n}]
     assert max(seen) < 3000
 

@@ -239,16 +239,16 @@ def test_only_the_batch_is_in_memory(table, monkeypatch):
     path = table(pa.array([f"aa{i} " * 200 for i in range(20_000)]), compression="none")
     before = pa.default_memory_pool().bytes_allocated()
     peak = 0
-    from pysgrld.corpus.formats import batch
+    from pysgrld.corpus.formats import protocol
 
-    real = batch.Texts
+    real = protocol.Texts
 
     def spy(*arguments, **others):
         nonlocal peak
         peak = max(peak, pa.default_memory_pool().bytes_allocated() - before)
         return real(*arguments, **others)
 
-    monkeypatch.setattr(batch, "Texts", spy)
+    monkeypatch.setattr(protocol, "Texts", spy)
     assert read(path).documents == 20_000
     assert path.stat().st_size > 20 * 2**20
     assert 0 < peak < 8 * 2**20

@@ -244,7 +244,7 @@ def test_what_was_written_into_a_folder_of_texts_is_none_of_them(tmp_path, ours)
     (tmp_path / ".hidden").mkdir()
     (tmp_path / ".hidden" / "note.txt").write_text("dear")
     (tmp_path / "config.json").touch()  # which alone says nothing
-    assert texts_of_folder(tmp_path) == [tmp_path / "letter.txt"]
+    assert texts_of_folder(tmp_path).files == [tmp_path / "letter.txt"]
 
 
 def test_a_run_is_no_folder_of_texts(tmp_path):

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from pysgrld.corpus._wikitext import Stripper
-from pysgrld.corpus.formats.wikinames import stripper
+from pysgrld.corpus.formats.mediawiki import stripper
 
 WIKI = stripper({6: "Bilde", 14: "Fach"})
 

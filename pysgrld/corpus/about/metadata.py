@@ -12,8 +12,8 @@ from pysgrld.corpus.about.columns import ColumnSource, Rows
 from pysgrld.corpus.about.details import DocumentDetails
 from pysgrld.corpus.about.fields import WantedFields
 from pysgrld.corpus.formats import Context, CountedDocuments, Noticed, recognise
+from pysgrld.corpus.formats.protocol import BadDocuments
 from pysgrld.corpus.lines import Lines
-from pysgrld.corpus.policy import BadDocuments
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.vectors import TOGETHER, GrowingFile
 from pysgrld.errors import CorpusError, plural

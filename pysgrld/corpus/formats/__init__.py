@@ -1,154 +1,308 @@
-"""The formats of files that are read, one file each, and the table that chooses among them.
+"""The table of formats: what tells the files of each, and which function reads them.
 
-To add one: a file with ``SUFFIXES``, ``sniff(head, name)`` and ``read(source, context)``, and a row
-here. Folders are told apart by `pysgrld.corpus.steps`.
+To add one: a module here with its reader, and a row in `FORMATS`. The module is imported when a file of
+the format is read, not before. Folders are told apart by `pysgrld.corpus.steps`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Literal, NamedTuple
+from importlib import import_module
+from typing import Any, Literal, NamedTuple
 
-from pysgrld.corpus.formats import (
-    delimited,
-    docx,
-    html,
-    json_array,
-    jsonl,
-    ldac,
-    matrix_market,
-    mediawiki,
-    npz,
-    parquet,
-    pdf,
-    plain,
-    refused,
-    svmlight,
-    uci,
-)
 from pysgrld.corpus.formats.protocol import Context, CountedDocuments, Noticed, Texts
-from pysgrld.corpus.formats.whole import Extract
 from pysgrld.corpus.lines import Lines
+from pysgrld.errors import CorpusError
 
 __all__ = [
+    "FILE_OF_TEXT",
     "FORMATS",
     "IN_FOLDERS",
-    "PLAIN",
     "PREFIXES",
     "SUFFIXES",
+    "TEXT",
     "Context",
     "CountedDocuments",
-    "Extract",
     "Format",
     "Noticed",
     "Texts",
     "named_as_counts",
-    "of_folder",
     "recognise",
 ]
 
 
 class Format(NamedTuple):
-    """One format: how its files are recognised and read, and what they are called.
+    """One format: how its files are recognised, what they are called, and what reads them.
 
     Attributes
     ----------
     name : str
         As messages call it.
     kind : {"text", "counts"}
-        What ``read`` gives: an iterator of `Texts`, or `CountedDocuments`.
-    sniff : callable (head, name) -> bool
-        ``head`` are the first decompressed bytes, ``name`` the file name without the suffix of
-        its compression ("" for standard input).
-    read : callable (source, context) -> iterator of Texts, or CountedDocuments
+        What its reader gives: an iterator of `Texts`, or `CountedDocuments`.
+    reader : str
+        ``module.function`` below this package: ``function(source, context)``; or, of a format whose
+        files are one document each (`whole`), ``function(data, options)``, which gives text and title.
+    begins : re.Pattern
+        What the first decompressed bytes of such files match; None: only names tell them.
     suffixes : tuple of str
-        What names of such files end with, in lower case; no proof of what is in them.
+        Lower-case suffixes of names that are believed whatever the file begins with.
+    shared : tuple of str
+        Suffixes that other files have too, so that they prove nothing.
     prefix : str
-        What names of such files begin with; empty if nothing.
+        What names of such files begin with, believed too; empty if nothing.
+    check : callable (head, name) -> bool, optional
+        A further test of a file that begins so.
     encoded : bool
         Whether a person may say what encoding it is in.
     fields : bool
         Whether it holds records with named fields.
-    extract : callable, optional
-        Makes one document of all that is in a file, where a file may be one.
+    whole : bool
+        Whether each file is one document.
+    refused : str
+        Of a format that is known and not read: what to do instead.
     """
 
     name: str
     kind: Literal["text", "counts"]
-    sniff: Callable[[bytes, str], bool]
-    read: Callable[[Lines, Context], Iterator[Texts] | CountedDocuments]
-    suffixes: tuple[str, ...]
+    reader: str
+    begins: re.Pattern[bytes] | None
+    suffixes: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
     prefix: str = ""
+    check: Callable[[bytes, str], bool] | None = None
     encoded: bool = False
     fields: bool = False
-    extract: Extract | None = None
+    whole: bool = False
+    refused: str = ""
+
+    def function(self) -> Any:
+        """Return the reader, and import its module."""
+        module, _, name = self.reader.rpartition(".")
+        return getattr(import_module(f"{__name__}.{module}"), name)
+
+    def read(self, source: Lines, context: Context) -> Iterator[Texts] | CountedDocuments:
+        """Read a file of this format.
+
+        Raises
+        ------
+        CorpusError
+            If files of this format are refused.
+        """
+        if self.refused:
+            raise CorpusError(
+                f"this is {self.name}, which is not read; {self.refused}", source.label
+            )
+        found: Iterator[Texts] | CountedDocuments
+        if self.whole:
+            from pysgrld.corpus.formats.plain_text import read_file
+
+            found = read_file(source, context, self.function())
+        else:
+            found = self.function()(source, context)
+        return found
 
 
-#: What any file may be, and what those of a folder are whose names end so.
-PLAIN = Format(
-    "plain text", "text", plain.sniff, plain.read, plain.SUFFIXES, encoded=True, extract=plain.text
+def _is_xml(head: bytes, name: str) -> bool:
+    """Whether the file is XML where the first bytes are a mark of UTF-16, which other text has too."""
+    if not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return True
+    return bool(_XML.match(head[:4096].decode("utf-16", "ignore").encode()))
+
+
+def _is_ldac(head: bytes, name: str) -> bool:
+    """Whether the first number of a line is that of its pairs, in most lines of the head.
+
+    Most, because one that differs is more likely a fault than a label; and a label is hardly ever
+    that number by chance. A name of SVMlight is believed.
+    """
+    if name.lower().endswith(_SVMLIGHT):
+        return False
+    lines = head.split(b"\n")
+    if len(lines) > 1:
+        lines.pop()  # cut off, or empty
+    right = wrong = 0
+    for line in lines:
+        number, _, pairs = line.strip().partition(b" ")
+        if b"qid:" in pairs or b"#" in line:
+            return False
+        if number:
+            if number.isdigit() and int(number[:18]) == pairs.count(b":"):
+                right += 1
+            else:
+                wrong += 1
+    return right > wrong
+
+
+_HTML = re.compile(
+    rb"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!DOCTYPE\s+html|html|head|body|title|meta)[\s/>]",
+    re.I | re.S,
 )
-#: First match wins: from the unmistakable to what any file could be.
+_XML = re.compile(
+    rb"\s*(?:<!--.*?-->\s*)*<(?:\?xml\b|!DOCTYPE\b|mediawiki[\s>])|\xff\xfe|\xfe\xff", re.S
+)
+#: A zip archive whose first member is an array.
+_NPZ = re.compile(rb"PK\x03\x04.{26}(?=_*[A-Za-z])[A-Za-z_]{1,26}\.npy", re.S)
+#: Three lines of one number, and then numbers.
+_UCI = re.compile(rb"(?:[ \t]*[+-]?[0-9]+[ \t\r]*\n){3}(?:\s*$|[ \t]*[+-]?[0-9][^:\n]*(?:\n|$))")
+_SVMLIGHT = (".svmlight", ".libsvm", ".svm")
+_LABEL = rb"[-+0-9.,eE]+"
+_PAIRS = rb"(?:[ \t]+(?:qid:[0-9]+|[0-9]+:[-+0-9.eE]+|[0-9]+:[nN][aA][nN]))+[ \t]*(?:#[^\n]*)?\r?"
+#: The first line that is more than one number is a number and pairs; comments, and documents without
+#: words, may come before it.
+_PAIRED = re.compile(
+    rb"(?:[ \t]*(?:#[^\n]*|%b(?:[ \t]*#[^\n]*)?)?[ \t]*\r?\n)*?(?:%b)?%b(?:\n|$)"
+    % (_LABEL, _LABEL, _PAIRS)
+)
+_ARRAY = re.compile(rb"\s*\[\s*(\{\s*[\"}]|\"|\]\s*$)")
+_OBJECT = re.compile(rb'\s*\{\s*"')
+
+#: Formats that are known by sight: how a file begins, what it is, and what to do.
+_REFUSED = (
+    (rb"PK\x03\x04.*\x00xl/", "an Excel workbook (.xlsx)", "save the sheet as CSV UTF-8"),
+    (rb"PK\x03\x04.*\x00ppt/", "a PowerPoint file (.pptx)", "save its text as plain text"),
+    (
+        rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\.text",
+        "an OpenDocument text (.odt)",
+        "save it as plain text (.txt, UTF-8)",
+    ),
+    (
+        rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\.spreadsheet",
+        "an OpenDocument spreadsheet (.ods)",
+        "save the sheet as CSV in UTF-8",
+    ),
+    (
+        rb"PK\x03\x04.{26}mimetypeapplication/epub",
+        "a book (.epub)",
+        "take the text out (pandoc -t plain)",
+    ),
+    (rb"PK\x03\x04", "a zip archive", "unpack it and name the files"),
+    (
+        rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "an old Word or Excel file (.doc, .xls)",
+        "save it as plain text or as CSV, in UTF-8",
+    ),
+    (rb"\{\\rtf", "rich text (.rtf)", "save it as plain text (.txt, UTF-8)"),
+    (rb".{257}ustar", "a tar archive", "unpack it and name the files"),
+    (
+        rb"\x93NUMPY",
+        "a dense NumPy array",
+        "save the counts with scipy.sparse.save_npz(FILE, scipy.sparse.csr_matrix(X))",
+    ),
+    (
+        rb"\x80[\x02-\x05]",
+        "a Python pickle",
+        "one is never loaded because it can run code: save counts with scipy.sparse.save_npz, or "
+        "text as JSON lines",
+    ),
+    (rb"\xff\xfe|\xfe\xff", "UTF-16 text", "give --encoding utf-16, or convert it to UTF-8"),
+    (rb"\x89HDF\r\n", "an HDF5 file", "save counts with scipy.sparse.save_npz"),
+)
+
+#: What any file may be: a document a line.
+TEXT = Format(
+    "plain text",
+    "text",
+    "plain_text.read_lines",
+    re.compile(b""),
+    shared=(".txt", ".text"),
+    encoded=True,
+)
+#: The same where each file is a document, as in folders.
+FILE_OF_TEXT = TEXT._replace(reader="plain_text.all_of", whole=True)
+
+#: The first that matches is taken: from the unmistakable to what any file could be.
 FORMATS = (
-    Format("HTML", "text", html.sniff, html.read, html.SUFFIXES, encoded=True, extract=html.text),
-    Format("MediaWiki XML", "text", mediawiki.sniff, mediawiki.read, mediawiki.SUFFIXES),
-    Format("SciPy .npz", "counts", npz.sniff, npz.read, npz.SUFFIXES),
-    Format("Parquet", "text", parquet.sniff, parquet.read, parquet.SUFFIXES, fields=True),
-    Format("Word", "text", docx.sniff, docx.read, docx.SUFFIXES, extract=docx.text),
-    Format("PDF", "text", pdf.sniff, pdf.read, pdf.SUFFIXES, extract=pdf.text),
-    Format("a format that is not read", "text", refused.sniff, refused.read, (), encoded=True),
     Format(
-        "Matrix Market", "counts", matrix_market.sniff, matrix_market.read, matrix_market.SUFFIXES
+        "HTML", "text", "extract.html", _HTML, (".html", ".htm", ".xhtml"), encoded=True, whole=True
     ),
-    Format("UCI bag of words", "counts", uci.sniff, uci.read, (), uci.PREFIX),
-    Format("LDA-C", "counts", ldac.sniff, ldac.read, ldac.SUFFIXES),
-    Format("SVMlight", "counts", svmlight.sniff, svmlight.read, svmlight.SUFFIXES),
+    Format("MediaWiki XML", "text", "mediawiki.read", _XML, shared=(".xml",), check=_is_xml),
+    Format("SciPy .npz", "counts", "npz.read", _NPZ, (".npz",)),
     Format(
-        "a JSON array", "text", json_array.sniff, json_array.read, (), encoded=True, fields=True
+        "Parquet", "text", "parquet.read", re.compile(b"PAR1"), (".parquet", ".pq"), fields=True
     ),
     Format(
-        "JSON lines", "text", jsonl.sniff, jsonl.read, jsonl.SUFFIXES, encoded=True, fields=True
-    ),
-    Format(
-        "CSV or TSV",
+        "Word",
         "text",
-        delimited.sniff,
-        delimited.read,
-        delimited.SUFFIXES,
+        "extract.docx",
+        re.compile(rb"PK\x03\x04.*\x00word/", re.S),
+        (".docx",),
+        whole=True,
+    ),
+    Format("PDF", "text", "extract.pdf", re.compile(rb"%PDF-"), (".pdf",), whole=True),
+    *(
+        Format(what, "text", "", re.compile(begins, re.S), encoded=True, refused=advice)
+        for begins, what, advice in _REFUSED
+    ),
+    Format(
+        "Matrix Market",
+        "counts",
+        "entries.read_matrix_market",
+        re.compile(rb"%%MatrixMarket"),
+        (".mtx", ".mm"),
+    ),
+    Format("UCI bag of words", "counts", "entries.read_uci", _UCI, prefix="docword."),
+    Format(
+        "LDA-C",
+        "counts",
+        "pairs.read_ldac",
+        _PAIRED,
+        (".ldac", ".lda-c"),
+        (".dat",),
+        check=_is_ldac,
+    ),
+    Format("SVMlight", "counts", "pairs.read_svmlight", _PAIRED, _SVMLIGHT),
+    Format("a JSON array", "text", "json.read_array", _ARRAY, encoded=True, fields=True),
+    Format(
+        "JSON lines",
+        "text",
+        "json.read_lines",
+        _OBJECT,
+        (".jsonl", ".ndjson"),
+        (".json",),
         encoded=True,
         fields=True,
     ),
-    PLAIN,
+    # commas are in any text, so that only names tell these
+    Format(
+        "CSV or TSV", "text", "delimited.read", None, (".csv", ".tsv"), encoded=True, fields=True
+    ),
+    TEXT,
 )
 
-
 #: What names of files may end and begin with, whatever their format.
-SUFFIXES = tuple(suffix for format in FORMATS for suffix in format.suffixes)
+SUFFIXES = tuple(suffix for format in FORMATS for suffix in (*format.suffixes, *format.shared))
 PREFIXES = tuple(format.prefix for format in FORMATS if format.prefix)
 #: What names of the files of a folder end with that are each a document.
-IN_FOLDERS = {
-    suffix: format
-    for format in FORMATS
-    if format.extract is not None
-    for suffix in (format.suffixes if format is not PLAIN else (".txt",))
-}
+IN_FOLDERS = {suffix: format for format in FORMATS if format.whole for suffix in format.suffixes}
+IN_FOLDERS[".txt"] = FILE_OF_TEXT
 
 
 def recognise(head: bytes, name: str) -> Format:
-    """Choose the format of a file by its content, then its name."""
-    return next(format for format in FORMATS if format.sniff(head, name))
+    """Return the format of a file, by its content and its name.
 
-
-def of_folder(name: str) -> Format | None:
-    """Give the format of a file of a folder, by its name without the suffix of its compression."""
-    return IN_FOLDERS.get(Path(name).suffix.lower())
+    Parameters
+    ----------
+    head : bytes
+        The first decompressed bytes.
+    name : str
+        Its name without the suffix of its compression; empty for standard input.
+    """
+    lower = name.lower()
+    for format in FORMATS:
+        if lower.endswith(format.suffixes) or (format.prefix and name.startswith(format.prefix)):
+            return format
+        begins = format.begins is not None and format.begins.match(head)
+        if begins and (format.check is None or format.check(head, name)):
+            return format
+    return TEXT
 
 
 def named_as_counts(name: str) -> bool:
-    """Whether a file, called so without the suffix of its compression, has the name of counts."""
+    """Return whether a file called so, without the suffix of its compression, has the name of counts."""
     return any(
-        name.lower().endswith(format.suffixes)
+        name.lower().endswith((*format.suffixes, *format.shared))
         or (format.prefix != "" and name.startswith(format.prefix))
         for format in FORMATS
         if format.kind == "counts"

@@ -11,23 +11,15 @@ from collections import deque
 from collections.abc import Iterator
 
 from pysgrld.corpus.about.fields import WantedFields
-from pysgrld.corpus.formats.batch import BadRecord, Batch
-from pysgrld.corpus.formats.protocol import Context, Texts, field_names
+from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
-
-SUFFIXES = (".csv", ".tsv")
 
 _REASONS = {
     "expected after": "something stands after a closing quote",
     "unexpected end": "a quote is never closed",
     "new-line": "a carriage return stands in the middle of a line",
 }
-
-
-def sniff(head: bytes, name: str) -> bool:
-    """Whether the file is named so; commas are in any text."""
-    return name.lower().endswith(SUFFIXES)
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
@@ -43,16 +35,16 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     batch = Batch(source.label, context, typed=False)
     for record, number in _records(lines, delimiter):
         try:
-            if isinstance(record, BadRecord):
+            if isinstance(record, BadDocument):
                 raise record
             if len(record) != len(names):
-                raise BadRecord(
+                raise BadDocument(
                     "wrong number of fields",
                     f"a record of {plural(len(record), 'field')}, but the header has {len(names)}",
                 )
             text = b"" if column is None else record[column].encode("utf-8", "surrogateescape")
             batch.add(text, {name: record[place] for name, place in places.items()}, number)
-        except BadRecord as bad:
+        except BadDocument as bad:
             batch.refuse(bad, number)
         if batch.full:
             yield batch.texts()
@@ -82,7 +74,7 @@ class _RecordLines:
         self.size = 0
 
     def back(self, kept: int) -> None:
-        """Give the lines of the record again, all but the first `kept`."""
+        """Put the lines of the record back, all but the first `kept`, so that they come again."""
         again = self.record[kept:]
         self.ready.extendleft(reversed(again))
         self.number -= len(again)
@@ -95,7 +87,7 @@ class _RecordLines:
             block = next(self.blocks)
             if not block:
                 self.number += 1
-                raise BadRecord  # a line above the limit, which was left out
+                raise BadDocument  # a line above the limit, which was left out
             lines = block.decode("utf-8", "surrogateescape").split("\n")
             self.ready.extend(line + "\n" for line in lines[:-1])
             if lines[-1]:
@@ -106,7 +98,7 @@ class _RecordLines:
         self.size += len(line)
         if self.size > self.limit and len(self.record) > 1:
             self.back(1)
-            raise BadRecord(
+            raise BadDocument(
                 "line too long",
                 f"a record of more than {self.limit} bytes (--max-line), or a quote that is never "
                 "closed",
@@ -114,7 +106,7 @@ class _RecordLines:
         return line
 
 
-def _records(lines: _RecordLines, delimiter: str) -> Iterator[tuple[list[str] | BadRecord, int]]:
+def _records(lines: _RecordLines, delimiter: str) -> Iterator[tuple[list[str] | BadDocument, int]]:
     """Yield records, good and bad, each with the number of its first line."""
     parser = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
@@ -124,25 +116,25 @@ def _records(lines: _RecordLines, delimiter: str) -> Iterator[tuple[list[str] | 
             record = next(parser)
         except StopIteration:
             return
-        except BadRecord as bad:
+        except BadDocument as bad:
             yield bad, first
         except csv.Error as error:
             lines.back(1)
             found = (why for piece, why in _REASONS.items() if piece in str(error))
-            yield BadRecord("not CSV", f"not CSV: {next(found, error)}"), first
+            yield BadDocument("not CSV", f"not CSV: {next(found, error)}"), first
         else:
             if record:
                 yield record, first
 
 
 def _header(lines: _RecordLines, wanted: WantedFields, source: Lines) -> tuple[str, list[str]]:
-    """Find the delimiter that gives the text, or else the most fields: it, and the fields."""
+    """Return the delimiter that gives the field of the text, or else the most fields; and the fields."""
     tabs = source.name.lower().endswith(".tsv")
     most: list[str] = []
     found = ","
     for delimiter in ("\t", ",", ";") if tabs else (",", ";", "\t"):
         record, number = next(_records(lines, delimiter), ([], 1))
-        if isinstance(record, BadRecord):
+        if isinstance(record, BadDocument):
             raise CorpusError(
                 f"no header: {str(record) or 'a line too long'}", source.label, number
             )

@@ -8,16 +8,15 @@ before anything that it declares is read: dumps have none, and all attacks by XM
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from html.entities import name2codepoint
 from xml.parsers import expat
 
+from pysgrld.corpus._wikitext import Stripper
 from pysgrld.corpus.about.fields import FieldReader
 from pysgrld.corpus.formats.protocol import Context, Texts
-from pysgrld.corpus.formats.wikinames import is_redirect, namespaces, plain, stripper
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
-
-SUFFIXES = (".xml",)
 
 #: Wikitext of a batch, and what is given to expat at once, in bytes.
 BATCH = PIECE = 2**20
@@ -28,16 +27,61 @@ DEPTH = 32
 #: Longest title, name or model in bytes.
 FIELD = 2**12
 
-_XML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:\?xml\b|!DOCTYPE\b|mediawiki[\s>])", re.S)
 _ROOT = "mediawiki"
 #: Elements whose text is wanted, by their depth.
 _FIELDS = {(4, "namespace"), (3, "title"), (3, "id"), (3, "ns"), (4, "model"), (4, "text")}
 
+#: Namespaces that no wiki has articles in, by the names that work in every wiki.
+ENGLISH = {
+    -2: "Media",
+    -1: "Special",
+    1: "Talk",
+    2: "User",
+    3: "User talk",
+    4: "Project",
+    5: "Project talk",
+    6: "File",
+    7: "File talk",
+    8: "MediaWiki",
+    9: "MediaWiki talk",
+    10: "Template",
+    11: "Template talk",
+    12: "Help",
+    13: "Help talk",
+    14: "Category",
+    15: "Category talk",
+}
+FILE, CATEGORY = 6, 14
 
-def sniff(head: bytes, name: str) -> bool:
-    """Whether the file begins as XML; what is no dump is refused when its root is seen."""
-    utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))
-    return bool(_XML.match(head[:4096].decode("utf-16" if utf16 else "utf-8", "ignore")))
+#: A dump names its namespaces once, but the text may use older names, and excerpts come with the
+#: names of another wiki. (Pictures are recognised by ".jpg" too, whatever their namespace.)
+FILES = """
+    Image Media Datei Bild Fichier Archivo Imagen Ficheiro Arquivo Imagem Immagine Bestand Afbeelding
+    Plik Grafika Fil Billede Tiedosto Kuva Soubor Obrázok Súbor Slika Datoteka Fájl Kép Fișier
+    Imagine Dosya Resim Berkas Gambar Fail Tập_tin Hình Αρχείο Εικόνα Файл Изображение Картинка
+    Зображення Слика Датотека Картина ファイル 画像 파일 그림 文件 档案 檔案 图像 圖像 图片 圖片 ملف
+    صورة پرونده تصویر קובץ תמונה चित्र চিত্র படிமம் ไฟล์ ภาพ Fitxer Imatge Dosiero Fitxategi Irudi
+"""
+CATEGORIES = """
+    Kategorie Catégorie Categoría Categoria Categorie Kategoria Kategori Luokka Kategória Kategorija
+    Kategória Thể_loại Κατηγορία Категория Категорія Категорија カテゴリ 분류 分类 分類 تصنيف رده
+    קטגוריה श्रेणी বিষয়শ্রেণী பகுப்பு หมวดหมู่ Kategorio Kategoria Kategori
+"""
+
+_REDIRECT = re.compile(r"\s*#\s*redirect\b\s*:?\s*\[\[", re.IGNORECASE)
+_WORD = r"[^\s\[\]{}|<>#*:;='.,]{2,40}"
+#: "#WEITERLEITUNG [[Ziel]]", "#đổi hướng [[...]]": a word in place of the English one, a link, and
+#: hardly anything after it.
+_LOCAL_REDIRECT = re.compile(
+    rf"\s*#{_WORD}(?: {_WORD})?\s*:?\s*\[\[[^\[\]\n]{{1,300}}\]\](.*)", re.S
+)
+_MOST_AFTER = 200
+
+#: Named characters of HTML: space characters become " ", soft hyphens are dropped.
+_ENTITIES = [
+    (name, " " if chr(code).isspace() else chr(code).replace("\xad", ""))
+    for name, code in name2codepoint.items()
+] + [("apos", "'")]
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
@@ -159,28 +203,27 @@ class _Dump:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self.depth += 1
         if self.depth == 1:
-            self._begin(name, attributes)
+            if name != _ROOT:
+                raise self._error(
+                    f"XML, but not a MediaWiki dump: it begins with <{name[:40]}>, not <{_ROOT}>; "
+                    "give plain text or one of the other formats"
+                )
+            self.begun = True
+            version = re.fullmatch(r"(\d+)\.(\d+)", attributes.get("version", ""))
+            # redirects are marked since 0.4
+            self.local = version is None or (int(version[1]), int(version[2])) < (0, 4)
         elif self.depth > DEPTH:
             raise self._error(f"elements nested deeper than {DEPTH}: this is no MediaWiki dump")
         elif self.depth == 2 and name == "page":
             self._new_page()
         elif self.depth == 3 and name == "redirect":
             self.redirect = True
-        elif (self.depth, name) in _FIELDS and not (name == "text" and self._not_wanted()):
+        elif (self.depth, name) in _FIELDS and not (
+            name == "text" and (self.namespace != 0 or self.redirect)
+        ):
             self.inside, self.parts, self.length = name, [], 0
             self.key = attributes.get("key", "")
             self.parser.CharacterDataHandler = self._collect
-
-    def _begin(self, name: str, attributes: dict[str, str]) -> None:
-        if name != _ROOT:
-            raise self._error(
-                f"XML, but not a MediaWiki dump: it begins with <{name[:40]}>, not <{_ROOT}>; "
-                "give plain text or one of the other formats"
-            )
-        self.begun = True
-        version = re.fullmatch(r"(\d+)\.(\d+)", attributes.get("version", ""))
-        # redirects are marked since 0.4
-        self.local = version is None or (int(version[1]), int(version[2])) < (0, 4)
 
     def _end(self, name: str) -> None:
         if self.inside and (self.depth, name) in _FIELDS:
@@ -213,7 +256,7 @@ class _Dump:
         elif name == "title":
             self.title = value.decode()
             prefix, colon, _ = self.title.partition(":")
-            self.namespace = self.keys.get(plain(prefix), 0) if colon else 0
+            self.namespace = self.keys.get(_plain(prefix), 0) if colon else 0
         elif name == "id":
             self.id = value.decode()
         elif name == "ns":
@@ -231,9 +274,6 @@ class _Dump:
         self.redirect = self.too_long = False
         self.model = self.text = b""
         self.id = self.title = ""
-
-    def _not_wanted(self) -> bool:
-        return self.namespace != 0 or self.redirect
 
     def _end_page(self) -> None:
         self.pages += 1
@@ -271,3 +311,52 @@ def _whole(value: bytes) -> int:
         return int(value)
     except ValueError:
         return -1
+
+
+def is_redirect(text: str, local: bool) -> bool:
+    """Return whether a page sends its readers to another one.
+
+    Parameters
+    ----------
+    text : str
+        Its beginning, 1,000 characters or more where it has them.
+    local : bool
+        Whether words other than "#REDIRECT" count. Dumps since schema 0.4 mark redirects, so there
+        is no need to guess.
+    """
+    if _REDIRECT.match(text):
+        return True
+    match = _LOCAL_REDIRECT.match(text) if local else None
+    return match is not None and len(match[1]) <= _MOST_AFTER
+
+
+def _plain(name: str) -> str:
+    """Return the name of a namespace, or a title's prefix, in the form that is compared."""
+    return name.replace("_", " ").strip().casefold()
+
+
+def namespaces(named: dict[int, str]) -> dict[str, int]:
+    """Return the keys of namespaces by name: those of the dump, and the English ones."""
+    known = {_plain(name): key for key, name in ENGLISH.items()}
+    return known | {_plain(name): key for key, name in named.items() if name}
+
+
+def stripper(named: dict[int, str]) -> Stripper:
+    """Make the object that takes the markup out of a wiki's texts.
+
+    Parameters
+    ----------
+    named : dict of int to str
+        The dump's own names of its namespaces.
+    """
+    files, categories = FILES.split(), CATEGORIES.split()
+    files += [ENGLISH[FILE], named.get(FILE, "")]
+    categories += [ENGLISH[CATEGORY], named.get(CATEGORY, "")]
+    return Stripper(files=_forms(files), categories=_forms(categories), entities=_ENTITIES)
+
+
+def _forms(names: Iterable[str]) -> list[str]:
+    """Return names as editors write them: as they are, in lower case, with a small first letter."""
+    spaced = [name.replace("_", " ") for name in names if name]
+    forms = {form for n in spaced for form in (n, n.lower(), n[0].lower() + n[1:])}
+    return sorted({"".join(c.lower() if c.isascii() else c for c in form) for form in forms})

@@ -16,16 +16,18 @@ from typing import IO, TypeVar
 
 import numpy as np
 
+from pysgrld.corpus.formats.counts import (
+    LARGEST,
+    REAL_DATA,
+    Entries,
+    Grouping,
+    find_words,
+    in_order,
+)
 from pysgrld.corpus.formats.protocol import Context, CountedDocuments
-from pysgrld.corpus.formats.rows import LARGEST, REAL_DATA, Entries, Grouping
-from pysgrld.corpus.formats.sorting import in_order
-from pysgrld.corpus.formats.vocabulary_files import find_words
-from pysgrld.corpus.lines import Lines
-from pysgrld.corpus.names import missing
+from pysgrld.corpus.lines import Lines, missing
 from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Array, Int64s
-
-SUFFIXES = (".npz",)
 
 _MAGIC = b"PK\x03\x04"
 _ADVICE = "write it with scipy.sparse.save_npz, documents in rows"
@@ -39,14 +41,6 @@ U = TypeVar("U")
 
 #: Entries, or documents, that are in memory at once.
 PORTION = 2**18
-
-
-def sniff(head: bytes, name: str) -> bool:
-    """Whether the file is named so, or is a zip archive whose first member is an array."""
-    member, array, _ = head[30:60].partition(b".npy")
-    return name.lower().endswith(SUFFIXES) or (
-        head.startswith(_MAGIC) and bool(array) and member.replace(b"_", b"").isalpha()
-    )
 
 
 def read(source: Lines, context: Context) -> CountedDocuments:
@@ -73,7 +67,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
 
 @contextmanager
 def _opened(source: Lines) -> Iterator[zipfile.ZipFile]:
-    """Open the archive; whatever is found damaged in it meanwhile is said of the file."""
+    """Open the archive; damage that is found in it meanwhile becomes an error that names the file."""
     if source.path is None or not source.path.is_file():
         raise CorpusError(
             "an .npz is read here and there, which a pipe cannot do; name the file", source.label
@@ -104,6 +98,7 @@ def _tried(open_it: Callable[[T], U], what: T) -> U:
 
 
 def _damaged(error: Exception) -> str:
+    """Return the message for an archive that is damaged, by the error that this made."""
     why = (str(error).splitlines() or [type(error).__name__])[0]
     return f"the .npz is damaged ({why[:100]}); write it again"
 

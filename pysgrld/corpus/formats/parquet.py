@@ -6,22 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from pysgrld.corpus.about.fields import WantedFields
-from pysgrld.corpus.formats.batch import BadRecord, Batch
-from pysgrld.corpus.formats.protocol import Context, Texts, field_names
+from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, MissingInputError
-
-SUFFIXES = (".parquet", ".pq")
 
 _MAGIC = b"PAR1"
 
 #: Rows that are read together.
 TOGETHER = 256
-
-
-def sniff(head: bytes, name: str) -> bool:
-    """Whether the four letters of Parquet begin the file, or it is named so."""
-    return head.startswith(_MAGIC) or name.lower().endswith(SUFFIXES)
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
@@ -95,7 +87,7 @@ def _check_text(schema: Any, field: str, label: str) -> None:
 
 
 def _plain(column: Any) -> list[Any]:
-    """Give the values of a column as Python has them; times to the microsecond."""
+    """Return the values of a column as Python objects; times to the microsecond."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -107,7 +99,7 @@ def _plain(column: Any) -> list[Any]:
 
 
 def _others(schema: Any, wanted: WantedFields, label: str) -> list[str]:
-    """Give the other columns that are wanted; lists and the like are refused."""
+    """Return the names of the other columns that are wanted; lists and the like are refused."""
     import pyarrow.types as kind
 
     found = []
@@ -154,11 +146,11 @@ def _texts(
             row = done + 1 + at
             try:
                 if text is not None and len(text) > limit:
-                    raise BadRecord(
+                    raise BadDocument(
                         "line too long", f"a document of more than {limit} bytes (--max-line)"
                     )
                 records.add(text or b"", {name: found[at] for name, found in values.items()}, row)
-            except BadRecord as bad:
+            except BadDocument as bad:
                 records.refuse(bad, row)
         yield records.texts()
         done += len(batch)

@@ -1,17 +1,17 @@
-"""Values that readers give and get: documents as text or as counts, and the policy on bad ones."""
+"""The contract of readers: what they are given, and what they return of good and of bad documents."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pysgrld.corpus.about.fields import Fields, WantedFields
-from pysgrld.corpus.policy import BadDocuments
+from pysgrld.corpus.about.fields import FieldError, FieldReader, Fields, WantedFields
 from pysgrld.corpus.reading import CorpusOptions
-from pysgrld.errors import plural
+from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Documents, Int64s
 
 
@@ -52,19 +52,50 @@ class Texts(NamedTuple):
         return Texts(self.documents[start:stop], labels, lines, self.clean, fields)
 
 
-class Whole(NamedTuple):
-    """A file that is one document: its text in UTF-8, and its title if it says one."""
+class BadDocument(Exception):
+    """A record or a file that is no document; the message says why, `reason` what it is counted under.
 
-    text: bytes
-    title: str | None = None
+    One without a reason was reported already.
+    """
 
-
-class BadFile(Exception):
-    """A file that is no document; the message says why, `reason` what it is counted under."""
-
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str = "", message: str = "") -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class BadDocuments:
+    """The policy on documents that cannot be read: they end the reading, or they are counted.
+
+    Parameters
+    ----------
+    skip : bool
+        Whether they are left out and counted.
+
+    Attributes
+    ----------
+    skipped : Counter
+        Skipped documents by reason.
+    """
+
+    def __init__(self, skip: bool) -> None:
+        self.skip = skip
+        self.skipped: Counter[str] = Counter()
+
+    def __call__(self, reason: str, message: str, path: str, line: int | None) -> None:
+        """Stop the reading with a message, or count a document under a reason.
+
+        Raises
+        ------
+        CorpusError
+            If bad documents are not skipped.
+        """
+        if not self.skip:
+            raise CorpusError(
+                f"{message}; mend it, or leave such documents out with --on-bad-document skip",
+                path,
+                line,
+            )
+        self.skipped[reason] += 1
 
 
 class CountedDocuments(NamedTuple):
@@ -108,7 +139,7 @@ class Noticed:
     contents: dict[str, str] = field(default_factory=dict)
 
     def remarks(self, encoding: str) -> Iterator[str]:
-        """Give the lines that a person should read, if any."""
+        """Yield the lines that a person should read, if any."""
         if len(self.by_line) > 1:
             yield (
                 f"{len(self.by_line):,} files of text: each of their lines is a document "
@@ -163,7 +194,89 @@ class Context(NamedTuple):
     beside: Path | None = None
 
 
+class Batch:
+    """Takes records one after the other, and hands them on some at a time.
+
+    Parameters
+    ----------
+    label : str
+        The file, as messages call it.
+    context : Context
+    together, most : int
+        Documents, and bytes of text, that make it full.
+    typed : bool
+        Whether text in fields is text; else it may mean a number, as in CSV.
+    noun : str
+        What messages call a record by its number; empty: numbers are those of lines.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        context: Context,
+        together: int = 1024,
+        most: int = 2**22,
+        *,
+        typed: bool = True,
+        noun: str = "",
+    ) -> None:
+        self.label, self.context, self.noun = label, context, noun
+        self.together, self.most = together, most
+        self._fields = FieldReader(context.wanted, typed)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._documents: list[bytes] = []
+        self._numbers: list[int] = []
+        self._size = 0
+
+    def __len__(self) -> int:
+        return len(self._documents)
+
+    @property
+    def full(self) -> bool:
+        """Whether what was taken should be handed on."""
+        return len(self) >= self.together or self._size >= self.most
+
+    def add(self, text: bytes, fields: Mapping[str, Any], number: int) -> None:
+        """Take a record.
+
+        Raises
+        ------
+        BadDocument
+            If one of its fields cannot be kept.
+        """
+        try:
+            self._fields.add(fields)
+        except FieldError as error:
+            raise BadDocument("field not plain", str(error)) from None
+        self._documents.append(text)
+        self._numbers.append(number)
+        self._size += len(text)
+
+    def refuse(self, bad: BadDocument, number: int) -> None:
+        """Report a bad record, and keep its place where places are kept.
+
+        Raises
+        ------
+        CorpusError
+            If bad ones are not skipped.
+        """
+        if bad.reason:
+            said, line = (f"{self.noun} {number}: {bad}", None) if self.noun else (str(bad), number)
+            self.context.bad(bad.reason, said, self.label, line)
+        if self.context.keep_empty:
+            self.add(b"", {}, number)
+
+    def texts(self) -> Texts:
+        """Hand on what was taken, and begin anew."""
+        fields = self._fields.fields()
+        found = Texts(self._documents, self.label, self._numbers, fields=fields)
+        self._begin()
+        return found
+
+
 def field_names(names: Iterable[str]) -> str:
-    """Name the fields of a record in a message: the first eight, none longer than a line."""
+    """Return the names of a record's fields for a message: the first eight, each cut to 40 characters."""
     first = [repr(name[:40] + "..." if len(name) > 40 else name) for name in islice(names, 8)]
     return ", ".join(first) or "none"

@@ -1,0 +1,435 @@
+"""Parts that formats of counts share: finding the words of a file, and making entries documents.
+
+Entries in any order are sorted by document first: as many as fit a run in memory, more by runs that are
+written to a file without a name (so it is gone whatever happens), and merged.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, cast
+
+import numpy as np
+
+from pysgrld.corpus.formats.protocol import Context
+from pysgrld.corpus.lines import Lines
+from pysgrld.corpus.vocabulary import read_vocabulary
+from pysgrld.errors import CorpusError, plural
+from pysgrld.types import Array, Documents, Int32s, Int64s
+
+#: The largest count, and number of a word.
+LARGEST = 2**31 - 1
+#: What can be done with reals that are not negative.
+REAL_DATA = "; for real data write whole multiples of a unit and train with --link real"
+#: Entries of one document that are held before it is looked for words that come twice.
+MANY = 2**24
+#: Entries that are sorted in memory: 32 MiB of them.
+RUN = 2**21
+
+_RECORD = np.dtype([("row", "<i8"), ("word", "<i4"), ("count", "<i4")])
+
+
+def find_words(
+    source: Lines,
+    context: Context,
+    words: int | None = None,
+    documents: int | None = None,
+    line: int | None = None,
+) -> tuple[tuple[str, ...] | None, str]:
+    """Return the words of a file of counts: those given, else those beside it, else None.
+
+    Parameters
+    ----------
+    source : Lines
+    context : Context
+    words, documents : int, optional
+        How many the file says it has.
+    line : int, optional
+        Where it says so.
+
+    Returns
+    -------
+    vocabulary : tuple of str or None
+        None: words are called by their number, and a warning was given.
+    origin : str
+        Where it was found, for the record.
+
+    Raises
+    ------
+    CorpusError
+        If there are fewer than the file says, or the vocabulary itself is bad.
+    """
+    given = context.options.vocab
+    found: str | Path | None = context.beside if given is None else given
+    if found is None:
+        context.log(
+            f"{source.label}: warning: no vocab.*.txt beside it, so words are called by their "
+            "number, from 1; name them with --vocab FILE"
+        )
+        return None, "numbers"
+    vocabulary = read_vocabulary(found)
+    if words is not None and len(vocabulary) < words:
+        turned = documents == len(vocabulary)
+        raise CorpusError(
+            f"it counts {plural(words, 'word')}, but the vocabulary {found} has only {len(vocabulary)}; "
+            + (
+                "that is its number of documents: transpose it, so that documents are rows"
+                if turned
+                else "give the right one with --vocab"
+            ),
+            source.label,
+            line,
+        )
+    return vocabulary, str(found) if given is not None else Path(found).name
+
+
+def refuse_line(reason: str, message: str, path: str, line: int | None) -> None:
+    """Refuse a file of counts for a line above the limit."""
+    raise CorpusError(f"{message}: this is no file of counts", path, line)
+
+
+def quoted(field: bytes) -> str:
+    """Return a field of a file in quotation marks for a message, cut to 40 bytes."""
+    text = field[:40].decode("utf-8", "backslashreplace").strip()
+    return repr(text + "..." if len(field) > 40 else text)
+
+
+def wrong_count(field: bytes, strict: bool) -> str:
+    """Return why a field of a file is no count, as a message.
+
+    Parameters
+    ----------
+    field : bytes
+        What stands in its place.
+    strict : bool
+        Whether it must be written in digits and be at least 1; else it may be 0, or written 3.0.
+
+    Returns
+    -------
+    str
+        Empty if it is one.
+    """
+    what = f"count {quoted(field)}"
+    if field.isdigit():
+        if not field.strip(b"0"):
+            return "a count of 0" if strict else ""
+        return f"{what} is above {LARGEST}" if len(field) > 18 or int(field) > LARGEST else ""
+    try:
+        value = math.nan if strict else float(field)
+    except ValueError:
+        value = math.nan
+    if value > LARGEST and not math.isinf(value):
+        return f"{what} is above {LARGEST}"
+    if 0 <= value <= LARGEST and value == int(value) and b"_" not in field and field[:1] != b"+":
+        return ""
+    real = 0 < value < LARGEST and value != int(value)
+    return f"{what} is not a whole number of at least {int(strict)}" + (REAL_DATA if real else "")
+
+
+class Entries(NamedTuple):
+    """Some entries of a matrix of counts.
+
+    Attributes
+    ----------
+    rows : (n,) int64
+        Documents, from 1.
+    words : (n,) int32
+        From 0.
+    counts : (n,) int32
+        At least 0.
+    line : int or None
+        Where the first of them stands in its file, each of the others a line further.
+    """
+
+    rows: Int64s
+    words: Int32s
+    counts: Int32s
+    line: int | None
+
+
+def canonical(
+    rows: Int64s,
+    words: Int32s,
+    counts: Int32s,
+    wrong: Callable[[str, int], CorpusError],
+    *,
+    first: int = 1,
+    add_up: bool = False,
+) -> tuple[Int64s, Int32s, Int32s]:
+    """Bring the words of each document into order, each once.
+
+    Parameters
+    ----------
+    rows : (n,) int64
+        Never decreasing.
+    words, counts : (n,) int32
+    wrong : callable (message, position) -> CorpusError
+        Makes the error about an entry.
+    first : int
+        What the file calls the first word.
+    add_up : bool
+        A word that comes twice has the sum of its counts; else it is an error.
+
+    Raises
+    ------
+    CorpusError
+        If a word comes twice, or a document has more than 2^31 - 1 tokens.
+    """
+    if len(rows) == 0:
+        return rows, words, counts
+    again = rows[1:] == rows[:-1]
+    same = np.zeros(0, np.bool_)  # as the word before
+    if np.any(again & (words[1:] <= words[:-1])):
+        order = np.lexsort((words, rows))
+        words, counts = words[order], counts[order]
+        same = again & (words[1:] == words[:-1])
+        if same.any() and not add_up:
+            twice = np.flatnonzero(same) + 1
+            at = twice[np.argmin(order[twice])]  # lexsort is stable: the later of the two
+            message = f"word {words[at] + first} comes twice in document {rows[at]}"
+            raise wrong(f"{message}; add the counts up", int(order[at]))
+    starts = np.flatnonzero(np.concatenate([[True], ~again]))
+    tokens = np.add.reduceat(counts.astype(np.int64), starts)
+    if tokens.max() > LARGEST:
+        most = int(np.argmax(tokens > LARGEST))
+        at = int(starts[most])
+        raise wrong(f"document {rows[at]} has {tokens[most]} tokens, more than {LARGEST}", at)
+    if same.any():
+        ones = np.flatnonzero(np.concatenate([[True], ~same]))
+        counts = np.add.reduceat(counts, ones).astype(np.int32)
+        rows, words = rows[ones], words[ones]
+    return rows, words, counts
+
+
+class Grouping:
+    """Groups entries that come in the order of their documents into blocks of documents.
+
+    Parameters
+    ----------
+    label : str
+        The file, in messages.
+    context : Context
+    documents, words : int
+        How many there are, or are said to be.
+    line : int, optional
+        Where the number of documents is said, if in a line.
+    sure : bool
+        Whether that number is known to be right; else it is believed only within limits.
+    add_up : bool
+        See `canonical`.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        context: Context,
+        documents: int,
+        words: int,
+        line: int | None = None,
+        *,
+        sure: bool = False,
+        add_up: bool = False,
+    ) -> None:
+        self.label, self.context = label, context
+        self.documents, self.words, self.header_line = documents, words, line
+        self.sure, self.add_up = sure, add_up
+        self.present = self.absent = self.last = 0
+        none = np.empty(0, np.int32)
+        self.held = Entries(np.empty(0, np.int64), none, none, None)
+
+    def blocks(self, parts: Iterable[Entries]) -> Iterator[tuple[Documents, Int64s]]:
+        """Yield all documents and their numbers, from 1.
+
+        Absent ones are empty rows if documents keep their place.
+        """
+        for part in parts:
+            if not len(part.rows):
+                continue
+            held = self.held
+            self.held = Entries(
+                np.concatenate([held.rows, part.rows]),
+                np.concatenate([held.words, part.words]),
+                np.concatenate([held.counts, part.counts]),
+                held.line if len(held.rows) else part.line,
+            )
+            rows = self.held.rows
+            ready = int(np.searchsorted(rows, rows[-1]))
+            if len(rows) - ready > min(self.words, MANY):
+                self._add_up_last(ready)
+            if ready:
+                yield from self._take(ready)
+        if len(self.held.rows):
+            yield from self._take(len(self.held.rows))
+        # The end of a file is where a wrong header shows, so only some documents may be missing there.
+        gap = self.documents - self.last
+        most = self.present + 1000 if self.context.keep_empty else self.documents // 100
+        if gap > most and not self.sure:
+            raise CorpusError(
+                f"the header promises {plural(self.documents, 'document')}, but the last one with "
+                f"words is {self.last}; the file was cut off, or the header is wrong",
+                self.label,
+                self.header_line,
+            )
+        if gap and self.context.keep_empty:
+            nothing = np.empty(0, np.int32)
+            for start in range(0, gap, 2**20):
+                size = min(2**20, gap - start)
+                numbers = self.last + 1 + np.arange(start, start + size)
+                yield Documents(np.zeros(size + 1, np.int64), nothing, nothing), numbers
+        elif gap:
+            self.context.absent(gap)
+
+    def _error(self, message: str, position: int) -> CorpusError:
+        line = self.held.line
+        return CorpusError(message, self.label, None if line is None else line + position)
+
+    def _add_up_last(self, ready: int) -> None:
+        """Add up what is held of the last document: it has more entries than words, some twice."""
+        rows, words, counts, line = self.held
+        new = canonical(
+            rows[ready:],
+            words[ready:],
+            counts[ready:],
+            lambda message, position: self._error(message, ready + position),
+            add_up=self.add_up,
+        )
+        if self.add_up:
+            self.held = Entries(
+                np.concatenate([rows[:ready], new[0]]),
+                np.concatenate([words[:ready], new[1]]),
+                np.concatenate([counts[:ready], new[2]]),
+                line,
+            )
+
+    def _take(self, n: int) -> Iterator[tuple[Documents, Int64s]]:
+        """Yield the first n entries that are held, whole documents, as a block, and forget them."""
+        rows, words, counts, line = self.held
+        some = np.flatnonzero(counts[:n])
+        if len(some):
+            rows, words, counts = canonical(
+                rows[some],
+                words[some],
+                counts[some],
+                lambda message, position: self._error(message, int(some[position])),
+                add_up=self.add_up,
+            )
+            starts = np.flatnonzero(np.concatenate([[True], rows[1:] != rows[:-1]]))
+            present = rows[starts]
+            lengths = np.diff(np.append(starts, len(rows)))
+            self.present += len(starts)
+            gap = int(present[-1]) - self.last - len(starts)
+            self.absent += gap
+            if self.context.keep_empty and gap:
+                if self.absent > 1_000_000 + self.present and not self.sure:
+                    raise self._error(
+                        f"document {present[-1]}, but so far only "
+                        f"{plural(self.present, 'document')} with words",
+                        0,
+                    )
+                kept = np.zeros(int(present[-1]) - self.last, np.int64)
+                kept[present - self.last - 1] = lengths
+                lengths = kept
+                present = np.arange(self.last + 1, int(present[-1]) + 1)
+            elif gap:
+                self.context.absent(gap)
+            self.last = int(present[-1])
+            indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+            yield Documents(indptr, words, counts), present
+        held = self.held
+        self.held = Entries(
+            held.rows[n:], held.words[n:], held.counts[n:], None if line is None else line + n
+        )
+
+
+def in_order(parts: Iterable[Entries], scratch: Path | None) -> Iterator[Entries]:
+    """Sort entries by document; those of one document come in any order.
+
+    Parameters
+    ----------
+    parts : iterable of Entries
+    scratch : Path, optional
+        Folder with room for 16 bytes an entry; by default that of temporary files.
+
+    Yields
+    ------
+    Entries
+        Documents never decrease; lines are forgotten.
+
+    Raises
+    ------
+    OSError
+        If there is no room.
+    """
+    held: list[Array] = []
+    size = 0
+    runs: list[_Run] = []
+    file: BinaryIO | None = None
+    try:
+        for part in parts:
+            records = np.empty(len(part.rows), _RECORD)
+            records["row"], records["word"], records["count"] = part.rows, part.words, part.counts
+            held.append(records)
+            size += len(records)
+            if size >= RUN:
+                if file is None:
+                    file = cast(BinaryIO, tempfile.TemporaryFile(dir=scratch))  # noqa: SIM115
+                start = file.seek(0, 2)
+                file.write(_sorted(held).data.cast("B"))
+                runs.append(_Run(np.empty(0, _RECORD), start, size))
+                held, size = [], 0
+        last = _sorted(held)
+        if file is None:
+            yield _entries(last)
+        else:
+            yield from _merged([*runs, _Run(last)], file)
+    finally:
+        if file is not None:
+            file.close()
+
+
+@dataclass
+class _Run:
+    """One sorted run: its next records, and where in the file the others begin and how many they are."""
+
+    ready: Array
+    start: int = 0
+    left: int = 0
+
+
+def _merged(runs: list[_Run], file: BinaryIO) -> Iterator[Entries]:
+    """Merge sorted runs, holding a part of each."""
+    portion = max(RUN // len(runs), 1)
+    while True:
+        for run in runs:
+            if not len(run.ready) and run.left:
+                file.seek(run.start)
+                data = file.read(min(portion, run.left) * _RECORD.itemsize)
+                run.ready = np.frombuffer(data, _RECORD)
+                run.start += len(data)
+                run.left -= len(run.ready)
+        runs = [run for run in runs if len(run.ready)]
+        if not runs:
+            return
+        # Beyond the least of these, a run may hold documents that are not in memory yet.
+        limits = [int(run.ready["row"][-1]) for run in runs if run.left]
+        limit = min(limits) if limits else int(max(run.ready["row"][-1] for run in runs))
+        taken = []
+        for run in runs:
+            n = int(np.searchsorted(run.ready["row"], limit, "right"))
+            taken.append(run.ready[:n])
+            run.ready = run.ready[n:]
+        yield _entries(_sorted(taken))
+
+
+def _sorted(parts: list[Array]) -> Array:
+    records = np.concatenate(parts) if parts else np.empty(0, _RECORD)
+    return records[np.argsort(records["row"], kind="stable")]
+
+
+def _entries(records: Array) -> Entries:
+    rows, words, counts = (np.ascontiguousarray(records[name]) for name in _RECORD.names or ())
+    return Entries(rows, words, counts, None)

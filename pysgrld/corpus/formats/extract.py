@@ -1,0 +1,200 @@
+"""The text of pages of the web, Word documents and PDF, each file of which is a document.
+
+selectolax parses pages, python-docx Word documents and pypdf PDF; the last two are extras. A parser is
+imported when a file of its format is read.
+"""
+
+from __future__ import annotations
+
+import codecs
+import logging
+import re
+import zipfile
+from io import BytesIO
+
+from pysgrld.corpus.formats.protocol import BadDocument
+from pysgrld.corpus.lines import UTF8, undecodable
+from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.errors import MissingInputError, plural
+
+#: Where a page says its encoding, as browsers look for it: in its first bytes.
+_CHARSET = re.compile(
+    rb"<(?:meta|\?xml)\b[^>]*?(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.I
+)
+_LOOKED_AT = 4096
+#: What these names mean on the web: the encodings that hold them.
+_WIDER = {
+    "iso8859-1": "windows-1252",
+    "ascii": "windows-1252",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+}
+
+#: What holds no text of the page.
+_UNSEEN = ["script", "style", "template", "noscript", "svg", "math", "head", "iframe", "object"]
+#: What begins and ends a line of the page.
+_BLOCKS = (
+    "address,article,aside,blockquote,body,br,caption,center,dd,details,dir,div,dl,dt,fieldset,"
+    "figcaption,figure,footer,form,h1,h2,h3,h4,h5,h6,header,hr,legend,li,main,menu,nav,ol,option,p,"
+    "pre,section,select,summary,table,tbody,td,tfoot,th,thead,tr,ul"
+)
+#: Tags that may stay open, and values in one tag: with more, parsers take quadratic time.
+DEEPEST, VALUES = 10_000, 5_000
+_CLOSED_BY_NEXT = rb"(?:p|li|td|tr|th|dt|dd|option|br|hr|img|input|meta|link|col|area|source|wbr)\b"
+_OPENED = re.compile(rb"<(?!%s)[a-z]" % _CLOSED_BY_NEXT, re.I)
+_CLOSED = re.compile(rb"</(?!%s)[a-z]" % _CLOSED_BY_NEXT, re.I)
+_LONG_TAG = re.compile(rb"<[a-z][^<>]{%d,}" % (2 * VALUES), re.I)
+
+#: What a Word document is wrapped in that is protected by a password; old Word files are too.
+_COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+#: More parts than a Word document has.
+_MOST_PARTS = 10_000
+#: A word that is divided at the end of a line.
+_DIVIDED = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zà-öø-ÿ])")
+
+
+def html(data: bytes, options: CorpusOptions) -> tuple[bytes, str | None]:
+    """Return the text of a page that a reader would see, a line for each of its blocks, and its title.
+
+    Raises
+    ------
+    BadDocument
+        If it is not in the encoding that it says, or nested beyond all that a person writes.
+    """
+    from selectolax.lexbor import LexborHTMLParser
+
+    still = len(_OPENED.findall(data)) - len(_CLOSED.findall(data))
+    if still > DEEPEST:
+        raise BadDocument(
+            "nested too deeply", f"{plural(still, 'tag')} of this page are never closed"
+        )
+    if any(len(tag[0].split()) > VALUES for tag in _LONG_TAG.finditer(data)):
+        raise BadDocument(
+            "nested too deeply", f"a tag of this page has more than {VALUES:,} values"
+        )
+    page = LexborHTMLParser(_decoded(data, options))
+    found = page.css_first("head title")
+    title = " ".join(found.text().split()) if found is not None else ""
+    page.strip_tags(_UNSEEN)
+    if page.body is None:
+        return b"", title or None
+    for block in page.body.css(_BLOCKS):
+        block.insert_before("\n")
+        block.insert_after("\n")
+    return page.body.text(deep=True).encode(UTF8, "surrogatepass"), title or None
+
+
+def _decoded(data: bytes, options: CorpusOptions) -> str:
+    """Decode a page by --encoding, which has made it UTF-8, else by what it says, else as UTF-8."""
+    encoding, says = UTF8, _CHARSET.search(data, 0, _LOOKED_AT)
+    if options.encoding == UTF8 and says is not None:
+        try:
+            encoding = codecs.lookup(says[1].decode("ascii", "replace")).name
+        except LookupError:
+            encoding = UTF8
+    if encoding.startswith(("utf-16", "utf-32")):  # the line that says so could not be read then
+        encoding = UTF8
+    try:
+        return data.decode(_WIDER.get(encoding, encoding))
+    except (UnicodeError, LookupError):
+        if encoding == UTF8:
+            raise BadDocument("not UTF-8", undecodable(options.encoding)) from None
+        reason = f"not {encoding}, which it says it is; give another --encoding"
+        raise BadDocument("not in its encoding", reason) from None
+
+
+def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
+    """Return the text of a Word document, a line for each paragraph.
+
+    Raises
+    ------
+    BadDocument
+        If it is damaged, protected by a password, or unpacks to more than ``max_line`` bytes.
+    MissingInputError
+        If python-docx is not installed.
+    """
+    try:
+        import docx as library
+    except ImportError:
+        raise MissingInputError(
+            "reading Word documents needs python-docx: pip install 'pysgrld[documents]'"
+        ) from None
+    from docx.oxml.ns import qn
+    from lxml import etree
+
+    if data.startswith(_COMPOUND):
+        raise BadDocument(
+            "protected by a password",
+            "protected by a password, or an old .doc; save it as .docx without one",
+        )
+    try:
+        # a bomb is refused: what its parts say that they unpack to is the most that is read of them
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            parts = archive.infolist()
+        size = sum(part.file_size for part in parts)
+        if size > options.max_line or len(parts) > _MOST_PARTS:
+            raise BadDocument(
+                "line too long",
+                f"a document that unpacks to {size} bytes, more than {options.max_line} (--max-line)",
+            )
+        body = library.Document(BytesIO(data)).element.body
+        # paragraphs, tables and boxes; not what was deleted, nor boxes twice
+        fallback = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+        etree.strip_elements(body, fallback, with_tail=False)
+        paragraph, run = qn("w:p"), qn("w:t")
+        text = "".join(
+            "\n"
+            if element.tag == paragraph
+            else (element.text or "" if element.tag == run else " ")
+            for element in body.iter(paragraph, run, qn("w:tab"), qn("w:br"), qn("w:cr"))
+        )
+        return text.encode("utf-8", "surrogatepass"), None
+    except (BadDocument, MemoryError):
+        raise
+    except Exception as error:  # whatever its parsers make of damage
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise BadDocument(
+            "damaged file", f"no Word document, or damaged ({why[:120]}); save it again"
+        ) from None
+
+
+def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
+    """Return the text of all pages; words that are divided at the end of a line are put together.
+
+    Raises
+    ------
+    BadDocument
+        If it is damaged, protected by a password, or has more than ``max_line`` bytes of text.
+    MissingInputError
+        If pypdf is not installed.
+    """
+    try:
+        import pypdf
+    except ImportError:
+        raise MissingInputError(
+            "reading PDF needs pypdf: pip install 'pysgrld[documents]'"
+        ) from None
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it tells of every oddity of a file
+    pages: list[str] = []
+    size = 0
+    try:
+        file = pypdf.PdfReader(BytesIO(data))
+        if file.is_encrypted and not file.decrypt(""):
+            raise BadDocument(
+                "protected by a password", "protected by a password; save it without one"
+            )
+        for page in file.pages:
+            pages.append(page.extract_text())
+            size += len(pages[-1])
+            if size > options.max_line:
+                raise BadDocument(
+                    "line too long", f"more than {options.max_line} bytes (--max-line)"
+                )
+    except (BadDocument, MemoryError):
+        raise
+    except Exception as error:  # whatever its parsers make of damage
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise BadDocument(
+            "damaged file", f"no PDF, or damaged ({why[:120]}); write it again"
+        ) from None
+    return _DIVIDED.sub("", "\n".join(pages)).encode("utf-8", "replace"), None

@@ -1,0 +1,198 @@
+"""JSON lines, an object a line, and a JSON array of objects or strings; a field of each is the text.
+
+The elements of an array are decoded one by one, so that memory holds one of them and a block of the file,
+whatever the size of the array. A fault between elements ends the reading: nobody knows where the next one
+begins.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
+from pysgrld.corpus.lines import UTF8, Lines, undecodable
+from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.errors import CorpusError
+
+#: Elements of an array, and bytes of text, that are handed on together.
+TOGETHER, SIZE = 256, 2**20
+#: A fault so many characters before the end of what was read is no element that goes on after it.
+_CERTAIN = 32
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+
+def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
+    """Yield one document an object; a null is one without words, and blank lines are none."""
+    batch = Batch(source.label, context)
+    for block in source.lines(context.bad):
+        if not block:  # a line above the limit, which was reported
+            batch.refuse(BadDocument(), source.line)
+        for offset, line in enumerate(block.split(b"\n")):
+            if not line.strip():
+                continue
+            number = source.line + 1 + offset
+            try:
+                try:
+                    record = json.loads(line.decode("utf-8"))
+                except UnicodeDecodeError:
+                    raise BadDocument("not UTF-8", undecodable(context.options.encoding)) from None
+                except (ValueError, RecursionError) as error:
+                    why = getattr(error, "msg", "nested too deeply or a number too long")
+                    raise BadDocument("not JSON", f"not JSON: {why}") from None
+                batch.add(_text_of(record, context.wanted.text), record, number)
+            except BadDocument as bad:
+                batch.refuse(bad, number)
+        yield batch.texts()
+
+
+def read_array(source: Lines, context: Context) -> Iterator[Texts]:
+    """Yield one document an element; a null in the field of the text is one without words.
+
+    Lines are numbers of elements, from 1.
+    """
+    batch = Batch(source.label, context, TOGETHER, SIZE, noun="element")
+    limit = context.options.max_line
+    elements = _Array(source, context.options).elements()
+    for number, (value, length) in enumerate(elements, 1):
+        try:
+            if length > limit:
+                raise BadDocument("line too long", f"more than {limit} bytes (--max-line)")
+            record = {context.wanted.text or "": value} if isinstance(value, str) else value
+            batch.add(_text_of(record, context.wanted.text), record, number)
+        except BadDocument as bad:
+            batch.refuse(bad, number)
+        if batch.full:
+            yield batch.texts()
+    if batch:
+        yield batch.texts()
+
+
+def _text_of(value: Any, field: str | None) -> bytes:
+    """Return the text of a record as UTF-8; a null has none.
+
+    Raises
+    ------
+    BadDocument
+        If it is no object, or its field of that name is no text.
+    """
+    if not isinstance(value, dict):
+        raise BadDocument("not an object", "JSON, but not an object with fields")
+    if field is None:
+        return b""
+    if field not in value:
+        raise BadDocument(
+            "field missing",
+            f"no field {field!r} (it has {field_names(value)}; choose one with --text-field)",
+        )
+    text = value[field]
+    if text is None:
+        return b""
+    if not isinstance(text, str):
+        raise BadDocument(
+            "field not a string", f"field {field!r} is not a string but {type(text).__name__}"
+        )
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise BadDocument("not UTF-8", f"field {field!r} has half a surrogate pair") from None
+
+
+class _Array:
+    """The text of an array that was read and not yet taken, and more of it when it is needed.
+
+    Attributes
+    ----------
+    ready : str
+        What was read, from the element that is due or before it; taken up to `at`.
+    ended : bool
+        Whether the file was read to its end.
+    taken : int
+        Elements that were taken.
+    """
+
+    def __init__(self, source: Lines, options: CorpusOptions) -> None:
+        self.label, self.encoding, self.limit = source.label, options.encoding, options.max_line
+        self.blocks = source.blocks()
+        self.decoder = codecs.getincrementaldecoder(UTF8)()
+        self.ready, self.at, self.ended, self.taken = "", 0, False, 0
+
+    def elements(self) -> Iterator[tuple[Any, int]]:
+        """Yield the elements of the array, decoded, and how many characters each has."""
+        self.character()
+        self.at += 1  # the bracket, by which the format was told
+        if self.character() != "]":
+            while True:
+                yield self.element()
+                after = self.character()
+                if after == "]":
+                    break
+                if after != ",":
+                    what = f"{after!r} stands where" if after else "the file ends, and"
+                    raise self.fault(
+                        f"{what} a comma or the array's ] is due after it; mend the file, or write it "
+                        "again",
+                        self.taken,
+                    )
+                self.at += 1
+        self.at += 1
+        if self.character():
+            what = "something follows the array's end; give one array, or JSON lines"
+            raise self.fault(what, self.taken)
+
+    def element(self) -> tuple[Any, int]:
+        """Decode the element that is next, reading on for as long as it may be unfinished."""
+        self.character()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self.ready, self.at)
+                if end < len(self.ready) or self.ended:  # else a number may go on
+                    length, self.at = end - self.at, end
+                    self.taken += 1
+                    return value, length
+            except RecursionError:
+                raise self.fault("nested too deeply; leave it out") from None
+            except json.JSONDecodeError as error:
+                open_string = error.msg.startswith("Unterminated string")
+                if self.ended or (error.pos + _CERTAIN < len(self.ready) and not open_string):
+                    raise self.fault(
+                        f"not JSON: {error.msg}; mend the file, or write it again"
+                    ) from None
+            except ValueError:
+                raise self.fault("not JSON: a number too long") from None
+            held = len(self.ready) - self.at
+            if held > self.limit:
+                raise self.fault(f"more than {self.limit} bytes (--max-line)")
+            self.more(held)  # twice as much, so that long elements are not decoded again and again
+
+    def character(self) -> str:
+        """Return the next character that is no blank, without taking it; empty at the end."""
+        while True:
+            found = _BLANK.match(self.ready, self.at)
+            self.at = found.end() if found else self.at
+            if self.at < len(self.ready) or self.ended:
+                return self.ready[self.at : self.at + 1]
+            self.more()
+
+    def more(self, characters: int = 1) -> None:
+        """Read so many characters more, or all that there are."""
+        parts, size = [self.ready[self.at :]], 0
+        while size < characters and not self.ended:
+            block = next(self.blocks, b"")
+            self.ended = not block
+            try:
+                parts.append(self.decoder.decode(block, self.ended))
+            except UnicodeDecodeError:
+                raise self.fault(undecodable(self.encoding)) from None
+            size += len(parts[-1])
+        self.ready, self.at = "".join(parts), 0
+
+    def fault(self, what: str, element: int | None = None) -> CorpusError:
+        """Return the error for what is wrong at an element, by its number from 1; by default the next."""
+        number = self.taken + 1 if element is None else element
+        return CorpusError(f"element {number}: {what}", self.label)
