@@ -25,7 +25,7 @@ from .terminal import shown, shown_in_json
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pysgrld.corpus.listener import ReadingProgress
+    from pysgrld.corpus.reading import ReadingProgress
     from pysgrld.evaluate import Score
     from pysgrld.run import RunDirectory
     from pysgrld.train.events import Position

@@ -1,4 +1,4 @@
-"""A listener of reading for tests (`pysgrld.corpus.listener.Listener`)."""
+"""A listener of reading for tests (`pysgrld.corpus.reading.Listener`)."""
 
 
 class Told:

@@ -12,10 +12,9 @@ from typing import Any
 
 from pysgrld.corpus.about.collector import DetailsCollector
 from pysgrld.corpus.about.columns import write_about
-from pysgrld.corpus.listener import Listener, ReadingProgress
 from pysgrld.corpus.minibatches import choose_documents
 from pysgrld.corpus.open import open_corpus
-from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.reading import CorpusOptions, Listener, ReadingProgress
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import (
     BESIDE,

@@ -11,8 +11,7 @@ from pysgrld.corpus.inputs import resolve_document_is, texts_of_folder
 from pysgrld.corpus.intake import Intake
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.lines import missing, size_of
-from pysgrld.corpus.listener import ReadingProgress
-from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.steps import read
 from pysgrld.corpus.store import Corpus

@@ -12,9 +12,8 @@ import numpy as np
 from pysgrld.core.arithmetic import log
 from pysgrld.corpus._tokenize import Dictionary, Pairs
 from pysgrld.corpus.lexicon import Lexicon
-from pysgrld.corpus.listener import ReadingProgress
 from pysgrld.corpus.open import Meter, check_inputs
-from pysgrld.corpus.reading import BUILT_STOP_WORDS, CorpusOptions
+from pysgrld.corpus.reading import BUILT_STOP_WORDS, CorpusOptions, ReadingProgress
 from pysgrld.corpus.steps import read
 from pysgrld.corpus.stopwords import warned_of_language
 from pysgrld.corpus.vocabulary import stop_words

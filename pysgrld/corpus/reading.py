@@ -1,11 +1,11 @@
-"""Choices of a person about reading a corpus. Plain values; no NumPy here."""
+"""Options of reading a corpus, and how far it is. Plain values; no NumPy here."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.options import parse
@@ -219,6 +219,34 @@ class CorpusOptions:
         """Whether an option was given that takes words out of any vocabulary."""
         asked = self.max_vocab, self.min_df or None, self.max_df, self.stop_words
         return any(value is not None for value in asked) and asked != (None, None, None, "none")
+
+
+class ReadingProgress(NamedTuple):
+    """How far the reading of a corpus is.
+
+    Attributes
+    ----------
+    bytes_read : int
+        Of the files as they lie on disk, compressed or not.
+    bytes_total : int or None
+        None if it cannot be known (standard input, pipes).
+    documents : int
+        Read so far, skipped ones included.
+    """
+
+    bytes_read: int
+    bytes_total: int | None
+    documents: int
+
+
+class Listener(Protocol):
+    """Whoever tells a person what is going on; every method may do nothing."""
+
+    def note(self, line: str) -> None:
+        """Say a fact that a person should see."""
+
+    def reading(self, progress: ReadingProgress) -> None:
+        """Show how far the reading of a corpus is."""
 
 
 def compiled_pattern(pattern: str | None) -> re.Pattern[str] | None:

@@ -21,9 +21,8 @@ from pysgrld.corpus.about.columns import write_about
 from pysgrld.corpus.build import OTHER_FOLDER, TOGETHER, build
 from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.intake import asked_fields, wanted_columns
-from pysgrld.corpus.listener import Listener, ReadingProgress
 from pysgrld.corpus.open import check_inputs
-from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.reading import CorpusOptions, Listener, ReadingProgress
 from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.write import ABOUT, WorkFolder

@@ -15,8 +15,7 @@ from typing import Any
 from pysgrld.corpus.formats import named_as_counts
 from pysgrld.corpus.inputs import texts_of_folder, vocabulary_beside
 from pysgrld.corpus.lines import missing, plain_name
-from pysgrld.corpus.listener import ReadingProgress
-from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.corpus.stopwords import NAMED
 from pysgrld.corpus.stored_files import PARTS, digest, is_stored
 from pysgrld.corpus.vocabulary import Rules, resolved, stop_words

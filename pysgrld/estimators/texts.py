@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus import CorpusOptions
-from pysgrld.corpus.known_words import matched_documents
 from pysgrld.corpus.open import open_corpus
+from pysgrld.corpus.streams import matched_documents
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.types import Documents
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.corpus import CorpusOptions, open_corpus
-from pysgrld.corpus.known_words import matched_documents
 from pysgrld.corpus.minibatches import minibatch_words
+from pysgrld.corpus.streams import matched_documents
 from pysgrld.errors import MissingInputError
 from pysgrld.evaluate import HeldOut, visits, whole
 from pysgrld.evaluate.held_out import split

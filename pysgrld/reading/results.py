@@ -20,10 +20,11 @@ from pysgrld.chain.posterior import history_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.about.details import NamedDocuments
-from pysgrld.corpus.known_words import named_documents, read_matched
-from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.minibatches import choose_documents, hold_out_size
+from pysgrld.corpus.open import open_corpus
+from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.steps import Wish
+from pysgrld.corpus.streams import named_documents
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError, plural
 from pysgrld.evaluate import DocumentDraw, HeldOut, Score, pair, whole
 from pysgrld.evaluate.coherence import Coherence, coherence
@@ -512,7 +513,15 @@ class Results:
     def read(self, path: str, store: Path, listener: Listener) -> Corpus:
         """Read a corpus over the run's words into a folder; unknown words are counted and left out."""
         options = self.reading_options()
-        return read_matched(path, self.vocabulary, options, store, self.threads, listener)
+        return open_corpus(
+            [path],
+            options,
+            store=store,
+            match=self.vocabulary,
+            threads=self.threads,
+            notify=listener.reading,
+            log=listener.note,
+        )
 
     def documents(
         self, path: str, listener: Listener, fields: Sequence[str] = (), wanted: Wish | None = None

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.core.draws import at_words
-from pysgrld.corpus.listener import Listener
+from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.sources import contents
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.evaluate import Estimate, HeldOut, Score, Scorer, pair

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from pysgrld.corpus import Corpus
 from pysgrld.corpus.about.stored import Column
-from pysgrld.corpus.listener import ReadingProgress
+from pysgrld.corpus.reading import ReadingProgress
 from pysgrld.errors import CorpusError
 from pysgrld.reading.results import Results
 from pysgrld.types import Int64s

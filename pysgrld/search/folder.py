@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pysgrld.corpus import Corpus
 from pysgrld.corpus.inputs import corpus_name
-from pysgrld.corpus.listener import Listener
+from pysgrld.corpus.reading import Listener
 from pysgrld.errors import (
     MismatchError,
     MissingInputError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
-from pysgrld.corpus.listener import Listener
+from pysgrld.corpus.reading import Listener
 from pysgrld.run import RunDirectory
 
 

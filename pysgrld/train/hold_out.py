@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.corpus import Corpus, CorpusOptions
-from pysgrld.corpus.known_words import read_matched
-from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.minibatches import choose_documents, hold_out_size
+from pysgrld.corpus.open import open_corpus
+from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.sources import contents
 from pysgrld.errors import CorpusError, UsageError, plural
 from pysgrld.evaluate import HeldOut, pair
@@ -53,8 +53,14 @@ class Reading(NamedTuple):
 
     def matched(self, path: str, corpus: Corpus, name: str) -> Corpus:
         """Read another corpus over the words of this one; rows stay in order."""
-        found = read_matched(
-            path, corpus.vocabulary, self.options, self.scratch / name, self.threads, self.listener
+        found = open_corpus(
+            [path],
+            self.options,
+            store=self.scratch / name,
+            match=corpus.vocabulary,
+            threads=self.threads,
+            notify=self.listener.reading,
+            log=self.listener.note,
         )
         seen = contents(corpus.provenance) & contents(found.provenance)
         if seen and name != "observed-corpus":  # of which more may be known

@@ -14,11 +14,11 @@ import numpy as np
 from pysgrld.core import check_lengths, core
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.inputs import corpus_name
-from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.minibatches import minibatch_words
-from pysgrld.corpus.single_pass import Once
+from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.sources import stands_for
 from pysgrld.corpus.store import count
+from pysgrld.corpus.streams import SinglePassCorpus
 from pysgrld.errors import CorpusError, MemoryLimitError, OutputError, plural
 from pysgrld.evaluate import HeldOut, visits
 from pysgrld.models.options import FREE, OPTIONS, kind_of
@@ -68,7 +68,7 @@ class Plan(NamedTuple):
     held_out : HeldOut or None
     word_counts : (V,) int64
         Occurrences of each word in the training documents.
-    once : Once or None
+    once : SinglePassCorpus or None
         The rest of a corpus that is read once; to be closed.
     scratch : Path
         Folder for work in hand, which goes when `planned` ends.
@@ -84,7 +84,7 @@ class Plan(NamedTuple):
     train: Others
     held_out: HeldOut | None
     word_counts: Int64s
-    once: Once | None
+    once: SinglePassCorpus | None
     scratch: Path
     elsewhere: bool
 
@@ -228,10 +228,10 @@ def _corpus(
     candidate: Candidate,
     scratch: Path,
     listener: Listener,
-) -> tuple[Corpus, Once | None]:
+) -> tuple[Corpus, SinglePassCorpus | None]:
     """Open the corpus: one stored before if the inputs are still the same, else by reading."""
     if "corpus-size" in request.given:
-        once = Once(
+        once = SinglePassCorpus(
             request.inputs,
             reading,
             request.given.get("shuffle-buffer", SHUFFLE_BUFFER),

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from pysgrld.corpus import Corpus
 from pysgrld.corpus.build import copy_parts, store_documents
-from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.minibatches import Epochs, OnePass
-from pysgrld.corpus.single_pass import Once
+from pysgrld.corpus.reading import Listener
+from pysgrld.corpus.streams import SinglePassCorpus
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.resolve import restored
 from pysgrld.options.option import Resolved
@@ -33,7 +33,7 @@ class Prepared(NamedTuple):
         Vocabulary V, and training tokens as far as is known.
     stream : Epochs or OnePass
         Minibatches of the training documents.
-    once : Once or None
+    once : SinglePassCorpus or None
         The rest of a corpus that is read once; to be closed.
     held_out : HeldOut or None
     word_counts : (V,) int64
@@ -51,7 +51,7 @@ class Prepared(NamedTuple):
     words: int
     tokens: int
     stream: Epochs | OnePass
-    once: Once | None
+    once: SinglePassCorpus | None
     held_out: HeldOut | None
     word_counts: Int64s
     typed: frozenset[str]

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
-from pysgrld.corpus.listener import Listener, ReadingProgress
+from pysgrld.corpus.reading import Listener, ReadingProgress
 from pysgrld.errors import Interrupted, MemoryLimitError, SgmcError
 from pysgrld.run import RunDirectory, SecondInterrupt, StopFlag
 from pysgrld.run.signals import STOP_SIGNALS

@@ -13,8 +13,8 @@ from pysgrld.chain.protocol import Chain, Visit
 from pysgrld.chain.rank_cost import Cost
 from pysgrld.core import core
 from pysgrld.corpus import Corpus
-from pysgrld.corpus.listener import Listener
 from pysgrld.corpus.minibatches import Epochs
+from pysgrld.corpus.reading import Listener
 from pysgrld.errors import Interrupted, LaunchError, MismatchError, plural
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import restored

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from pysgrld.corpus.listener import Listener
+from pysgrld.corpus.reading import Listener
 from pysgrld.errors import MismatchError, UsageError
 from pysgrld.models.options import FREE
 from pysgrld.run import (

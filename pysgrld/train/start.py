@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from pysgrld.chain.communicator import ALONE, Communicator
-from pysgrld.corpus.listener import Listener, ReadingProgress
+from pysgrld.corpus.reading import Listener, ReadingProgress
 from pysgrld.errors import Interrupted
 from pysgrld.models.options import check_shared
 from pysgrld.run import RunDirectory, StopFlag, set_latest

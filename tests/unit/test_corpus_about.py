@@ -22,9 +22,8 @@ from pysgrld.corpus.about import fields, texts
 from pysgrld.corpus.about.columns import LEVELS
 from pysgrld.corpus.about.details import NamedDocuments
 from pysgrld.corpus.build import copy_parts, drop_text, sample
-from pysgrld.corpus.known_words import named_documents
-from pysgrld.corpus.single_pass import Once
 from pysgrld.corpus.store import describe
+from pysgrld.corpus.streams import SinglePassCorpus, named_documents
 from pysgrld.corpus.write import WorkFolder
 from pysgrld.errors import CorpusError, Interrupted
 
@@ -676,7 +675,7 @@ def test_texts_are_taken_out_and_nothing_else(stored, tmp_path):
 def test_the_stored_beginning_of_a_stream_keeps_names(many, tmp_path):
     quiet = {"notify": lambda progress: None, "log": lambda line: None}
     given = CorpusOptions(**ALL, meta_field="v")
-    once = Once([str(many[0])], given, 100, store=tmp_path / "head", threads=1, **quiet)
+    once = SinglePassCorpus([str(many[0])], given, 100, store=tmp_path / "head", threads=1, **quiet)
     about = once.corpus.about
     assert about.ids([0, 3, 98]) == ["d0", "d4", "d99"]
     assert about.values("v", [2, 3]) == [2, None]

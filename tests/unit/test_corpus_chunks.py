@@ -10,8 +10,7 @@ import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.chunks import pieces
-from pysgrld.corpus.known_words import named_documents
-from pysgrld.corpus.single_pass import Once
+from pysgrld.corpus.streams import SinglePassCorpus, named_documents
 from pysgrld.errors import CorpusError
 
 ALL = {"min_df": 1, "max_df": 1.0, "stop_words": "none"}
@@ -129,7 +128,7 @@ def test_other_documents_are_cut_the_same_and_keep_their_rows(posts, tmp_path):
 
 def test_a_stream_counts_pieces(posts, tmp_path):
     """Red with: a head of so many documents before they are cut."""
-    once = Once(
+    once = SinglePassCorpus(
         [str(posts)],
         CorpusOptions(**ALL, chunk=100),
         3,

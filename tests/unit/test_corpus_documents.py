@@ -13,7 +13,7 @@ from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.formats.extract import html
 from pysgrld.corpus.formats.protocol import BadDocument
 from pysgrld.corpus.inputs import resolve_document_is
-from pysgrld.corpus.known_words import named_documents
+from pysgrld.corpus.streams import named_documents
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
 
 ALL = {"min_df": 1, "max_df": 1.0, "stop_words": "none"}

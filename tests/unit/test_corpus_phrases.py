@@ -11,9 +11,9 @@ import pytest
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus import phrases as finding
 from pysgrld.corpus._tokenize import Pairs, Phrases, count_words
-from pysgrld.corpus.known_words import matched_documents
 from pysgrld.corpus.phrases import find_phrases, lines
 from pysgrld.corpus.sources import recipe, stands_for
+from pysgrld.corpus.streams import matched_documents
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
 from pysgrld.options.word_files import read_phrases
 

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.corpus.known_words import matched_documents
 from pysgrld.corpus.open import NOTE_EVERY
 from pysgrld.corpus.prefetch import map_in_order, run_ahead
-from pysgrld.corpus.single_pass import Once
 from pysgrld.corpus.steps import read
+from pysgrld.corpus.streams import SinglePassCorpus, matched_documents
 from pysgrld.errors import CorpusError, Interrupted
 from pysgrld.types import Documents
 
@@ -292,7 +291,7 @@ def test_matched_documents_are_those_of_a_store_that_is_matched(large, tmp_path)
 def test_a_corpus_read_once_is_its_head_and_then_the_others(large, tmp_path):
     """Red with: the head's last document taken twice; documents without words handed out."""
     head = open_corpus(large[:1], CorpusOptions(), store=tmp_path / "head")  # 9,000 documents
-    once = Once(
+    once = SinglePassCorpus(
         large,
         CorpusOptions(),
         9000,
@@ -323,7 +322,7 @@ def test_a_head_may_end_in_the_middle_of_a_file_of_counts(tmp_path):
     """Red with: the heading of the file under way forgotten."""
     counts = str(DATA / "docword.tiny.txt")
     whole = open_corpus([counts], CorpusOptions(), store=tmp_path / "whole")
-    once = Once(
+    once = SinglePassCorpus(
         [counts],
         CorpusOptions(),
         2,
@@ -338,7 +337,7 @@ def test_a_head_may_end_in_the_middle_of_a_file_of_counts(tmp_path):
 
 
 def test_the_vocabulary_of_a_stream_is_that_of_its_head(large, tmp_path):
-    once = Once(
+    once = SinglePassCorpus(
         large,
         CorpusOptions(),
         500,

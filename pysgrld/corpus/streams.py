@@ -1,29 +1,139 @@
-"""A corpus that is read once, as a stream: its first documents are stored, the others are taken."""
+"""Documents that are handed out as they are read, over words that are known, and are not stored."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pysgrld.corpus.about.details import DocumentDetails, NamedDocuments
 from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.intake import Intake, say_left_out
 from pysgrld.corpus.lexicon import Lexicon
-from pysgrld.corpus.listener import ReadingProgress
 from pysgrld.corpus.open import Meter, check_inputs
-from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.corpus.sources import look, recipe
-from pysgrld.corpus.steps import Heading, Step, read
+from pysgrld.corpus.steps import Heading, Step, Wish, read
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.write import WorkFolder
 from pysgrld.errors import Interrupted
 from pysgrld.types import Documents
 
 
-class Once:
+def matched_documents(
+    inputs: Sequence[str],
+    options: CorpusOptions,
+    words: Sequence[str],
+    *,
+    threads: int,
+    notify: Callable[[ReadingProgress], None],
+    log: Callable[[str], None],
+) -> Iterator[Documents]:
+    """Read inputs over given words; unknown ones are dropped and counted.
+
+    Documents stay in order, and those without a known word stay as empty rows, as do bad ones that
+    are skipped.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+    options : CorpusOptions
+    words : sequence of str
+    threads : int
+    notify, log : callable
+        As for `open_corpus`.
+
+    Yields
+    ------
+    Documents
+        Some consecutive ones at a time; what was read of a pipe is not held back.
+
+    Raises
+    ------
+    SgmcError
+        As `open_corpus` does.
+    """
+    check_inputs(inputs)
+    for _, block, _ in _matched(inputs, options, words, threads, notify, log):
+        yield block
+
+
+def named_documents(
+    inputs: Sequence[str],
+    options: CorpusOptions,
+    words: Sequence[str],
+    *,
+    threads: int,
+    notify: Callable[[ReadingProgress], None],
+    log: Callable[[str], None],
+    fields: Sequence[str] = (),
+    wanted: Wish | None = None,
+) -> NamedDocuments:
+    """Read inputs over given words as `matched_documents` does, with the names of documents.
+
+    Parameters
+    ----------
+    inputs, options, words, threads, notify, log
+        As for `matched_documents`.
+    fields : sequence of str
+        Fields of the documents that are wanted with their ids.
+    wanted : callable (first, end) -> bool, optional
+        Whether some of the documents [first, end) are wanted; others may be left out.
+
+    Returns
+    -------
+    NamedDocuments
+
+    Raises
+    ------
+    SgmcError
+        As `open_corpus` does.
+    """
+    check_inputs(inputs)
+    if fields:
+        options = replace(options, meta_field=",".join(fields))
+    return NamedDocuments(_matched(inputs, options, words, threads, notify, log, wanted), fields)
+
+
+def _matched(
+    inputs: Sequence[str],
+    options: CorpusOptions,
+    words: Sequence[str],
+    threads: int,
+    notify: Callable[[ReadingProgress], None],
+    log: Callable[[str], None],
+    wanted: Wish | None = None,
+) -> Iterator[tuple[int, Documents, DocumentDetails | None]]:
+    options = resolve_document_is(inputs, options)
+    lexicon = Lexicon(options, words, True, log)
+    meter = Meter(inputs, notify)
+    first = tokens = 0
+    steps = read(
+        inputs,
+        options,
+        keep_empty=True,
+        threads=threads,
+        waiting=lambda: meter.show(lexicon),
+        wanted=wanted,
+    )
+    with closing(steps):
+        for step in steps:
+            meter.read += step.size
+            block = lexicon.take(step)
+            if block is not None:
+                tokens += block.tokens
+                yield first, block, step.about
+            first += step.unwanted if block is None else len(block)
+            meter.show(lexicon)
+    say_left_out(lexicon, tokens)
+
+
+class SinglePassCorpus:
     """A corpus that is read once: its head is stored, its other documents are handed out.
 
     The first ``head`` documents become a stored corpus, which has the vocabulary; of all others only
@@ -140,7 +250,15 @@ class Once:
             )
             n -= stop - self._at
             self._at = stop
-        return _joined(parts)
+        if len(parts) == 1:
+            return parts[0]
+        lengths = [np.diff(part.indptr) for part in parts]
+        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate([*lengths, []]))])
+        return Documents(
+            indptr.astype(np.int64),
+            np.concatenate([part.indices for part in parts] or [np.zeros(0, np.int32)]),
+            np.concatenate([part.counts for part in parts] or [np.zeros(0, np.int32)]),
+        )
 
     def say_left_out(self, tokens: int) -> None:
         """Say which documents and tokens were left out beside so many tokens."""
@@ -151,15 +269,3 @@ class Once:
         self._closed = True
         with contextlib.suppress(ValueError):  # they run on another thread, and will see it
             self._steps.close()
-
-
-def _joined(parts: list[Documents]) -> Documents:
-    if len(parts) == 1:
-        return parts[0]
-    lengths = [np.diff(part.indptr) for part in parts]
-    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate([*lengths, []]))])
-    return Documents(
-        indptr.astype(np.int64),
-        np.concatenate([part.indices for part in parts] or [np.zeros(0, np.int32)]),
-        np.concatenate([part.counts for part in parts] or [np.zeros(0, np.int32)]),
-    )
