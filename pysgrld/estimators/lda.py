@@ -11,7 +11,7 @@ from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number
 from pysgrld.estimators.count_model import CountModel
 from pysgrld.estimators.sampler_options import sampler_rules, with_sampler_options
 from pysgrld.models.lda.resolved import LDAOptions
-from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK, LEARN
+from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN
 from pysgrld.options.word_files import SeedWords, seed_words
 
 __all__ = ["LDA"]

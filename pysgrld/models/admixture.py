@@ -27,7 +27,7 @@ from pysgrld.evaluate import (
 )
 from pysgrld.models.block_fitted import BlockFitted
 from pysgrld.models.fitted import Record, Samples, SomeDocuments
-from pysgrld.options.learned import ALPHA_BLOCK
+from pysgrld.options.priors import ALPHA_BLOCK
 from pysgrld.types import Block, Documents, Doubles, Int32s, Int64s, Key
 
 #: Documents that are inferred at a time: bounds the memory.

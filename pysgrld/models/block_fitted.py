@@ -13,7 +13,7 @@ from pysgrld.core import core
 from pysgrld.core.draws import WEIGHTS, Draw, by_word
 from pysgrld.evaluate.matching import DISTRIBUTIONS, Likeness
 from pysgrld.models.fitted import Fitted, Record
-from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK
+from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers import sampler_of
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import FORGOTTEN, Array, Block, Doubles, Floats, Int32s, Key

@@ -170,10 +170,12 @@ class Model(Protocol[R]):
         """
 
     def expected_topics(self, value: Mapping[str, Any]) -> int:
-        """Return the number of topics that memory, samples on disk and steps are planned for."""
+        """Return the number of topics that memory, samples on disk and steps are planned for: K."""
+        return int(value["topics"])
 
     def remarks(self, options: R, facts: Facts) -> Iterator[str]:
         """Say what a person should know of these options on this corpus, before training starts."""
+        return iter(())
 
     def memory(self, options: R, facts: Facts, extent: Extent) -> dict[str, int]:
         """Return the bytes that a run will need, by what they are for."""
@@ -181,7 +183,10 @@ class Model(Protocol[R]):
     # ---- training
 
     def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
-        """Make documents held out as this model scores them: each in two parts, or whole."""
+        """Hold documents out as this model scores them: split in two parts by the seed, or whole."""
+        from pysgrld.evaluate.held_out import split, whole
+
+        return whole(documents, ids) if self.score.whole else split(documents, ids, observed, seed)
 
     def chain(self, options: R, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn) -> Chain:
         """Start a Markov chain of the model."""

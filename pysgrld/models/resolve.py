@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from pysgrld.evaluate import visits
 from pysgrld.evaluate.held_out import HeldOut
 from pysgrld.evaluate.reader import FRESH_SWEEPS, FURTHER_SWEEPS
-from pysgrld.models.eta import lowest_eta
 from pysgrld.models.options import OPTIONS, kind_of, preset_of
 from pysgrld.models.table import model_of
 from pysgrld.options.option import Facts, Resolved
+from pysgrld.options.priors import lowest_eta
 from pysgrld.samplers import SAMPLERS, SamplerFacts
 
 #: Cost of scoring with documents sampled afresh, in units of a score that continues their chains.

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from pysgrld.errors import UsageError
-from pysgrld.options.learned import or_learn
 from pysgrld.options.option import Option
 from pysgrld.options.parse import (
     SMALLEST,
@@ -28,6 +27,7 @@ from pysgrld.options.parse import (
     text,
     time_limit,
 )
+from pysgrld.options.priors import or_learn
 from pysgrld.options.word_files import SEEDS, read_phrases, spell_phrases
 
 #: Signals that may be named as the one that stops a run.

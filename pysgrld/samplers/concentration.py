@@ -1,6 +1,6 @@
 """One Dirichlet parameter eta of all words and topics, learned: drawn from its conditional law.
 
-A priori eta - `FLOAT_ETA` is exponential, such that eta's mean is `pysgrld.options.learned.ETA`; below
+A priori eta - `FLOAT_ETA` is exponential, such that eta's mean is `pysgrld.options.priors.ETA`; below
 the bound topics would need another form. Its logarithm is moved by slice sampling (Neal 2003), which
 leaves the law exactly invariant:
 
@@ -25,7 +25,7 @@ import numpy as np
 from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import dot, log
 from pysgrld.core.restore import picked
-from pysgrld.options.learned import ETA
+from pysgrld.options.priors import ETA
 from pysgrld.samplers.log_rows import FLOAT_ETA
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key

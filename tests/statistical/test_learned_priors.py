@@ -15,7 +15,7 @@ from pysgrld import LDA
 from pysgrld.core import core, padded
 from pysgrld.models.lda.collapsed import CollapsedDocuments
 from pysgrld.models.lda.documents import GibbsDocuments
-from pysgrld.options.learned import ETA
+from pysgrld.options.priors import ETA
 from pysgrld.samplers.concentration import GivenCounts, GivenTopics, sliced
 from pysgrld.samplers.gibbs import Conjugate, Mean
 from pysgrld.samplers.log_rows import FLOAT_ETA

@@ -18,7 +18,7 @@ from pysgrld.experiments.bench.timing import Timing, nanoseconds
 from pysgrld.models.dlda import documents as dlda
 from pysgrld.models.lda.documents import GibbsDocuments
 from pysgrld.models.lda.reader import EXPECTED_PASSES
-from pysgrld.options.learned import usual_alpha
+from pysgrld.options.priors import usual_alpha
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.state import Counts, EnergyGradient
 from pysgrld.types import UNIT, Block, Documents, Floats, Key, Minibatch

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.held_out import HeldOut
     from pysgrld.evaluate.score import Score, Scorer
     from pysgrld.models.fitted import Fitted, Record
-    from pysgrld.types import Documents, Int64s
 
 #: Topics of the one layer where nothing is asked for.
 TOPICS = 100
@@ -154,10 +153,6 @@ class DeepLDAModel(Model[DeepLDAOptions]):
         if value["sweeps"] is None:
             value["sweeps"] = 1 if whole_corpus else SWEEPS
 
-    def expected_topics(self, value: Mapping[str, Any]) -> int:
-        """Return K1, the topics of layer 1."""
-        return int(value["topics"])
-
     def remarks(self, options: DeepLDAOptions, facts: Facts) -> Iterator[str]:
         """Warn of a first layer that is wider than the corpus can fill."""
         if options.topics > facts.words:
@@ -178,12 +173,6 @@ class DeepLDAModel(Model[DeepLDAOptions]):
             across = sum(padded(width) for width in options.layers)
             need["documents between visits"] = 8 * facts.documents * across
         return need
-
-    def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
-        """Split the tokens of every document at random, by seed, into two parts."""
-        from pysgrld.evaluate.held_out import split
-
-        return split(documents, ids, observed, seed)
 
     def chain(
         self, options: DeepLDAOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysgrld.errors import UsageError
 from pysgrld.models.dpmm.resolved import MixtureOptions
-from pysgrld.models.eta import check_one_eta, lowest_eta
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import choice, integer, real, reals
+from pysgrld.options.priors import check_one_eta, lowest_eta
 
 if TYPE_CHECKING:
     from pysgrld.chain.protocol import Chain
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.held_out import HeldOut
     from pysgrld.evaluate.score import Score, Scorer
     from pysgrld.models.fitted import Fitted, Record
-    from pysgrld.types import Documents, Int64s
 
 #: Dirichlet prior of components, per word.
 ETA = 0.5
@@ -176,10 +175,6 @@ class MixtureModel(Model[MixtureOptions]):
         """Return the number of components that is expected, as it is not known."""
         return EXPECTED
 
-    def remarks(self, options: MixtureOptions, facts: Facts) -> Iterator[str]:
-        """Say nothing: the number of components follows from the data."""
-        return iter(())
-
     def memory(self, options: MixtureOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Count the components, if there are no more than are expected, and the documents."""
         from pysgrld.core import padded
@@ -194,12 +189,6 @@ class MixtureModel(Model[MixtureOptions]):
             "components of documents": 4 * facts.documents,
             "held-out documents": 8 * (CELLS + k * len(held_out.held_out)) if held_out else 0,
         }
-
-    def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
-        """Hold documents out whole: nothing of them is observed."""
-        from pysgrld.evaluate.held_out import whole
-
-        return whole(documents, ids)
 
     def chain(
         self, options: MixtureOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn

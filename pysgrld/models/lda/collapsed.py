@@ -15,7 +15,7 @@ from pysgrld.core.draws import Draw
 from pysgrld.core.restore import check_topics, put_back
 from pysgrld.models.lda.documents import alpha_evidence, alpha_of, token_places
 from pysgrld.models.lda.resolved import LDAOptions
-from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK
+from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Array, Block, Documents, Int32s, Int64s, Key, Minibatch
 

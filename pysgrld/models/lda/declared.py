@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysgrld.errors import UsageError
-from pysgrld.models.eta import check_one_eta, lowest_eta
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.options.common import ALPHA
-from pysgrld.options.learned import ETA_BLOCK, LEARN, usual_alpha, usual_eta
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import choice
+from pysgrld.options.priors import (
+    ETA_BLOCK,
+    LEARN,
+    check_one_eta,
+    lowest_eta,
+    usual_alpha,
+    usual_eta,
+)
 from pysgrld.options.word_files import SEEDS, check_seeds
 from pysgrld.samplers import SAMPLERS
 
@@ -22,7 +28,6 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.held_out import HeldOut
     from pysgrld.evaluate.score import Score, Scorer
     from pysgrld.models.fitted import Fitted, Record
-    from pysgrld.types import Documents, Int64s
 
 #: Topics where none are asked for.
 TOPICS = 100
@@ -159,14 +164,6 @@ class LDAModel(Model[LDAOptions]):
             ].draws:  # expected counts, or means of several, vary too little
                 value["counts"], value["kept-sweeps"] = "sampled", 1
 
-    def expected_topics(self, value: Mapping[str, Any]) -> int:
-        """Return K."""
-        return int(value["topics"])
-
-    def remarks(self, options: LDAOptions, facts: Facts) -> Iterator[str]:
-        """Say nothing: every K is fine."""
-        return iter(())
-
     def memory(self, options: LDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Count topics, minibatches, documents in hand and, of whole-corpus samplers, all tokens."""
         from pysgrld.core import padded
@@ -184,12 +181,6 @@ class LDAModel(Model[LDAOptions]):
         elif options.keep_documents:
             need["proportions of documents"] = 4 * facts.documents * padded(options.topics)
         return need
-
-    def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
-        """Split the tokens of every document at random, by seed, into two parts."""
-        from pysgrld.evaluate.held_out import split
-
-        return split(documents, ids, observed, seed)
 
     def chain(
         self, options: LDAOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn

@@ -15,7 +15,7 @@ from pysgrld.core.draws import Draw, weights_of
 from pysgrld.core.restore import check_topics, put_back
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.seeds import seeds_of
-from pysgrld.options.learned import ALPHA_BLOCK, ETA_BLOCK, LEARN, usual_alpha
+from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, usual_alpha
 from pysgrld.samplers.shapes import ShapesSettings
 from pysgrld.samplers.state import Counts
 from pysgrld.types import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pysgrld.models.eta import lowest_eta
 from pysgrld.options.option import Resolved
+from pysgrld.options.priors import lowest_eta
 from pysgrld.options.word_files import FoundSeeds
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.held_out import HeldOut
     from pysgrld.evaluate.score import Score, Scorer
     from pysgrld.models.fitted import Fitted, Record
-    from pysgrld.types import Documents, Int64s, Invariant
+    from pysgrld.types import Invariant
 
 #: Topics where none are asked for, and prior of proportions.
 TOPICS, ALPHA_DEFAULT = 20, 1.0
@@ -189,10 +189,6 @@ class SphericalModel(Model[SphericalOptions]):
             value["step-size"] = value["step-size"] or (first * unit, scale, power)
         value |= {"warm-up": 0, "counts": "sampled", "observed": None}
 
-    def expected_topics(self, value: Mapping[str, Any]) -> int:
-        """Return K."""
-        return int(value["topics"])
-
     def remarks(self, options: SphericalOptions, facts: Facts) -> Iterator[str]:
         """Refuse a vocabulary without room for the topics; say where proportions mix slowly."""
         check_room(options.topics, facts.words)
@@ -219,12 +215,6 @@ class SphericalModel(Model[SphericalOptions]):
             "held-out documents": (16 * len(held_out.held_out.indices) if held_out else 0)
             + (len(held_out.held_out) * k * 4 * 60 + 16 * cells if held_out else 0),
         }
-
-    def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
-        """Hold documents out whole: nothing of them is observed."""
-        from pysgrld.evaluate.held_out import whole
-
-        return whole(documents, ids)
 
     def chain(
         self, options: SphericalOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from skeletons.multinomial.resolved import MultinomialOptions
 
-from pysgrld.models.eta import check_one_eta, lowest_eta
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, RunOn
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import real
+from pysgrld.options.priors import check_one_eta, lowest_eta
 
 if TYPE_CHECKING:
     from pysgrld.chain.protocol import Chain
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.held_out import HeldOut
     from pysgrld.evaluate.score import Score, Scorer
     from pysgrld.models.fitted import Fitted, Record
-    from pysgrld.types import Documents, Int64s
 
 #: Dirichlet prior per word: uniform over all multinomials.
 ETA = 1.0
@@ -100,12 +99,6 @@ class MultinomialFamily(Model[MultinomialOptions]):
         return of_topics(options, facts, extent, (1,))
 
     # ---- training
-
-    def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
-        """Hold documents out whole: nothing of them is observed."""
-        from pysgrld.evaluate.held_out import whole
-
-        return whole(documents, ids)
 
     def chain(
         self, options: MultinomialOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn

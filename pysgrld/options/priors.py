@@ -1,12 +1,14 @@
-"""Priors that a run may learn along with the topics: ``--alpha learn`` and ``--eta learn``.
+"""Dirichlet priors as they are typed: numbers, one for each layer, or ``learn``ed along with the topics.
 
 No NumPy here: help must be instant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from pysgrld.errors import UsageError
 
 #: What stands for the number of a prior that is learned.
 LEARN = "learn"
@@ -34,3 +36,22 @@ def or_learn(parse: Callable[[str], Any]) -> Callable[[str], Any]:
         return LEARN if text == LEARN else parse(text)
 
     return parsed
+
+
+def check_one_eta(given: Mapping[str, Any]) -> None:
+    """Raise unless ``--eta`` has one value, for models with one layer of topics.
+
+    Raises
+    ------
+    UsageError
+    """
+    eta = given.get("eta", ())
+    if isinstance(eta, tuple | list) and len(eta) > 1:
+        raise UsageError(f"--eta has {len(eta)} numbers: give one, or one for each layer")
+
+
+def lowest_eta(eta: float | str | Sequence[float]) -> float:
+    """Return the prior of topics over words: the number, the first of several, or its start."""
+    if isinstance(eta, str):
+        return ETA
+    return eta if isinstance(eta, float | int) else eta[0]
