@@ -17,13 +17,15 @@ from pysgrld.corpus.open import open_corpus
 from pysgrld.corpus.reading import CorpusOptions, Listener, ReadingProgress
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import (
+    ARRAYS,
     BESIDE,
-    PARTS,
+    PACKED,
     TEXTS,
     WORD_COUNTS,
     read_header,
     vocabulary_of,
 )
+from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.corpus.write import ABOUT, WorkFolder
 from pysgrld.errors import Interrupted, UsageError, WriteError, plural
 from pysgrld.run.files import PIECE, fsync_folder, open_regular, read_small, write_new
@@ -143,6 +145,8 @@ def store_documents(
 ) -> Corpus:
     """Write documents that are in memory to a new folder, which appears by a rename when it is whole.
 
+    A folder in a run with the same vocabulary has two files: the vocabulary is that of the run.
+
     Raises
     ------
     OutputError, WriteError
@@ -151,7 +155,9 @@ def store_documents(
     with WorkFolder(path) as work:
         writer = work.writer("documents")
         writer.append(documents)
-        writer.finish_corpus(vocabulary, provenance)
+        above = vocabulary_of(path)
+        same = above.is_file() and read_vocabulary(above, exact=True) == tuple(vocabulary)
+        writer.finish_corpus(vocabulary, provenance, above=above if same else None)
         work.commit(writer.folder)
     return Corpus.open(path)
 
@@ -170,10 +176,11 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
     OSError
     """
     meta = read_header(source)
+    arrays = [PACKED] if (source / PACKED).exists() else [f"{name}.npy" for name in ARRAYS]
     counted = [WORD_COUNTS] if "totals" in meta else []
     beside = [name for name in meta.get("parts", {}) if name in BESIDE]
     folder.mkdir()
-    for name in (*PARTS, *counted, *beside):
+    for name in (*arrays, "vocab.txt", "meta.json", *counted, *beside):
         file = vocabulary_of(source) if name == "vocab.txt" else source / name
         if link:
             with contextlib.suppress(OSError):  # another file system, or one without links

@@ -17,7 +17,7 @@ from pysgrld.corpus.inputs import texts_of_folder, vocabulary_beside
 from pysgrld.corpus.lines import missing, plain_name
 from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.corpus.stopwords import NAMED
-from pysgrld.corpus.stored_files import PARTS, digest, is_stored
+from pysgrld.corpus.stored_files import PACKED, PARTS, digest, is_stored
 from pysgrld.corpus.vocabulary import Rules, resolved, stop_words
 
 
@@ -69,7 +69,7 @@ def files_of(folder: Path) -> list[Path]:
         If there are none, or the folder cannot be read.
     """
     if is_stored(folder):
-        return [folder / name for name in PARTS if (folder / name).is_file()]
+        return [folder / name for name in (*PARTS, PACKED) if (folder / name).is_file()]
     return texts_of_folder(folder).files
 
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from pysgrld.corpus.about.stored import About
 from pysgrld.corpus.stored_files import (
     ARRAYS,
+    PACKED,
     PARTS,
     WORD_COUNTS,
     damaged,
@@ -29,7 +30,7 @@ from pysgrld.corpus.stored_files import (
     vocabulary_of,
     with_files,
 )
-from pysgrld.corpus.vectors import Vector, changed
+from pysgrld.corpus.vectors import Vector, changed, members
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.run.files import open_regular
 from pysgrld.types import Documents, Int64s
@@ -135,12 +136,15 @@ class Corpus:
         if isinstance(written, dict) and written.get("stamp", [size])[0] != size:
             raise damaged(path, "vocab.txt was changed since it was written")
         vectors = {}
+        packed = (path / PACKED).exists()
         for name, dtype in ARRAYS.items():
-            bad = damaged(path, f"{name}.npy is not a vector of {dtype.name}, or is cut off")
-            with part_of(path, f"{name}.npy") as part:
+            file = PACKED if packed else f"{name}.npy"
+            bad = damaged(path, f"{file} is not a vector of {dtype.name}, or is cut off")
+            with part_of(path, file) as part:
                 try:
-                    vectors[name] = Vector.open(part, dtype)
-                except (ValueError, EOFError):
+                    lies = members(part)[f"{name}.npy"] if packed else (0, None)
+                    vectors[name] = Vector.open(part, dtype, *lies)
+                except (ValueError, EOFError, KeyError):
                     raise bad from None
             if name == "indptr" and len(vectors[name]) == 0:
                 raise bad
@@ -216,8 +220,7 @@ class Corpus:
                 if vector.stamp[:known] == stamp[:known]:
                     digests.append(str(said["sha256"]))
                     continue
-            path = vector.path if vector else vocabulary_of(self.path)
-            digests.append(digest(path, skip=vector.offset if vector else 0))
+            digests.append(vector.digest() if vector else digest(vocabulary_of(self.path)))
             if said.get("sha256", digests[-1]) != digests[-1]:
                 raise damaged(self.path, f"{name} was changed since it was written")
         if fingerprint_of(digests) != self.fingerprint:

@@ -26,6 +26,8 @@ ARRAYS: dict[str, np.dtype[Any]] = {
 
 #: The files of a stored corpus, by which it is whole.
 PARTS = (*(f"{name}.npy" for name in ARRAYS), "vocab.txt", "meta.json")
+#: The archive that has the arrays of a small corpus, as one is held out, in place of a file for each.
+PACKED = "counts.npz"
 #: The file that has the occurrences of every word.
 WORD_COUNTS = "word-counts.npy"
 #: Archives of who the documents are, and of their texts; the list of the files of folders they are from.
@@ -108,7 +110,7 @@ def read_header(path: Path) -> dict[str, Any]:
     return meta
 
 
-def digest(path: Path, notify: Callable[[int], None] = lambda _: None, skip: int = 0) -> str:
+def digest(path: Path, notify: Callable[[int], None] = lambda _: None) -> str:
     """Return the SHA-256 of a file, in hexadecimal.
 
     Parameters
@@ -116,8 +118,6 @@ def digest(path: Path, notify: Callable[[int], None] = lambda _: None, skip: int
     path : Path
     notify : callable
         Told of the bytes of each piece that was hashed; may raise, to stop.
-    skip : int
-        Bytes at the beginning that are left out.
 
     Raises
     ------
@@ -127,7 +127,6 @@ def digest(path: Path, notify: Callable[[int], None] = lambda _: None, skip: int
     found = hashlib.sha256()
     try:
         with path.open("rb", buffering=0) as file:
-            file.seek(skip)
             while piece := file.read(_PIECE):
                 found.update(piece)
                 notify(len(piece))
@@ -138,8 +137,8 @@ def digest(path: Path, notify: Callable[[int], None] = lambda _: None, skip: int
 
 def vocabulary_of(path: Path) -> Path:
     """Return the file of a corpus's vocabulary: its own, or else that of the run which it lies in."""
-    own, above = path / "vocab.txt", path.parent / "vocab.txt"
-    return above if above.exists() and not own.exists() else own
+    places = [folder / "vocab.txt" for folder in (path, path.parent, path.parent.parent)]
+    return next((place for place in places if place.exists()), places[0])
 
 
 def store_files(

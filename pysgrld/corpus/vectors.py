@@ -115,6 +115,13 @@ class Vector:
         for start in range(0, self.size, step):
             yield self.read(start, start + step)
 
+    def digest(self) -> str:
+        """Return the SHA-256 of all values, in hexadecimal; errors are those of `read`."""
+        found = hashlib.sha256()
+        for block in self.blocks():
+            found.update(block.data)
+        return found.hexdigest()
+
     def at(self, positions: Int64s) -> Array:
         """Copy single values; errors are those of `read`."""
         return self.gather(positions, np.ones(len(positions), np.int64))

@@ -21,13 +21,14 @@ from pysgrld.corpus.store import count, cut
 from pysgrld.corpus.stored_files import (
     ARRAYS,
     FORMAT,
+    PACKED,
     PARTS,
     VERSION,
     WORD_COUNTS,
     fingerprint_of,
     store_files,
 )
-from pysgrld.corpus.vectors import GrowingFile, stamp_of
+from pysgrld.corpus.vectors import ArchiveWriter, GrowingFile, stamp_of
 from pysgrld.errors import Interrupted, LockedError, OutputError, SgmcError, WriteError
 from pysgrld.run.files import fsync_folder, read_small, rename, temporary_name, write_new
 from pysgrld.run.lock_file import is_same
@@ -95,6 +96,8 @@ class Writer:
         vocabulary: Sequence[str],
         provenance: dict[str, Any],
         parts: dict[str, Any] | None = None,
+        *,
+        above: Path | None = None,
     ) -> None:
         """Finish the arrays, and write the vocabulary, word counts and ``meta.json`` beside them.
 
@@ -104,22 +107,36 @@ class Writer:
         provenance : dict
         parts : dict, optional
             Digests and stamps of other files that belong to the corpus.
+        above : Path, optional
+            The vocabulary's file in a folder above, where it has one: then arrays are packed into one
+            archive, and there is nothing else beside them but ``meta.json``.
         """
 
-        def put(name: str, data: bytes) -> str:
+        def put(name: str, data: bytes) -> None:
             path = self.folder / name
             path.unlink(missing_ok=True)  # of a process that was killed before it had committed
-            return write_new(path, [data], "store").sha256
+            write_new(path, [data], "store")
 
         totals = count(self.blocks(), len(vocabulary))
         digests = [file.finish() for file in self.files.values()]
-        data = io.BytesIO()
-        np.save(data, totals.word_counts.astype("<i8"), allow_pickle=False)
-        put(WORD_COUNTS, data.getvalue())
-        digests.append(put("vocab.txt", "".join(f"{word}\n" for word in vocabulary).encode()))
+        words = "".join(f"{word}\n" for word in vocabulary).encode()
+        digests.append(hashlib.sha256(words).hexdigest())
+        if above is None:
+            data = io.BytesIO()
+            np.save(data, totals.word_counts.astype("<i8"), allow_pickle=False)
+            put(WORD_COUNTS, data.getvalue())
+            put("vocab.txt", words)
+            places = [self.folder / name for name in PARTS[:-1]]
+        else:
+            with ArchiveWriter(self.folder / PACKED) as archive:
+                for name, file in self.files.items():
+                    blocks = file.vector().blocks()
+                    archive.add(f"{name}.npy", blocks, file.dtype.str, file.size)
+                    file.path.unlink()
+            places = [*(self.folder / PACKED for _ in self.files), above]
         files = {
-            name: {"sha256": found, "stamp": stamp_of((self.folder / name).stat())}
-            for name, found in zip(PARTS[:-1], digests, strict=True)
+            name: {"sha256": found, "stamp": stamp_of(place.stat())}
+            for name, place, found in zip(PARTS[:-1], places, digests, strict=True)
         }
         provenance, parts = store_files(self.folder, provenance, parts or {})
         meta = {
@@ -131,13 +148,12 @@ class Writer:
             "nnz": self.nnz,
             "fingerprint": fingerprint_of(digests),
             "files": files,
-            "totals": {
-                **totals._asdict(),
-                "word_counts": hashlib.sha256(totals.word_counts.tobytes()).hexdigest(),
-            },
             "parts": parts,
             "provenance": provenance,
         }
+        if above is None:
+            counted = hashlib.sha256(totals.word_counts.tobytes()).hexdigest()
+            meta["totals"] = totals._asdict() | {"word_counts": counted}
         put("meta.json", json.dumps(meta, indent=1).encode() + b"\n")
 
 

@@ -83,8 +83,7 @@ def test_each_chain_is_a_run_and_the_first_is_the_plain_one(several, trained, un
     assert len(set(found)) == 3
     plain = trained.folder / "sgmc-runs/bible-scir"
     assert digest(chains[0]) == digest(plain)
-    parts = [f"holdout/{part}" for part in ("observed", "held-out")]
-    same = [f"{part}/{name}.npy" for part in parts for name in ("indptr", "indices", "counts")]
+    same = [f"holdout/{part}/counts.npz" for part in ("observed", "held-out")]
     same += ["vocab.txt", "word-counts.npy"]
     for run in chains:
         assert RunDirectory.open(run).status["state"] == "finished"
@@ -120,7 +119,7 @@ def test_eval_scores_the_mean_of_all_chains_below_that_of_the_first(several):
         RunDirectory.open(run).load_checkpoint(required=True).arrays["completion.mean"]
         for run in chains
     ]
-    counts = np.load(chains[0] / "holdout/held-out/counts.npy")
+    counts = np.load(chains[0] / "holdout/held-out/counts.npz")["counts"]
     expected = np.exp(-(counts @ np.log(np.mean(p, axis=0))) / counts.sum())
     found = json.loads(several("eval", "bible-scir", "--json").stdout)
     alone = json.loads(several("eval", "bible-scir/chain-1", "--json").stdout)
@@ -341,7 +340,7 @@ def test_a_stream_is_read_by_each_chain(sgmc):
     )
     chains = chains_of(sgmc.folder / "all")
     assert digest(chains[0]) != digest(chains[1])
-    same = [(run / "holdout/observed/indices.npy").read_bytes() for run in chains]
+    same = [(run / "holdout/observed/counts.npz").read_bytes() for run in chains]
     assert same[0] == same[1]
 
 

@@ -15,9 +15,13 @@ FILES = [
     *("config.json", "vocab.txt", "status.json", "metrics.jsonl", "log.jsonl", "lock"),
     *("word-counts.npy", "samples/newest", "../latest"),
     *(
-        f"{folder}/{name}"
-        for folder in ("corpus", "holdout/observed", "holdout/held-out")
+        f"corpus/{name}"
         for name in ("meta.json", "vocab.txt", "indptr.npy", "indices.npy", "counts.npy")
+    ),
+    *(
+        f"holdout/{part}/{name}"
+        for part in ("observed", "held-out")
+        for name in ("meta.json", "counts.npz")
     ),
 ]
 

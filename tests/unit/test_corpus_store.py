@@ -12,7 +12,7 @@ import pytest
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus import store as store_module
 from pysgrld.corpus import write as write_module
-from pysgrld.corpus.build import copy_parts
+from pysgrld.corpus.build import copy_parts, store_documents
 from pysgrld.corpus.store import count, describe
 from pysgrld.corpus.vectors import Vector
 from pysgrld.errors import CorpusError, LockedError, MissingInputError, OutputError, WriteError
@@ -344,3 +344,30 @@ def test_a_corpus_without_words_of_its_own_has_those_of_the_folder_that_it_lies_
     (stored.parent / "vocab.txt").write_text(text[::-1].strip() + "\n")
     with pytest.raises(CorpusError, match="changed since it was written"):
         Corpus.open(stored)
+
+
+def test_documents_of_a_run_are_packed_and_have_its_words(stored, tmp_path):
+    """Red with: the run's words copied; another fingerprint; values that nobody compares."""
+    corpus = Corpus.open(stored)
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "vocab.txt").write_bytes((stored / "vocab.txt").read_bytes())
+    documents = corpus.take(range(corpus.documents))
+    packed = store_documents(run / "holdout" / "observed", documents, corpus.vocabulary, {})
+    assert sorted(path.name for path in packed.path.iterdir()) == ["counts.npz", "meta.json"]
+    assert (packed.fingerprint, packed.vocabulary) == (corpus.fingerprint, corpus.vocabulary)
+    assert packed.take([1, 0]).counts.tolist() == corpus.take([1, 0]).counts.tolist()
+    assert packed.totals.word_counts.tolist() == corpus.totals.word_counts.tolist()
+    packed.verify()
+    copy_parts(packed.path, tmp_path / "copy")
+    assert Corpus.open(tmp_path / "copy").fingerprint == corpus.fingerprint
+    alone = store_documents(tmp_path / "alone", documents, corpus.vocabulary, {})
+    assert (alone.path / "vocab.txt").exists()
+    data = (packed.path / "counts.npz").read_bytes()
+    at = data.rindex(documents.counts.tobytes())
+    (packed.path / "counts.npz").write_bytes(data[:at] + b"\7" + data[at + 1 :])
+    with pytest.raises(CorpusError, match="damaged"):
+        Corpus.open(packed.path)
+    (packed.path / "counts.npz").write_bytes(data[:-9])
+    with pytest.raises(CorpusError, match=r"counts\.npz is not a vector"):
+        Corpus.open(packed.path)
