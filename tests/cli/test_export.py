@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from pysgrld.cli import main
-from pysgrld.report.exports.table import FORMATS
+from pysgrld.report.exports.formats import FORMATS
 
 pytestmark = pytest.mark.cli
 
@@ -67,7 +67,7 @@ def test_files_that_are_there_are_never_replaced_unasked(trained, tmp_path, caps
 
     folder = trained.folder / "sgmc-runs" / "bible-scir"
     results = open_run(folder, 1)
-    from pysgrld.report.exports.request import ExportRequest
+    from pysgrld.report.exports.formats import ExportRequest
 
     asked = ExportRequest(to, tmp_path, FORMATS[to].draws[0])
     last = FORMATS[to].writer.files([results], asked)[-1]

@@ -9,9 +9,7 @@ from click.testing import CliRunner
 
 from pysgrld.cli import main
 from pysgrld.reading.results import Results
-from pysgrld.report.exports.export import export
-from pysgrld.report.exports.request import ExportRequest
-from pysgrld.report.exports.table import FORMATS
+from pysgrld.report.exports.formats import FORMATS, ExportRequest, export
 from pysgrld.run import chains_of
 
 FAMILIES = {

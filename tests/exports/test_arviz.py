@@ -12,8 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.results import Results
-from pysgrld.report.exports.export import export
-from pysgrld.report.exports.request import ExportRequest
+from pysgrld.report.exports.formats import ExportRequest, export
 
 
 def opened(folder):

@@ -9,8 +9,7 @@ import pytest
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
 from pysgrld.reading.results import Results
 from pysgrld.report.exports import mallet as module
-from pysgrld.report.exports.export import export
-from pysgrld.report.exports.request import ExportRequest
+from pysgrld.report.exports.formats import ExportRequest, export
 
 
 def state_of(folder):

@@ -7,7 +7,7 @@ import pytest
 
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.report.exports import pyldavis as module
-from pysgrld.report.exports.pyldavis import TopicUse, prepared, relevant
+from pysgrld.report.exports.pyldavis import TopicUse, page_data, relevant
 
 
 def silent(what, done, total):
@@ -46,7 +46,7 @@ def made(k=5, v=40, n=30):
 def test_the_page_has_every_word_that_its_slider_can_bring_forward():
     """Red with: lambda 0 and 1 alone; lift over the corpus's counts."""
     model, words = made(), [f"w{i:02}" for i in range(40)]
-    page = prepared(model, words, 6, silent)
+    page = page_data(model, words, 6, silent)
     phi = model.phi.T.astype(float)
     uses = phi * model.tokens[:, None]
     total = uses.sum(axis=0)

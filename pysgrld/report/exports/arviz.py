@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Iterator, Sequence
-from typing import IO, Any, NamedTuple
+from collections.abc import Sequence
+from typing import IO, Any
 
 import numpy as np
 
 from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.evaluate.matching import assign
 from pysgrld.reading.results import Results
-from pysgrld.report.exports.request import Exported, ExportRequest, Tell, module_for
+from pysgrld.report.exports.formats import Exported, ExportRequest, Tell
 from pysgrld.run.machine import version
 from pysgrld.run.whole import whole_file
-from pysgrld.types import Array, Doubles, Floats, Int64s, Key
+from pysgrld.types import Int64s, Key
 
 FILE = "draws.nc"
 #: Bytes of a chunk, at most: HDF5 allows less than 4 GiB.
@@ -22,7 +23,7 @@ _CHUNK = 1 << 30
 _DRAWS = ("chain", "draw")
 
 
-class _Sink:
+class _Sink(io.RawIOBase):
     """An open file whose first error is kept for `check`: HDF5 does not survive one while it closes."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -30,7 +31,7 @@ class _Sink:
         self._error: OSError | None = None
 
     def check(self) -> None:
-        """Raise the error that there was.
+        """Raise the first error of a write, if there was one.
 
         Raises
         ------
@@ -40,16 +41,12 @@ class _Sink:
             raise self._error
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place."""
+        """Set the position, and return it."""
         self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._end}[whence]
         return self._at
 
-    def tell(self) -> int:
-        """Give the place."""
-        return self._at
-
     def write(self, data: Any) -> int:
-        """Write; after an error nothing is written, and all is said to be."""
+        """Write all of the data; after an error write nothing, and return the number of bytes as if."""
         rest = memoryview(data).cast("B")
         written = len(rest)
         try:
@@ -62,42 +59,25 @@ class _Sink:
         self._end = max(self._end, self._at)
         return written
 
-    def read(self, size: int) -> bytes:
-        """Read back what was written."""
-        room = bytearray(size)
-        self.readinto(room)
-        return bytes(room)
-
     def readinto(self, room: Any) -> int:
         """Read back what was written."""
         os.preadv(self._fd, [room], self._at)
         self._at += len(room)
         return len(room)
 
-    def truncate(self, size: int) -> int:
-        """Give the file a length."""
+    def truncate(self, size: int | None = None) -> int:
+        """Set the length of the file."""
+        self._end = self._at if size is None else size
         try:
             if self._error is None:
-                os.ftruncate(self._fd, size)
+                os.ftruncate(self._fd, self._end)
         except OSError as error:
             self._error = error
-        self._end = size
-        return size
-
-    def flush(self) -> None:
-        """Hold nothing back: nothing is."""
-
-
-class _Plan(NamedTuple):
-    """The draws that all chains have, the topics of each chain in order, and the words."""
-
-    steps: list[int]
-    order: list[Int64s]
-    words: Int64s
+        return self._end
 
 
 def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
-    """Name the file.
+    """Return the name of the file.
 
     Raises
     ------
@@ -120,8 +100,9 @@ def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
 
 def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Exported:
     """Write the draws, one after the other; topics of further chains in the order of the first's."""
-    target, notes = asked.folder / FILE, []
-    plan = _plan(chains, asked)
+    target, first, notes = asked.folder / FILE, chains[0], []
+    steps, matched = _steps(chains), not first.fitted.no_mean and first.fitted.likeness is not None
+    order, words = _topics_and_words(chains, asked) if matched else ([], np.empty(0, np.int64))
     if len({results.seed for results in chains}) > 1:
         notes.append(
             "chains of different --seed hold out different documents: no log probabilities"
@@ -131,20 +112,25 @@ def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Export
         with _library().File(sink, "w") as file:
             file.attrs["inference_library"] = "sgmc"
             file.attrs["inference_library_version"] = version()
-            file.attrs["sampler"] = chains[0].options.algo
-            _write_draws(file, chains, asked, plan, tell, sink, scored=not notes)
-            _write_counts(file, chains[0], plan)
+            file.attrs["sampler"] = first.options.algo
+            _write_draws(file, sink, chains, asked, steps, order, words, tell, scored=not notes)
+            counts = first.word_counts()
+            if counts is not None:
+                ids = words if matched else np.arange(len(counts))
+                group = file.create_group("constant_data")
+                _set_words(group, first, ids)
+                group.create_variable("word_counts", ("word",), data=counts[ids])
         sink.check()
-    shape = f"{plural(len(chains), 'chain')} of {plural(len(plan.steps), 'draw')}"
-    if chains[0].samples > len(plan.steps):
-        of = plural(chains[0].samples, "sample")
+    shape = f"{plural(len(chains), 'chain')} of {plural(len(steps), 'draw')}"
+    if first.samples > len(steps):
+        of = plural(first.samples, "sample")
         shape += f" (of {of} these are kept; --samples of training says how many)"
-    if chains[0].fitted.no_mean:
-        return Exported(
-            target, f"{shape}, quantities alone: {chains[0].fitted.no_mean}", tuple(notes)
-        )
-    k, words = chains[0].layers[asked.at], len(plan.words)
-    return Exported(target, f"{shape}, {plural(k, 'topic')}, {plural(words, 'word')}", tuple(notes))
+    if first.fitted.no_mean:
+        shape += f", quantities alone: {first.fitted.no_mean}"
+    else:
+        topics = plural(first.layers[asked.at], "topic")
+        shape += f", {topics}, {plural(len(words), 'word')}"
+    return Exported(target, shape, tuple(notes))
 
 
 def _library() -> Any:
@@ -152,61 +138,61 @@ def _library() -> Any:
         import h5netcdf
         import h5py  # noqa: F401 - which h5netcdf writes with
     except ImportError:
-        raise module_for("h5netcdf", "arviz", "writing netCDF") from None
+        raise MissingInputError(
+            "writing netCDF needs h5netcdf: pip install 'pysgrld[arviz]'"
+        ) from None
     return h5netcdf
 
 
 def _steps(chains: Sequence[Results]) -> list[int]:
-    """Give the iterations of which all chains have kept a full sample."""
+    """Return the iterations of which all chains have kept a full sample."""
     return sorted(set.intersection(*(set(results.kept()) for results in chains)))
 
 
-def _plan(chains: Sequence[Results], asked: ExportRequest) -> _Plan:
-    first, at = chains[0], asked.at
-    steps = _steps(chains)
-    likeness = first.fitted.likeness
-    if first.fitted.no_mean or likeness is None:
-        return _Plan(steps, [], np.empty(0, np.int64))
-    k, v = first.layers[at], len(first.vocabulary)
-    means = (_mean(results, at) for results in chains)
-    own = next(means)
-    order, top = [np.arange(k)], [first.top(min(asked.top, v), at)] if asked.top else []
-    for results, mean in zip(chains[1:], means, strict=True):
-        matched = assign(likeness.similarity(own, mean)) if asked.align else np.arange(k)
-        order.append(matched)
+def _topics_and_words(
+    chains: Sequence[Results], asked: ExportRequest
+) -> tuple[list[Int64s], Int64s]:
+    """Return the topics of each chain in the order of the first one's, and the words that are written."""
+    likeness, at = chains[0].fitted.likeness, asked.at
+    assert likeness is not None
+    k, v = chains[0].layers[at], len(chains[0].vocabulary)
+    own, order, top = None, [], []
+    for results in chains:
+        phi = results.fitted.over_words(results.mean, at)
+        mean = np.ascontiguousarray(phi[:, :k].T)
+        if own is None:
+            own = mean
+        aligned = asked.align and mean is not own
+        order.append(assign(likeness.similarity(own, mean)) if aligned else np.arange(k))
         if asked.top:
             top.append(results.top(min(asked.top, v), at))
-    words = np.unique(np.concatenate(top)) if top else np.arange(v)
-    return _Plan(steps, order, words)
-
-
-def _mean(results: Results, at: int) -> Floats:
-    phi = results.fitted.over_words(results.mean, at)
-    return np.ascontiguousarray(phi[:, : results.layers[at]].T)
+    return order, np.unique(np.concatenate(top)) if top else np.arange(v)
 
 
 def _write_draws(
     file: Any,
+    sink: _Sink,
     chains: Sequence[Results],
     asked: ExportRequest,
-    plan: _Plan,
+    steps: list[int],
+    order: list[Int64s],
+    words: Int64s,
     tell: Tell,
-    sink: _Sink,
     *,
     scored: bool,
 ) -> None:
-    """Write topics, or quantities, of each draw, and what it gives held-out documents."""
+    """Write topics or quantities of each draw, and its log probability of the held-out documents."""
     posterior, statistics = file.create_group("posterior"), file.create_group("sample_stats")
-    first, size = chains[0], (len(chains), len(plan.steps))
-    coordinates = {"chain": [results.chain for results in chains], "draw": plan.steps}
+    first, size = chains[0], (len(chains), len(steps))
+    coordinates = {"chain": [results.chain for results in chains], "draw": steps}
     for group in (posterior, statistics):
         _set_coordinates(group, coordinates)
     phi = None
     quantities = {name: np.full(size, np.nan) for name in first.fitted.titles}
-    if plan.order:
-        k, w = first.layers[asked.at], len(plan.words)
+    if order:
+        k, w = first.layers[asked.at], len(words)
         _set_coordinates(posterior, {"topic": list(range(k))})
-        _set_words(posterior, [first.vocabulary[i] for i in plan.words.tolist()])
+        _set_words(posterior, first, words)
         topics = max(1, min(k, _CHUNK // (4 * w)))
         phi = posterior.create_variable(
             "phi", (*_DRAWS, "topic", "word"), "f4", chunks=(1, 1, topics, w)
@@ -214,57 +200,34 @@ def _write_draws(
         phi.attrs["long_name"] = "topics over words"
     values = np.full(size, np.nan)
     for c, results in enumerate(chains):
-        for s, (sample, value) in enumerate(_scored(results, plan.steps, scored=scored)):
-            values[c, s] = value
+        fitted = results.fitted
+        held_out = results.held_out() if (results.path / "holdout").is_dir() else None
+        scorer = fitted.scorer(held_out) if scored and held_out is not None else None
+        for s, step in enumerate(steps):
+            sample = results.read_sample(step)
+            if scorer is not None:
+                draw = fitted.draw_of(sample, scorer.words)
+                key = Key(results.seed, results.chain, step)
+                values[c, s] = scorer.log_probability(key, draw)
             if phi is not None:
-                rows = results.fitted.rows_of(sample, asked.at)[plan.order[c]]
-                phi[c, s] = rows if len(plan.words) == rows.shape[1] else rows[:, plan.words]
+                rows = fitted.rows_of(sample, asked.at)[order[c]]
+                phi[c, s] = rows if len(words) == rows.shape[1] else rows[:, words]
             else:
-                for name, found in _quantities(results, sample).items():
+                for name, found in fitted.quantities(fitted.draw_of(sample), held_out).items():
                     quantities[name][c, s] = found
             sink.check()
             tell("writing draws", c * size[1] + s + 1, size[0] * size[1])
-    for name, drawn in quantities.items():
-        _set(posterior, name, drawn, first.fitted.titles[name])
+    variables = [
+        (posterior, name, part, first.fitted.titles[name]) for name, part in quantities.items()
+    ]
     if not np.isnan(values).all():
         unit = "document" if first.score.whole else "token"
-        _set(statistics, "log_probability", values, f"mean of a held-out {unit}")
+        variables.append((statistics, "log_probability", values, f"mean of a held-out {unit}"))
         if unit == "token":
-            _set(statistics, "perplexity", np.exp(-values), "of held-out tokens, under this draw")
-
-
-def _scored(
-    results: Results, steps: Sequence[int], *, scored: bool
-) -> Iterator[tuple[dict[str, Array], float]]:
-    """Read samples, and give each the log probability that it gives the run's held-out documents."""
-    there = scored and (results.path / "holdout").is_dir()
-    scorer = results.fitted.scorer(results.held_out()) if there else None
-    for step in steps:
-        sample, value = results.read_sample(step), float("nan")
-        if scorer is not None:
-            draw = results.fitted.draw_of(sample, scorer.words)
-            value = scorer.log_probability(Key(results.seed, results.chain, step), draw)
-        yield sample, value
-
-
-def _quantities(results: Results, sample: dict[str, Array]) -> dict[str, float]:
-    held_out = results.held_out() if (results.path / "holdout").is_dir() else None
-    return results.fitted.quantities(results.fitted.draw_of(sample), held_out)
-
-
-def _write_counts(file: Any, results: Results, plan: _Plan) -> None:
-    """Write how often each word is in training, where that is known."""
-    counts = results.word_counts()
-    if counts is None:
-        return
-    words = plan.words if plan.order else np.arange(len(counts))
-    group = file.create_group("constant_data")
-    _set_words(group, [results.vocabulary[i] for i in words.tolist()])
-    group.create_variable("word_counts", ("word",), data=counts[words])
-
-
-def _set(group: Any, name: str, values: Doubles, title: str) -> None:
-    group.create_variable(name, _DRAWS, data=values).attrs["long_name"] = title
+            said = "of held-out tokens, under this draw"
+            variables.append((statistics, "perplexity", np.exp(-values), said))
+    for group, name, part, title in variables:
+        group.create_variable(name, _DRAWS, data=part).attrs["long_name"] = title
 
 
 def _set_coordinates(group: Any, coordinates: dict[str, list[int]]) -> None:
@@ -273,9 +236,9 @@ def _set_coordinates(group: Any, coordinates: dict[str, list[int]]) -> None:
         group.create_variable(name, (name,), data=np.array(values, np.int64))
 
 
-def _set_words(group: Any, words: Sequence[str]) -> None:
+def _set_words(group: Any, results: Results, ids: Int64s) -> None:
     import h5py
 
-    group.dimensions["word"] = len(words)
+    group.dimensions["word"] = len(ids)
     variable = group.create_variable("word", ("word",), h5py.string_dtype())
-    variable[:] = np.array(words, object)
+    variable[:] = np.array([results.vocabulary[i] for i in ids.tolist()], object)

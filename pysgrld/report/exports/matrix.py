@@ -13,7 +13,7 @@ import numpy as np
 from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.reading.labels import LABELS
 from pysgrld.reading.results import Results
-from pysgrld.report.exports.request import Exported, ExportRequest, Tell, drawn_from
+from pysgrld.report.exports.formats import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.run import jsonio
 from pysgrld.run.tensors import header_of
 from pysgrld.run.whole import whole_file
@@ -23,7 +23,7 @@ VOCABULARY = "vocab.txt"
 
 
 def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
-    """Name the files: topics, words, what goes with the topics, and names that a person gave.
+    """Return the names of the files: topics, words, what goes with the topics, and given names.
 
     Raises
     ------

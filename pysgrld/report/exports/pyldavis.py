@@ -6,7 +6,7 @@ Neither is imported. Frequencies are those that topics expect, as LDAvis has the
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.reading.results import Results, evenly_spaced
 from pysgrld.report.documents import DOCUMENTS, drawn_blocks, drawn_steps
-from pysgrld.report.exports.request import Exported, ExportRequest, Tell, drawn_from
+from pysgrld.report.exports.formats import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.report.geometry import distances, laid_out, principal_axes
 from pysgrld.report.terms import best, columns
 from pysgrld.run.whole import whole_file
@@ -51,7 +51,7 @@ class TopicUse(NamedTuple):
 
 
 def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
-    """Name the files.
+    """Return the names of the files.
 
     Raises
     ------
@@ -73,57 +73,28 @@ def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
 
 def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Exported:
     """Write both files; documents are those of training, or 20,000 of them, evenly spaced."""
-    results = chains[0]
-    draw = results.mean if asked.draw == "mean" else results.current
-    theta, lengths, trained = _documents(results, asked, tell)
-    counts = results.word_counts()
-    if counts is None:
-        counts = _counted(results)
-    k = results.layers[asked.at]
-    phi = results.fitted.over_words(draw, asked.at)[:, :k]
-    used = (lengths[:, None] * theta).sum(axis=0)
-    tokens = used * (results.run.config["corpus"]["training_tokens"] / max(1.0, used.sum()))
-    model = TopicUse(phi, theta, lengths, counts, np.maximum(tokens, _TINY))
-    _write_arguments(results, asked, model)
-    words = min(asked.top or len(phi), len(phi))
-    page = prepared(model, results.vocabulary, words, tell)
-    target = asked.folder / PAGE
-    with whole_file(target) as file:
-        for part in json.JSONEncoder(allow_nan=False).iterencode(page):
-            file.write(part.encode())
-    what = f"{plural(k, 'topic')}, {plural(len(theta), 'document')}"
-    if len(theta) < trained:
-        what += f" of {trained:,}"
-    return Exported(target, f"{what}, {drawn_from(results, asked.draw)}")
-
-
-def _documents(results: Results, asked: ExportRequest, tell: Tell) -> tuple[Floats, Int64s, int]:
-    """Give proportions and lengths of training documents, and how many there are."""
-    corpus = results.training_corpus()
+    results, at, mean = chains[0], asked.at, asked.draw == "mean"
+    corpus, vocabulary = results.training_corpus(), results.vocabulary
     assert corpus is not None
     trained = results.training_documents(corpus)
-    rows = evenly_spaced(trained, DOCUMENTS)
-    mean = asked.draw == "mean"
+    rows, k = evenly_spaced(trained, DOCUMENTS), results.layers[at]
     steps, draw = (drawn_steps(results), None) if mean else ([], results.current)
-    theta = np.empty((len(rows), results.layers[asked.at]), np.float32)
-    lengths = np.empty(len(rows), np.int64)
-    for block in drawn_blocks(results, corpus, rows, steps, asked.at, draw):
+    theta, lengths = np.empty((len(rows), k), np.float32), np.empty(len(rows), np.int64)
+    for block in drawn_blocks(results, corpus, rows, steps, at, draw):
         theta[block.at] = block.theta.mean(axis=0, dtype=np.float64)
         lengths[block.at] = block.lengths
         tell("reading documents", block.at.stop, len(rows))
-    return theta, lengths, len(trained)
+    counts = results.word_counts()
+    if counts is None:
+        counts = corpus.totals.word_counts
+    phi = results.fitted.over_words(results.mean if draw is None else draw, at)[:, :k]
+    used = (lengths[:, None] * theta).sum(axis=0)
+    tokens = used * (results.run.config["corpus"]["training_tokens"] / max(1.0, used.sum()))
+    model = TopicUse(phi, theta, lengths, counts, np.maximum(tokens, _TINY))
 
-
-def _counted(results: Results) -> Int64s:
-    corpus = results.training_corpus()
-    assert corpus is not None
-    return corpus.totals.word_counts
-
-
-def _write_arguments(results: Results, asked: ExportRequest, model: TopicUse) -> None:
-    longest = max(map(len, results.vocabulary))
-    if 4 * longest * len(results.vocabulary) > _WORDS:
-        word = next(n for n, w in enumerate(results.vocabulary, 1) if len(w) == longest)
+    longest = max(map(len, vocabulary))
+    if 4 * longest * len(vocabulary) > _WORDS:
+        word = next(n for n, w in enumerate(vocabulary, 1) if len(w) == longest)
         raise UsageError(
             f"{ARGUMENTS} gives every word the room of the longest, and word {word} of {results.path} "
             f"has {longest:,} letters; leave it out with --vocab"
@@ -134,13 +105,22 @@ def _write_arguments(results: Results, asked: ExportRequest, model: TopicUse) ->
             topic_term_dists=np.ascontiguousarray(model.phi.T),
             doc_topic_dists=model.theta,
             doc_lengths=model.lengths,
-            vocab=np.array(results.vocabulary),
+            vocab=np.array(vocabulary),
             term_frequency=model.counts,
         )
+    page = page_data(model, vocabulary, min(asked.top or len(phi), len(phi)), tell)
+    target = asked.folder / PAGE
+    with whole_file(target) as file:
+        for part in json.JSONEncoder(allow_nan=False).iterencode(page):
+            file.write(part.encode())
+    what = f"{plural(k, 'topic')}, {plural(len(theta), 'document')}"
+    if len(theta) < len(trained):
+        what += f" of {len(trained):,}"
+    return Exported(target, f"{what}, {drawn_from(results, asked.draw)}")
 
 
-def prepared(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell) -> dict[str, Any]:
-    """Give what the page of LDAvis draws, by its keys.
+def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell) -> dict[str, Any]:
+    """Return the data that the page of LDAvis draws, by its keys.
 
     Topics keep their order; they are numbered from 1, as 0 is what the page calls no topic.
 
@@ -159,23 +139,59 @@ def prepared(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell)
     """
     k = len(model.tokens)
     share = model.tokens / model.tokens.sum()
-    expected = np.maximum(_expected(model.phi, model.tokens), _TINY)
+    # the uses of each word that the topics expect, and the sum of its probabilities in all topics
+    expected, total = np.zeros(len(model.phi)), np.zeros(len(model.phi))
+    for p, tokens in zip(columns(model.phi, k), model.tokens, strict=True):
+        expected += p * tokens
+        total += p
+    expected, total = np.maximum(expected, _TINY), np.maximum(total, _TINY)
+    # how much a word tells of its topic: sum_k P(k|w) log (P(k|w) / P(k)), of topics used alike
+    distinct = np.zeros(len(model.phi))
+    for p, own in zip(columns(model.phi, k), share, strict=True):
+        given = np.maximum(p, _TINY) / total
+        distinct += given * np.log(given / own)
+
     info: dict[str, list[Any]] = {name: [] for name in _INFO}
-    shown = best(expected / expected.sum() * _distinct(model.phi, share), words)
+
+    def add(ids: Int64s, uses: Doubles, total: Doubles, category: str, *logs: Doubles) -> None:
+        named = [vocabulary[w] for w in ids.tolist()]
+        numbers = [part.tolist() for part in (uses, total, *logs)]
+        parts = [named, *numbers[:2], [category] * len(ids), *numbers[2:]]
+        for name, part in zip(_INFO, parts, strict=True):
+            info[name] += part
+
+    shown = best(expected / expected.sum() * distinct, words)
     order = np.arange(words, 0, -1, dtype=np.float64)
     frequent = np.floor(expected[shown])
-    _add(info, vocabulary, shown, frequent, frequent, "Default", order, order)
+    add(shown, frequent, frequent, "Default", order, order)
     there = [shown]
     for topic, p in enumerate(columns(model.phi, k)):
         log_p = np.log(np.maximum(p, _TINY))
         log_lift = log_p - np.log(expected / expected.sum())
         ids = relevant(log_p, log_lift, words)
         logs = (np.round(part[ids], 4) for part in (log_p, log_lift))
-        uses = p[ids] * model.tokens[topic]
-        _add(info, vocabulary, ids, uses, expected[ids], f"Topic{topic + 1}", *logs)
+        add(ids, p[ids] * model.tokens[topic], expected[ids], f"Topic{topic + 1}", *logs)
         there.append(ids)
         tell("ordering words", topic + 1, k)
-    points, axes = _points(model.phi)
+
+    # the share of each word's uses that topics have, where that is half a use or more
+    table: dict[str, list[Any]] = {"Term": [], "Topic": [], "Freq": []}
+    listed = np.unique(np.concatenate(there)).tolist()
+    for word in sorted(listed, key=lambda w: vocabulary[w]):
+        uses = model.phi[word].astype(np.float64) * model.tokens
+        topics = np.flatnonzero(uses >= _USES)
+        table["Term"] += [vocabulary[word]] * len(topics)
+        table["Topic"] += (topics + 1).tolist()
+        table["Freq"] += (np.round(uses[topics]) / expected[word]).tolist()
+
+    # topics lie on the plane as on the page of a run, else on the principal axes
+    distance = distances(model.phi, np.arange(k), signed=False)
+    plane = laid_out(distance)
+    points, axes = np.zeros((k, 2)), "PC"
+    if plane is None:
+        points[:, : min(2, k)] = principal_axes(distance)
+    else:
+        points, axes = plane.points, "t-SNE" if "t-SNE" in plane.how else "PC"
     return {
         "mdsDat": {
             "x": points[:, 0].tolist(),
@@ -185,7 +201,7 @@ def prepared(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell)
             "Freq": (100 * share).tolist(),
         },
         "tinfo": info,
-        "token.table": _used(model, vocabulary, np.unique(np.concatenate(there)), expected),
+        "token.table": table,
         "R": words,
         "lambda.step": LAMBDA_STEP,
         "plot.opts": {"xlab": f"{axes} 1", "ylab": f"{axes} 2"},
@@ -196,45 +212,15 @@ def prepared(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell)
 _INFO = ("Term", "Freq", "Total", "Category", "logprob", "loglift")
 
 
-def _add(
-    info: dict[str, list[Any]],
-    vocabulary: Sequence[str],
-    ids: Int64s,
-    uses: Doubles,
-    total: Doubles,
-    category: str,
-    log_p: Doubles,
-    log_lift: Doubles,
-) -> None:
-    words = [vocabulary[w] for w in ids.tolist()]
-    rest = (uses, total, [category] * len(ids), log_p, log_lift)
-    parts = [words, *(p.tolist() if isinstance(p, np.ndarray) else p for p in rest)]
-    for name, part in zip(_INFO, parts, strict=True):
-        info[name] += part
-
-
-def _expected(phi: Floats, tokens: Doubles) -> Doubles:
-    """Give the uses of each word that the topics expect, (V,)."""
-    found = np.zeros(len(phi))
-    for p, own in zip(columns(phi, len(tokens)), tokens, strict=True):
-        found += p * own
-    return found
-
-
-def _distinct(phi: Floats, share: Doubles) -> Doubles:
-    """Give how much a word tells of its topic, (V,): sum_k P(k|w) log (P(k|w) / P(k)) of even topics."""
-    total, found = np.zeros(len(phi)), np.zeros(len(phi))
-    for p in columns(phi, len(share)):
-        total += p
-    total = np.maximum(total, _TINY)
-    for p, own in zip(columns(phi, len(share)), share, strict=True):
-        given = np.maximum(p, _TINY) / total
-        found += given * np.log(given / own)
-    return found
-
-
 def relevant(log_p: Doubles, log_lift: Doubles, n: int) -> Int64s:
-    """Give the words that are among the n first for some lambda of the slider, ascending."""
+    """Return the ids of the words among the n most relevant for some lambda of the slider, ascending.
+
+    Parameters
+    ----------
+    log_p, log_lift : (V,) float64
+        Relevance is lambda log_p + (1 - lambda) log_lift.
+    n : int
+    """
     some = _undominated(log_p, log_lift, n)
     lambdas = np.arange(0.0, 1.0 + LAMBDA_STEP, LAMBDA_STEP)
     p, base = log_p[some], log_p[some] - log_lift[some]
@@ -243,7 +229,7 @@ def relevant(log_p: Doubles, log_lift: Doubles, n: int) -> Int64s:
 
 
 def _undominated(a: Doubles, b: Doubles, n: int) -> Int64s:
-    """Give the places that fewer than n others surpass both in ``a`` and in ``b``, and some more."""
+    """Return a superset of the points dominated by fewer than n others in (a, b): indices, ascending."""
     order = np.argsort(-a, kind="stable")
     kept, size = np.empty(0, np.int64), max(64, n)
     while len(order):
@@ -255,34 +241,3 @@ def _undominated(a: Doubles, b: Doubles, n: int) -> Int64s:
         size *= 2
     kept.sort()
     return kept
-
-
-def _points(phi: Floats) -> tuple[Doubles, str]:
-    """Lay the topics out on the plane as the page of a run does, else on the principal axes."""
-    distance = distances(phi, np.arange(phi.shape[1]), signed=False)
-    found = laid_out(distance)
-    if found is not None:
-        return found.points, "t-SNE" if "t-SNE" in found.how else "PC"
-    axes = np.zeros((len(distance), 2))
-    axes[:, : min(2, len(distance))] = principal_axes(distance)
-    return axes, "PC"
-
-
-def _used(
-    model: TopicUse, vocabulary: Sequence[str], ids: Int64s, expected: Doubles
-) -> dict[str, list[Any]]:
-    """Give the share of each word's uses that topics have, where that is half a use or more."""
-    ids = np.array(sorted(ids.tolist(), key=lambda w: vocabulary[w]), np.int64)
-    table: dict[str, list[Any]] = {"Term": [], "Topic": [], "Freq": []}
-    for word, topic, freq in _uses(model, ids, expected):
-        table["Term"] += [vocabulary[word]] * len(topic)
-        table["Topic"] += (topic + 1).tolist()
-        table["Freq"] += freq.tolist()
-    return table
-
-
-def _uses(model: TopicUse, ids: Int64s, expected: Doubles) -> Iterator[tuple[int, Int64s, Doubles]]:
-    for word in ids.tolist():
-        uses = model.phi[word].astype(np.float64) * model.tokens
-        topic = np.flatnonzero(uses >= _USES)
-        yield word, topic, np.round(uses[topic]) / expected[word]

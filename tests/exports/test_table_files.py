@@ -10,7 +10,7 @@ import pytest
 from pysgrld.evaluate.coherence import coherence
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.intervals import bounds
-from pysgrld.report.exports import documents as module
+from pysgrld.report.exports import table_files as module
 from pysgrld.run import chains_of
 
 
@@ -136,7 +136,7 @@ def test_blocks_of_documents_and_of_topics_do_not_matter(exported, monkeypatch):
     """Red with: a block that begins one off; steady words of the last block alone."""
     whole = exported("lda", "csv", out="whole")
     monkeypatch.setattr("pysgrld.report.documents._CELLS", 16 * 20 * 4)
-    monkeypatch.setattr("pysgrld.report.exports.topic_tables._VALUES", 1)
+    monkeypatch.setattr("pysgrld.report.exports.table_files._VALUES", 1)
     parts = exported("lda", "csv", out="parts")
     for name in NAMES:
         assert (parts / f"{name}.csv").read_bytes() == (whole / f"{name}.csv").read_bytes()
@@ -149,7 +149,7 @@ def test_row_groups_of_parquet_are_joined_from_blocks(exported, monkeypatch):
     path = exported("lda", "parquet", out="b") / "documents.parquet"
     assert pq.ParquetFile(path).num_row_groups == 1
     pd.testing.assert_frame_equal(pd.read_parquet(path), whole)
-    monkeypatch.setattr("pysgrld.report.exports.tabular._WAITING", 1)
+    monkeypatch.setattr("pysgrld.report.exports.table_files._WAITING", 1)
     path = exported("lda", "parquet", out="c") / "documents.parquet"
     assert pq.ParquetFile(path).num_row_groups == 4
     pd.testing.assert_frame_equal(pd.read_parquet(path), whole)

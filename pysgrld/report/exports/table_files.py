@@ -1,0 +1,347 @@
+"""Tables of topics, of their words, and of documents: ``csv`` and ``parquet``."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.core.draws import Draw
+from pysgrld.corpus import Corpus
+from pysgrld.errors import plural
+from pysgrld.reading.intervals import bounds
+from pysgrld.reading.proportion_files import csv_lines, require_pyarrow
+from pysgrld.reading.results import Results
+from pysgrld.report.documents import Shares, drawn_blocks, drawn_steps
+from pysgrld.report.exports.formats import Exported, ExportRequest, Tell, drawn_from
+from pysgrld.report.gather import diagnosed
+from pysgrld.report.names import names_of
+from pysgrld.report.terms import TEN, ChainOfTopics, Followed, best, followed
+from pysgrld.run.whole import whole_file
+from pysgrld.types import Doubles, Floats
+
+#: Share from which on a document lists a topic, where it does not list them all.
+LISTED = 0.01
+#: Bytes of rows that wait until a row group of Parquet is written: smaller ones make large files.
+_WAITING = 1 << 25
+#: Values of draws of words that are held together: topics are followed in blocks of that size.
+_VALUES = 8_000_000
+
+
+class TableColumn(NamedTuple):
+    """A column of a table; its kind is one of `pysgrld.corpus.about`, or topic, share or figure."""
+
+    name: str
+    kind: str
+
+
+_TOPICS = (
+    TableColumn("topic", "topic"),
+    TableColumn("label", "string"),
+    *(TableColumn(name, "figure") for name in ("share", "low", "high")),
+    *(TableColumn(name, "figure") for name in ("npmi", "steady", "overlap")),
+)
+_WORDS = (
+    TableColumn("topic", "topic"),
+    TableColumn("rank", "topic"),
+    TableColumn("word", "string"),
+    *(TableColumn(name, "figure") for name in ("p", "low", "high", "in_ten")),
+)
+
+
+def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
+    """Return the names of the tables; that of documents needs the corpus.
+
+    Raises
+    ------
+    MissingInputError
+        If what writes the format is not installed.
+    """
+    if asked.format == "parquet":
+        require_pyarrow()
+    names = ["topics", "topic-words"]
+    names += [] if chains[0].training_corpus() is None else ["documents"]
+    return [f"{name}.{asked.format}" for name in names]
+
+
+def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Exported:
+    """Write the tables; topics are those of the first chain, which others are compared with."""
+    results, at = chains[0], asked.at
+    draw = None if asked.draw == "mean" else results.current
+    notes: list[str] = []
+    written = "no table of documents"
+    weights, low, high = results.weights(at), None, None
+    corpus = results.training_corpus()
+    if corpus is None:
+        notes.append(
+            f"{results.gone}: no table of documents and no coherence; shares are those in held-out "
+            "documents, if there are any"
+        )
+    else:
+        steps = drawn_steps(results) if draw is None else []
+        totals = _write_documents(results, corpus, steps, draw, asked, tell)
+        written = plural(corpus.documents, "document")
+        if results.fitted.counts() is None:
+            shares = Shares.of(totals)
+            weights = shares.mean[:, 0]
+            low, high = (shares.low[:, 0], shares.high[:, 0]) if steps else (None, None)
+    phi = results.fitted.over_words(results.mean if draw is None else draw, at)
+    steady = _write_words(results, asked, phi, follow=draw is None, tell=tell)
+    coherence = results.coherence(TEN, at, draw)
+    # what the two least similar chains, or the halves of one, have in common of each topic
+    overlap = None
+    if asked.draw == "mean" and not results.fitted.no_mean:
+        diagnosis = diagnosed(chains, at, notes)
+        if diagnosis is not None:
+            overlap = np.full(results.layers[at], np.nan)
+            for topic in diagnosis.topics:
+                overlap[topic.id] = topic.overlap
+    shown = results.fitted.shown(at)
+    labels = names_of(results, at) | results.given_names(at)
+    numbers = weights, low, high, None if coherence is None else coherence.npmi, steady, overlap
+    target = asked.folder / f"topics.{asked.format}"
+    with whole_table(target, asked.format, _TOPICS) as table:
+        table.write(
+            [
+                shown,
+                [labels[k] for k in shown.tolist()],
+                *([None] * len(shown) if part is None else part[shown] for part in numbers),
+            ]
+        )
+    what = plural(len(shown), results.fitted.noun)
+    return Exported(target, f"{what}, {written}, {drawn_from(results, asked.draw)}", tuple(notes))
+
+
+def _write_documents(
+    results: Results,
+    corpus: Corpus,
+    steps: list[int],
+    draw: Draw | None,
+    asked: ExportRequest,
+    tell: Tell,
+) -> Doubles:
+    """Write the table of documents; return their tokens by draw, group of them all, and topic, (S, 1, K).
+
+    Dense documents have one row, and a column for each topic. Sparse ones have a row for each topic of
+    which they have a hundredth or more, and for their greatest.
+
+    Parameters
+    ----------
+    results : Results
+    corpus : Corpus
+        That the run was trained on.
+    steps : list of int
+        Kept samples that documents are drawn on; empty: they are read under one draw.
+    draw : Draw or None
+        That one; None: the mean.
+    asked : ExportRequest
+    tell : callable
+    """
+    k, about = results.layers[asked.at], corpus.about
+    first = [TableColumn("row", "integer"), TableColumn("id", "string")]
+    last = [TableColumn("held_out", "flag"), TableColumn("tokens", "integer")]
+    if asked.sparse:
+        last += [TableColumn("topic", "topic")]
+        last += [TableColumn(name, "share") for name in ("share", "low", "high")]
+    else:
+        last += [TableColumn(f"topic_{topic}", "share") for topic in range(k)]
+    taken = {column.name for column in (*first, *last)}
+    kept = []
+    for column in about.columns:
+        name = column.name
+        while name in taken:  # a kept column of a name that the table needs gets another one
+            name = f"column_{name}"
+        taken.add(name)
+        kept.append(TableColumn(name, column.kind))
+
+    trained = np.zeros(corpus.documents, bool)
+    trained[results.training_documents(corpus)[:]] = True
+    rows, totals = np.arange(corpus.documents), np.zeros((max(1, len(steps)), 1, k))
+    path = asked.folder / f"documents.{asked.format}"
+    with whole_table(path, asked.format, first + kept + last) as table:
+        for block in drawn_blocks(results, corpus, rows, steps, asked.at, draw):
+            here = rows[block.at]
+            who = [here, about.ids(here), *(about.values(c.name, here) for c in about.columns)]
+            values: list[Any] = [*who, ~trained[here], block.lengths]
+            share = block.theta.mean(axis=0, dtype=np.float64)
+            if asked.sparse:
+                shown = share >= LISTED
+                shown[np.arange(len(share)), share.argmax(axis=1)] = True
+                of, topic = np.nonzero(shown)
+                order = np.lexsort((topic, -share[of, topic], of))
+                of, topic = of[order], topic[order]
+                low = high = np.full(len(of), np.nan)
+                if len(block.theta) > 1:
+                    low, high = bounds(block.theta[:, of, topic])
+                values = [
+                    part[of] if isinstance(part, np.ndarray) else [part[i] for i in of.tolist()]
+                    for part in values
+                ]
+                shares = (part.astype(np.float32) for part in (share[of, topic], low, high))
+                table.write([*values, topic, *shares])
+            else:
+                table.write([*values, *np.ascontiguousarray(share.T, np.float32)])
+            totals[:, 0] += block.tokens.sum(axis=1, dtype=np.float64)
+            tell("writing documents", block.at.stop, corpus.documents)
+    return totals
+
+
+def _write_words(
+    results: Results, asked: ExportRequest, phi: Floats, *, follow: bool, tell: Tell
+) -> Doubles | None:
+    """Write the table of words; return how many of the ten first each topic keeps, over the draws."""
+    at = asked.at
+    shown, v, k = results.fitted.shown(at), len(results.vocabulary), results.layers[at]
+    steady: Doubles | None = np.full(k, np.nan)
+    draws = max(1, len(results.word_steps(at)[0]))
+    size = max(1, _VALUES // (draws * min(max(asked.top, TEN), v)))
+    path = asked.folder / f"topic-words.{asked.format}"
+    with whole_table(path, asked.format, _WORDS) as table:
+        for begin in range(0, len(shown), size):
+            ids = shown[begin : begin + size]
+            columns = np.ascontiguousarray(phi[:, ids].T, np.float64)
+            words = np.stack([best(column, max(asked.top, TEN)) for column in columns])
+            p = np.take_along_axis(columns, words, axis=1)
+            found = Followed(None, np.zeros(words.shape), 0, 0)
+            if follow:
+                source = ChainOfTopics(results, ids)
+                found = followed([source], words, np.ones(words.shape, bool), at)
+            if steady is not None and found.draws:
+                steady[ids] = found.ten[:, :TEN].sum(axis=1)
+            else:
+                steady = None
+            # ends of intervals, and the share of draws with the word among the ten, where these are known
+            low = high = in_ten = np.full(p.shape, np.nan)
+            if found.interval is not None:
+                low, high, low_open, high_open = found.interval
+                low, high = np.where(low_open, np.nan, low), np.where(high_open, np.nan, high)
+                in_ten = found.ten
+            n = min(asked.top, words.shape[1])
+            table.write(
+                [
+                    np.repeat(ids, n),
+                    np.tile(np.arange(1, n + 1), len(ids)),
+                    [results.vocabulary[w] for w in words[:, :n].ravel().tolist()],
+                    *(part[:, :n].ravel() for part in (p, low, high, in_ten)),
+                ]
+            )
+            tell("following words", int(ids[-1]) + 1, k)
+    return steady
+
+
+# ---- tables that are written a block of rows at a time
+
+
+class TableWriter(abc.ABC):
+    """Writes blocks of rows to an open file, as they come."""
+
+    def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
+        self.file, self.columns = file, columns
+
+    @abc.abstractmethod
+    def write(self, values: Sequence[Any]) -> None:
+        """Write some rows: a sequence of values for each column, None where there is none."""
+
+    def end(self) -> None:  # noqa: B027 - CSV has nothing to add
+        """Complete the file."""
+
+
+class CsvTable(TableWriter):
+    """One header, then a line for each row; numbers that are not whole have seven digits."""
+
+    def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
+        super().__init__(file, columns)
+        file.writelines(csv_lines([[column.name for column in columns]]))
+
+    def write(self, values: Sequence[Any]) -> None:
+        """Write some rows; NaN is no value."""
+        plain = []
+        for part in values:
+            cells = part.tolist() if isinstance(part, np.ndarray) else part
+            plain.append(
+                [
+                    (float(f"{v:.7g}") if v == v else None) if isinstance(v, float) else v
+                    for v in cells
+                ]
+            )
+        self.file.writelines(csv_lines(zip(*plain, strict=True)))
+
+
+class ParquetTable(TableWriter):
+    """A table of Parquet whose columns have types; categories are dictionaries, times are UTC."""
+
+    def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
+        super().__init__(file, columns)
+        pa, pq = require_pyarrow()
+        self._pa = pa
+        types = {
+            "string": pa.string(),
+            "category": pa.dictionary(pa.int32(), pa.string()),
+            "integer": pa.int64(),
+            "real": pa.float64(),
+            "time": pa.timestamp("us", tz="UTC"),
+            "flag": pa.bool_(),
+            "topic": pa.int32(),
+            "share": pa.float32(),
+            "figure": pa.float64(),
+        }
+        self._schema = pa.schema([(column.name, types[column.kind]) for column in columns])
+        self._writer = pq.ParquetWriter(file, self._schema, compression="zstd")
+        self._waiting: list[Any] = []
+        self._bytes = 0
+
+    def write(self, values: Sequence[Any]) -> None:
+        """Take some rows; full row groups are written."""
+        arrays = []
+        for part, column, field in zip(values, self.columns, self._schema, strict=True):
+            plain = part
+            if column.kind == "time":
+                plain = np.array(["NaT" if v is None else v for v in part], "datetime64[us]")
+            arrays.append(self._pa.array(plain, field.type, from_pandas=True))
+        table = self._pa.Table.from_arrays(arrays, schema=self._schema)
+        self._waiting.append(table)
+        self._bytes += table.nbytes
+        if self._bytes >= _WAITING:
+            self._flush()
+
+    def end(self) -> None:
+        """Write the last rows and the foot of the file."""
+        if self._waiting:
+            self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        table = self._pa.concat_tables(self._waiting).unify_dictionaries()
+        self._waiting, self._bytes = [], 0
+        self._writer.write_table(table, row_group_size=max(1, len(table)))
+
+
+TABLES: dict[str, type[TableWriter]] = {"csv": CsvTable, "parquet": ParquetTable}
+
+
+@contextlib.contextmanager
+def whole_table(path: Path, format: str, columns: Sequence[TableColumn]) -> Iterator[TableWriter]:
+    """Open a table that has its name when it is complete.
+
+    Raises
+    ------
+    MissingInputError
+        If what writes the format is not installed.
+    OutputError
+        If it cannot be created.
+    WriteError
+        If writing fails; what was there before is intact.
+    """
+    with whole_file(path) as file:
+        table = TABLES[format](file, columns)
+        try:
+            yield table
+        except BaseException:
+            with contextlib.suppress(Exception):
+                table.end()  # its writer has to let go of the file, which is given up
+            raise
+        table.end()
