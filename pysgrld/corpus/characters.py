@@ -29,21 +29,19 @@ _SCRIPTS = {
 
 def page(number: int) -> bytes:
     """Describe the 256 characters from 256 * number on, each as a `Character` of cpp/text."""
-    return b"".join(map(_described, range(256 * number, 256 * (number + 1))))
-
-
-def _described(code: int) -> bytes:
-    character = chr(code)
-    if 0xD800 <= code < 0xE000:
-        folded, role, composes = " ", Role.SEPARATOR, False
-    else:
-        # re's \w, but for the underscore, which is ASCII and not asked for here
-        folded = "".join(c if c.isalnum() else " " for c in character.casefold())
-        role = _role(folded)
-        composes = character in _composing() or not unicodedata.is_normalized("NFC", character)
-    spelled = folded.encode()
-    head = bytes([len(spelled), composes, role])
-    return head + spelled.ljust(_SIZE, b"\0")
+    described = []
+    for code in range(256 * number, 256 * (number + 1)):
+        character = chr(code)
+        if 0xD800 <= code < 0xE000:
+            folded, role, composes = " ", Role.SEPARATOR, False
+        else:
+            # re's \w, but for the underscore, which is ASCII and not asked for here
+            folded = "".join(c if c.isalnum() else " " for c in character.casefold())
+            role = _role(folded)
+            composes = character in _composing() or not unicodedata.is_normalized("NFC", character)
+        spelled = folded.encode()
+        described.append(bytes([len(spelled), composes, role]) + spelled.ljust(_SIZE, b"\0"))
+    return b"".join(described)
 
 
 def normal(text: str) -> str:
@@ -52,7 +50,7 @@ def normal(text: str) -> str:
 
 
 def role(character: str) -> Role:
-    """Say how the tokeniser treats a character of text in normal form C."""
+    """Return how the tokeniser treats a character of text in normal form C."""
     folded = "".join(c if c.isalnum() else " " for c in character.casefold())
     return Role.LETTER if character == "_" else _role(folded)
 

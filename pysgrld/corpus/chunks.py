@@ -55,12 +55,16 @@ def chunked(texts: Texts, words: int) -> Chunked:
     number = np.arange(len(of)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
     at = of.tolist()
     lines, labels, fields = texts.lines, texts.labels, texts.fields
+    if fields is not None:  # each piece has those of its document
+        columns = {name: [values[i] for i in at] for name, values in fields.columns.items()}
+        ids, titles = [fields.ids[i] for i in at], [fields.titles[i] for i in at]
+        fields = Fields(ids, titles, columns, fields.typed)
     new = Texts(
         [piece for some in cut for piece in some],
         labels if isinstance(labels, str) else [labels[i] for i in at],
         None if lines is None else [lines[i] for i in at],
         None,
-        None if fields is None else _repeated(fields, at),
+        fields,
     )
     return Chunked(new, of, np.where(np.repeat(lengths, lengths) > 1, number, 0))
 
@@ -76,37 +80,22 @@ def pieces(text: bytes, words: int) -> list[bytes]:
         return [text]
     ends = [match.end() for match in _WORD.finditer(text)]
     number = max(1, round(len(ends) / words))
-    if number == 1 or not _good(text):
+    if number == 1:
+        return [text]
+    try:
+        if "\0" in text.decode():
+            return [text]
+    except UnicodeDecodeError:
         return [text]
     cuts, reach = [0], max(1, len(ends) // number // _WINDOW)
     for i in range(1, number):
-        middle = i * len(ends) // number
-        cuts.append(_best_cut(text, ends, middle, reach))
+        at = i * len(ends) // number - 1  # the word that a piece had best end with
+        cut, first, last = ends[at], ends[max(0, at - reach)], ends[min(len(ends) - 2, at + reach)]
+        for pattern in _ENDS:
+            found = [match.end() for match in pattern.finditer(text, first, last + 1)]
+            if found:
+                cut = min(found, key=lambda end: (abs(end - ends[at]), end))
+                break
+        cuts.append(cut)
     cuts.append(len(text))
     return [text[a:b].strip() for a, b in pairwise(cuts)]
-
-
-def _best_cut(text: bytes, ends: list[int], middle: int, reach: int) -> int:
-    """Find where to cut near the end of a word: a paragraph's end, a sentence's, or just there."""
-    here = ends[middle - 1]
-    first, last = ends[max(0, middle - 1 - reach)], ends[min(len(ends) - 2, middle - 1 + reach)]
-    for pattern in _ENDS:
-        found = [match.end() for match in pattern.finditer(text, first, last + 1)]
-        if found:
-            return min(found, key=lambda end: (abs(end - here), end))
-    return here
-
-
-def _good(text: bytes) -> bool:
-    try:
-        return "\0" not in text.decode()
-    except UnicodeDecodeError:
-        return False
-
-
-def _repeated(fields: Fields, at: list[int]) -> Fields:
-    def some(values: list[object]) -> list[object]:
-        return [values[i] for i in at]
-
-    columns = {name: some(values) for name, values in fields.columns.items()}
-    return Fields(some(fields.ids), some(fields.titles), columns, fields.typed)

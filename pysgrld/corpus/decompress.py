@@ -36,19 +36,14 @@ class StreamTooLargeError(DamagedStreamError):
     advice = "allow more with --max-input if it is no bomb"
 
 
-def _xz() -> Any:
-    return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=2 * WINDOW)
-
-
-def _zstd() -> Any:
-    return zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj()
-
-
 _KINDS: dict[bytes, tuple[str, Callable[[], Any]]] = {
     b"\x1f\x8b": ("gzip", lambda: zlib.decompressobj(wbits=31)),
     b"BZh": ("bzip2", bz2.BZ2Decompressor),
-    b"\xfd7zXZ": ("xz", _xz),
-    b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
+    b"\xfd7zXZ": ("xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=2 * WINDOW)),
+    b"\x28\xb5\x2f\xfd": (
+        "zstd",
+        lambda: zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj(),
+    ),
 }
 
 _LONGEST_MAGIC = max(map(len, _KINDS))
@@ -122,7 +117,8 @@ def _members(
         except SgmcError:
             raise  # of the file itself, not of what is in it
         except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError) as error:
-            raise DamagedStreamError(f"the {kind} data is damaged ({_reason(error)})") from None
+            why = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise DamagedStreamError(f"the {kind} data is damaged ({why})") from None
         while not (data := rest.lstrip(b"\0")):  # padding with zeros is legal
             rest = raw(STEP)
             if not rest:
@@ -195,7 +191,3 @@ def _one(
                     yield out
     unused: bytes = engine.unused_data
     return unused + bytes(pending)
-
-
-def _reason(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -15,7 +15,7 @@ from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.steps import Step
 from pysgrld.corpus.stopwords import NAMED, warned_of_language
-from pysgrld.corpus.vocabulary import Choice, Rules, choose, resolved, stop_words
+from pysgrld.corpus.vocabulary import Rules, choose, resolved, stop_words
 from pysgrld.corpus.write import ABOUT, WorkFolder, Writer, renumber, without_empty
 from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Int64s
@@ -138,13 +138,24 @@ class Intake:
         lexicon = self.lexicon
         words = lexicon.dictionary.words()
         if self.writer.tokens == 0 and not shard:
-            raise CorpusError(self._nothing(), lexicon.label)
+            why = "no document has a word; is it the right file?"
+            if lexicon.match is not None:
+                why = (
+                    "no document has a word of the run's vocabulary; is it the right corpus or run?"
+                )
+            elif lexicon.unknown:
+                why = f"no document has a word of the vocabulary {lexicon.origin}; is it the right one?"
+            if lexicon.skipped:
+                why += f" (skipped: {plural(lexicon.skipped.total(), 'bad document')})"
+            raise CorpusError(why, lexicon.label)
         if self.metadata is not None and whole:
             self.metadata.check_rows(self.base)
+        built = lexicon.origin == "built"
+        rules = Rules.of(self.options, built)
         writer, removed = self.writer, dict[str, int]()
         stays: Stays | None = None
         if not lexicon.final:
-            writer, words, removed, stays = self._second(words)
+            writer, words, removed, stays = self._second(words, built, rules)
         say_left_out(lexicon, writer.tokens)
         skipped = dict(sorted(lexicon.skipped.items()))
         if lexicon.empty and not lexicon.keep_empty:
@@ -156,9 +167,7 @@ class Intake:
             "empty": lexicon.empty if kept else 0,
             "unknown_tokens": lexicon.unknown,
             "vocabulary": {"from": lexicon.origin, "removed": removed},
-            "reading": resolved(
-                self.options, self._rules, self.stop[self._built], text=lexicon.kind == "text"
-            ),
+            "reading": resolved(self.options, rules, self.stop[built], text=lexicon.kind == "text"),
         }
         parts = write_about(
             self.collector,
@@ -173,21 +182,18 @@ class Intake:
         writer.finish_corpus(words, provenance, parts)
         self.work.commit(writer.folder)
 
-    @property
-    def _built(self) -> bool:
-        return self.lexicon.origin == "built"
-
-    @property
-    def _rules(self) -> Rules:
-        return Rules.of(self.options, self._built)
-
-    def _second(self, words: list[str]) -> tuple[Writer, list[str], dict[str, int], Stays]:
+    def _second(
+        self, words: list[str], built: bool, rules: Rules
+    ) -> tuple[Writer, list[str], dict[str, int], Stays]:
         """Write the documents a second time, over the words that stay."""
         lexicon = self.lexicon
-        built, rules = self._built, self._rules
         known = tuple(_grown(array, len(words))[: len(words)] for array in self.known)
         if built and rules.stop_words == "english":
-            self.log(self._said_of_stop_words(words, known[1]))
+            self.log(
+                warned_of_language(words, known[1])
+                or "english stop words left out (--stop-words none keeps them; english,FILE adds others; "
+                f"there are {', '.join(NAMED[1:])} too)"
+            )
         choice = choose(
             words,
             known[0],
@@ -202,10 +208,16 @@ class Intake:
         if lexicon.numbers:  # the order of first sight means nothing
             kept = kept[np.argsort([int(words[i]) for i in kept.tolist()], kind="stable")]
         if len(kept) == 0:
+            named = {
+                "stop words": f"the stop words ({rules.stop_words})",
+                "min_df": f"--min-df {rules.min_df}",
+                "max_df": f"--max-df {rules.max_df}",
+                "max_vocab": f"--max-vocab {rules.max_vocab}",
+            }
+            took = ", ".join(f"{named[rule]} took {n:,}" for rule, n in choice.removed.items() if n)
             raise CorpusError(
-                f"no word is left of {len(words):,} in {plural(lexicon.documents, 'document')}: "
-                + _blame(choice, rules)
-                + "; a small corpus may need --min-df 1 --max-df 1.0",
+                f"no word is left of {len(words):,} in {plural(lexicon.documents, 'document')}: {took}; "
+                "a small corpus may need --min-df 1 --max-df 1.0",
                 lexicon.label,
             )
         remap = np.full(len(words), -1, np.int32)
@@ -222,25 +234,6 @@ class Intake:
             lexicon.empty += len(block) - len(new)
             writer.append(new)
         return writer, [words[i] for i in kept.tolist()], choice.removed, stays
-
-    def _said_of_stop_words(self, words: list[str], tokens: Int64s) -> str:
-        """Say that English stop words are left out, or which list fits the text where they do not."""
-        return warned_of_language(words, tokens) or (
-            "english stop words left out (--stop-words none keeps them; english,FILE adds others; "
-            f"there are {', '.join(NAMED[1:])} too)"
-        )
-
-    def _nothing(self) -> str:
-        lexicon = self.lexicon
-        if lexicon.match is not None:
-            why = "no document has a word of the run's vocabulary; is it the right corpus or run?"
-        elif lexicon.unknown:
-            why = f"no document has a word of the vocabulary {lexicon.origin}; is it the right one?"
-        else:
-            why = "no document has a word; is it the right file?"
-        if lexicon.skipped:
-            why += f" (skipped: {plural(lexicon.skipped.total(), 'bad document')})"
-        return why
 
 
 def wanted_columns(options: CorpusOptions) -> WantedFields:
@@ -287,13 +280,3 @@ def _grown(array: Int64s, size: int) -> Int64s:
     grown = np.zeros(max(size, 2 * len(array)), np.int64)
     grown[: len(array)] = array
     return grown
-
-
-def _blame(choice: Choice, rules: Rules) -> str:
-    named = {
-        "stop words": f"the stop words ({rules.stop_words})",
-        "min_df": f"--min-df {rules.min_df}",
-        "max_df": f"--max-df {rules.max_df}",
-        "max_vocab": f"--max-vocab {rules.max_vocab}",
-    }
-    return ", ".join(f"{named[rule]} took {n:,}" for rule, n in choice.removed.items() if n)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -65,6 +64,7 @@ class Lexicon:
     ) -> None:
         self.options, self.match, self.keep_empty, self.log = options, match, keep_empty, log
         self.bad = BadDocuments(options.on_bad_document == "skip")
+        self.skipped = self.bad.skipped
         self.kind: str | None = None
         self.numbers: bool | None = None
         self.label = ""
@@ -76,11 +76,6 @@ class Lexicon:
         self.origin = "" if self.fixed is None else "run" if match is not None else options.vocab
         self.dictionary = Dictionary(self.fixed)
         self._places: Int32s | None = None  # of the words of the input under way
-
-    @property
-    def skipped(self) -> Counter[str]:
-        """Bad documents that were left out."""
-        return self.bad.skipped
 
     @property
     def final(self) -> bool:
@@ -106,7 +101,7 @@ class Lexicon:
         """
         for note in step.notes:
             self.log(note)
-        self.bad.skipped.update(step.skipped)
+        self.skipped.update(step.skipped)
         self.cut += step.cut
         self.pieces += step.pieces
         self.documents += step.absent
@@ -119,8 +114,14 @@ class Lexicon:
         left: Int64s | None = None  # positions of the documents that are left, if not all are
         if isinstance(step.content, Texts):
             block, left = self._text(step.content, step)
-        else:
-            block = self._counts(step.content)
+        elif self._places is not None:
+            block = Documents(
+                step.content.indptr, self._places[step.content.indices], step.content.counts
+            )
+        else:  # words are called by their number, from 1
+            numbers, inverse = np.unique(step.content.indices, return_inverse=True)
+            indices = self.places([str(i + 1) for i in numbers.tolist()])[inverse]
+            block = Documents(step.content.indptr, indices, step.content.counts)
         if self.fixed is not None:
             lost = block.indices < 0
             self.unknown += int(block.counts[lost].sum(dtype=np.int64))
@@ -148,8 +149,12 @@ class Lexicon:
                 "either text or counts",
                 label,
             )
-        if heading.kind == "counts" and self.match is None:
-            self.options.check_counts(label)
+        if heading.kind == "counts" and self.match is None and self.options.phrases:
+            raise CorpusError(
+                "--phrases is for text, and this is counts, in which words have no order: leave it "
+                "out, or give the texts",
+                label,
+            )
         if heading.kind == "text":
             if self.kind is None:
                 self._check_words()
@@ -203,13 +208,6 @@ class Lexicon:
             indptr = np.insert(indptr, at, indptr[at])
         return Documents(indptr, self.dictionary.place(words, ends)[indices], counts), left
 
-    def _counts(self, block: Documents) -> Documents:
-        if self._places is not None:
-            return Documents(block.indptr, self._places[block.indices], block.counts)
-        found, inverse = np.unique(block.indices, return_inverse=True)
-        indices = self.places([str(i + 1) for i in found.tolist()])[inverse]
-        return Documents(block.indptr, indices, block.counts)
-
     # ---- a reading that was interrupted
 
     def record(self) -> dict[str, Any]:
@@ -220,6 +218,6 @@ class Lexicon:
         """Go on where another lexicon of the same options was."""
         for name in _PLAIN:
             setattr(self, name, record[name])
-        self.bad.skipped = Counter(record["skipped"])
+        self.skipped.update(record["skipped"])
         if self.fixed is None:
             self.places(words)
