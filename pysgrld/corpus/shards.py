@@ -10,7 +10,7 @@ import contextlib
 import itertools
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,23 @@ def build_shard(
         }
         for record, some in zip(looked, files, strict=True)
     ]
-    _agree(folder, {"shards": of, "inputs": records} | recipe(options))
+    # the plan of all shards is written by whoever comes first, and compared by the others
+    plan = {"shards": of, "inputs": records} | recipe(options)
+    path, text = folder / _PLAN, json.dumps(plan, indent=1).encode() + b"\n"
+    with writing(folder):
+        make_folder(folder, "shards")
+    if not path.exists():
+        temporary = folder / temporary_name("plan")
+        with writing(path):
+            write_new(temporary, [text], "shards")
+            with contextlib.suppress(FileExistsError):  # of another shard, just now
+                path.hardlink_to(temporary)
+            temporary.unlink()
+    if read_small(path) != text:
+        raise MismatchError(
+            f"{folder}: holds shards of other inputs, options or another number of shards; remove it, or "
+            "choose another -o"
+        )
     own = folder / _name(number, of)
     if own.exists():
         listener.note(f"shard {number} of {of} is there already: {own}")
@@ -154,31 +170,6 @@ def cuts(sizes: Sequence[int], shards: int) -> list[tuple[int, int]]:
 
 def _name(number: int, of: int) -> str:
     return f"{number:04d}-of-{of:04d}"
-
-
-def _agree(folder: Path, plan: Mapping[str, Any]) -> None:
-    """Write the plan of all shards, or compare it with the one that is there.
-
-    Raises
-    ------
-    MismatchError
-        If it is another one.
-    """
-    path, text = folder / _PLAN, json.dumps(plan, indent=1).encode() + b"\n"
-    with writing(folder):
-        make_folder(folder, "shards")
-    if not path.exists():
-        temporary = folder / temporary_name("plan")
-        with writing(path):
-            write_new(temporary, [text], "shards")
-            with contextlib.suppress(FileExistsError):  # of another shard, just now
-                path.hardlink_to(temporary)
-            temporary.unlink()
-    if read_small(path) != text:
-        raise MismatchError(
-            f"{folder}: holds shards of other inputs, options or another number of shards; remove it, or "
-            "choose another -o"
-        )
 
 
 def merge(place: Path, listener: Listener) -> Corpus:

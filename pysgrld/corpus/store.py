@@ -277,7 +277,7 @@ class Corpus:
         return block
 
     def _wrong(self, block: Documents) -> tuple[str, str] | None:
-        """Say which array has numbers that there cannot be, and what is wrong with them."""
+        """Return which array has impossible numbers, and what is wrong; None if all are well."""
         indices = block.indices
         if len(indices) == 0:
             return None

@@ -1,4 +1,5 @@
-"""Documents' names: where each came from, its id, title and columns, and its text if it is kept.
+"""Who the documents of a corpus are: where each came from, its id, title and columns, and its text.
 
-Beside the counts of a stored corpus, in ``documents/``; training never looks at it.
+They lie beside the counts of a stored corpus, in ``documents.npz`` and ``texts.npz``; training never
+looks at them.
 """

@@ -287,7 +287,7 @@ class About:
 
     @contextlib.contextmanager
     def _believed(self, name: str) -> Iterator[None]:
-        """Say of an archive that is not as it is written here that it was changed."""
+        """Turn the errors of an archive that is none of ours into one that says it was changed."""
         try:
             yield
         except (ValueError, EOFError, KeyError, TypeError, FileNotFoundError):

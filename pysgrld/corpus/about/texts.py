@@ -176,7 +176,7 @@ class TextWriter:
 
     @property
     def empty(self) -> bool:
-        """Whether there is no text."""
+        """Return whether there is no text."""
         return not self._waiting and self.frames == 0
 
     def finish(self, path: Path, stays: npt.NDArray[np.bool_] | None = None) -> int:
@@ -239,7 +239,7 @@ class StoredTexts:
         for start in range(0, len(self), TOGETHER):
             stop = min(start + TOGETHER, len(self))
             places = np.arange(start, stop)
-            edges = self._edges(places)
+            edges = np.stack(between(self.ends, places), axis=1)
             frames = np.searchsorted(self._plain, edges[:, 0], "right")
             for frame in np.unique(frames).tolist():
                 here = frames == frame
@@ -254,17 +254,13 @@ class StoredTexts:
             self._sorted[np.minimum(places, len(self) - 1)] == rows if len(self) else rows < 0
         )
         found: list[bytes | None] = [None] * len(rows)
-        edges = self._edges(places[known])
+        edges = np.stack(between(self.ends, places[known]), axis=1)
         frames = np.searchsorted(self._plain, edges[:, 0], "right")
         for frame in np.unique(frames).tolist():
             here = frames == frame
             for at, text in zip(known[here].tolist(), self._cut(frame, edges[here]), strict=True):
                 found[at] = text
         return found
-
-    def _edges(self, places: Int64s) -> Int64s:
-        """Return where texts begin and end: (n, 2), both counted over all of them."""
-        return np.stack(between(self.ends, places), axis=1)
 
     def _cut(self, frame: int, edges: Int64s) -> list[bytes | None]:
         """Unpack a frame and cut texts out of it."""
