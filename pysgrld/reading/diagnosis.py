@@ -287,7 +287,7 @@ class Judgement(NamedTuple):
 
 
 def verdict(d: Diagnosis) -> list[str]:
-    """Say in plain words what the chains agree on, what they do not, and what to do.
+    """Return in plain words where the chains agree, where they do not, and what to do.
 
     Parameters
     ----------

@@ -223,12 +223,12 @@ class Parts(NamedTuple):
         return self.folder / f"part-{number:06}{self.suffix}"
 
     def missing(self, number: int) -> bool:
-        """Whether a part is for this process to write."""
+        """Return whether a part is for this process to write."""
         mine = number % self.share.of == self.share.number - 1
         return mine and self.path(number).name not in self.there
 
     def wanted(self, first: int, end: int) -> bool:
-        """Whether some of the documents [first, end) belong to a part that is missing."""
+        """Return whether some of the documents [first, end) belong to a part that is missing."""
         return any(self.missing(n) for n in range(first // self.size, (end - 1) // self.size + 1))
 
 

@@ -1,4 +1,4 @@
-"""Intervals of figures, from kept posterior samples, and what they are intervals of."""
+"""Intervals of what kept posterior samples vary in, and whether they are credible intervals."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Spread(NamedTuple):
         return f"{100 * SHARE:.0f} % {'interval' if self.faithful else 'of draws'}"
 
     def remark(self) -> str | None:
-        """Say what intervals are that are no credible ones; None of those that are."""
+        """Return how the intervals differ from credible intervals, in a sentence; None if they do not."""
         if self.faithful:
             return None
         if self.noise is None or self.width is None:
@@ -65,7 +65,7 @@ class Spread(NamedTuple):
 
 
 def bounds(draws: Array) -> tuple[Doubles, Doubles]:
-    """Give the 5 % and 95 % quantiles over the first axis, of draws from a posterior.
+    """Return the 5 % and 95 % quantiles over the first axis, of draws from a posterior.
 
     The i-th of S draws in order is the quantile i / (S + 1), so that the truth, which is exchangeable
     with draws from its posterior, lies between the bounds nine times in ten, however few they are: with
@@ -94,7 +94,7 @@ class Interval(NamedTuple):
 
 
 def interval(draws: Iterable[tuple[Array, Array]]) -> Interval | None:
-    """Give the bounds within which 90 % of the draws lie; None where samples are fewer than 20.
+    """Return the bounds within which 90 % of the draws lie; None where samples are fewer than 20.
 
     Parameters
     ----------

@@ -32,21 +32,14 @@ from pysgrld.evaluate.reader import DocumentDraws
 from pysgrld.models.fitted import Fitted, top_words
 from pysgrld.models.samples import SLIM, looked_up, width
 from pysgrld.models.seeds import seed_names
+from pysgrld.reading import run_record
 from pysgrld.reading.intervals import Spread, interval
 from pysgrld.reading.labels import labels_of
-from pysgrld.reading.run_record import (
-    RunRecord,
-    check_shapes,
-    corpus_gone,
-    model_and_options,
-    training_corpus,
-)
 from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
 from pysgrld.run.word_counts import read_word_counts
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key, Others, Positions, wider
 
-#: Most documents that coherence is measured on, and that topics are weighed by: more of them change no
-#: digit that is shown.
+#: Documents that coherence and topic weights are measured on, at most: more change no digit shown.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
 
@@ -139,7 +132,7 @@ class Results:
     def __init__(self, path: Path, threads: int, reading: Mapping[str, Any] | None = None) -> None:
         self.path, self.threads, self.asked = path, threads, reading or {}
         self.run = RunDirectory.open(path)
-        self.model, self.options = model_and_options(self.run)
+        self.model, self.options = run_record.model_and_options(self.run)
         self.seed: int = self.options.seed
         self.chain = self.options.chain
 
@@ -173,7 +166,7 @@ class Results:
     @cached_property
     def fitted(self) -> Fitted:
         """The run as its model reads it: topics, proportions, scores."""
-        record = RunRecord(self.run, self.options, lambda: self.checkpoint)
+        record = run_record.RunRecord(self.run, self.options, lambda: self.checkpoint)
         return self.model.fitted(record, self.threads)
 
     @property
@@ -223,9 +216,7 @@ class Results:
         """The reason why there is no posterior sample: deleted, not yet, or never."""
         if not self.fitted.draws:
             return f"{self.options.algo} has no samples"
-        if self.samples:
-            return "no posterior sample is there any more"
-        return "no posterior sample yet"
+        return f"no posterior sample {'is there any more' if self.samples else 'yet'}"
 
     @property
     def no_mean(self) -> str:
@@ -293,7 +284,7 @@ class Results:
         return self.seed_names(at) | (self.labels if at == 0 else {})
 
     def spread(self) -> Spread:
-        """Say what intervals are intervals of: how the draws that they are read from vary."""
+        """Return how the draws vary that intervals are read from: as the posterior, or more."""
         step = self.checkpoint.step
         noise = self.fitted.noise(step)
         return Spread(
@@ -383,7 +374,9 @@ class Results:
             If it is damaged, was changed, or is no sample of this model.
         """
         sample = self.run.read_sample(step, self.model.sample_invariants)
-        check_shapes(sample, self.fitted.sample_shapes(sample), str(self.run.sample_path(step)))
+        run_record.check_shapes(
+            sample, self.fitted.sample_shapes(sample), str(self.run.sample_path(step))
+        )
         self.run.check_sample(step)
         return sample
 
@@ -413,7 +406,7 @@ class Results:
         sample = self.run.read_sample(step, SLIM, slim=True)
         place, v = str(self.run.sample_path(step, slim=True)), len(self.vocabulary)
         shape = (self.layers[0], width(v))
-        check_shapes(sample, {"words": shape, "phi": shape}, place)
+        run_record.check_shapes(sample, {"words": shape, "phi": shape}, place)
         self.run.check_sample(step, slim=True)
         if sample["words"].max(initial=0) >= v:
             raise CheckpointError(f"{place}: has a word beyond the {v:,} that there are")
@@ -463,12 +456,12 @@ class Results:
 
     def training_corpus(self) -> Corpus | None:
         """Open the stored corpus that the run was trained on; None if it is not where it was."""
-        return training_corpus(self.run)
+        return run_record.training_corpus(self.run)
 
     @property
     def gone(self) -> str:
         """The sentence which says that the training corpus is missing, and from where."""
-        return corpus_gone(self.run)
+        return run_record.corpus_gone(self.run)
 
     def training_documents(self, corpus: Corpus) -> Others:
         """Return the positions in `training_corpus` of the documents of training."""
@@ -530,8 +523,8 @@ class Results:
 
         Parameters
         ----------
-        path : str
-        listener : Listener
+        path, listener
+            As for `read`.
         fields : sequence of str
             Metadata fields to read with the documents' ids.
         wanted : callable (first, end) -> bool, optional
