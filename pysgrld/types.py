@@ -234,20 +234,11 @@ def noise_inflation(h: float, documents: int, minibatch: int) -> float:
 #: About the variance that topics have given the counts, over the posterior's; the noise inflation up to
 #: which draws vary as the posterior does: docs/choosing-a-sampler.md, "What the draws are of".
 GIVEN_COUNTS, QUIET = 2 / 3, 1.5
-#: Sweeps after which documents that start afresh in every iteration have forgotten how: as above.
-FORGOTTEN = 40
 
 
 def wider(inflation: float) -> float:
     """Give about how many times the posterior's variance draws have, from the noise inflation."""
     return max(1.0, inflation * GIVEN_COUNTS)
-
-
-def quiet_step(documents: int, minibatch: int, rate: float) -> float:
-    """Give the largest step of two digits at which the noise inflation is at most `QUIET`."""
-    h = 2.0 * math.atanh((QUIET - 1.0) * minibatch / documents) / rate
-    unit = 10.0 ** (math.floor(math.log10(h)) - 1)
-    return math.floor(h / unit) * unit
 
 
 #: Noise-free warm-up: a large step that decays (the greatest early gain that was measured).

@@ -21,7 +21,6 @@ from pysgrld.samplers import SAMPLERS, sampler_of
 from pysgrld.samplers.seeds import with_seeds
 from pysgrld.samplers.state import BlockState, Counts, Pace, Potential
 from pysgrld.types import (
-    FORGOTTEN,
     QUIET,
     WARM_UP,
     Array,
@@ -95,7 +94,6 @@ class BlockChain:
         self.stream, self.tokens = stream, tokens
         self.seed, self.chain = stream.seed, stream.chain
         self.warm_up: int = options.warm_up
-        self.sweeps: int = options.sweeps
         self._whole_tokens = options.counts == "sampled"
         step_size = options.step_size
         self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
@@ -127,11 +125,10 @@ class BlockChain:
                 f"minibatch noise: the variance of topics is {noise:.3g} times that given the counts, "
                 f"about {wider(noise):.2g} times the posterior's"
             )
-            if noise <= QUIET and self.sweeps < FORGOTTEN:
+            if noise <= QUIET:
                 yield (
-                    f"warning: documents start afresh in every iteration, with {self.sweeps} sweeps; "
-                    "with as little minibatch noise as here means of topics may be off by more than "
-                    f"the posterior's width: give --sweeps {FORGOTTEN} or more, or --algo gibbs"
+                    "warning: with as little minibatch noise as here means of topics may be off by more "
+                    "than the posterior's width: intervals are credible with --algo gibbs alone"
                 )
         if (stiff := self.stiffness) > 4.0:
             yield (

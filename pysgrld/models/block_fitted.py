@@ -16,7 +16,7 @@ from pysgrld.models.fitted import Fitted, Record
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers import sampler_of
 from pysgrld.samplers.state import BlockState, Counts
-from pysgrld.types import FORGOTTEN, Array, Block, Doubles, Floats, Int32s, Key
+from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 
 class BlockFitted(Fitted):
@@ -144,16 +144,6 @@ class BlockFitted(Fitted):
     def rate(self) -> float:
         """Rate of an average topic's process, which multiplies the step size."""
         return float(self.blocks[0].settings.average_rate(self.blocks[0], self.record.tokens))
-
-    def faithful(self, step: int) -> bool:
-        """Return whether minibatch noise is little, and documents forget where they start."""
-        forgotten = self.goes_on or self.record.options.sweeps >= FORGOTTEN
-        return super().faithful(step) and forgotten
-
-    def remedy(self) -> str | None:
-        """Return the options that would make draws the posterior's; None where they are not known."""
-        step, sweeps = super().remedy(), self.record.options.sweeps
-        return f"{step} --sweeps {FORGOTTEN}" if step and sweeps < FORGOTTEN else step
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
         """Return r_k = h (N_k + V eta) / s_k of topics that move by Langevin steps; empty for others.

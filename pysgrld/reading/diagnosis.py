@@ -16,7 +16,7 @@ import numpy as np
 from pysgrld.errors import all_of, plural
 from pysgrld.evaluate.convergence import Convergence
 from pysgrld.run import chains_of
-from pysgrld.types import FORGOTTEN, QUIET, Doubles, wider
+from pysgrld.types import QUIET, Doubles, wider
 
 #: Probability in common from which on topics of two chains are called the same.
 SAME = 0.7
@@ -533,9 +533,8 @@ def _sampler(d: Diagnosis) -> list[str]:
         )
     elif d.noise is not None and not d.faithful:
         said.append(
-            "Documents start afresh in every iteration, with few sweeps; with as little minibatch noise "
-            "as here means of topics may be off by more than the posterior's width. Give --sweeps "
-            f"{FORGOTTEN} or more, or --algo gibbs."
+            "With as little minibatch noise as here means of topics may be off by more than the "
+            f"posterior's width: intervals are credible with {d.remedy}."
         )
     if d.contraction and max(d.contraction) > STABLE:
         n = sum(r > STABLE for r in d.contraction)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.types import FORGOTTEN, QUIET, Array, Doubles
+from pysgrld.types import Array, Doubles
 
 #: Kept samples from which an interval is read.
 ENOUGH = 20
@@ -22,7 +22,7 @@ class Spread(NamedTuple):
     ----------
     algo : str
     faithful : bool
-        Whether they vary as the posterior does, as far as is known: intervals are credible intervals.
+        Whether they are the posterior's, as those of exact samplers are: intervals are credible.
     noise : float or None
         How much minibatch noise inflates their variance given the counts; 1 for exact samplers, None
         where it is not known.
@@ -52,15 +52,10 @@ class Spread(NamedTuple):
                 f"how much more draws of {self.algo} vary than the posterior is not known; compare with "
                 f"{self.remedy or '--algo gibbs'}"
             )
-        if self.noise <= QUIET:
-            return (
-                "as wide as credible intervals, but perhaps beside them: documents start afresh with few "
-                f"sweeps; give --sweeps {FORGOTTEN} or more, or --algo gibbs"
-            )
         return (
-            f"about {self.width:.2g} times as wide as credible intervals, as minibatch noise makes the "
-            f"variance of draws {self.noise:.3g} times what it is given the counts; {self.remedy} gives "
-            "credible ones, in a run that mixes more slowly"
+            f"about {self.width:.2g} times as wide as credible intervals, by the noise of minibatches, "
+            "and perhaps beside them, as means of topics may be off by more than the posterior's width; "
+            f"{self.remedy} gives credible ones, in a run that mixes more slowly"
         )
 
 

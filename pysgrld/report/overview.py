@@ -18,7 +18,6 @@ from pysgrld.reading.intervals import ENOUGH
 from pysgrld.reading.results import Results
 from pysgrld.reading.score import Evaluation, score_own
 from pysgrld.report.trust import not_at_rest
-from pysgrld.types import QUIET
 
 #: Points of a line that is drawn, at most.
 POINTS = 240
@@ -209,7 +208,7 @@ def _sureness(results: Results, d: Diagnosis | None, draws: int) -> list[Verdict
             return [Verdict(False, moving, rough)]
         return [Verdict(True, "Intervals can be trusted.", "Draws vary as the posterior does.")]
     head, text = moving or "Intervals are rough.", f"{rough} " if moving else ""
-    if spread.noise is None or spread.width is None or spread.noise <= QUIET or not spread.remedy:
+    if spread.noise is None or spread.width is None or not spread.remedy:
         return [Verdict(False, head, f"{text}{spread.title}: {spread.remark()}.")]
     wide = f"{spread.width:.2g} times as wide as credible ones"
     text += f"The noise of minibatches makes intervals about {wide}"

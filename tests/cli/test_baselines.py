@@ -61,11 +61,12 @@ def test_documents_are_kept_where_an_iteration_sees_them_all(sgmc, options, said
     assert said in sgmc("train", "corpus.txt", *options, code=2).stderr
 
 
-def test_intervals_of_a_run_that_keeps_its_documents_are_of_the_posterior(sgmc):
-    """Red with: documents that go on told of as if they started afresh."""
+def test_a_run_that_keeps_its_documents_is_not_warned_of_minibatches(sgmc):
+    """Its intervals are of draws, as all but exact samplers' are. Red with: noise that is not there."""
     done = sgmc.train("--keep-documents", "on", base=TINY)
-    assert "start afresh" not in done.stderr
-    assert json.loads(sgmc("topics", "run", "--json").stdout)["interval_of"] == "posterior"
+    assert "minibatch noise" not in done.stderr
+    found = json.loads(sgmc("topics", "run", "--json").stdout)
+    assert (found["interval_of"], found["noise"]) == ("draws", 1.0)
 
 
 @pytest.mark.parametrize("algo", ["ovb", "hsvg"])
