@@ -20,9 +20,8 @@ all rows are brought up to date, after which ``sums`` are the sums.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,9 +39,12 @@ DENSE = 1000.0
 
 
 class LazyRows(Rows):
-    """Rows that may wait; samplers differ in the kernels of `_step_all` and `_step_some`."""
+    """Rows that may wait; samplers differ in two kernels."""
 
     names = ("g", "sums", "last", "now")
+    #: Kernels that step all rows alike, and some rows each by a length of its own.
+    step_all: ClassVar[Callable[..., None]]
+    step_some: ClassVar[Callable[..., None]]
     last: Doubles
     now: Doubles
 
@@ -60,14 +62,6 @@ class LazyRows(Rows):
         own = picked(arrays, cls.names, f"{block.name}.")
         return LazyWarmUp(cls, block, threads, **own) if warm else cls(block, threads, **own)
 
-    @abstractmethod
-    def _step_all(self, **arguments: Any) -> None:
-        """Step all rows alike."""
-
-    @abstractmethod
-    def _step_some(self, **arguments: Any) -> None:
-        """Step some rows, each by a length of its own."""
-
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Step the rows of the minibatch, which must be current; the others are left behind.
 
@@ -75,13 +69,13 @@ class LazyRows(Rows):
         """
         v, k = self.block.shape
         if self._some_small() and (self.last == self.now).all():
-            self._step_all(**self.arguments(key, statistics), h=h)
+            self.step_all(**self.arguments(key, statistics), h=h)
             self.now += h
             self.last[:] = self.now
             return
         eta = float(np.float32(self.block.prior))  # as the kernel knows it
         self.sums[:k] += (v * eta - self.sums[:k]) * -math.expm1(-h)
-        self._step_some(
+        self.step_some(
             **self.arguments(key, statistics),
             lengths=np.full(len(statistics.rows), h),
             packed=False,
@@ -150,7 +144,7 @@ class LazyRows(Rows):
     ) -> None:
         """Step rows that have no counts by the time that they have waited; correct the sums."""
         nothing = Counts(words, np.zeros((0, 0), np.int64), 0.0)
-        self._step_some(
+        self.step_some(
             **self.arguments(key, nothing)
             | {"g": g, "sums": sums, "counts": None, "purpose": purpose, "packed": packed},
             lengths=self.now - self.last[words],
@@ -166,15 +160,12 @@ class LazyWarmUp(LazyRows):
         What they become when it is over.
     """
 
+    step_all = staticmethod(core.simplex_relax)
+    step_some = staticmethod(core.simplex_relax_rows)
+
     def __init__(self, then: type[LazyRows], block: Block, threads: int, **arrays: Array) -> None:
         super().__init__(block, threads, **arrays)
         self._then = then
-
-    def _step_all(self, **arguments: Any) -> None:
-        core.simplex_relax(**arguments)
-
-    def _step_some(self, **arguments: Any) -> None:
-        core.simplex_relax_rows(**arguments)
 
     def after_warm_up(self) -> BlockState[Counts]:
         """Return the state of the sampler itself; no row takes noise-free steps along into sampling."""

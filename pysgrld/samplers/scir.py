@@ -162,8 +162,5 @@ class Cir(RowsOrLogs):
 class LazyCir(LazyRows):
     """Rows that move by CIR transitions when they are read."""
 
-    def _step_all(self, **arguments: Any) -> None:
-        core.simplex_scir(**arguments)
-
-    def _step_some(self, **arguments: Any) -> None:
-        core.simplex_scir_rows(**arguments)
+    step_all = staticmethod(core.simplex_scir)
+    step_some = staticmethod(core.simplex_scir_rows)

@@ -93,7 +93,11 @@ class Shapes(BlockState[Counts]):
 
         r <- |r + (h/M) (gamma0/K + X - r (c0 + Q)) + sqrt(2 h r / M) z|, M the running mean of Q.
         """
-        self._move(statistics, h, _normals(key, self.block))
+        k, purpose = self.block.shape[1], core.Purpose.shape_noise
+        ordinals = np.arange(2 * k, dtype=np.int64)
+        entities = np.full(2 * k, self.block.stream, np.int64)
+        u = core.uniforms(entities, ordinals, key.seed, key.chain, purpose, key.step)
+        self._move(statistics, h, normals(u[:k], u[k:]))
 
     def _move(self, found: Counts, h: float, z: Doubles) -> None:
         k = self.block.shape[1]
@@ -156,21 +160,14 @@ class ConjugateShapes(Shapes):
         k = self.block.shape[1]
         r, q, gamma0, c0 = self.r, statistics.rate, self.gamma0, self.c0
         x = np.round(statistics.counts[0, :k] * statistics.factor).astype(np.int64)
-        if len(self.block.hyper) > 1:
-            self._draw_prior(key, x, q)
+        if len(self.block.hyper) > 1:  # else gamma0 and c0 are known
+            _, e1, f1, e2, f2 = self.block.hyper
+            c0[:] = self._gammas(key, 0, e2 + gamma0) / (f2 + r[:k].sum())
+            shape, purpose = np.full(k, gamma0[0] / k), core.Purpose.shape_gibbs
+            seats = core.tables(n=x, shape=shape, **key.address(), purpose=purpose)
+            rate = f1 + math.log1p(q / c0[0])
+            gamma0[:] = self._gammas(key, 1, np.array([e1 + seats.sum()])) / rate
         r[:k] = np.maximum(self._gammas(key, 2, gamma0[0] / k + x) / (c0[0] + q), LEAST)
-
-    def _draw_prior(self, key: Key, x: Int64s, q: float) -> None:
-        """Draw c0 and gamma0."""
-        k = self.block.shape[1]
-        _, e1, f1, e2, f2 = self.block.hyper
-        r, gamma0, c0 = self.r, self.gamma0, self.c0
-        c0[:] = self._gammas(key, 0, e2 + gamma0) / (f2 + r[:k].sum())
-        seats = core.tables(
-            n=x, shape=np.full(k, gamma0[0] / k), **key.address(), purpose=core.Purpose.shape_gibbs
-        )
-        rate = f1 + math.log1p(q / c0[0])
-        gamma0[:] = self._gammas(key, 1, np.array([e1 + seats.sum()])) / rate
 
     def _gammas(self, key: Key, which: int, shape: Doubles) -> Doubles:
         """Draw Gamma(shape, 1): a CIR transition of infinite length, on logarithms."""
@@ -185,18 +182,3 @@ class ConjugateShapes(Shapes):
         )
         g: Doubles = exp(log_g[0])
         return g
-
-
-def _normals(key: Key, block: Block) -> Doubles:
-    """Draw N(0, 1) for each shape by Box and Muller, (K,)."""
-    k = block.shape[1]
-    at = np.arange(2 * k, dtype=np.int64)
-    u = core.uniforms(
-        np.full(2 * k, block.stream, np.int64),
-        at,
-        key.seed,
-        key.chain,
-        core.Purpose.shape_noise,
-        key.step,
-    )
-    return normals(u[:k], u[k:])
