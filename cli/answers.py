@@ -36,7 +36,7 @@ def check_alone(asked: dict[str, Any], others: bool) -> None:
 def answer(results: Results, at: int, asked: dict[str, Any], *, as_json: bool) -> None:
     """Print the answer to the one question that is asked, if any."""
     from pysgrld.report.answers import documents_of_topics, plain, topics_in_groups, word_in_topics
-    from pysgrld.report.names import names_of
+    from pysgrld.report.topic_words import names_of
 
     number, word, by, along = asked.values()
     spread = results.spread()

@@ -88,9 +88,8 @@ def command(
     tables of the same for spreadsheets and other programs. See docs/report.md.
     """
     from pysgrld.reading.find_runs import find_folder
-    from pysgrld.report import report
-    from pysgrld.report.gather import STEPS
-    from pysgrld.report.pack import compact
+    from pysgrld.report import STEPS, report
+    from pysgrld.report.page_file import compact
     from pysgrld.run.whole import refuse_existing, whole_file
 
     from .progress import Screen

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pysgrld.models.fitted import Node
     from pysgrld.reading.results import Results, Topic, Word
-    from pysgrld.report.seeds import SeedWord
+    from pysgrld.report.topic_words import SeedWord
 
     #: Seed words of topics by number, each with its place.
     Followed = dict[int, tuple[SeedWord, ...]]
@@ -89,7 +89,7 @@ def command(
     """
     from pysgrld.reading.find_runs import open_run
     from pysgrld.reading.intervals import SHARE
-    from pysgrld.report.seeds import seeds_followed
+    from pysgrld.report.topic_words import seeds_followed
     from pysgrld.run.machine import threads as count
 
     from .answers import answer, check_alone
@@ -116,7 +116,7 @@ def command(
         at = results.at(layer)
         topics = results.topics(top or 10, intervals=intervals or values["json"], at=at)
         if names:
-            from pysgrld.report.names import names_of
+            from pysgrld.report.topic_words import names_of
 
             automatic = names_of(results, at)
             topics = [topic._replace(label=topic.label or automatic[topic.id]) for topic in topics]

@@ -1,9 +1,8 @@
-"""Questions that a person asks of a run in a terminal: where a topic is, and where a word is."""
+"""Answers for a terminal: documents of topics, topics of a word, topics in groups of documents."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +12,15 @@ from pysgrld.corpus.stopwords import fold
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.reading.intervals import interval
 from pysgrld.reading.results import Results
-from pysgrld.report.documents import Looked, look, looked_at, representatives
-from pysgrld.report.groups import Groups, along_column, along_corpus, column_of, grouped
+from pysgrld.report.document_pass import (
+    DocumentTopics,
+    Shares,
+    TopicShares,
+    looked_at,
+    read_documents,
+)
+from pysgrld.report.sections.groups import Groups, along_column, along_corpus, column_of, grouped
+from pysgrld.report.topic_words import heaviest
 
 #: Share of a word's uses from which on a topic is listed.
 LEAST = 0.005
@@ -26,6 +32,11 @@ class Between(NamedTuple):
     mean: float
     low: float | None
     high: float | None
+
+    @classmethod
+    def of(cls, mean: float, low: float, high: float, *, known: bool) -> Between:
+        """Make one whose bounds are known, or not."""
+        return cls(mean, low, high) if known else cls(mean, None, None)
 
 
 class InDocument(NamedTuple):
@@ -72,7 +83,7 @@ class TopicInGroups(NamedTuple):
     groups: list[Between]
 
     def surely_more(self) -> list[int]:
-        """Give the groups whose interval lies above the share of the corpus, the greatest first."""
+        """Return the groups whose interval lies above the share of the corpus, the greatest first."""
         above = [
             i for i, g in enumerate(self.groups) if g.low is not None and g.low > self.share.mean
         ]
@@ -80,7 +91,7 @@ class TopicInGroups(NamedTuple):
 
 
 def documents_of_topics(results: Results, n: int, at: int) -> list[DocumentsOfTopic]:
-    """Give the documents that most surely have each topic, the heaviest topic first.
+    """Return the documents that most surely have each topic, the heaviest topic first.
 
     They are ordered by the low end of the topic's share: short documents do not win by chance.
 
@@ -97,29 +108,28 @@ def documents_of_topics(results: Results, n: int, at: int) -> list[DocumentsOfTo
     MissingInputError
         If the training corpus is not there.
     """
-    corpus = _corpus(results)
-    rows = looked_at(corpus)
-    found = look(results, corpus, rows, [], at)
-    best = representatives(found, results.layers[at], n)
-    about = corpus.about
+    corpus, k = _corpus(results), results.layers[at]
+    rows, about = looked_at(corpus), corpus.about
+    weights, found = TopicShares(k), DocumentTopics(len(rows), k)
+    draws = read_documents(results, corpus, rows, at, [weights, found])
+    best = found.representatives(n)
     listed = []
-    for k in _heaviest(results, found, at):
-        places = np.array(best[k], np.int64)
-        ids, titles = about.ids(rows[places]), about.titles(rows[places])
-        listed.append(
-            DocumentsOfTopic(
-                k,
-                [
-                    InDocument(int(rows[place]), key, title, _share_in(found, place, k))
-                    for place, key, title in zip(places.tolist(), ids, titles, strict=True)
-                ],
-            )
-        )
+    for topic in heaviest(results.fitted.shown(at), weights.shares.mean[:, 0]):
+        places = np.array(best[topic], np.int64)
+        documents = []
+        for place, key, title in zip(
+            places.tolist(), about.ids(rows[places]), about.titles(rows[places]), strict=True
+        ):
+            column = int(np.flatnonzero(found.top[place] == topic)[0])
+            parts = (float(x[place, column]) for x in (found.mean, found.low, found.high))
+            share = Between.of(*parts, known=draws > 1)
+            documents.append(InDocument(int(rows[place]), key, title, share))
+        listed.append(DocumentsOfTopic(topic, documents))
     return listed
 
 
 def word_in_topics(results: Results, word: str, at: int) -> list[WordInTopic]:
-    """Give the topics that a word is used in, the one of the greatest share of its uses first.
+    """Return the topics that a word is used in, the one of the greatest share of its uses first.
 
     Raises
     ------
@@ -162,7 +172,7 @@ def word_in_topics(results: Results, word: str, at: int) -> list[WordInTopic]:
 def topics_in_groups(
     results: Results, by: str | None, along: str | None, at: int
 ) -> tuple[Groups, list[TopicInGroups]]:
-    """Give the shares of topics in groups of documents, the heaviest topic first.
+    """Return the shares of topics in groups of documents, the heaviest topic first.
 
     Parameters
     ----------
@@ -181,7 +191,7 @@ def topics_in_groups(
     UsageError
         If there is no such column, or it has no order.
     """
-    corpus = _corpus(results)
+    corpus, k = _corpus(results), results.layers[at]
     rows, about = looked_at(corpus), corpus.about
     if by is not None:
         groups = grouped(column_of(about, by, "--by"), about.values(by, rows))
@@ -189,21 +199,25 @@ def topics_in_groups(
         groups = along_corpus(about, rows)
     else:
         groups = along_column(about, along, rows)
-    found = look(results, corpus, rows, [groups.grouping], at)
-    (shares,) = found.groups
-    known = found.draws > 1
+    visitors = TopicShares(k), TopicShares(k, groups.grouping)
+    known = read_documents(results, corpus, rows, at, visitors) > 1
+    everywhere, shares = (visitor.shares for visitor in visitors)
+
+    def between(shares: Shares, k: int, group: int) -> Between:
+        return Between.of(*(float(part[k, group]) for part in shares), known=known)
+
     return groups, [
         TopicInGroups(
-            k,
-            _between(found.weights, k, 0, known=known),
-            [_between(shares, k, i, known=known) for i in range(len(groups.levels))],
+            topic,
+            between(everywhere, topic, 0),
+            [between(shares, topic, group) for group in range(len(groups.levels))],
         )
-        for k in _heaviest(results, found, at)
+        for topic in heaviest(results.fitted.shown(at), everywhere.mean[:, 0])
     ]
 
 
 def plain(value: Any) -> Any:
-    """Give plain values of these answers, for JSON."""
+    """Return these answers as plain values, for JSON."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return {name: plain(part) for name, part in value._asdict().items()}
     return [plain(part) for part in value] if isinstance(value, list) else value
@@ -214,21 +228,3 @@ def _corpus(results: Results) -> Corpus:
     if corpus is None:
         raise MissingInputError(f"{results.gone}: nothing can be told of its documents")
     return corpus
-
-
-def _heaviest(results: Results, found: Looked, at: int) -> list[int]:
-    weights = found.weights.mean[:, 0]
-    shown: Sequence[int] = results.fitted.shown(at).tolist()
-    return sorted(shown, key=lambda k: (-weights[k], k))
-
-
-def _share_in(found: Looked, place: int, k: int) -> Between:
-    """Give the share of a topic in a document of those looked at."""
-    t = int(np.flatnonzero(found.top[place] == k)[0])
-    mean, low, high = (float(part[place, t]) for part in (found.mean, found.low, found.high))
-    return Between(mean, low, high) if found.draws > 1 else Between(mean, None, None)
-
-
-def _between(shares: Any, k: int, group: int, *, known: bool) -> Between:
-    low, high = float(shares.low[k, group]), float(shares.high[k, group])
-    return Between(float(shares.mean[k, group]), low if known else None, high if known else None)

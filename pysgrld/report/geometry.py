@@ -21,7 +21,7 @@ _STEPS, _EXAGGERATED, _FACTOR, _PERPLEXITY = 300, 75, 4.0, 12.0
 
 
 def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:
-    """Give the distances of topics from each other, at least 0 and at most 1, (n, n).
+    """Return the distances of topics from each other, at least 0 and at most 1, (n, n).
 
     Hellinger distance of distributions, sqrt(1 - sum of sqrt(p q)); of directions sqrt((1 - cosine) / 2),
     half the chord between them.
@@ -94,7 +94,7 @@ def tsne(distance: Doubles, begin: Doubles) -> Doubles:
 
 
 def _likeness(squares: Doubles, perplexity: float) -> Doubles:
-    """Give each point's neighbours a probability, (n, n), such that so many of them count."""
+    """Return a probability of each point's neighbours, (n, n), such that so many of them count."""
     n = len(squares)
     other = ~np.eye(n, dtype=bool)
     nearest = np.where(other, squares, np.inf).min(axis=1)[:, None]
@@ -112,7 +112,7 @@ def _likeness(squares: Doubles, perplexity: float) -> Doubles:
 
 
 def kept_neighbours(distance: Doubles, points: Doubles, n: int = NEIGHBOURS) -> float:
-    """Give the share of each point's n nearest that are among its n nearest on the map."""
+    """Return the share of each point's n nearest that are among its n nearest on the map."""
     flat = ((points[:, None] - points) ** 2).sum(axis=2)
     n = min(n, len(distance) - 1)
     near = [_nearest(d, n) for d in (distance, flat)]
@@ -121,7 +121,7 @@ def kept_neighbours(distance: Doubles, points: Doubles, n: int = NEIGHBOURS) -> 
 
 
 def _nearest(distance: Doubles, n: int) -> Int64s:
-    """Give the n nearest of each, (N, n), itself left out."""
+    """Return the n nearest of each, (N, n), itself left out."""
     d = distance + np.diag(np.full(len(distance), np.inf))
     found: Int64s = np.argsort(d, axis=1, kind="stable")[:, :n]
     return found
@@ -251,7 +251,7 @@ def _root(name: list[int], at: int) -> int:
 
 
 def hues(order: Int64s) -> Int64s:
-    """Give each leaf a hue by its place in the tree, so that like topics look alike, (n,) in degrees.
+    """Return a hue for each leaf by its place in the tree, so that like topics look alike, (n,) degrees.
 
     Hues of neighbours are even and odd in turn: the page draws odd ones darker, so that two blues or
     two greens beside each other can be told apart.

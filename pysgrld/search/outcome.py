@@ -18,7 +18,7 @@ from pysgrld.evaluate.matching import assign
 from pysgrld.reading.diagnosis import SAME
 from pysgrld.reading.results import Results, evenly_spaced
 from pysgrld.reading.score import own_scorer
-from pysgrld.report.terms import TEN, tenth
+from pysgrld.report.sample_pass import TEN, tenth
 from pysgrld.run import chain_path
 from pysgrld.search.plan import Contender, SearchPlan
 from pysgrld.search.rungs import Standing, bounds, resampled, worse_by

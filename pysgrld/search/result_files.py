@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
-from pysgrld.report.html import page
+from pysgrld.report.page_file import page
 from pysgrld.run import jsonio
 from pysgrld.run.machine import version
 from pysgrld.run.whole import whole_file
@@ -18,7 +18,7 @@ from pysgrld.search.show import called, sentences, table
 
 #: Files in the folder of a search.
 RESULT, PAGE, PICTURE = "result.json", "search.html", "search.png"
-#: Scripts of the page, of `pysgrld.report.html`.
+#: Scripts of the page, of `pysgrld.report.page_file`.
 SCRIPTS = ("core.js", "charts/figure.js", "charts/lines.js", "search.js")
 
 

@@ -135,7 +135,7 @@ def test_sparse_documents_have_the_same_shares_and_intervals(exported, chains, f
 def test_blocks_of_documents_and_of_topics_do_not_matter(exported, monkeypatch):
     """Red with: a block that begins one off; steady words of the last block alone."""
     whole = exported("lda", "csv", out="whole")
-    monkeypatch.setattr("pysgrld.report.documents._CELLS", 16 * 20 * 4)
+    monkeypatch.setattr("pysgrld.report.document_pass._CELLS", 16 * 20 * 4)
     monkeypatch.setattr("pysgrld.report.exports.table_files._VALUES", 1)
     parts = exported("lda", "csv", out="parts")
     for name in NAMES:
@@ -145,7 +145,7 @@ def test_blocks_of_documents_and_of_topics_do_not_matter(exported, monkeypatch):
 def test_row_groups_of_parquet_are_joined_from_blocks(exported, monkeypatch):
     """Red with: categories of the first block in all; a group for each block."""
     whole = pd.read_parquet(exported("lda", "parquet", out="a") / "documents.parquet")
-    monkeypatch.setattr("pysgrld.report.documents._CELLS", 16 * 20 * 4)
+    monkeypatch.setattr("pysgrld.report.document_pass._CELLS", 16 * 20 * 4)
     path = exported("lda", "parquet", out="b") / "documents.parquet"
     assert pq.ParquetFile(path).num_row_groups == 1
     pd.testing.assert_frame_equal(pd.read_parquet(path), whole)

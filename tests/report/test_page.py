@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from report.made import HOSTILE, KINDS, SPAN, Made
 
 from pysgrld.cli import main
-from pysgrld.report.html import page as html_of
+from pysgrld.report import page_of
 
 CHROMIUM = (
     os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -104,7 +104,7 @@ def made_up(tmp_path_factory):
     def of(kind: str) -> tuple[Path, Made]:
         if kind not in done:
             made, path = KINDS[kind](), folder / f"{kind}.html"
-            path.write_bytes(html_of(made.report, made.blocks))
+            path.write_bytes(page_of(made.report, made.blocks))
             done[kind] = path, made
         return done[kind]
 

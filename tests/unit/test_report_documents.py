@@ -1,172 +1,109 @@
-"""What documents tell of topics: shares, groups, correlations, and the documents that surely have one."""
+"""Documents on the page: which come first, and their words with the likeliest topic of each."""
 
-from types import SimpleNamespace
+import re
 
 import numpy as np
 import pytest
+from oracles.tokens import tokens as expected
 
-from pysgrld.errors import MissingInputError
-from pysgrld.report import documents as module
-from pysgrld.report.documents import GroupOfEach, in_turn, look, representatives
-from pysgrld.types import Documents
+from pysgrld.report.sections import documents as module
+from pysgrld.report.sections.documents import by_count, in_turn, likeliest, normal, tinted, tokens
 
-N, K, S = 60, 14, 20
-
-
-@pytest.fixture(scope="module")
-def drawn():
-    """Draws of made-up documents: theta and tokens (S, N, K), and lengths."""
-    rng = np.random.default_rng(0)
-    base = rng.dirichlet(np.full(K, 0.2), N)
-    base[:, 1] = base[:, 0] * 0.8  # topics 0 and 1 meet in documents
-    base /= base.sum(axis=1, keepdims=True)
-    lengths = rng.integers(5, 200, N)
-    theta = np.stack([[rng.dirichlet(5 * b + 0.05) for b in base] for _ in range(S)])
-    tokens = np.stack(
-        [[rng.multinomial(n, t) for n, t in zip(lengths, d, strict=True)] for d in theta]
-    )
-    return theta.astype(np.float32), tokens.astype(np.float32), lengths.astype(np.int64)
+TEXTS = [
+    "In the beginning God created the heaven; a b cd",
+    "STRASSE straße Ärger e\u0301tude \ufb01sch O'Neill x_y 12 3",
+    "主题模型很好 LDA模型A 我 爱 X 2018年3月",
+    "コンピュータの性能を評価する 佐々木 한국어 위키",
+    "\U0001f600 smile \U0001d49cbc \u05e9\u05dc\u05d5\u05dd",
+]
 
 
-def quantile(draws, p):
-    """The i-th of S draws is the quantile i / (S + 1)."""
-    return np.quantile(draws, p, axis=0, method="weibull")
+@pytest.mark.parametrize("text", TEXTS)
+def test_tokens_of_a_text_are_those_that_are_counted(text):
+    """Red with: ideographs taken by runs; single letters; text not in normal form C."""
+    found = tokens(normal(text), None)
+    assert [token.word for token in found] == expected(text)
 
 
-def results_of(drawn, steps=S):
-    theta, tokens, _ = drawn
-    seen = []
+def test_tokens_by_a_pattern_are_where_its_group_is():
+    found = list(tokens("No. 12, no. 7", re.compile(r"No\. (\d+)", re.IGNORECASE)))
+    assert [(t.begin, t.end, t.word) for t in found] == [(4, 6, "12"), (12, 13, "7")]
 
-    def document_draws(documents, ids, steps, at):
-        seen.append(len(ids))
-        return SimpleNamespace(theta=theta[:, ids], tokens=tokens[:, ids])
 
-    return SimpleNamespace(
-        fitted=SimpleNamespace(
-            no_mean=None, draws=True, proportions=lambda draw, documents, ids, at: theta[0, ids]
-        ),
-        layers=(K,),
-        vocabulary=("w",) * 3,
-        mean={},
-        draw_steps=lambda most: list(range(steps)),
-        document_draws=document_draws,
-        seen=seen,
+PHI = np.array([[0.7, 0.1], [0.2, 0.1], [0.1, 0.8]], np.float32)
+IDS = {"king": 0, "people": 1, "lord": 2}
+
+
+def test_the_likeliest_topic_is_the_greatest_product():
+    found = likeliest(PHI, np.array([0, 1, 2]), np.array([0.4, 0.6]))
+    assert found.topics.tolist() == [0, 0, 1]
+    np.testing.assert_allclose(
+        found.probability, [0.28 / 0.34, 0.08 / 0.14, 0.48 / 0.52], rtol=1e-6
     )
 
 
-def corpus_of(drawn):
-    """A corpus of one word; only lengths matter."""
-    lengths = drawn[2]
-
-    def take(rows):
-        n = len(rows)
-        return Documents(np.arange(n + 1), np.zeros(n, np.int32), lengths[rows].astype(np.int32))
-
-    return SimpleNamespace(take=take, documents=N)
+def units(text):
+    return len(text.encode("utf-16-le")) // 2
 
 
-GROUPS = GroupOfEach(np.arange(N) % 4 - 1, 3)  # every fourth document is in none
+def test_spans_are_in_units_of_browsers():
+    """Red with: code points; a skip from the begin of the last word."""
+    text = "\U0001f600 The King\U0001f600s and king, e\u0301 lord"
+    shown = tinted(text, None, IDS, PHI, np.array([0.4, 0.6]))
+    raw, at, found = shown.text.encode("utf-16-le"), 0, []
+    for i in range(0, len(shown.spans), 4):
+        skip, length, topic, percent = shown.spans[i : i + 4]
+        begin = at + skip
+        at = begin + length
+        found.append((raw[2 * begin : 2 * at].decode("utf-16-le"), topic, percent))
+    assert found == [("King", 0, 80), ("king", 0, 80), ("lord", 1, 90)]
+    assert shown.cut is None
+    assert raw[2 * shown.best[0] : 2 * shown.best[1]].decode("utf-16-le").endswith("lord")
 
 
-@pytest.fixture(scope="module")
-def looked(drawn):
-    return look(results_of(drawn), corpus_of(drawn), np.arange(N), [GROUPS], 0)
+def test_texts_are_shown_in_the_normal_form_that_is_counted():
+    """Red with: the text as it came, whose letters stand apart from their marks."""
+    shown = tinted("re\u0301sume\u0301", None, {"r\u00e9sum\u00e9": 0}, PHI, np.array([0.4, 0.6]))
+    assert shown.text == "r\u00e9sum\u00e9"
+    assert shown.spans == [0, 6, 0, 80]
 
 
-def test_blocks_of_documents_do_not_matter(drawn, looked, monkeypatch):
-    """Red with: a block that begins one off."""
-    monkeypatch.setattr(module, "_CELLS", 16 * S * K)
-    results = results_of(drawn)
-    other = look(results, corpus_of(drawn), np.arange(N), [GROUPS], 0)
-    assert results.seen == [16, 16, 16, 12]
-    for name in ("lengths", "theta", "top", "mean", "low", "high", "counts"):
-        np.testing.assert_array_equal(getattr(other, name), getattr(looked, name))
-    np.testing.assert_allclose(other.correlation, looked.correlation, atol=1e-6)
-    np.testing.assert_allclose(other.groups[0], looked.groups[0], atol=1e-9)
+def test_of_pairs_of_ideographs_the_surer_has_the_sign_that_both_share():
+    ids = {"天地": 0, "地人": 2}
+    shown = tinted("天地人", None, ids, PHI, np.array([0.4, 0.6]))
+    assert shown.spans == [0, 1, 0, 80, 0, 2, 1, 90]
+    shown = tinted("天地人", None, ids, PHI, np.array([0.9, 0.1]))
+    assert shown.spans == [0, 2, 0, 100, 0, 1, 0, 55]
 
 
-def test_weights_are_shares_of_tokens_draw_by_draw(drawn, looked):
-    """Red with: NumPy's quantiles; the mean of proportions, of long and short documents alike."""
-    share = drawn[1].sum(axis=1) / drawn[1].sum(axis=(1, 2))[:, None]
-    np.testing.assert_allclose(looked.weights.mean[:, 0], share.mean(axis=0), rtol=1e-6)
-    np.testing.assert_allclose(looked.weights.low[:, 0], quantile(share, 0.05), rtol=1e-6)
-    np.testing.assert_allclose(looked.weights.high[:, 0], quantile(share, 0.95), rtol=1e-6)
+def test_a_long_text_is_cut_around_its_best_stretch(monkeypatch):
+    monkeypatch.setattr(module, "LONGEST", 200)
+    monkeypatch.setattr(module, "STRETCH", 40)
+    text = "people " * 50 + "lord " * 8 + "people " * 50
+    shown = tinted(text, None, IDS, PHI, np.array([0.4, 0.6]))
+    assert 200 - 2 * len("people ") < len(shown.text) <= 200
+    assert sum(shown.cut) == len(text) - len(shown.text)
+    assert set(shown.text.split(" ")) == {"people", "lord"}  # and no piece of a word
+    assert shown.text[slice(*shown.best)] == ("lord " * 8).strip()
+    spans = np.array(shown.spans).reshape(-1, 4)
+    assert spans[:, :2].sum() <= units(shown.text)
+    assert (spans >= 0).all()
 
 
-def test_groups_are_shares_of_their_own_tokens(drawn, looked):
-    found = looked.groups[0]
-    for group in range(3):
-        tokens = drawn[1][:, GROUPS.of == group].sum(axis=1)
-        share = tokens / tokens.sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(found.mean[:, group], share.mean(axis=0), rtol=1e-6)
-        np.testing.assert_allclose(found.low[:, group], quantile(share, 0.05), rtol=1e-5)
+def test_a_text_without_a_known_word_is_shown_plain():
+    shown = tinted("", None, IDS, PHI, np.array([0.5, 0.5]))
+    assert shown == ("", [], (0, 0), None)
+    assert tinted("nothing", None, IDS, PHI, np.array([0.5, 0.5])).spans == []
 
 
-def test_documents_have_their_greatest_topics_with_intervals(drawn, looked):
-    theta = drawn[0].astype(float)
-    mean = theta.mean(axis=0)
-    np.testing.assert_array_equal(looked.counts, (mean >= 0.1).sum(axis=0))
-    for d in range(N):
-        k = looked.top[d]
-        assert (np.diff(mean[d, k]) <= 1e-6).all()
-        np.testing.assert_allclose(looked.mean[d], mean[d, k], rtol=1e-5)
-        np.testing.assert_allclose(looked.low[d], quantile(theta[:, d, k], 0.05), atol=1e-6)
-        np.testing.assert_allclose(looked.high[d], quantile(theta[:, d, k], 0.95), atol=1e-6)
-
-
-def test_correlations_are_those_of_roots_where_draws_agree_on_the_sign(drawn, looked):
-    """Red with: proportions instead of roots; a sign that half of the draws have."""
-    each = np.stack([np.corrcoef(np.sqrt(d.astype(float)).T) for d in drawn[0]])
-    positive = (each > 0).sum(axis=0)
-    sure = np.maximum(positive, S - positive) >= 18
-    assert (~sure).sum() > 0
-    np.testing.assert_allclose(looked.correlation, np.where(sure, each.mean(axis=0), 0), atol=1e-5)
-    assert looked.correlation[0, 1] > 0.2
-
-
-def test_correlations_of_many_topics_take_fewer_draws(drawn, monkeypatch):
-    monkeypatch.setattr(module, "_PRODUCTS", 4 * K * K)
-    found = look(results_of(drawn), corpus_of(drawn), np.arange(N), [], 0)
-    each = np.stack([np.corrcoef(np.sqrt(d.astype(float)).T) for d in drawn[0][:4]])
-    same = np.abs(np.sign(each).sum(axis=0)) == 4
-    np.testing.assert_allclose(found.correlation[same], each.mean(axis=0)[same], atol=1e-5)
-
-
-def test_few_samples_give_proportions_without_intervals(drawn):
-    found = look(results_of(drawn, 19), corpus_of(drawn), np.arange(N), [GROUPS], 0)
-    assert found.draws == 1
-    assert found.correlation is None
-    np.testing.assert_array_equal(found.low, found.mean)
-    expected = (drawn[0][0] * drawn[2][:, None]).sum(axis=0) / drawn[2].sum()
-    np.testing.assert_allclose(found.weights.mean[:, 0], expected, rtol=1e-5)
-
-
-def test_samples_that_are_thinned_meanwhile_are_done_without(drawn, looked):
-    """Red with: the first sample that is missing ends it."""
-    results = results_of(drawn)
-    given, steps = results.document_draws, [list(range(1, S + 1)), list(range(S)), list(range(S))]
-
-    def document_draws(documents, ids, wanted, at):
-        if S in wanted:
-            raise MissingInputError("dropped")
-        return given(documents, ids, wanted, at)
-
-    results.document_draws, results.draw_steps = document_draws, lambda most: steps.pop(0)
-    found = look(results, corpus_of(drawn), np.arange(N), [GROUPS], 0)
-    np.testing.assert_array_equal(found.low, looked.low)
-    results.draw_steps = lambda most: list(range(1, S + 1))
-    with pytest.raises(MissingInputError):
-        look(results, corpus_of(drawn), np.arange(N), [GROUPS], 0)
-
-
-def test_representatives_have_the_greatest_low_ends_not_means(looked):
-    """Red with: the greatest mean."""
-    best = representatives(looked, K)
-    for k in range(K):
-        place = np.flatnonzero((looked.top == k).any(axis=1))
-        low = {d: looked.low[d][looked.top[d] == k][0] for d in place}
-        expected = sorted((d for d in place if low[d] >= 0.01), key=lambda d: -low[d])[:5]
-        assert best[k] == expected
+def test_words_by_count_are_the_most_frequent(monkeypatch):
+    monkeypatch.setattr(module, "WORDS", 2)
+    words, counts = np.array([0, 1, 2]), np.array([1, 3, 3])
+    found = likeliest(PHI, words, np.array([0.4, 0.6]))
+    assert by_count(words, counts, found, ("king", "people", "lord")) == [
+        ["people", 3, 0, 55],
+        ["lord", 3, 1, 90],
+    ]
 
 
 def test_documents_take_turns_and_the_others_are_evenly_spaced():

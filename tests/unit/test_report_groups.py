@@ -7,7 +7,7 @@ import pytest
 
 from pysgrld.corpus.about.stored import Column
 from pysgrld.errors import UsageError
-from pysgrld.report.groups import along_column, along_corpus, by_columns, grouped
+from pysgrld.report.sections.groups import along_column, along_corpus, by_columns, grouped
 
 
 def about(**columns):

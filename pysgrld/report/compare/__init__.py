@@ -16,7 +16,7 @@ from pysgrld.reading.results import Results
 from pysgrld.reading.score import score_own
 from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord, PairedScore, Side
 from pysgrld.report.compare.partners import Group, Likening, Topics, group
-from pysgrld.report.names import names_of
+from pysgrld.report.topic_words import names_of
 from pysgrld.run.machine import threads as allowed_threads
 
 #: Top words of a topic that are compared.

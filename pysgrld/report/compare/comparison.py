@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pysgrld.errors import plural
 from pysgrld.reading.diagnosis import SAME
 from pysgrld.report.compare.partners import Kind
-from pysgrld.report.html import page
+from pysgrld.report.page_file import STYLES, page
 from pysgrld.run.chain_folders import called
 from pysgrld.run.machine import version
 
@@ -249,4 +249,4 @@ def page_of(found: Comparison) -> bytes:
         "topics": topics,
         "sgmc": version(),
     }
-    return page(report, {}, ("report.css", "media.css", "compare.css"), ("core.js", "compare.js"))
+    return page(report, {}, ("core.js", "compare.js"), (*STYLES, "compare.css"))

@@ -13,10 +13,10 @@ import numpy as np
 
 from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.reading.results import Results, evenly_spaced
-from pysgrld.report.documents import DOCUMENTS, drawn_blocks, drawn_steps
+from pysgrld.report.document_pass import DOCUMENTS, drawn_blocks, drawn_steps
 from pysgrld.report.exports.formats import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.report.geometry import distances, laid_out, principal_axes
-from pysgrld.report.terms import best, columns
+from pysgrld.report.topic_words import best, columns
 from pysgrld.run.whole import whole_file
 from pysgrld.types import Doubles, Floats, Int64s
 

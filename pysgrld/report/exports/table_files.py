@@ -16,11 +16,11 @@ from pysgrld.errors import plural
 from pysgrld.reading.intervals import bounds
 from pysgrld.reading.proportion_files import csv_lines, require_pyarrow
 from pysgrld.reading.results import Results
-from pysgrld.report.documents import Shares, drawn_blocks, drawn_steps
+from pysgrld.report.document_pass import Shares, drawn_blocks, drawn_steps
 from pysgrld.report.exports.formats import Exported, ExportRequest, Tell, drawn_from
-from pysgrld.report.gather import diagnosed
-from pysgrld.report.names import names_of
-from pysgrld.report.terms import TEN, ChainOfTopics, Followed, best, followed
+from pysgrld.report.reported_run import diagnosed
+from pysgrld.report.sample_pass import TEN, ChainOfTopics, Followed, followed
+from pysgrld.report.topic_words import best, names_of
 from pysgrld.run.whole import whole_file
 from pysgrld.types import Doubles, Floats
 

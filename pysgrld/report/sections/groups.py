@@ -1,9 +1,9 @@
-"""Documents in groups: by the columns that the corpus kept, and along it or along one of them."""
+"""Groups: topics by columns that the corpus kept, and along it or along one of them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
@@ -11,8 +11,10 @@ import numpy as np
 
 from pysgrld.corpus.about.stored import Column
 from pysgrld.errors import UsageError
-from pysgrld.report.documents import GroupOfEach
-from pysgrld.report.lent import Known
+from pysgrld.report.document_pass import GroupOfEach, Shares, TopicShares
+from pysgrld.report.page_file import Packed, share16
+from pysgrld.report.reported_run import Definition, ReportedRun, Section
+from pysgrld.report.texts_and_metadata import Known
 from pysgrld.types import Int64s
 
 #: Groups of a column of words at most.
@@ -27,6 +29,84 @@ KINDS = ("category", "flag", "integer", "real", "time")
 _TIMES = (("day", 10), ("month", 7), ("year", 4), ("decade", 3))
 #: Letters of a label, at most; of the titles of documents by which bins are called.
 _LABEL, _TITLE = 40, 20
+
+
+class GroupShares(Section):
+    """Shares of topics in groups of documents: by each column, and along the corpus or a column."""
+
+    def __init__(self, run: ReportedRun) -> None:
+        super().__init__(run)
+        self._along: Groups | None = None
+        self._columns: list[Groups] = []
+        if run.about is not None:
+            named = run.asked.along
+            self._along = (
+                along_corpus(run.about, run.rows)
+                if named is None
+                else along_column(run.about, named, run.rows)
+            )
+            self._columns = by_columns(run.about, run.asked.by, run.rows)
+        elif run.asked.by or run.asked.along:
+            raise UsageError("--by and --along: the training corpus is not there; leave them out")
+        groups = {} if self._along is None else {"along": self._along}
+        groups |= {f"group-{i}": column for i, column in enumerate(self._columns)}
+        self._visitors = {
+            name: run.visit_documents(TopicShares(run.size, found.grouping))
+            for name, found in groups.items()
+        }
+
+    def main(self) -> dict[str, Any]:
+        """Return the groups, and the share of each topic in the whole corpus."""
+        everywhere, found, named = self.run.all_documents, self._along, self.run.asked.along
+        usual, along = None, None
+        if everywhere is not None:
+            usual = [round(float(x), 6) for x in everywhere.shares.mean[:, 0]]
+        if found is not None:
+            along = {
+                "title": "along the corpus" if named is None else f"by {named}",
+                "bins": found.levels,
+                "starts": found.starts,
+                "documents": found.documents,
+            }
+        columns = [groups.record() for groups in self._columns]
+        return {"along": along, "columns": columns, "corpus_share": usual}
+
+    def _shares(self) -> dict[str, Shares]:
+        """Return the shares of topics in groups, by the names of their blocks."""
+        return {name: v.shares for name, v in self._visitors.items() if v is not None}
+
+    def blocks(self) -> dict[str, Packed]:
+        """Return mean shares and their intervals, for each topic those of all groups."""
+        found = {}
+        for name, shares in self._shares().items():
+            found[name] = Packed()
+            for part, values in shares._asdict().items():
+                found[name].add(part, "u16", share16(values))
+        return found
+
+    def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the groups with their shares."""
+        parts = {
+            name: {part: np.round(x, 6).tolist() for part, x in shares._asdict().items()}
+            for name, shares in self._shares().items()
+        }
+        return {
+            "along": main["along"] and main["along"] | parts["along"],
+            "columns": [c | parts[f"group-{i}"] for i, c in enumerate(main["columns"])],
+        }
+
+    def definitions(self) -> list[Definition]:
+        """Define shares in groups."""
+        if self.run.draws > 1 or self._columns:
+            text = (
+                "Words of the topic over all words of the group, in each draw; mean and quantiles of "
+                "that."
+            )
+            return [Definition("Along the corpus, groups", text)]
+        return []
+
+
+# ---- documents in groups
 
 
 class Groups(NamedTuple):
@@ -60,7 +140,7 @@ class Groups(NamedTuple):
     grouping: GroupOfEach
 
     def record(self) -> dict[str, Any]:
-        """Give what the page has of it, without the shares."""
+        """Return what the page has of it, without the shares."""
         record = self._asdict()
         del record["grouping"], record["starts"]
         return record
@@ -89,7 +169,7 @@ def by_columns(about: Known, wanted: Sequence[str], rows: Int64s) -> list[Groups
 
 
 def column_of(about: Known, name: str, option: str) -> Column:
-    """Give the column of a name.
+    """Return the column of a name.
 
     Raises
     ------
@@ -111,12 +191,21 @@ def grouped(column: Column, values: Sequence[Any]) -> Groups:
     more than sixty. Of other values the hundred most frequent are groups: in the order of the corpus
     where each has its documents in one piece there (chapters by book), else the most frequent first.
     """
+    labels: list[str | None] = []
+    ordered = column.kind in ("time", "integer", "real")
     if column.kind == "time":
-        labels, ordered = _dates(values), True
-    elif column.kind in ("integer", "real"):
-        labels, ordered = _numbers(values), True
+        for name, letters in _TIMES:  # the finest span of time that has at most sixty
+            tail = "0s" if name == "decade" else ""
+            labels = [None if v is None else f"{str(v)[:letters]}{tail}" for v in values]
+            if len(set(labels) - {None}) <= MOST:
+                break
+    elif ordered:
+        labels = _numbers(values)
     else:
-        labels, ordered = [None if v is None else _text(v) for v in values], False
+        for value in values:
+            text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
+            cut = text if len(text) <= 2 * _LABEL else f"{text[: 2 * _LABEL]}..."
+            labels.append(None if value is None else cut)
     counts = Counter(label for label in labels if label is not None)
     if ordered:
         first = {label: i for i, label in enumerate(labels) if label is not None}
@@ -129,31 +218,16 @@ def grouped(column: Column, values: Sequence[Any]) -> Groups:
     place = {label: i for i, label in enumerate(levels)}
     of = np.array([place.get(label, -1) if label is not None else -1 for label in labels], np.int64)
     return Groups(
-        column.name,
-        column.kind,
-        levels,
-        [counts[label] for label in levels],
-        sum(label is None for label in labels),
-        ordered,
-        len(counts) - len(levels),
-        levels,
-        GroupOfEach(of, len(levels)),
+        name=column.name,
+        kind=column.kind,
+        levels=levels,
+        documents=[counts[label] for label in levels],
+        missing=sum(label is None for label in labels),
+        ordered=ordered,
+        more=len(counts) - len(levels),
+        starts=levels,
+        grouping=GroupOfEach(of, len(levels)),
     )
-
-
-def _text(value: Any) -> str:
-    text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
-    return text if len(text) <= 2 * _LABEL else f"{text[: 2 * _LABEL]}..."
-
-
-def _dates(values: Sequence[Any]) -> list[str | None]:
-    """Bin ISO dates by the finest span of time that has at most sixty."""
-    for name, letters in _TIMES:
-        tail = "0s" if name == "decade" else ""
-        labels = [None if value is None else f"{str(value)[:letters]}{tail}" for value in values]
-        if len(set(labels) - {None}) <= MOST:
-            break
-    return labels
 
 
 def _numbers(values: Sequence[Any]) -> list[str | None]:
@@ -190,7 +264,17 @@ def along_corpus(about: Known, rows: Int64s) -> Groups:
         ends = [[f"{row + 1:,}" for row in rows[at].tolist()] for at in (first, last)]
     labels = [a if a == b else f"{a} to {b}" for a, b in zip(*ends, strict=True)]
     documents = np.bincount(of, minlength=size).tolist()
-    return Groups("", "order", labels, documents, 0, True, 0, ends[0], GroupOfEach(of, size))
+    return Groups(
+        name="",
+        kind="order",
+        levels=labels,
+        documents=documents,
+        missing=0,
+        ordered=True,
+        more=0,
+        starts=ends[0],
+        grouping=GroupOfEach(of, size),
+    )
 
 
 def along_column(about: Known, name: str, rows: Int64s) -> Groups:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pysgrld.models.samples import slim_sample
-from pysgrld.report import terms as module
-from pysgrld.report.names import automatic
-from pysgrld.report.terms import ChainOfTopics, candidates, relevance, tenth, terms, words_shown
+from pysgrld.report import topic_words as module
+from pysgrld.report.sample_pass import ChainOfTopics
+from pysgrld.report.topic_words import automatic, candidates, relevance, terms, words_shown
 
 V, K, TOKENS = 400, 5, 5000
 
@@ -27,9 +27,9 @@ def made(seed=0, draws=0):
 def chain(samples, rows=None, slim=False):
     """A run that has kept these samples."""
     results = SimpleNamespace(
-        fitted=SimpleNamespace(no_mean=None),
+        fitted=SimpleNamespace(no_mean=None, rows_of=lambda sample, at: sample["phi"]),
         word_steps=lambda at: (list(range(len(samples))), slim),
-        rows_of=lambda step, at: samples[step],
+        read_sample=lambda step: {"phi": samples[step]},
         read_slim=lambda step: slim_sample(samples[step]),
     )
     return ChainOfTopics(results, np.arange(K) if rows is None else rows)
@@ -69,21 +69,6 @@ def test_without_word_counts_words_are_the_most_probable():
     phi, _, _ = made()
     found = candidates(phi, np.full(K, 1000.0), None)
     assert [len(row) for row in found] == [30] * K
-
-
-def test_the_tenth_greatest_is_exact_even_of_words_nobody_expected():
-    """Red with: the tenth of the candidates taken for that of all words."""
-    rng = np.random.default_rng(3)
-    phi = rng.random((4, 200)).astype(np.float32)
-    words = np.stack([np.argsort(-row)[:20] for row in phi])
-    words[1] = rng.choice(200, 20, replace=False)  # the ten first are not among these
-    there = np.ones(words.shape, bool)
-    there[2, 12:] = False
-    words[2, 12:] = words[2, 0]
-    rows = np.array([3, 1, 2])
-    values = phi[rows[:, None], words[rows]]
-    found = tenth(phi, rows, values, there[rows])
-    np.testing.assert_array_equal(found, -np.sort(-phi[rows], axis=1)[:, 9])
 
 
 def test_intervals_and_steady_words_are_those_of_all_draws():
@@ -144,7 +129,7 @@ def test_topics_that_all_chains_share_have_the_draws_of_all():
 
 def test_shares_of_a_words_uses_are_weights_times_probabilities(monkeypatch):
     """Red with: weights left out; a block of words begun one off."""
-    monkeypatch.setattr(module, "ROWS", 7)
+    monkeypatch.setattr(module, "_ROWS", 7)
     phi, counts, _ = made()
     weights = np.array([0.4, 0.3, 0.2, 0.1, 0.0])
     found = words_shown(phi, weights, counts, np.array([399]), 50, K, signed=False)

@@ -5,7 +5,7 @@ import pytest
 
 from pysgrld.reading.compare_chains import finders
 from pysgrld.reading.diagnosis import MatchedTopic, Measure, TopWord
-from pysgrld.report.trust import trust
+from pysgrld.report.sections.agreement import trust
 
 
 def pairs(*rows):

@@ -1,6 +1,8 @@
 """Pages of runs of every kind: what is on them, what is left out, and the same bytes twice."""
 
+import base64
 import json
+import re
 import shutil
 import zlib
 
@@ -12,8 +14,8 @@ from pysgrld.cli import main
 from pysgrld.errors import CheckpointError, CorpusError, MissingInputError, UsageError
 from pysgrld.reading.results import Results
 from pysgrld.report import report
-from pysgrld.report.content import Content
-from pysgrld.report.gather import PageRequest, gather
+from pysgrld.report.reported_run import PageRequest, ReportedRun
+from pysgrld.report.sections.topics import TopicRecords
 
 SAMPLES = ("--burn-in", "5", "--sample-every", "1")
 KINDS = {
@@ -53,21 +55,29 @@ def runs(tmp_path_factory):
     return give
 
 
+def blocks_of(page):
+    """The blocks of a page by name, as they stand in it: their parts, and a zlib stream."""
+    text = page.html.decode()
+    listed = json.loads(re.search('id="report">(.*?)</script>', text)[1])["blocks"]
+    packed = re.findall('<script type="text/plain" id="b-(.*?)">(.*?)</script>', text)
+    return {name: (listed[name], base64.b64decode(inside)) for name, inside in packed}
+
+
 def main_and_blocks(path, **asked):
     """The main JSON and the blocks' parts, read back as a page does."""
-    content = Content(gather(path, PageRequest(**asked), 1))
+    page = report(path, threads=1, **asked)
     types = {"u8": "u1", "i8": "i1", "u16": "<u2", "u32": "<u4"}
     blocks = {}
-    for name, block in content.blocks().items():
-        data, at, parts = zlib.decompress(block.packed()), 0, {}
-        for part, kind, length in block.parts:
+    for name, (listed, packed) in blocks_of(page).items():
+        data, at, parts = zlib.decompress(packed), 0, {}
+        for part, kind, length in listed:
             size = length if kind == "utf8" else length * np.dtype(types[kind]).itemsize
             raw = data[at : at + size]
             parts[part] = raw.decode() if kind == "utf8" else np.frombuffer(raw, types[kind])
             at += -(-size // 4) * 4
         assert at == len(data)
         blocks[name] = parts
-    return content.main, blocks
+    return page.main, blocks
 
 
 #: What a page has that not every run can have.
@@ -153,10 +163,8 @@ def test_figures_are_those_of_sgmc_topics(runs):
 
 def test_the_same_run_and_options_give_the_same_bytes(runs):
     """Red with: the time of day on the page; sets in the order of their hashes."""
-    one, two = (Content(gather(runs("lda"), PageRequest(), n)) for n in (1, 2))
-    assert json.dumps(one.main) == json.dumps(two.main)
-    mine, others = one.blocks(), two.blocks()
-    assert {n: b.packed() for n, b in mine.items()} == {n: b.packed() for n, b in others.items()}
+    one, two = (report(runs("lda"), threads=n) for n in (1, 2))
+    assert one.html == two.html
 
 
 def test_what_is_asked_for_is_on_the_page(runs, tmp_path):
@@ -190,7 +198,7 @@ def test_layers_of_a_deep_model(runs):
     assert {node["layer"] for node in found["layers"]} == {2}
     assert found["key"] != main_and_blocks(runs("deep"))[0]["key"]
     with pytest.raises(UsageError, match="has 2 layers"):
-        gather(runs("deep"), PageRequest(layer=3), 1)
+        report(runs("deep"), layer=3, threads=1)
 
 
 def test_what_is_gone_is_left_out_and_said(runs, tmp_path):
@@ -218,27 +226,28 @@ def test_what_is_gone_is_left_out_and_said(runs, tmp_path):
     (path / "metrics.jsonl").unlink()
     main_and_blocks(path)
     with pytest.raises(UsageError, match="the training corpus is not there"):
-        gather(path, PageRequest(by=("x",)), 1)
+        report(path, by=("x",), threads=1)
     shutil.rmtree(path / "checkpoints")
     with pytest.raises(CheckpointError, match="no checkpoint"):
-        gather(path, PageRequest(), 1)
+        report(path, threads=1)
     with pytest.raises(MissingInputError):
-        gather(tmp_path / "nothing", PageRequest(), 1)
+        report(tmp_path / "nothing", threads=1)
 
 
 def test_draws_of_one_chain_and_of_all_are_told_apart(runs):
     """The sentence has the first chain's; Method has both where topics are told from all chains."""
-    content = Content(gather(runs("chains"), PageRequest(), 1))
-    found, terms = content.main, content.found.terms
-    samples = content.found.results.samples
+    run = ReportedRun(runs("chains"), PageRequest(), 1)
+    run.read()
+    page, terms, samples = report(runs("chains"), threads=1), run.terms, run.results.samples
+    found = page.main
     assert f"mean of {samples} draws of the first chain" in found["sentence"]
     assert (found["interval"]["draws"], found["interval"]["pooled"]) == (terms.draws, terms.pooled)
-    assert terms.draws == len(content.found.results.kept())
+    assert terms.draws == len(run.results.kept())
     told = {entry["name"]: entry["text"] for entry in found["method"]}
     assert f"all {samples} posterior draws of the first chain" in told["Probability"]
     assert f"on disk: {terms.draws}" in told["Interval"]
-    pooled = content.found._replace(terms=terms._replace(pooled=3 * terms.draws))
-    told = {entry["name"]: entry["text"] for entry in Content(pooled).main["method"]}
+    run.terms = terms._replace(pooled=3 * terms.draws)
+    told = {entry.name: entry.text for entry in TopicRecords(run).definitions()}
     both = f"{terms.draws} of the first chain, {3 * terms.draws} of all for topics that they share"
     assert both in told["Interval"]
     drifting = [topic for topic in found["topics"] if topic["trust"]["drift"]]
@@ -247,7 +256,7 @@ def test_draws_of_one_chain_and_of_all_are_told_apart(runs):
     assert [topic for topic in found["topics"] if topic["found"] == [2, 2]] == shared
     heads = [verdict["head"] for verdict in found["verdicts"]]
     assert f"{len(shared)} of {len(found['topics'])} topics found by both chains." in heads
-    scores = content.found.evaluation
+    scores = run.evaluation
     together = scores.kind.show(scores.pooled, scores.pooled.error)
     said = f"Both chains together have {together}."
     assert any(verdict["text"].endswith(said) for verdict in found["verdicts"])
@@ -324,4 +333,4 @@ def test_names_that_are_damaged_are_refused(runs, tmp_path):
     shutil.copytree(runs("lda"), path)
     (path / "labels.json").write_text('{"9": "x"}')
     with pytest.raises(CorpusError, match="there is no topic 9"):
-        gather(path, PageRequest(), 1)
+        report(path, threads=1)

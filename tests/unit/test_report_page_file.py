@@ -1,4 +1,4 @@
-"""The file that a report is put into: filled in one pass, under a policy; and the sources of its page."""
+"""The file of a page: filled in one pass, under a policy; its sources; and numbers that are read back."""
 
 import base64
 import hashlib
@@ -9,12 +9,26 @@ import subprocess
 import zlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from pysgrld.report.html import SCRIPTS, STYLES, page
+from pysgrld.report import page_of
+from pysgrld.report.page_file import (
+    STYLES,
+    Packed,
+    Scale,
+    compact,
+    linear16,
+    log16,
+    page,
+    share8,
+    share16,
+    signed8,
+)
 
 FOLDER = Path(page.__code__.co_filename).parent / "page"
 HOSTILE = "</script><!--DATA-->/*SCRIPT*/<!--POLICY-->\u2028\ud800 & <b>"
+SCRIPTS = [str(path.relative_to(FOLDER)) for path in sorted(FOLDER.rglob("*.js"))]
 REPORT = {"title": HOSTILE, "run": HOSTILE, "blocks": {}}
 
 
@@ -24,7 +38,7 @@ def between(text: str, begin: str, end: str) -> str:
 
 def test_values_are_not_looked_at_again():
     """Placeholders and tags in a title are text, in the head and in the data, which comes back."""
-    text = page(REPORT, {"b": zlib.compress(b"1")}).decode()
+    text = page_of(REPORT, {"b": zlib.compress(b"1")}).decode()
     assert text.count("</script>") == 3
     assert text.count("Content-Security-Policy") == 1
     assert "&lt;/script&gt;&lt;!--DATA--&gt;" in between(text, "<title>", "</title>")
@@ -35,7 +49,7 @@ def test_values_are_not_looked_at_again():
 
 
 def test_the_policy_is_of_what_stands_there():
-    text = page(REPORT, {}).decode()
+    text = page_of(REPORT, {}).decode()
     policy = between(text, 'Content-Security-Policy" content="', '"')
     for kind, part in (
         ("script", between(text, "<script>", "</script>")),
@@ -48,12 +62,12 @@ def test_the_policy_is_of_what_stands_there():
 
 
 def test_the_same_bytes_twice():
-    assert page(REPORT, {"a": b"x"}) == page(REPORT, {"a": b"x"})
+    assert page_of(REPORT, {"a": b"x"}) == page_of(REPORT, {"a": b"x"})
 
 
 def test_numbers_that_are_none_are_refused():
     with pytest.raises(ValueError, match="not JSON compliant"):
-        page({**REPORT, "x": float("nan")}, {})
+        page_of({**REPORT, "x": float("nan")}, {})
 
 
 FORBIDDEN = (
@@ -78,7 +92,7 @@ def test_scripts_have_no_way_from_text_to_markup_or_code(name):
 
 def test_the_page_is_small_and_its_remarks_are_lines():
     """At most 120 kB of style and script, without what only readers of the sources need."""
-    text = page(REPORT, {}).decode()
+    text = page_of(REPORT, {}).decode()
     assert (
         len(
             (between(text, "<style>", "</style>") + between(text, "<script>", "</script>")).encode()
@@ -88,3 +102,49 @@ def test_the_page_is_small_and_its_remarks_are_lines():
     for name in (*SCRIPTS, *STYLES):
         for line in (FOLDER / name).read_text().splitlines():
             assert not line.lstrip().startswith("/*") or line.endswith("*/"), line
+
+
+# ---- numbers as few bytes
+
+
+def test_probabilities_are_kept_to_a_fifth_of_a_thousandth():
+    """Red with: another span; the greatest value rounded beyond the end."""
+    p = np.exp(-np.random.default_rng(0).uniform(0, 20.7, 10_000))
+    u = log16(np.concatenate([p, [1.0, 0.0, 1e-10]]))
+    back = np.where(u == 65535, 0.0, np.exp(-u.astype(float) / 65535 * 20.8))
+    np.testing.assert_allclose(back[:-3], p, rtol=1.6e-4)
+    assert back[-3:].tolist() == [1.0, 0.0, 0.0]
+
+
+def test_other_numbers_are_as_exact_as_their_steps():
+    x = np.random.default_rng(1).uniform(-1, 1, 1000)
+    np.testing.assert_allclose((linear16(x).astype(float) - 32768) / 32767, x, atol=1.6e-5)
+    np.testing.assert_allclose(signed8(x) / 127, x, atol=4e-3)
+    s = np.abs(x)
+    np.testing.assert_allclose(share16(s) / 65535, s, atol=8e-6)
+    np.testing.assert_allclose(share8(s) / 255, s, atol=2e-3)
+    assert share8([2.0, -1.0]).tolist() == [255, 0]
+
+
+def test_a_block_is_read_back_part_by_part():
+    """Red with: parts that are not padded to four bytes."""
+    block = Packed().add("n", "u8", [1, 2, 3]).text("text", "é\nb".encode())
+    block.add("x", "u32", [[7], [2**32 - 1]]).add("r", "i8", [-127])
+    assert block.parts == [["n", "u8", 3], ["text", "utf8", 4], ["x", "u32", 2], ["r", "i8", 1]]
+    data = zlib.decompress(block.packed())
+    assert data[:3] == b"\1\2\3"
+    assert data[4:8].decode() == "é\nb"
+    assert np.frombuffer(data[8:16], "<u4").tolist() == [7, 2**32 - 1]
+    assert np.frombuffer(data[16:17], "i1").tolist() == [-127]
+    assert len(data) == 20
+    assert block.packed() == block.packed()
+
+
+def test_halves_of_surrogates_do_not_stop_a_page():
+    assert compact(["\ud800", "é"]) == '["?","é"]'.encode()
+
+
+def test_sizes_of_packed_text_grow_with_it():
+    scale = Scale()
+    sizes = [scale.add(bytes(np.random.default_rng(i).bytes(999))) for i in range(5)]
+    assert all(1300 < b - a < 1500 for a, b in zip([0, *sizes], sizes, strict=False))

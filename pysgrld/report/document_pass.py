@@ -1,0 +1,293 @@
+"""One pass over documents given the topics, in bounded memory, and what is summed up on the way."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.core.draws import Draw
+from pysgrld.corpus import Corpus
+from pysgrld.errors import MissingInputError
+from pysgrld.reading.intervals import ENOUGH, bounds
+from pysgrld.reading.results import Results, evenly_spaced
+from pysgrld.types import Doubles, Floats, Int64s
+
+#: Documents that are looked at, at most, and draws of each one's topics.
+DOCUMENTS, DRAWS = 20_000, ENOUGH
+#: Topics of a document that are kept with their intervals.
+TOPICS = 12
+#: Share of a document from which on it is counted as having a topic.
+HAS = 0.1
+#: Documents listed of each topic, and the least low end that is sure to be more than chance.
+BEST, SURE = 5, 0.01
+#: Numbers of a block of documents at least, and of the sums of products behind correlations at most.
+_CELLS, _PRODUCTS = 8_000_000, 10_000_000
+#: Share of the draws that must agree on the sign of a correlation.
+AGREE = 0.9
+
+
+# ---- the pass
+
+
+class DrawnBlock(NamedTuple):
+    """Draws of some documents: theta and tokens (S, n, K), and their places among those asked for."""
+
+    at: slice
+    theta: Floats
+    tokens: Floats
+    lengths: Int64s
+
+
+class DocumentVisitor(ABC):
+    """Sums something up over documents, which it is shown a block at a time."""
+
+    @abstractmethod
+    def begin(self, draws: int) -> None:
+        """Start, or start again: S draws of each document are to come, 1 where there are no samples."""
+
+    @abstractmethod
+    def add(self, block: DrawnBlock) -> None:
+        """Take the next documents."""
+
+
+def looked_at(corpus: Corpus) -> Int64s:
+    """Return the documents that are looked at: all, or 20,000 evenly spaced."""
+    return evenly_spaced(np.arange(corpus.documents), DOCUMENTS)
+
+
+def read_documents(
+    results: Results, corpus: Corpus, rows: Int64s, at: int, visitors: Sequence[DocumentVisitor]
+) -> int:
+    """Draw the topics of documents, and show them to all visitors in one pass.
+
+    Parameters
+    ----------
+    results : Results
+    corpus : Corpus
+        That the run was trained on.
+    rows : (n,) int64
+        Documents of it.
+    at : int
+        The layer, counted from 0.
+    visitors : sequence of DocumentVisitor
+
+    Returns
+    -------
+    int
+        Draws of each document; 1: proportions under the mean topics, without intervals.
+    """
+    while True:
+        steps = drawn_steps(results)
+        draws = max(1, len(steps))
+        for visitor in visitors:
+            visitor.begin(draws)
+        try:
+            for block in drawn_blocks(results, corpus, rows, steps, at):
+                for visitor in visitors:
+                    visitor.add(block)
+        except MissingInputError:  # a run that is training has thinned its samples meanwhile
+            if drawn_steps(results) == steps:
+                raise
+        else:
+            return draws
+
+
+def drawn_steps(results: Results) -> list[int]:
+    """Return the kept samples that documents are drawn by; none where they give no intervals."""
+    if results.fitted.no_mean or not results.fitted.draws:
+        return []
+    steps = results.draw_steps(DRAWS)
+    return steps if len(steps) >= ENOUGH else []
+
+
+def drawn_blocks(
+    results: Results,
+    corpus: Corpus,
+    rows: Int64s,
+    steps: list[int],
+    at: int,
+    draw: Draw | None = None,
+) -> Iterator[DrawnBlock]:
+    """Yield draws of some documents at a time, in memory that is bounded, or as much as topics take.
+
+    Every block reads all samples: the larger these are, the fewer blocks there are. Without samples
+    documents are read under one draw of the topics, by default their mean.
+    """
+    k = results.layers[at]
+    cells = max(_CELLS, k * len(results.vocabulary))
+    size = max(16, cells // (k * max(1, len(steps))))
+    for begin in range(0, len(rows), size):
+        here = slice(begin, min(begin + size, len(rows)))
+        documents, ids = corpus.take(rows[here]), rows[here]
+        if steps:
+            found = results.document_draws(documents, ids, steps, at)
+            theta, tokens = found.theta, found.tokens
+        else:
+            one = results.fitted.proportions(draw or results.mean, documents, ids, at)
+            theta = one.astype(np.float32)[None]
+            tokens = theta * documents.lengths[:, None].astype(np.float32)
+        yield DrawnBlock(here, theta, tokens, documents.lengths)
+
+
+# ---- what is summed up
+
+
+class Shares(NamedTuple):
+    """Shares of each topic in some groups: mean over the draws, and their quantiles, (K, groups)."""
+
+    mean: Doubles
+    low: Doubles
+    high: Doubles
+
+    @classmethod
+    def of(cls, tokens: Doubles) -> Shares:
+        """Divide tokens (S, groups, K) by those of their group, draw by draw."""
+        total = tokens.sum(axis=2, keepdims=True)
+        share = np.divide(tokens, total, out=np.zeros_like(tokens), where=total > 0)
+        low, high = bounds(share)
+        return cls(share.mean(axis=0).T, low.T, high.T)
+
+
+class GroupOfEach(NamedTuple):
+    """Documents put into groups: the group of each, (n,) int64, -1 for none, and how many groups."""
+
+    of: Int64s
+    size: int
+
+
+class TopicShares(DocumentVisitor):
+    """Shares of all topics in the tokens of some groups of documents.
+
+    Parameters
+    ----------
+    topics : int
+        K.
+    groups : GroupOfEach, optional
+        By default all documents are one group.
+    """
+
+    def __init__(self, topics: int, groups: GroupOfEach | None = None) -> None:
+        self._topics, self._groups = topics, groups
+
+    def begin(self, draws: int) -> None:
+        """Start with no tokens."""
+        size = 1 if self._groups is None else self._groups.size
+        self._tokens = np.zeros((draws, size, self._topics))
+
+    def add(self, block: DrawnBlock) -> None:
+        """Add the tokens of documents to their groups."""
+        if self._groups is None:
+            self._tokens[:, 0] += block.tokens.sum(axis=1, dtype=np.float64)
+            return
+        of = self._groups.of[block.at]
+        for group in np.unique(of[of >= 0]):
+            some = block.tokens[:, of == group]
+            self._tokens[:, group] += some.sum(axis=1, dtype=np.float64)
+
+    @property
+    def shares(self) -> Shares:
+        """Shares of the topics, (K, groups)."""
+        return Shares.of(self._tokens)
+
+
+class DocumentTopics(DocumentVisitor):
+    """Topics of each document: mean proportions of all, and intervals of the greatest.
+
+    Parameters
+    ----------
+    documents, topics : int
+        n and K.
+
+    Attributes
+    ----------
+    lengths : (n,) int64
+    theta : (n, K) float16
+        Mean proportions.
+    top : (n, T) int64
+        Topics of the greatest mean proportions, the greatest first.
+    mean, low, high : (n, T) float32
+        Their proportions.
+    counts : (K,) int64
+        Documents with a tenth or more of the topic.
+    """
+
+    def __init__(self, documents: int, topics: int) -> None:
+        self._size = documents, topics
+
+    def begin(self, draws: int) -> None:
+        """Make room for all documents."""
+        n, k = self._size
+        wide = n, min(TOPICS, k)
+        self.lengths = np.empty(n, np.int64)
+        self.theta: npt.NDArray[np.float16] = np.empty((n, k), np.float16)
+        self.top = np.empty(wide, np.int64)
+        self.mean, self.low, self.high = (np.empty(wide, np.float32) for _ in range(3))
+        self.counts = np.zeros(k, np.int64)
+
+    def add(self, block: DrawnBlock) -> None:
+        """Keep the topics of documents at their places."""
+        here, centre = block.at, block.theta.mean(axis=0)
+        self.theta[here], self.lengths[here] = centre, block.lengths
+        self.counts += (centre >= HAS).sum(axis=0)
+        order = np.argsort(-centre, axis=1, kind="stable")[:, : self.top.shape[1]]
+        self.top[here] = order
+        some = np.take_along_axis(block.theta, order[None], axis=2)
+        self.mean[here] = some.mean(axis=0)
+        self.low[here], self.high[here] = bounds(some)
+
+    def representatives(self, most: int = BEST) -> list[list[int]]:
+        """Return the documents that most surely have each topic: their places, the surest first.
+
+        By the low end of the share, not its mean: short documents do not win by chance.
+        """
+        place = np.repeat(np.arange(len(self.top)), self.top.shape[1])
+        topic, low = self.top.ravel(), self.low.ravel()
+        sure = low >= SURE
+        place, topic, low = place[sure], topic[sure], low[sure]
+        order = np.lexsort((place, -low, topic))
+        ends = np.searchsorted(topic[order], np.arange(self._size[1] + 1))
+        return [place[order[a:b]][:most].tolist() for a, b in pairwise(ends)]
+
+
+class Correlation(DocumentVisitor):
+    """Correlation of the roots of the topics' proportions over documents, in each of some draws."""
+
+    def __init__(self, topics: int) -> None:
+        self._topics = topics
+
+    def begin(self, draws: int) -> None:
+        """Start with no documents; of many topics a few draws are followed, of no samples none."""
+        k = self._topics
+        draws = min(draws, max(2, _PRODUCTS // (k * k))) if draws > 1 else 0
+        self._n, self._sums, self._products = 0, np.zeros((draws, k)), np.zeros((draws, k, k))
+
+    def add(self, block: DrawnBlock) -> None:
+        """Add the roots of documents and their products."""
+        root = np.sqrt(block.theta[: len(self._sums)])
+        self._n += root.shape[1]
+        self._sums += root.sum(axis=1, dtype=np.float64)
+        for products, draw in zip(self._products, root, strict=True):
+            products += draw.T @ draw
+
+    @property
+    def matrix(self) -> Doubles | None:
+        """The draws' mean, (K, K): 0 where fewer than 90 % agree on the sign; None without draws."""
+        draws = len(self._sums)
+        if not draws:
+            return None
+        total, sign = np.zeros(self._products.shape[1:]), np.zeros(self._products.shape[1:])
+        for products, sums in zip(self._products, self._sums / self._n, strict=True):
+            covariance = products / self._n - np.outer(sums, sums)
+            scale = np.sqrt(np.maximum(np.diag(covariance), 1e-12))
+            found = np.clip(covariance / np.outer(scale, scale), -1.0, 1.0)
+            total += found
+            sign += found > 0
+        agreed = np.maximum(sign, draws - sign) >= AGREE * draws
+        mean: Doubles = np.where(agreed, total / draws, 0.0)
+        np.fill_diagonal(mean, 1.0)
+        return mean

@@ -1,0 +1,202 @@
+"""The HTML file of a page: numbers packed as few bytes, and put into one file with scripts and styles.
+
+The file loads nothing and runs nothing but its own script. Format 1 of a run's page has a main JSON and
+blocks of numbers beside it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import math
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.types import Array
+
+_HERE = Path(__file__).parent / "page"
+#: Styles that all pages share.
+STYLES = ("report.css", "media.css")
+_PLACE = re.compile(r"<!--(TITLE|POLICY|DATA)-->|/\*(STYLE|SCRIPT)\*/")
+#: Lines and blanks of a script or style that are for its readers: they stay in the sources.
+_REMARK = re.compile(r"^ *(?://.*|/\*.*\*/)?\n|^ +", re.MULTILINE)
+#: Blanks and line ends beside the punctuation of a style; no string in ours has any there.
+_AIR = re.compile("(?<=[;:,{]) |(?<=[;{}])\n| (?=[{}])")
+#: What could end a script or a line in it, and halves of surrogate pairs, which UTF-8 does not have.
+_UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+#: What no title has: control signs and halves of surrogate pairs.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+#: Name and version of the format.
+FORMAT, VERSION = "sgmc-report", 1
+#: Natural logarithms that 65,535 steps span: down to 1e-9.
+SPAN = 20.8
+LEAST = 1e-9
+#: A place that nothing is at.
+NONE = 65_535
+_LEVEL = 9
+_TYPES = {"u8": "<u1", "i8": "<i1", "u16": "<u2", "u32": "<u4"}
+
+
+def page(
+    report: Mapping[str, Any],
+    blocks: Mapping[str, bytes],
+    scripts: Sequence[str],
+    styles: Sequence[str] = STYLES,
+) -> bytes:
+    """Return the HTML file of a page.
+
+    Parameters
+    ----------
+    report : mapping
+        Main JSON, with a ``title``; without NaN and infinities.
+    blocks : mapping of str to bytes
+        Blocks by name, each one zlib stream.
+    scripts, styles : sequence of str
+        Sources in the folder ``page``, in the order in which they build on each other.
+
+    Returns
+    -------
+    bytes
+        The file, UTF-8. Equal arguments give equal bytes.
+    """
+    style, script = (
+        "".join(_REMARK.sub("", (_HERE / name).read_text(encoding="utf-8")) for name in names)
+        for names in (styles, scripts)
+    )
+    style = _AIR.sub("", style)
+    digests = (hashlib.sha256(text.encode()).digest() for text in (script, style))
+    of_script, of_style = (base64.b64encode(digest).decode("ascii") for digest in digests)
+    policy = (  # this style and this script, no other, and nothing from anywhere
+        "default-src 'none'",
+        f"script-src 'sha256-{of_script}'",
+        f"style-src 'sha256-{of_style}'",
+        "img-src data: blob:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+    # the data, in elements that no browser runs
+    text = json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    data = [f'<script type="application/json" id="report">{text}</script>']
+    for name, packed in blocks.items():
+        inside = base64.b64encode(packed).decode("ascii")
+        data.append(f'<script type="text/plain" id="b-{html.escape(name)}">{inside}</script>')
+    filled = {
+        "TITLE": html.escape(_UNSEEN.sub("", report["title"])[:200]),
+        "POLICY": f'<meta http-equiv="Content-Security-Policy" content="{"; ".join(policy)}">',
+        "STYLE": style,
+        "SCRIPT": script,
+        "DATA": "\n".join(data),
+    }
+    template = (_HERE / "page.html").read_text(encoding="utf-8")
+    return _PLACE.sub(lambda found: filled[found[1] or found[2]], template).encode()
+
+
+# ---- numbers as few bytes
+
+
+def log16(p: npt.ArrayLike) -> Array:
+    """Return probabilities as uint16, 0.03 % apart; 65,535 is less than 1e-9.
+
+    >>> log16([1.0, 0.5, 0.0]).tolist()
+    [0, 2184, 65535]
+    """
+    p = np.asarray(p, np.float64)
+    steps = np.round(-np.log(np.maximum(p, LEAST)) * (NONE / SPAN))
+    return np.where(p < LEAST, NONE, np.clip(steps, 0, NONE - 1)).astype(np.uint16)
+
+
+def linear16(x: npt.ArrayLike) -> Array:
+    """Return numbers from -1 to 1 as uint16.
+
+    >>> linear16([-1.0, 0.0, 1.0]).tolist()
+    [1, 32768, 65535]
+    """
+    steps = np.round(np.clip(np.asarray(x, np.float64), -1, 1) * 32767)
+    return (steps + 32768).astype(np.uint16)
+
+
+def share16(x: npt.ArrayLike) -> Array:
+    """Return shares from 0 to 1 as uint16."""
+    return np.round(np.clip(np.asarray(x, np.float64), 0, 1) * 65535).astype(np.uint16)
+
+
+def share8(x: npt.ArrayLike) -> Array:
+    """Return shares from 0 to 1 as uint8."""
+    return np.round(np.clip(np.asarray(x, np.float64), 0, 1) * 255).astype(np.uint8)
+
+
+def signed8(x: npt.ArrayLike) -> Array:
+    """Return correlations from -1 to 1 as int8."""
+    return np.round(np.clip(np.asarray(x, np.float64), -1, 1) * 127).astype(np.int8)
+
+
+def finite(value: float | None, digits: int | None = None) -> float | None:
+    """Return a number, rounded or not, for JSON, which has no NaN and no infinity: they become None."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(value) if digits is None else round(float(value), digits)
+
+
+def compact(value: Any) -> bytes:
+    """Write plain values as JSON without blanks, in UTF-8; half a surrogate becomes a question mark."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
+
+
+class Packed:
+    """Parts one after the other, little-endian, each padded to four bytes.
+
+    Attributes
+    ----------
+    parts : list of [str, str, int]
+        Name, type and length of each; of text its bytes.
+    """
+
+    def __init__(self) -> None:
+        self.parts: list[list[Any]] = []
+        self._bytes: list[bytes] = []
+
+    def add(self, name: str, type: str, values: npt.ArrayLike) -> Packed:
+        """Add numbers: of type u8, i8, u16 or u32."""
+        array = np.ascontiguousarray(np.asarray(values).ravel(), _TYPES[type])
+        return self._part(name, type, len(array), array.tobytes())
+
+    def text(self, name: str, content: bytes) -> Packed:
+        """Add text in UTF-8."""
+        return self._part(name, "utf8", len(content), content)
+
+    def _part(self, name: str, type: str, length: int, content: bytes) -> Packed:
+        self.parts.append([name, type, length])
+        self._bytes.append(content + bytes(-len(content) % 4))
+        return self
+
+    def packed(self) -> bytes:
+        """Return all parts as one zlib stream."""
+        packer = zlib.compressobj(_LEVEL)
+        return b"".join([packer.compress(part) for part in self._bytes]) + packer.flush()
+
+
+class Scale:
+    """Sizes of packed text that is still being chosen."""
+
+    def __init__(self) -> None:
+        self._packer = zlib.compressobj(_LEVEL)
+        self.bytes = 0
+
+    def add(self, content: bytes) -> int:
+        """Add text; return about the bytes that all of it takes in a page, in base64."""
+        packed = self._packer.compress(content) + self._packer.flush(zlib.Z_SYNC_FLUSH)
+        self.bytes += len(packed)
+        return self.bytes * 4 // 3

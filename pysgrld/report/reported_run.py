@@ -1,0 +1,368 @@
+"""The run that a page shows: what its sections share, read in bounded memory; and what a section is."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from pysgrld.errors import MissingInputError, UsageError, plural
+from pysgrld.reading.compare_chains import diagnose
+from pysgrld.reading.diagnosis import Diagnosis, MatchedTopic, is_shared
+from pysgrld.reading.find_runs import open_chains
+from pysgrld.reading.intervals import ENOUGH
+from pysgrld.reading.labels import read_labels
+from pysgrld.reading.results import Results
+from pysgrld.reading.score import Evaluation, score_own
+from pysgrld.report.document_pass import DocumentVisitor, TopicShares, looked_at, read_documents
+from pysgrld.report.page_file import Packed
+from pysgrld.report.sample_pass import ChainOfTopics, SampleVisitor
+from pysgrld.report.texts_and_metadata import AddedFiles, Known, with_added
+from pysgrld.report.topic_words import Terms, Words, automatic, heaviest, terms, words_shown
+from pysgrld.run.machine import threads as allowed_threads
+from pysgrld.types import Doubles, Floats, Int64s
+
+_D = TypeVar("_D", bound=DocumentVisitor)
+_S = TypeVar("_S", bound=SampleVisitor)
+#: Steps of opening and reading a run.
+READ_STEPS = 4
+
+
+class PageRequest(NamedTuple):
+    """The wishes of a person for a page.
+
+    Attributes
+    ----------
+    by : sequence of str
+        Columns that documents are grouped by; empty: all that have few values.
+    along : str or None
+        Column along which topics are followed; None: the order of the corpus.
+    labels : Path or None
+        Names of topics; None: those in the run's folder.
+    title : str or None
+        None: the name of the corpus.
+    noun : str
+        What documents are called.
+    documents : int or None
+        How many are shown; None: as many as fit.
+    text : bool
+        Whether texts and words of documents may be shown.
+    words : int
+        Words that can be looked up.
+    layer : int or None
+        Of a deep model, counted from 1.
+    """
+
+    by: Sequence[str] = ()
+    along: str | None = None
+    labels: Path | None = None
+    title: str | None = None
+    noun: str = "documents"
+    documents: int | None = None
+    text: bool = True
+    words: int = 200_000
+    layer: int | None = None
+
+
+class Noun(NamedTuple):
+    """The name of a document: of one, and of several."""
+
+    one: str
+    many: str
+
+    @classmethod
+    def of(cls, many: str) -> Noun:
+        """Find the singular of what a person typed: "chapters", or "child/children"."""
+        one, slash, rest = many.partition("/")
+        if slash:
+            return cls(one.strip(), rest.strip())
+        if many.endswith("ies"):
+            return cls(f"{many[:-3]}y", many)
+        return cls(many.removesuffix("s"), many)
+
+
+class ReportedRun:
+    """A run, or the chains of one, and what the sections of its page share.
+
+    First it is opened. Then sections ask for passes over documents and samples, by `visit_documents` and
+    `visit_samples`. Then `read` goes over each once, for all who asked.
+
+    Parameters
+    ----------
+    run : str, path or None
+        A run, or a folder of chains; None: the latest.
+    asked : PageRequest
+    threads : int or None
+    added : AddedFiles, optional
+        Files with texts and columns; what is read of them must be there as long as the page is made.
+
+    Attributes
+    ----------
+    asked : PageRequest
+    chains : list of Results
+    results : Results
+        The first chain: the run whose topics are shown.
+    at : int
+        Their layer, counted from 0.
+    size : int
+        K, the number of topics of the layer, of which not all need be shown.
+    signed : bool
+        Whether topics are directions.
+    noun : Noun
+    counts : (V,) or None
+        Occurrences of each word in training.
+    corpus : Corpus or None
+        That it was trained on.
+    rows : (n,) int64
+        Documents that are looked at, as positions in it.
+    about : Known or None
+        What is known of these beside their words.
+    labels : dict of int to str
+        Names of topics that a person gave.
+    missing : list of str
+        What is left out of the page, and why.
+
+    diagnosis : Diagnosis or None
+        The chains compared, or the halves of one. From here on: after `read`.
+    matched : dict of int to MatchedTopic
+        Of it, by topic.
+    evaluation : Evaluation or None
+        Scores of held-out documents.
+    phi : (V, K or more)
+        The topics; those that all chains share are the mean of all.
+    draws : int
+        Draws of each document; 1: proportions under the mean topics; 0: there are no documents.
+    weights, low, high : (K,) or None
+        Weight of each topic, and its interval.
+    shown : list of int
+        The topics that are shown, the one of greatest weight first.
+    terms : Terms
+        Their words.
+    words : Words
+        The words that can be looked up.
+    names : dict of int to str
+        Names of topics made of their words.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such run.
+    CheckpointError
+        If it has no checkpoint.
+    UsageError
+        If there is no such layer.
+    CorpusError
+        If labels, texts or metadata are not what they must be.
+    """
+
+    def __init__(
+        self,
+        run: str | Path | None,
+        asked: PageRequest,
+        threads: int | None = None,
+        added: AddedFiles | None = None,
+    ) -> None:
+        self.asked, self.noun = asked, Noun.of(asked.noun)
+        self.missing: list[str] = []
+        number = allowed_threads(threads).number
+        self.chains = open_chains(run, number, missing=self.missing.append)
+        self.results: Results = self.chains[0]
+        self.at = self.results.at(asked.layer)
+        self.size, self.signed = self.results.layers[self.at], self.results.fitted.signed
+        self.counts: Int64s | None = None
+        with contextlib.suppress(MissingInputError):
+            self.counts = self.results.word_counts()
+        self.corpus = self.results.training_corpus()
+        self.rows: Int64s = np.empty(0, np.int64)
+        self.about: Known | None = None
+        if self.corpus is None:
+            self.missing.append(
+                "the training corpus is not where it was: no documents, no coherence, nothing "
+                "along the corpus; weights are those in held-out documents, if there are any"
+            )
+        else:
+            self.rows, self.about = looked_at(self.corpus), self.corpus.about
+            if added is not None:
+                self.about = with_added(self.results, self.corpus, self.rows, added)
+        if self.counts is None:
+            self.missing.append(
+                "no word counts: words are listed by probability, and no relevance is told"
+            )
+        if asked.labels is not None:
+            self.labels = read_labels(asked.labels, self.size)
+        else:
+            self.labels = self.results.labels if self.at == 0 else {}
+        self._document_visitors: list[DocumentVisitor] = []
+        self._sample_visitors: list[SampleVisitor] = []
+        self.all_documents = self.visit_documents(TopicShares(self.size))
+
+    def visit_documents(self, visitor: _D) -> _D | None:
+        """Show documents to a visitor, in the pass that `read` makes; None where there are none."""
+        if self.corpus is None:
+            return None
+        self._document_visitors.append(visitor)
+        return visitor
+
+    def visit_samples(self, visitor: _S) -> _S:
+        """Show the kept samples to a visitor, in the pass that `read` makes."""
+        self._sample_visitors.append(visitor)
+        return visitor
+
+    def read(self, tell: Callable[[int], None] = lambda done: None) -> None:
+        """Compare the chains, score held-out documents, and go over documents and samples once.
+
+        Parameters
+        ----------
+        tell : callable (done)
+            Told how many of `READ_STEPS` are done.
+        """
+        results, fitted, at = self.results, self.results.fitted, self.at
+        tell(1)
+        self.diagnosis: Diagnosis | None = diagnosed(self.chains, at, self.missing)
+        self.matched: dict[int, MatchedTopic] = (
+            {} if self.diagnosis is None else {topic.id: topic for topic in self.diagnosis.topics}
+        )
+        self.evaluation: Evaluation | None = None
+        try:
+            self.evaluation = score_own(results, self.chains[1:])
+        except MissingInputError:
+            self.missing.append(
+                "held-out documents or word counts are gone: nothing is said of how well it "
+                "predicts"
+            )
+        except UsageError:
+            self.missing.append("no held-out documents: nothing is said of how well it predicts")
+        kept = len(results.word_steps(0)[0])
+        if fitted.no_mean:
+            self.missing.append(f"{fitted.no_mean}: no intervals")
+        elif results.samples == 0:
+            self.missing.append(
+                f"{results.no_samples}: no intervals, and {fitted.noun}s are the current ones"
+            )
+        elif kept < ENOUGH:
+            self.missing.append(f"{plural(kept, 'sample')} kept, fewer than {ENOUGH}: no intervals")
+        tell(2)
+        self.draws = 0
+        if self.corpus is not None:
+            self.draws = read_documents(
+                results, self.corpus, self.rows, at, self._document_visitors
+            )
+        self.weights: Doubles | None
+        self.low: Doubles | None = None
+        self.high: Doubles | None = None
+        if self.all_documents is None or fitted.counts() is not None:
+            self.weights = results.weights(at)  # of the model itself, where it counts documents
+        else:
+            self.weights, low, high = (part[:, 0] for part in self.all_documents.shares)
+            if self.draws > 1:
+                self.low, self.high = low, high
+        tell(3)
+        self.phi, sources = self._topics()
+        tokens = results.run.config["corpus"]["training_tokens"]
+        self.terms: Terms = terms(
+            self.phi,
+            self.weights,
+            tokens,
+            self.counts,
+            sources,
+            at,
+            signed=self.signed,
+            visitors=self._sample_visitors,
+        )
+        if self.terms.draws and self.draws == 1:
+            self.missing.append(
+                "fewer than 20 full samples are kept, by which documents are drawn: no intervals "
+                "of shares"
+            )
+        self.shown = heaviest(fitted.shown(at), self.weights)
+        counts = None if self.signed else self.counts
+        self.names = automatic(self.terms, results.vocabulary, counts, self.shown)
+        self.names |= results.seed_names(at)
+        needed = np.unique(self.terms.words[self.terms.there])
+        self.words: Words = words_shown(
+            self.phi,
+            self.weights,
+            self.counts,
+            needed,
+            self.asked.words,
+            self.size,
+            signed=self.signed,
+        )
+        tell(4)
+
+    def _topics(self) -> tuple[Floats, list[ChainOfTopics]]:
+        """Return the topics, and the chains that say how sure they are; both of all chains, if shared."""
+        first, k, at = self.results, self.size, self.at
+        phi = first.fitted.over_words(first.mean, at)
+        sources = [ChainOfTopics(first, np.arange(k))]
+        shared = [topic for topic in self.matched.values() if is_shared(topic)]
+        if len(self.chains) < 2 or self.signed or not shared:
+            return phi, sources
+        own = np.array([topic.id for topic in shared], np.int64)
+        phi = phi.copy()
+        total = phi[:, own].astype(np.float64)
+        for number, results in enumerate(self.chains[1:], 1):
+            rows = np.full(k, -1)
+            rows[own] = [topic.counterparts[number] for topic in shared]
+            sources.append(ChainOfTopics(results, rows))
+            total += results.fitted.over_words(results.mean, at)[:, rows[own]]
+        phi[:, own] = total / len(self.chains)
+        return phi, sources
+
+
+def diagnosed(chains: Sequence[Results], at: int, missing: list[str]) -> Diagnosis | None:
+    """Compare chains, or the halves of one; None where too few samples are kept, which is noted."""
+    try:
+        return diagnose(*(r.path for r in chains), layer=at + 1, threads=chains[0].threads)
+    except (UsageError, MissingInputError):
+        missing.append(
+            "fewer than four samples that all chains have kept: nothing is told of how sure "
+            "topics are"
+        )
+        return None
+
+
+class Definition(NamedTuple):
+    """The definition of a figure that is on the page, and where it is from."""
+
+    name: str
+    text: str
+    source: str | None = None
+
+
+class Section:
+    """A part of the page: what it gathers of a run, what the page has of it, and what its figures mean.
+
+    A section overrides what it has. It is made before the run is read: then it refuses what cannot be,
+    and asks for passes. After that `main` is called, once, and then the others.
+
+    Parameters
+    ----------
+    run : ReportedRun
+    """
+
+    def __init__(self, run: ReportedRun) -> None:
+        self.run = run
+
+    def main(self) -> dict[str, Any]:
+        """Return its keys of the main JSON, which the page reads when it is opened."""
+        return {}
+
+    def of_topic(self, k: int) -> dict[str, Any]:
+        """Return its keys of the record of a topic."""
+        return {}
+
+    def blocks(self) -> dict[str, Packed]:
+        """Return its blocks of numbers, which the page unpacks when they are needed."""
+        return {}
+
+    def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
+        """Return keys of the main JSON for other programs, with what the page has in blocks."""
+        return {}
+
+    def definitions(self) -> list[Definition]:
+        """Return the definitions of its figures, as the page's Method lists them."""
+        return []

@@ -1,0 +1,246 @@
+"""One pass over the kept samples of a run's chains, and words that are followed through it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.errors import MissingInputError
+from pysgrld.models.samples import looked_up
+from pysgrld.reading.intervals import Interval, interval
+from pysgrld.reading.results import Results
+from pysgrld.types import Array, Doubles, Floats, Int64s
+
+Bools = npt.NDArray[np.bool_]
+
+#: Words that are a topic's face: how many of them stay is counted.
+TEN = 10
+
+
+class ChainOfTopics(NamedTuple):
+    """A chain whose draws say how sure the words are.
+
+    Attributes
+    ----------
+    results : Results
+    rows : (K,) int64
+        The chain's topic for each topic that is shown; -1 where it has none of that kind.
+    """
+
+    results: Results
+    rows: Int64s
+
+
+class KeptSample:
+    """A kept sample of a chain, full or with the most probable words of each topic alone.
+
+    Parameters
+    ----------
+    chain : int
+        Place of the chain among those that are read.
+    results : Results
+    at : int
+        The layer that is meant, counted from 0.
+    step : int
+        Its iteration.
+    matrices : dict of str to array
+        As they are stored, a row for each topic.
+    top_words : bool
+        Whether it is a top-word sample: ids in ``words``, probabilities in ``phi``.
+    """
+
+    def __init__(
+        self,
+        chain: int,
+        results: Results,
+        at: int,
+        step: int,
+        matrices: dict[str, Array],
+        *,
+        top_words: bool,
+    ) -> None:
+        self.chain, self.results, self.at, self.step = chain, results, at, step
+        self.matrices, self.top_words = matrices, top_words
+
+    @cached_property
+    def phi(self) -> Floats:
+        """The topics of the layer over the words, (K, V), of a full sample."""
+        return self.results.fitted.rows_of(self.matrices, self.at)
+
+    def look_up(self, rows: Int64s, words: Int64s, there: Bools) -> tuple[Floats, Bools, Bools]:
+        """Look up some words of some topics.
+
+        Parameters
+        ----------
+        rows : (n,) int64
+            The topics.
+        words : (n, m) int64
+            Ids of words that are likely to be probable, ten or more of each where V allows.
+        there : (n, m) bool
+            Which of them are not repetitions.
+
+        Returns
+        -------
+        values : (n, m) float32
+            Probabilities.
+        censored : (n, m) bool
+            Whether the sample lacks the word, which has at most that probability.
+        among : (n, m) bool
+            Whether the word is among the ten most probable of the topic.
+        """
+        if self.top_words:
+            sample = {name: part[rows] for name, part in self.matrices.items()}
+            values, censored = looked_up(sample, words)
+            last = min(TEN, sample["phi"].shape[1]) - 1
+            return values, censored, (values >= sample["phi"][:, [last]]) & ~censored
+        values = self.phi[rows[:, None], words]
+        among = values >= tenth(self.phi, rows, values, there)[:, None]
+        return values, np.zeros(words.shape, bool), among
+
+
+class SampleVisitor(ABC):
+    """Sums something up over the kept samples, which it is shown one at a time."""
+
+    @abstractmethod
+    def add(self, sample: KeptSample) -> None:
+        """Take the next sample: those of the first chain in their order, then those of the others."""
+
+
+def read_samples(
+    sources: Sequence[ChainOfTopics], at: int, visitors: Sequence[SampleVisitor]
+) -> None:
+    """Show the kept samples of some chains to all visitors, in one pass.
+
+    Full samples are read, or top-word samples where more of these are kept. One that is dropped
+    meanwhile is left out.
+    """
+    if not visitors:
+        return
+    for chain, (results, _) in enumerate(sources):
+        steps, top_words = results.word_steps(at)
+        for step in steps:
+            try:
+                matrices = results.read_slim(step) if top_words else results.read_sample(step)
+            except MissingInputError:
+                continue
+            sample = KeptSample(chain, results, at, step, matrices, top_words=top_words)
+            for visitor in visitors:
+                visitor.add(sample)
+
+
+def tenth(phi: Floats, rows: Int64s, values: Floats, there: Bools) -> Floats:
+    """Return the tenth greatest value of some rows of ``phi``, (n,).
+
+    Where no other word is above the tenth of the words at hand, that is it, at the price of a
+    comparison; only other rows are partitioned.
+
+    Parameters
+    ----------
+    phi : (K, V)
+    rows : (n,) int64
+    values : (n, m)
+        Entries of these rows that are likely to be great, ten or more of each where V allows.
+    there : (n, m) bool
+        Which of them are not repetitions.
+    """
+    place = min(TEN, phi.shape[1]) - 1
+    known = np.where(there, values, -np.inf)
+    found: Floats = -np.partition(-known, place, axis=1)[:, place]
+    above = (known > found[:, None]).sum(axis=1)
+    for i, row in enumerate(rows):
+        if np.count_nonzero(phi[row] > found[i]) != above[i]:
+            found[i] = -np.partition(-phi[row], place)[place]
+    return found.astype(phi.dtype)
+
+
+# ---- words that are followed
+
+
+class Followed(NamedTuple):
+    """Some words of each topic over the draws.
+
+    Attributes
+    ----------
+    interval : Interval or None
+        None where draws are too few.
+    ten : (K, n) float64
+        Share of the draws in which a word is among the ten most probable.
+    draws : int
+        Those of the first chain; 0 where there are no intervals.
+    pooled : int
+        Those of all chains together, for topics that they share.
+    """
+
+    interval: Interval | None
+    ten: Doubles
+    draws: int
+    pooled: int
+
+
+def followed(
+    sources: Sequence[ChainOfTopics],
+    words: Int64s,
+    there: Bools,
+    at: int,
+    visitors: Sequence[SampleVisitor] = (),
+) -> Followed:
+    """Follow words of each topic, (K, n), over the samples of some chains; ``there``: not repeated.
+
+    Other visitors are shown the samples in the same pass.
+    """
+    none = Followed(None, np.zeros(words.shape), 0, 0)
+    if sources[0].results.fitted.no_mean:
+        read_samples(sources, at, visitors)
+        return none
+    drawn = _FollowedWords(sources, words, there)
+    read_samples(sources, at, [drawn, *visitors])
+    own, *others = drawn.values
+    found = interval(own)
+    if found is None:
+        return none
+    among, draws = drawn.among[0], np.full(len(words), float(len(own)))
+    shared, pooled = drawn.shared, own
+    if others and len(shared):
+        pooled = [(values[shared], censored[shared]) for values, censored in own]
+        for source, further, ten in zip(sources[1:], others, drawn.among[1:], strict=True):
+            pooled += further
+            among += ten
+            draws[source.rows >= 0] += len(further)
+        for part, of_all in zip(found, interval(pooled) or (), strict=False):
+            part[shared] = of_all
+    return Followed(found, there * among / draws[:, None], len(own), len(pooled))
+
+
+class _FollowedWords(SampleVisitor):
+    """Some words of each topic in every sample of some chains.
+
+    Attributes
+    ----------
+    shared : (n,) int64
+        Topics that all chains have: of chains after the first, only these are kept.
+    values : list of list of (values, censored)
+        Of each chain, a pair for each sample.
+    among : list of (K, n) float64
+        Of each chain, how many samples have the word among the ten most probable.
+    """
+
+    def __init__(self, sources: Sequence[ChainOfTopics], words: Int64s, there: Bools) -> None:
+        self._rows, self._words, self._there = [s.rows for s in sources], words, there
+        self.shared = np.flatnonzero(np.all([rows >= 0 for rows in self._rows], axis=0))
+        self.values: list[list[tuple[Floats, Bools]]] = [[] for _ in sources]
+        self.among = [np.zeros(words.shape) for _ in sources]
+
+    def add(self, sample: KeptSample) -> None:
+        rows = self._rows[sample.chain]
+        some = np.flatnonzero(rows >= 0)
+        values, censored, among = sample.look_up(rows[some], self._words[some], self._there[some])
+        self.among[sample.chain][some] += among
+        if sample.chain:
+            mine = np.searchsorted(some, self.shared)
+            values, censored = values[mine], censored[mine]
+        self.values[sample.chain].append((values, censored))

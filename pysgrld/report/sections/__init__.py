@@ -1,0 +1,27 @@
+"""The sections of a run's page, in the order of the names in its head."""
+
+from pysgrld.report.reported_run import Section
+from pysgrld.report.sections.agreement import Agreement
+from pysgrld.report.sections.components import ComponentsInUse
+from pysgrld.report.sections.documents import ShownDocuments
+from pysgrld.report.sections.groups import GroupShares
+from pysgrld.report.sections.layers import Layers
+from pysgrld.report.sections.map import TopicMap
+from pysgrld.report.sections.method import RunMethod
+from pysgrld.report.sections.overview import Overview
+from pysgrld.report.sections.topics import TopicRecords
+from pysgrld.report.sections.words import WordList
+
+#: Sections by the names of their view files in ``page/views``.
+SECTIONS: dict[str, type[Section]] = {
+    "overview": Overview,
+    "topics": TopicRecords,
+    "components": ComponentsInUse,
+    "layers": Layers,
+    "map": TopicMap,
+    "words": WordList,
+    "documents": ShownDocuments,
+    "groups": GroupShares,
+    "agreement": Agreement,
+    "method": RunMethod,
+}

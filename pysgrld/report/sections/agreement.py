@@ -1,0 +1,150 @@
+"""Chains: what they, or the halves of one, agree on, and whether a topic can be relied on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.errors import all_of
+from pysgrld.reading.diagnosis import MIXED, SAME, MatchedTopic, is_mixed, is_shared, judgements
+from pysgrld.report.page_file import finite
+from pysgrld.report.reported_run import Definition, Section
+
+#: Words of a topic's counterparts in other chains.
+_OTHER_WORDS = 10
+
+
+class Agreement(Section):
+    """Which topics were found again, in other chains or in the other half of one."""
+
+    def main(self) -> dict[str, Any]:
+        """Return the scores of every chain's draws, and sentences on what they mean."""
+        run, diagnosis, limits = self.run, self.run.diagnosis, {"same": SAME}
+        self._tops = [results.top(_OTHER_WORDS, run.at) for results in run.chains[1:]]
+        if diagnosis is None:
+            return {"limits": limits, "chains": None}
+        traces = None
+        if diagnosis.traces is not None:
+            log, token = diagnosis.traces, diagnosis.unit == "token"
+            traces = {
+                "iterations": list(diagnosis.iterations),
+                "values": np.round(np.exp(-log) if token else -log, 4).tolist(),
+                "name": f"{run.results.score.title} of one draw",
+            }
+        chains = {
+            "count": diagnosis.chains,
+            "names": [path.name for path in diagnosis.runs],
+            "sentences": [{"good": j.good, "text": j.sentence} for j in judgements(diagnosis)],
+            "traces": traces,
+        }
+        return {"limits": limits, "chains": chains}
+
+    def of_topic(self, k: int) -> dict[str, Any]:
+        """Return what the least similar chains have in common of it, and its counterparts in others."""
+        match, chains = self.run.matched.get(k), self.run.chains
+        if match is None:
+            nothing = dict.fromkeys(("overlap", "found", "trust", "rhat", "ess"))
+            return nothing | {"others": []}
+        terms, vocabulary = self.run.terms, self.run.results.vocabulary
+        own = set(terms.words[k][terms.there[k]][:_OTHER_WORDS].tolist())
+        others = []
+        for number, tops in enumerate(self._tops, 1):
+            row = match.counterparts[number]
+            words = [[vocabulary[w], w in own] for w in tops[row].tolist()]
+            overlap = round(match.overlaps[number], 4)
+            others.append({"chain": number + 1, "id": row, "overlap": overlap, "words": words})
+        return {
+            "overlap": finite(match.overlap, 4),
+            "found": [match.found, len(chains)] if len(chains) > 1 else None,
+            "trust": trust(match, len(chains))._asdict(),
+            "rhat": finite(match.rhat, 4),
+            "ess": finite(match.ess, 4),
+            "others": others,
+        }
+
+    def definitions(self) -> list[Definition]:
+        """Define overlap, finding a topic again, and R-hat."""
+        found, several = [], len(self.run.chains) > 1
+        if self.run.results.fitted.counts() is None:
+            halves = "the first and the second half of the chain"
+            if several:
+                halves = "the mean topics of the two chains that agree least"
+            found.append(
+                Definition(
+                    "Overlap",
+                    f"The probability that a topic has in common in {halves}: 1 is the same, 0 no "
+                    f"word in common. From {SAME:g} on topics are called the same.",
+                )
+            )
+            if several:
+                found.append(
+                    Definition(
+                        "Found in n of C chains",
+                        "Chains that have this topic: the most, the first among them, of which "
+                        f"any two have at least {100 * SAME:.0f} % of its probability in common. "
+                        "Words of topics that all chains have are told from the draws of all, "
+                        "the others from those of the first; documents are from the first.",
+                    )
+                )
+        return [
+            *found,
+            Definition(
+                "R-hat, effective draws",
+                "How much figures differ between chains, or halves, beyond what they vary "
+                f"within: below {MIXED:g} they are called mixed; of topics above that the page "
+                "says that their numbers still drift. Effective draws are what the draws are "
+                "worth in independent ones.",
+                "Vehtari, Gelman, Simpson, Carpenter and Bürkner 2021",
+            ),
+        ]
+
+
+class Trust(NamedTuple):
+    """Whether a topic may be relied on.
+
+    Attributes
+    ----------
+    good : bool or None
+        None: neither good nor bad.
+    head, text : str
+        Who found it, and what may be relied on.
+    drift : str or None
+        R-hat, where the topic was found again and its numbers have not come to rest.
+    """
+
+    good: bool | None
+    head: str
+    text: str
+    drift: str | None
+
+
+def trust(topic: MatchedTopic, chains: int) -> Trust:
+    """Say whether a topic may be relied on: was it found again, and have its numbers come to rest.
+
+    Parameters
+    ----------
+    topic : MatchedTopic
+    chains : int
+        One chain is compared with itself, its first half with its second.
+    """
+    again = is_shared(topic)
+    drift = f"{topic.rhat:.2f}" if again and not is_mixed(topic) else None
+    if chains == 1:
+        head = "It stayed what it was through the chain."
+        if not again:
+            head = (
+                f"It changed: the halves of the chain have {topic.overlap:.2f} of it in common: "
+                "do not rely on it."
+            )
+        text = "Whether another chain would find it is not known."
+        return Trust(None if again and drift is None else False, head, text, drift)
+    if again:
+        text = "trust it." if drift is None else "trust what it is about."
+        return Trust(
+            drift is None, f"{all_of(chains, 'chains').capitalize()} found it:", text, drift
+        )
+    head = f"{topic.found} of {chains} chains found it:"
+    if topic.found == 1:
+        head = "No other chain found it:"
+    return Trust(False, head, "do not rely on it.", None)

@@ -1,0 +1,359 @@
+"""Documents: which are shown, their topics, and their words in the colours of their likeliest topics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.corpus.characters import Role, normal, role
+from pysgrld.corpus.reading import compiled_pattern
+from pysgrld.evaluate.reader import DRAW_SWEEPS, NEXT_DRAW_SWEEPS
+from pysgrld.report.document_pass import BEST, DRAWS, HAS, SURE, DocumentTopics
+from pysgrld.report.page_file import Packed, Scale, compact
+from pysgrld.report.reported_run import Definition, ReportedRun, Section
+from pysgrld.types import Doubles, Floats, Int64s
+
+#: Bytes of a page that documents may take where their number is not given.
+ROOM = 2_000_000
+#: Documents that are fetched together.
+_TOGETHER = 64
+#: Share of a document below which a topic is not listed.
+LEAST = 0.005
+#: Letters of a title or an id, at most.
+TITLE = 200
+#: Letters of a text that are shown, around its best stretch; letters of that; words of one without text.
+LONGEST, STRETCH, WORDS = 20_000, 300, 60
+#: Between words; and where none is within so many letters, as in Chinese, a text is cut anywhere.
+_GAP, _NEAR = re.compile(r"\s+"), 40
+_WORD = re.compile(r"\w+")
+
+
+class ShownDocuments(Section):
+    """Documents that are on the page: those that surely have a topic, then evenly spaced ones.
+
+    They are in the order of the corpus.
+    """
+
+    def __init__(self, run: ReportedRun) -> None:
+        super().__init__(run)
+        self._topics = run.visit_documents(DocumentTopics(len(run.rows), run.size))
+
+    def main(self) -> dict[str, Any]:
+        """Choose documents while there is room, and return who they are and their first topics."""
+        run, found = self.run, self._topics
+        self._records: list[dict[str, Any]] = []
+        if found is None or run.corpus is None or run.about is None:
+            return {"docs": None, "docs_of": None, "texts": "none"}
+        self._texts = "none" if not run.asked.text else "kept" if run.about.has_texts else "words"
+        self._pattern = compiled_pattern(run.results.reading_options().token_pattern)
+        vocabulary = run.results.vocabulary if self._texts == "kept" else ()
+        self._ids = {word: i for i, word in enumerate(vocabulary)}
+        best = found.representatives()
+        turn = in_turn(best, run.shown, len(run.rows))
+        most = len(turn) if run.asked.documents is None else run.asked.documents
+        scale, chosen = Scale(), {}
+        for begin in range(0, min(most, len(turn)), _TOGETHER):
+            some = turn[begin : min(begin + _TOGETHER, most)]
+            for place, record in zip(some, self._written(some), strict=True):
+                if run.asked.documents is not None or scale.add(compact(record)) <= ROOM:
+                    chosen[place] = record
+        places = sorted(chosen)
+        index = {place: i for i, place in enumerate(places)}
+        self._records = [chosen[place] for place in places]
+        self._best = [[index[place] for place in row if place in index] for row in best]
+        rows = run.rows[places]
+        held = np.isin(rows, run.results.training_documents(run.corpus).without)
+        names = {"id": run.about.ids(rows), "title": run.about.titles(rows)}
+        docs = {
+            "of": run.corpus.documents,
+            "row": rows.tolist(),
+            "tokens": found.lengths[places].tolist(),
+            "held": held.astype(int).tolist(),
+            "main": [
+                [x for k, share, *_ in record["theta"][:3] for x in (k, share)]
+                for record in self._records
+            ],
+            "whole": self._texts == "kept",
+        }
+        for name, values in names.items():
+            docs[name] = [x if len(x) <= TITLE else f"{x[:TITLE]}..." for x in values]
+        return {"docs": docs, "docs_of": len(run.rows), "texts": self._texts}
+
+    def _written(self, places: Sequence[int]) -> Iterator[dict[str, Any]]:
+        """Yield what is shown of some documents, by their places among those looked at."""
+        run, found = self.run, self._topics
+        assert found is not None
+        assert run.corpus is not None
+        assert run.about is not None
+        rows = run.rows[list(places)]
+        texts = run.about.texts(rows) if self._texts == "kept" else [None] * len(rows)
+        documents = run.corpus.take(rows)
+        for i, (place, text) in enumerate(zip(places, texts, strict=True)):
+            parts = (part[place] for part in (found.top, found.mean, found.low, found.high))
+            record: dict[str, Any] = {
+                "theta": [
+                    [int(k), *(round(float(x), 4) for x in (mean, low, high))]
+                    for k, mean, low, high in zip(*parts, strict=True)
+                    if mean >= LEAST
+                ]
+            }
+            theta = found.theta[place].astype(np.float64)
+            if self._texts == "none":
+                record["words"] = []
+            elif text is not None:
+                record |= tinted(text, self._pattern, self._ids, run.phi, theta)._asdict()
+            else:
+                begin, end = documents.indptr[i : i + 2]
+                words = documents.indices[begin:end].astype(np.int64)
+                counts = documents.counts[begin:end].astype(np.int64)
+                likely = likeliest(run.phi, words, theta)
+                record["words"] = by_count(words, counts, likely, run.results.vocabulary)
+            yield record
+
+    def of_topic(self, k: int) -> dict[str, Any]:
+        """Return how many documents have a tenth of it, and those that most surely have it."""
+        if self._topics is None:
+            return {"docs": None, "rep": []}
+        return {"docs": int(self._topics.counts[k]), "rep": self._best[k]}
+
+    def blocks(self) -> dict[str, Packed]:
+        """Return the topics and the words of each document."""
+        if self._topics is None:
+            return {}
+        return {"docs": Packed().text("json", compact(self._records))}
+
+    def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the documents with their topics and words."""
+        return {} if main["docs"] is None else {"docs": main["docs"] | {"records": self._records}}
+
+    def definitions(self) -> list[Definition]:
+        """Define shares of documents, who has a topic, and the colours of words."""
+        if self._topics is None:
+            return []
+        share = "Its expected share, under the topics that are shown."
+        if self.run.draws > 1:
+            share = (
+                f"Mean of {DRAWS} draws of the document's topics, each given one draw of the "
+                f"topics: {DRAW_SWEEPS} Gibbs sweeps for the first, {NEXT_DRAW_SWEEPS} for each "
+                "further one, of which the last counts. Intervals hold what is unsure within the "
+                "document and about the topics."
+            )
+        return [
+            Definition("Share of a document", share),
+            Definition(
+                "Documents that have it",
+                f"Those with a share of {100 * HAS:.0f} % or more; listed are those whose share's "
+                f"low end is greatest, and at least {100 * SURE:.0f} %.",
+            ),
+            Definition(
+                "Tinted words",
+                "Each word's likeliest topic: the greatest share of the document times "
+                "probability of the word; stronger the surer.",
+            ),
+        ]
+
+
+def in_turn(best: list[list[int]], order: Sequence[int], n: int) -> list[int]:
+    """Return all places among n in the order in which they are shown while there is room.
+
+    The best document of each topic, then the second best, ...; then the others, such that any number
+    of them is evenly spaced.
+    """
+    ranked = [best[k][i] for i in range(BEST) for k in order if i < len(best[k])]
+    bits = max(1, (n - 1).bit_length())
+    spaced = sorted(range(n), key=lambda i: int(f"{i:0{bits}b}"[::-1], 2))
+    return list(dict.fromkeys([*ranked, *spaced]))
+
+
+# ---- words with their likeliest topics
+
+
+class Likeliest(NamedTuple):
+    """The likeliest topic of some words in a document, and its probability."""
+
+    topics: Int64s
+    probability: Doubles
+
+
+def likeliest(phi: Floats, words: Int64s, theta: Doubles) -> Likeliest:
+    """Return the likeliest topic of each word: the greatest theta_k phi_kw, as a share of their sum.
+
+    Parameters
+    ----------
+    phi : (V, K or more)
+    words : (n,) int64
+    theta : (K,)
+        Mean proportions of the document.
+    """
+    weight = np.maximum(phi[words, : len(theta)] * theta, 0.0)
+    topics = weight.argmax(axis=1)
+    total = np.maximum(weight.sum(axis=1), 1e-30)
+    return Likeliest(topics, weight[np.arange(len(words)), topics] / total)
+
+
+def by_count(
+    words: Int64s, counts: Int64s, found: Likeliest, vocabulary: tuple[str, ...]
+) -> list[list[Any]]:
+    """Return the words of a document with count, topic and percent, the most frequent first."""
+    order = np.lexsort((words, -counts))[:WORDS]
+    return [
+        [vocabulary[words[i]], int(counts[i]), int(found.topics[i]), _percent(found.probability[i])]
+        for i in order.tolist()
+    ]
+
+
+def _percent(p: float) -> int:
+    """Round a probability to 5 %: nobody sees a finer tint, and it packs to half."""
+    return 5 * round(20 * float(p))
+
+
+class Token(NamedTuple):
+    """A token of a text: where it begins and ends, and how it is spelled in the vocabulary."""
+
+    begin: int
+    end: int
+    word: str
+
+
+def tokens(text: str, pattern: re.Pattern[str] | None) -> Iterator[Token]:
+    """Find the tokens of a text in normal form C, as they are counted; each is folded by itself.
+
+    Parameters
+    ----------
+    text : str
+    pattern : compiled regular expression or None
+        What a token is; None: two word characters or more, ideographs by pairs, kana by syllabary.
+    """
+    if pattern is not None:
+        for match in pattern.finditer(text):
+            begin, end = match.span(pattern.groups)
+            if begin < end:
+                yield Token(begin, end, text[begin:end].casefold())
+        return
+    for match in _WORD.finditer(text):
+        at = match.start()
+        for kind, letters in groupby(match[0], _script):
+            n = sum(1 for _ in letters)
+            if kind is Role.IDEOGRAPH:
+                for i in range(at, at + max(1, n - 1)):
+                    yield Token(i, min(i + 2, at + n), text[i : min(i + 2, at + n)])
+            elif len(folded := text[at : at + n].casefold()) > 1:
+                yield Token(at, at + n, folded)
+            at += n
+
+
+@cache
+def _script(character: str) -> Role:
+    """Return which script without blanks a character is of; `Role.LETTER`: of none."""
+    found = role(character)
+    return found if found in (Role.IDEOGRAPH, Role.HIRAGANA, Role.KATAKANA) else Role.LETTER
+
+
+class TintedText(NamedTuple):
+    """A text as it is shown; positions count UTF-16 units, as browsers do.
+
+    Attributes
+    ----------
+    text : str
+    spans : list of int
+        Skip, length, topic, percent; ... of each word that is known.
+    best : (int, int)
+        Begin and end of the stretch with most of the document's main topic.
+    cut : (int, int) or None
+        Letters that are left out before and after.
+    """
+
+    text: str
+    spans: list[int]
+    best: tuple[int, int]
+    cut: tuple[int, int] | None
+
+
+def tinted(
+    text: str, pattern: re.Pattern[str] | None, ids: Mapping[str, int], phi: Floats, theta: Doubles
+) -> TintedText:
+    """Give the words of a text their likeliest topics; a long text is cut around its best stretch.
+
+    Parameters
+    ----------
+    text : str
+    pattern : compiled regular expression or None
+        What a token is.
+    ids : mapping of str to int
+        Word ids of the run.
+    phi : (V, K or more)
+    theta : (K,)
+        Mean proportions of the document.
+    """
+    text = normal(text)
+    known = [t for t in tokens(text, pattern) if t.word in ids]
+    words, where = np.unique([ids[t.word] for t in known] or [0], return_inverse=True)
+    likely = likeliest(phi, words, theta)
+    topics, sure = likely.topics[where], likely.probability[where]
+    gain = np.where(topics == int(np.argmax(theta)), sure, 0.0)[: len(known)]
+    first, last = _best_stretch(known, gain)
+    begin, end = _cut(text, first, last)
+    # before each letter of what is shown: how many UTF-16 units there are
+    codes = np.frombuffer(text[begin:end].encode("utf-32-le", "surrogatepass"), "<u4")
+    units = np.concatenate(([0], np.cumsum(1 + (codes > 0xFFFF)))).tolist()
+    spans, done = [], 0
+    for token, topic, p in _apart(known, topics.tolist(), sure.tolist()):
+        if begin <= token.begin and token.end <= end:
+            at, stop = units[token.begin - begin], units[token.end - begin]
+            spans += [at - done, stop - at, topic, _percent(p)]
+            done = stop
+    return TintedText(
+        text[begin:end],
+        spans,
+        (units[max(first, begin) - begin], units[min(last, end) - begin]),
+        (begin, len(text) - end) if end - begin < len(text) else None,
+    )
+
+
+def _best_stretch(known: list[Token], gain: Doubles) -> tuple[int, int]:
+    """Return begin and end of the stretch of at most 300 letters that gains most."""
+    best, found, first, total = -1.0, (0, 0), 0, 0.0
+    for last, token in enumerate(known):
+        total += gain[last]
+        while token.end - known[first].begin > STRETCH and first < last:
+            total -= gain[first]
+            first += 1
+        if total > best + 1e-9:
+            best, found = total, (known[first].begin, token.end)
+    return found
+
+
+def _cut(text: str, first: int, last: int) -> tuple[int, int]:
+    """Return begin and end of what is shown: 20,000 letters around a stretch, less pieces of words."""
+    begin = max(0, min((first + last - LONGEST) // 2, len(text) - LONGEST))
+    end = min(len(text), begin + LONGEST)
+    if begin and (gap := _GAP.search(text, begin - 1, begin + _NEAR)):
+        begin = min(gap.end(), first)
+    if end < len(text) and (gaps := list(_GAP.finditer(text, end - _NEAR, end + 1))):
+        end = max(gaps[-1].start(), last)
+    return begin, end
+
+
+def _apart(
+    known: list[Token], topics: list[int], sure: list[float]
+) -> Iterator[tuple[Token, int, float]]:
+    """Yield tokens that do not overlap: of pairs of ideographs that share one, the surer has it."""
+    waiting: tuple[Token, int, float] | None = None
+    for token, topic, p in zip(known, topics[: len(known)], sure[: len(known)], strict=True):
+        if waiting is not None and token.begin < waiting[0].end:
+            if p > waiting[2]:
+                if waiting[0].begin < token.begin:
+                    yield waiting[0]._replace(end=token.begin), *waiting[1:]
+            else:
+                token = token._replace(begin=waiting[0].end)
+                yield waiting
+        elif waiting is not None:
+            yield waiting
+        waiting = (token, topic, p) if token.begin < token.end else None
+    if waiting is not None:
+        yield waiting

@@ -1,0 +1,130 @@
+"""The Map: distances of topics, their places on a plane, the tree that joins them, and who meets whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pysgrld.report.document_pass import AGREE, Correlation
+from pysgrld.report.geometry import FEWEST, KEPT, average_linkage, distances, hues, laid_out
+from pysgrld.report.page_file import NONE, Packed, share8, signed8
+from pysgrld.report.reported_run import Definition, ReportedRun, Section
+from pysgrld.types import Doubles
+
+#: Topics up to which all pairs are packed, and near ones that are listed.
+PAIRS, NEAR = 400, 12
+
+
+class TopicMap(Section):
+    """How near topics are to each other, by their words and by the documents that have them."""
+
+    def __init__(self, run: ReportedRun) -> None:
+        super().__init__(run)
+        self._met = run.visit_documents(Correlation(run.size))
+
+    def main(self) -> dict[str, Any]:
+        """Return the tree of topics, and how the map was made."""
+        run = self.run
+        noun, ids = run.results.fitted.noun, run.results.fitted.shown(run.at)
+        apart = distances(run.phi, ids, signed=run.signed)
+        self._map, tree = laid_out(apart), average_linkage(apart)
+        if self._map is None:
+            few = f"fewer than four {noun}s"
+            none = f"none keeps a tenth of each {noun}'s nearest"
+            run.missing.append(f"no map: {few if len(ids) < FEWEST else none}")
+        self._place = {k: i for i, k in enumerate(ids.tolist())}
+        self._hues = hues(tree.order).tolist()
+        # of all pairs, (K, K); 1 and 0 of topics that are not shown
+        self._distance: Doubles = np.ones((run.size, run.size))
+        self._distance[np.ix_(ids, ids)] = apart
+        met = None if self._met is None else self._met.matrix
+        self._correlation = np.zeros((run.size, run.size)) if met is None else met
+        return {
+            "order": ids[tree.order].tolist(),
+            "merges": [[a, b, round(height, 5), n] for a, b, height, n in tree.merges],
+            "leaf_ids": ids.tolist(),
+            "map": None
+            if self._map is None
+            else {
+                "kept": round(self._map.kept, 4),
+                "neighbours": self._map.neighbours,
+                "how": self._map.how,
+            },
+        }
+
+    def of_topic(self, k: int) -> dict[str, Any]:
+        """Return its colour, which is its place in the tree, and its place on the map."""
+        place, xy = self._place[k], None
+        if self._map is not None:
+            xy = [round(float(x), 4) for x in self._map.points[place]]
+        return {"hue": self._hues[place], "xy": xy}
+
+    def blocks(self) -> dict[str, Packed]:
+        """Return of each topic the nearest and those that most meet it in documents; of few all pairs."""
+        distance, correlation = self._distance, self._correlation
+        ids = np.array(list(self._place), np.int64)
+        shape = (len(distance), NEAR)
+        near, friend = np.full((2, *shape), NONE)
+        far, meet = np.ones(shape), np.zeros(shape)
+        for row in ids.tolist():
+            others = ids[ids != row]
+            closest = others[np.argsort(distance[row, others], kind="stable")][:NEAR]
+            near[row, : len(closest)] = closest
+            far[row, : len(closest)] = distance[row, closest]
+            met = others[np.argsort(-correlation[row, others], kind="stable")][:NEAR]
+            met = met[correlation[row, met] > 0]
+            friend[row, : len(met)] = met
+            meet[row, : len(met)] = correlation[row, met]
+        packed = Packed().add("topic", "u16", near).add("distance", "u8", share8(far))
+        packed.add("friend", "u16", friend).add("correlation", "i8", signed8(meet))
+        found = {"near": packed}
+        if len(distance) <= PAIRS:
+            pairs = Packed().add("distance", "u8", share8(distance))
+            found["pairs"] = pairs.add("correlation", "i8", signed8(correlation))
+        return found
+
+    def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
+        """Return distances and correlations of all pairs, where topics are few."""
+        if len(self._distance) > PAIRS:
+            return {}
+        pairs = {"distance": self._distance, "correlation": self._correlation}
+        return {"pairs": {name: np.round(values, 5).tolist() for name, values in pairs.items()}}
+
+    def definitions(self) -> list[Definition]:
+        """Define distances, the map and the tree, and how topics meet in documents."""
+        found = [
+            Definition(
+                "Distance",
+                "The root of half of 1 minus the cosine: 0 is the same direction, 1 the opposite."
+                if self.run.signed
+                else "Hellinger: the root of 1 - Σ √(p q) over the words. 0 is the same topic, 1 no word "
+                "in common.",
+            )
+        ]
+        if self._map is not None:
+            found.append(
+                Definition(
+                    "Map",
+                    "Principal axes of the distances, or t-SNE begun there, whichever keeps more "
+                    f"of each topic's nearest; below {100 * KEPT:.0f} % there is no map.",
+                    "van der Maaten and Hinton 2008",
+                )
+            )
+        found.append(
+            Definition(
+                "Tree",
+                "Joins the two nearest groups by the mean distance of their members; a topic's "
+                "place in it is its colour.",
+            )
+        )
+        if self.run.draws > 1:
+            found.append(
+                Definition(
+                    "Meeting in the same documents",
+                    "Correlation of the roots of the shares over documents, in each draw by "
+                    f"itself; shown where {100 * AGREE:.0f} % of the draws agree on its sign.",
+                )
+            )
+        return found

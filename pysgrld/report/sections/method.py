@@ -1,0 +1,35 @@
+"""Method: the options of the run. The definitions that it lists are those of all sections."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from pysgrld.options.common import spelled
+from pysgrld.report.reported_run import Section
+
+
+class RunMethod(Section):
+    """How the page is read, and how the run was made."""
+
+    def main(self) -> dict[str, Any]:
+        """Return the options of training by name, as text, and whether each was given."""
+        config = self.run.results.run.config
+        usual = config.get("defaults")
+        usual = set(usual) if isinstance(usual, list) else set()
+        return {
+            "options": [
+                [f"--{name}", _text(spelled(name, value)), name not in usual]
+                for name, value in config.get("options", {}).items()
+                if value is not None
+            ]
+        }
+
+
+def _text(value: Any) -> str:
+    """Write a value; of a path the last part alone: a page tells nothing of its maker's folders."""
+    if isinstance(value, str):
+        return os.path.basename(value.rstrip(os.sep)) or value  # noqa: PTH119 - text, not a path of ours
+    if isinstance(value, list | tuple):
+        return ",".join(map(_text, value))
+    return str(value)

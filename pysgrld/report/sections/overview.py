@@ -1,0 +1,247 @@
+"""The Overview: what was trained on what, how well it predicts, and what to make of it."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.errors import MissingInputError, all_of, plural
+from pysgrld.reading.diagnosis import is_mixed, is_shared, judgements
+from pysgrld.report.page_file import finite
+from pysgrld.report.reported_run import Section
+
+#: Points of a line that is drawn, at most.
+POINTS = 240
+#: Share of the perplexity that must be gained, or is lost.
+EVEN = 0.005
+#: Heads of the first verdict, by what the status of a run says.
+_STATES = {
+    "finished": (True, "Training has ended."),
+    "running": (None, "Still training."),
+    "interrupted": (False, "Stopped early."),
+    "failed": (False, "Failed."),
+}
+#: The beginning of the reason of a run that ended because doubling its sampling bought little.
+_CONVERGED = "held-out"
+#: Units of a duration, with their seconds.
+_UNITS = (("d", 86400), ("h", 3600), ("min", 60))
+
+
+class Verdict(NamedTuple):
+    """A judgement of a run in one respect; ``good`` is None where it is neither good nor bad."""
+
+    good: bool | None
+    head: str
+    text: str
+    code: str | None = None
+
+
+class Overview(Section):
+    """The head of the page. Its table of topics has what other sections say of each."""
+
+    def main(self) -> dict[str, Any]:
+        """Return a sentence on the run, four figures, verdicts, and the score against seconds."""
+        verdicts = [self._state(), *self._prediction(), *self._agreement(), *self._intervals()]
+        return {
+            "sentence": self._sentence(),
+            "facts": self._facts(),
+            "verdicts": [verdict._asdict() for verdict in verdicts],
+            "curve": self._curve(),
+        }
+
+    @cached_property
+    def _metrics(self) -> list[dict[str, Any]]:
+        """Lines of metrics that have seconds of training."""
+        with contextlib.suppress(MissingInputError):
+            lines = self.run.results.run.read_metrics()
+            return [line for line in lines if isinstance(line.get("train_seconds"), int | float)]
+        return []
+
+    @cached_property
+    def _clock(self) -> tuple[list[int], list[float]]:
+        """Iterations, and the seconds of training at each; they begin at 0."""
+        known = [
+            (line["iteration"], float(line["train_seconds"]))
+            for line in self._metrics
+            if isinstance(line.get("iteration"), int)
+        ]
+        return [0, *(i for i, _ in known)], [0.0, *(s for _, s in known)]
+
+    def _sentence(self) -> str:
+        run, results = self.run, self.run.results
+        documents = results.run.config["corpus"]["training_documents"]
+        several = len(run.chains) > 1
+        where = f" of layer {run.at + 1}" if results.fitted.depth > 1 else ""
+        told = (
+            f"{plural(len(run.shown), results.fitted.noun)}{where} in "
+            f"{plural(documents, *run.noun)}, found by {results.options.algo}"
+            f"{f' in {len(run.chains)} chains' if several else ''}."
+        )
+        if not results.samples:
+            return f"{told} What you see are the {results.fitted.noun}s of the newest checkpoint."
+        told += f" What you see is the mean of {plural(results.samples, 'draw')}"
+        told += " of the first chain, and of all chains where they agree" if several else ""
+        told += f"; bands are {results.spread().title}." if run.terms.draws else "."
+        return f"{told} Documents are told by the first chain alone." if several else told
+
+    def _facts(self) -> list[dict[str, str]]:
+        """Return the four figures at the head of the page, each with what stands beneath it."""
+        run, results = self.run, self.run.results
+        recorded = results.run.config["corpus"]
+        documents, tokens = recorded["training_documents"], recorded["training_tokens"]
+        held = recorded.get("held_out", 0)
+        if run.corpus is None:
+            length, reach = f"{tokens / max(1, documents):,.0f}", "words on average"
+        else:
+            lengths = run.corpus.lengths()[results.training_documents(run.corpus)[:]]
+            length = f"{np.median(lengths):,.0f}"
+            reach = f"median; {lengths.min():,} to {lengths.max():,}"
+        lasted = "-"
+        if len(self._clock[1]) > 1:
+            seconds = self._clock[1][-1]
+            unit, size = next((u for u in _UNITS if seconds >= 3 * u[1]), ("s", 1))
+            lasted = f"{seconds / size:.0f} {unit}"
+        iterations = plural(results.checkpoint.step, "iteration")
+        found = [
+            (
+                run.noun.many,
+                f"{documents:,}",
+                f"{held:,} more held out" if held else "none held out",
+            ),
+            ("words", f"{tokens:,}", f"{len(results.vocabulary):,} different"),
+            (f"length of a {run.noun.one}", length, reach),
+            ("training", lasted, iterations),
+        ]
+        return [dict(zip(("label", "value", "beside"), row, strict=True)) for row in found]
+
+    # ---- verdicts
+
+    def _state(self) -> Verdict:
+        """Say whether training is done."""
+        results = self.run.results
+        status = results.run.status
+        good, head = _STATES.get(str(status.get("state")), (None, "Not known whether it is done."))
+        reason, done = status.get("reason"), f"{plural(results.checkpoint.step, 'iteration')} done"
+        if not isinstance(reason, str) or not reason:
+            return Verdict(good, head, f"{done}.")
+        text = f"{reason[:1].upper()}{reason[1:]}{'' if 'iteration' in reason else f', {done}'}"
+        if reason.startswith(_CONVERGED):
+            head = "Predictions have settled."
+        return Verdict(good, head, f"{text.rstrip('.')}.")
+
+    def _prediction(self) -> list[Verdict]:
+        """Say how well held-out documents are predicted, beside word frequencies."""
+        found = self.run.evaluation
+        if found is None:
+            return []
+        kind, now = found.kind, found.average
+        title = f"{kind.title[:1].upper()}{kind.title[1:]}"
+        what = f"{title} of {plural(found.documents, 'held-out document')}"
+        value = kind.show(now, now.error)
+        if found.unigram is None or not math.isfinite(now):
+            return [Verdict(None, f"{title} {value}.", f"{what}.")]
+        scorer = self.run.results.fitted.scorer(self.run.results.held_out())
+        gained = scorer.share_gained(found.unigram, now)
+        unigram = kind.show(found.unigram, found.unigram.error)
+        text = f"{what} is {value}; of word frequencies alone {unigram}. Lower is better."
+        if found.pooled is not None:
+            together = kind.show(found.pooled, found.pooled.error)
+            text += f" {all_of(found.chains, 'chains').capitalize()} together have {together}."
+        if gained >= EVEN:
+            share = f"{100 * gained:.0f} %" if gained < 0.99 else "More than 99 %"
+            return [Verdict(True, f"{share} better than word frequencies.", text)]
+        head = "No better than" if gained > -EVEN else f"{-100 * gained:.0f} % worse than"
+        return [Verdict(False, f"{head} word frequencies.", text)]
+
+    def _agreement(self) -> list[Verdict]:
+        """Say whether other chains found the same topics."""
+        d = self.run.diagnosis
+        if d is None or d.chains < 2:
+            text = f"Whether another would have found these {self.run.results.fitted.noun}s is not known:"
+            return [Verdict(False, "One chain only.", f"{text} train with", "--chains 4")]
+        if not d.topics:
+            first = judgements(d)[0]
+            return [Verdict(first.good, f"{d.chains} chains.", first.sentence)]
+        n = sum(map(is_shared, d.topics))
+        head = f"{n} of {len(d.topics)} {d.noun}s found by {all_of(d.chains, 'chains')}."
+        text = (
+            "Trust what these are about. Do not rely on the others: some chain has none like them."
+        )
+        return [Verdict(n == len(d.topics), head, "" if n == len(d.topics) else text)]
+
+    def _intervals(self) -> list[Verdict]:
+        """Say whether intervals can be trusted."""
+        if not self.run.terms.draws:
+            return []
+        spread, d = self.run.results.spread(), self.run.diagnosis
+        moving = 0 if d is None else sum(not is_mixed(topic) for topic in d.topics)
+        said = ""
+        if d is not None and moving:
+            said = f"The numbers of {moving} of {len(d.topics)} {d.noun}s have not come to rest."
+            if moving == len(d.topics):
+                said = f"No {d.noun}'s numbers have come to rest."
+        rough = "Take shares, probabilities and intervals as rough; train longer for exact ones."
+        if spread.faithful:
+            if said:
+                return [Verdict(False, said, rough)]
+            return [Verdict(True, "Intervals can be trusted.", "Draws vary as the posterior does.")]
+        head, text = said or "Intervals are rough.", f"{rough} " if said else ""
+        if spread.noise is None or spread.width is None or not spread.remedy:
+            return [Verdict(False, head, f"{text}{spread.title}: {spread.remark()}.")]
+        wide = f"{spread.width:.2g} times as wide as credible ones"
+        text += f"The noise of minibatches makes intervals about {wide}"
+        text += ", but where the chains have not been yet is not in them" if said else ""
+        return [Verdict(False, head, f"{text}. Credible ones come with", spread.remedy)]
+
+    # ---- the curve
+
+    def _curve(self) -> dict[str, Any] | None:
+        """Return the score against seconds of training: of the average, and of one draw."""
+        results, found, kind = self.run.results, self.run.evaluation, self.run.results.score
+        iterations, clock = self._clock
+        history = results.history()
+        point = [
+            [round(float(line["train_seconds"]), 3), float(line[kind.point])]
+            for line in self._metrics
+            if isinstance(line.get(kind.point), int | float)
+        ]
+        if found is None or len(clock) < 2 or len(history) + len(point) < 2:
+            return None
+        rate = clock[-1] / max(1, iterations[-1])  # after the last line at the average speed
+        average = [
+            [
+                round(
+                    float(np.interp(step, iterations, clock))
+                    + rate * max(0, step - iterations[-1]),
+                    3,
+                ),
+                score,
+            ]
+            for step, score in history.items()
+            if math.isfinite(score)
+        ]
+        unit = (
+            "words that were kept from the model" if not kind.whole else "documents that were kept"
+        )
+        return {
+            "name": kind.title,
+            "sentence": f"{kind.title[:1].upper()}{kind.title[1:]} of {unit}; lower is better.",
+            "average": _thinned(average),
+            "point": _thinned(point),
+            "unigram": finite(found.unigram),
+            "last": {
+                "average": finite(found.average),
+                "point": finite(found.point),
+                "unigram": finite(found.unigram),
+            },
+        }
+
+
+def _thinned(points: list[list[float]]) -> list[list[float]]:
+    """Return at most `POINTS` points of a line, evenly spaced, the last among them."""
+    every = -(-len(points) // POINTS)
+    return points if every < 2 else points[(len(points) - 1) % every :: every]

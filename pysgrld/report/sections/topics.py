@@ -1,0 +1,199 @@
+"""Topics: the record of each, and the words that it is shown by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pysgrld.errors import plural
+from pysgrld.reading.results import WEIGHT_DOCUMENTS
+from pysgrld.report.document_pass import DOCUMENTS, DRAWS
+from pysgrld.report.page_file import Packed, finite, linear16, log16, share8
+from pysgrld.report.reported_run import Definition, ReportedRun, Section
+from pysgrld.report.sample_pass import TEN
+from pysgrld.report.topic_words import USES, SeedsFollowed
+
+#: Words at the head of a topic.
+TOP = 9
+
+
+class TopicRecords(Section):
+    """Each topic by itself: its name, weight, words, coherence and seeds."""
+
+    def __init__(self, run: ReportedRun) -> None:
+        super().__init__(run)
+        self._seeds: SeedsFollowed | None = None
+        if run.at == 0 and getattr(run.results.options, "seed_words", None):
+            self._seeds = run.visit_samples(SeedsFollowed(run.results))
+
+    def main(self) -> dict[str, Any]:
+        """Return how many topics the layer has, which layer it is, and what their intervals are."""
+        run, fitted = self.run, self.run.results.fitted
+        spread = run.results.spread()
+        coherence = run.results.coherence(TEN, run.at)
+        self._npmi = None if coherence is None else coherence.npmi
+        self._counts = fitted.counts()
+        self._followed = {} if self._seeds is None else self._seeds.found()
+        self._against: dict[int, list[str]] = {}
+        if run.signed:
+            told = run.results.topics(TOP, intervals=False, coherences=False, at=run.at)
+            self._against = {topic.id: [word.word for word in topic.against] for topic in told}
+        return {
+            "layer": {"at": run.at + 1, "of": fitted.depth} if fitted.depth > 1 else None,
+            "interval": {
+                "title": spread.title,
+                "remark": spread.remark(),
+                "draws": run.terms.draws,
+                "pooled": run.terms.pooled,
+            },
+            "size": run.size,
+            "scale": "linear" if run.signed else "log",
+        }
+
+    def of_topic(self, k: int) -> dict[str, Any]:
+        """Return its name, first words, weight, coherence, and how many of its words stay."""
+        run = self.run
+        ids = run.terms.words[k][run.terms.there[k]][:TEN].tolist()
+        ten = [round(float(p), 3) for p in run.terms.ten[k, : len(ids)]] if run.terms.draws else []
+        weight = None
+        if run.weights is not None:
+            parts = (run.weights, run.low, run.high)
+            weight = [None if part is None else round(float(part[k]), 6) for part in parts]
+        return {
+            "label": run.labels.get(k, run.names[k]),
+            "auto": run.names[k],
+            "named": k in run.labels,
+            "top": [run.results.vocabulary[w] for w in ids[:TOP]],
+            "weight": weight,
+            "npmi": None if self._npmi is None else finite(self._npmi[k], 4),
+            "steady": round(sum(ten), 2) if run.terms.draws else None,
+            "ten": ten,
+            "documents": None if self._counts is None else int(self._counts[k]),
+            "against": self._against.get(k, []),
+            "seeds": [list(seed) for seed in self._followed[k]] if k in self._followed else None,
+        }
+
+    def blocks(self) -> dict[str, Packed]:
+        """Return the words of all topics, one topic after the other, by their places among all words."""
+        terms, words = self.run.terms, self.run.words
+        place = np.zeros(len(self.run.results.vocabulary), np.int64)
+        place[words.ids] = np.arange(len(words.ids))
+        scale, there = linear16 if self.run.signed else log16, terms.there
+        packed = Packed().add("n", "u16", there.sum(axis=1))
+        packed.add("word", "u32", place[terms.words[there]])
+        for name, values in (("mean", terms.mean), ("low", terms.low), ("high", terms.high)):
+            packed.add(name, "u16", scale(values[there]))
+        packed.add("open", "u8", terms.open[there])
+        for name, values in (("ten", terms.ten), ("share", terms.share)):
+            packed.add(name, "u8", share8(values[there]))
+        return {"terms": packed}
+
+    def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the records of topics with their words."""
+        terms, vocabulary = self.run.terms, self.run.results.vocabulary
+        names = ("mean", "low", "high", "open", "ten", "share")
+        topics = []
+        for record in main["topics"]:
+            k = record["id"]
+            words = [
+                {"word": vocabulary[w]}
+                | {name: getattr(terms, name)[k, i].item() for name in names}
+                for i, w in enumerate(terms.words[k].tolist())
+                if terms.there[k, i]
+            ]
+            topics.append(record | {"words": words})
+        return {"topics": topics}
+
+    def definitions(self) -> list[Definition]:
+        """Define probabilities, intervals and names of words, coherence, and the weight of a topic."""
+        run, draws = self.run, self.run.terms.draws
+        found = []
+        if run.signed:
+            found.append(
+                Definition(
+                    "Entry",
+                    "Topics are directions: an entry says how far one points along a word, or, "
+                    "below 0, away from it.",
+                )
+            )
+        else:
+            samples = run.results.samples
+            of = "the newest draw alone."
+            if samples:
+                of = f"all {plural(samples, 'posterior draw')}."
+            if samples and len(run.chains) > 1:
+                of = (
+                    f"{of.removesuffix('.')} of the first chain; of topics that all chains share "
+                    "the mean of the chains' means."
+                )
+            found.append(
+                Definition(
+                    "Probability",
+                    f"The share of the topic's words that are this word: the mean over {of}",
+                )
+            )
+        if draws:
+            kept = f"{draws:,}"
+            if run.terms.pooled != draws:
+                kept += (
+                    f" of the first chain, {run.terms.pooled:,} of all for topics that they share"
+                )
+            found += [
+                Definition(
+                    "Interval",
+                    f"The 5 % and 95 % quantiles over the draws that are kept on disk: {kept}. "
+                    "They tell how sure a chain is, not what another would find. One that begins "
+                    "at 0 % is of a word that one draw in twenty, or more, has not in the topic: "
+                    "it came or left while the topic moved, or the few documents that have it "
+                    "changed their topic.",
+                ),
+                Definition(
+                    "Steady words",
+                    "How many of a topic's ten most probable words are among the ten of a single "
+                    "draw, on average.",
+                ),
+            ]
+        if not run.signed:
+            found += [
+                Definition(
+                    "Relevance",
+                    "λ log p(w | topic) + (1 - λ) log (p(w | topic) / p(w)): λ = 1 orders words "
+                    "by probability, 0 by how much they are the topic's own. Words with fewer "
+                    f"than {USES:g} expected uses in the topic are listed for their probability "
+                    "alone: below that chance rules.",
+                    "Sievert and Shirley 2014",
+                ),
+                Definition(
+                    "Share of a word's uses",
+                    "Weight of the topic times probability of the word in it, over the sum of "
+                    "that for all topics.",
+                ),
+            ]
+        weight = "The topic's expected share of the words, under the mean topics."
+        if run.results.fitted.counts() is not None:
+            weight = "The component's stick: its expected share of the documents to come."
+        elif run.draws > 1:
+            weight = (
+                f"The topic's share of the words, of all documents or of {DOCUMENTS:,} evenly "
+                f"spaced ones: in each of {DRAWS} draws every word of a document is given a "
+                f"topic, and these are counted. 'sgmc topics' weighs by {WEIGHT_DOCUMENTS:,} "
+                "documents under the mean topics."
+            )
+        return [
+            *found,
+            Definition(
+                "Coherence",
+                "NPMI of the ten most probable words, over pairs, from the training documents "
+                "that hold both. 0 is chance, 1 always together.",
+                "Bouma 2009; Lau, Newman and Baldwin 2014",
+            ),
+            Definition(
+                "Name",
+                "Three words that are probable for sure, the topic's own, and not first words of "
+                "many topics: 0.6 log p + 0.4 log (p / p(w)) - 0.5 log n, where p is the low end "
+                "of the probability and n counts topics with the word among their first 16.",
+            ),
+            Definition("Weight", weight),
+        ]

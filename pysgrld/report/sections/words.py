@@ -1,0 +1,50 @@
+"""Words: those that can be looked up, how often each is used, and in which topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pysgrld.report.page_file import Packed, share8
+from pysgrld.report.reported_run import Section
+
+
+class WordList(Section):
+    """The words of the vocabulary that are on the page, the most frequent first."""
+
+    def main(self) -> dict[str, Any]:
+        """Return how many words there are, different ones and all their uses."""
+        counts = self.run.counts
+        return {
+            "words_tokens": None if counts is None else int(counts.sum()),
+            "words_total": len(self.run.results.vocabulary),
+        }
+
+    def blocks(self) -> dict[str, Packed]:
+        """Return the words, with counts and topics."""
+        words, vocabulary = self.run.words, self.run.results.vocabulary
+        text = "\n".join(vocabulary[w] for w in words.ids.tolist())
+        packed = Packed().text("text", text.encode("utf-8", "replace"))
+        packed.add("count", "u32", np.minimum(words.counts, 2**32 - 1)).add("n", "u8", words.n)
+        packed.add("topic", "u16", words.topics).add("share", "u8", share8(words.shares))
+        return {"words": packed}
+
+    def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the words, with counts and topics."""
+        words, vocabulary = self.run.words, self.run.results.vocabulary
+        ends = np.cumsum(words.n)
+        return {
+            "words": [
+                {
+                    "word": vocabulary[w],
+                    "count": None if self.run.counts is None else int(words.counts[i]),
+                    "topics": [
+                        [int(words.topics[j]), float(words.shares[j])]
+                        for j in range(ends[i] - words.n[i], ends[i])
+                    ],
+                }
+                for i, w in enumerate(words.ids.tolist())
+            ]
+        }

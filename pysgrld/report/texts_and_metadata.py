@@ -1,0 +1,146 @@
+"""Texts, titles and columns of a corpus's documents, from files given with --texts and --metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.corpus import Corpus
+from pysgrld.corpus.about.stored import About
+from pysgrld.corpus.reading import ReadingProgress
+from pysgrld.errors import CorpusError
+from pysgrld.reading.results import Results
+from pysgrld.types import Int64s
+
+#: Documents whose ids are compared at a time.
+_BLOCK = 65_536
+
+
+class AddedFiles(NamedTuple):
+    """Files that add something to what a corpus kept of its documents, and who hears of reading them.
+
+    Attributes
+    ----------
+    texts : str or None
+        Of the same documents: texts and titles.
+    metadata : str or None
+        A row a document: ids, titles and columns.
+    folder : Path
+        Where what is read of them is stored.
+    log : callable
+        Told, a line at a time, what a person should know.
+    """
+
+    texts: str | None
+    metadata: str | None
+    folder: Path
+    log: Callable[[str], None]
+
+    def note(self, line: str) -> None:
+        """Say a fact that a person should see."""
+        self.log(line)
+
+    def reading(self, progress: ReadingProgress) -> None:
+        """Show nothing: other steps are shown."""
+
+
+class AboutWithTexts:
+    """A corpus's documents with the texts and titles of another corpus of the same documents.
+
+    Parameters
+    ----------
+    own : About
+    other : Corpus
+        The one that has texts.
+    rows : (n,) int64
+        The documents that will be asked for, ascending.
+    of : (n,) int64
+        The document of ``other`` for each of them; -1: none.
+    """
+
+    has_texts = True
+
+    def __init__(self, own: About, other: Corpus, rows: Int64s, of: Int64s) -> None:
+        self.own, self.other, self._rows, self._of = own, other.about, rows, of
+        self.columns, self.ids, self.values = own.columns, own.ids, own.values
+
+    def titles(self, rows: npt.ArrayLike) -> list[str]:
+        """Return the title of each document, else its id."""
+        if self.own.has_titles or not self.other.has_titles:
+            return self.own.titles(rows)
+        return self._either(rows, self.other.titles, self.own.titles)
+
+    def texts(self, rows: npt.ArrayLike) -> list[str | None]:
+        """Return the text of each document, None where there is none."""
+        return self._either(rows, self.other.texts, self.own.texts)
+
+    def _either(
+        self,
+        rows: npt.ArrayLike,
+        other: Callable[[Int64s], Sequence[Any]],
+        own: Callable[[npt.ArrayLike], Sequence[Any]],
+    ) -> list[Any]:
+        """Return what the other corpus has of documents, else their own."""
+        at = self._of[np.searchsorted(self._rows, np.asarray(rows, np.int64))]
+        found = iter(other(at[at >= 0]))
+        return [next(found) if a >= 0 else b for a, b in zip(at.tolist(), own(rows), strict=True)]
+
+
+#: What is known of documents beside their words.
+Known = About | AboutWithTexts
+
+
+def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles) -> Known:
+    """Return what is known of some documents of a corpus, with what files add.
+
+    Parameters
+    ----------
+    results : Results
+    corpus : Corpus
+        That the run was trained on.
+    rows : (n,) int64
+        The documents that will be asked for, ascending.
+    added : AddedFiles
+
+    Raises
+    ------
+    MissingInputError
+        If a file is missing.
+    CorpusError
+        If it is damaged, or is not of these documents.
+    """
+    found = corpus.about
+    if added.metadata is not None:
+        asked: dict[str, Any] = {"metadata": added.metadata}
+        if corpus.about.has_ids:
+            asked["id-field"] = results.options.plain().get("id-field") or "id"
+        reader = Results(results.path, results.threads, asked)
+        found = reader.read(str(corpus.path), added.folder / "metadata", added).about
+    if added.texts is None:
+        return found
+    reader = Results(results.path, results.threads, {"keep-text": "all"})
+    texts = reader.read(added.texts, added.folder / "texts", added)
+    of = rows  # in order, where ids do not tell documents apart, as of several files
+    wanted = {name: i for i, name in enumerate(found.ids(rows))}
+    if len(wanted) == len(rows):
+        of = np.full(len(rows), -1)
+        for begin in range(0, texts.documents, _BLOCK):
+            some = np.arange(begin, min(begin + _BLOCK, texts.documents))
+            for row, name in zip(some.tolist(), texts.about.ids(some), strict=True):
+                if name in wanted and of[wanted[name]] < 0:
+                    of[wanted[name]] = row
+        if len(rows) and (of < 0).all():
+            raise CorpusError(
+                "no document of it has an id of the corpus's: is it another corpus?", added.texts
+            )
+    elif texts.documents != corpus.documents:
+        raise CorpusError(
+            f"{texts.documents:,} documents, and the corpus has {corpus.documents:,}, whose ids do "
+            "not tell them apart: give a file of the same documents in order",
+            added.texts,
+        )
+    return AboutWithTexts(found, texts, rows, of)
