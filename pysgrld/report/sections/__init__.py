@@ -12,7 +12,7 @@ from pysgrld.report.sections.overview import Overview
 from pysgrld.report.sections.topics import TopicRecords
 from pysgrld.report.sections.words import WordList
 
-#: Sections by the names of their view files in ``page/views``.
+#: Sections by the names of their view files in ``page/views`` (docs/internals/adding-a-section.md).
 SECTIONS: dict[str, type[Section]] = {
     "overview": Overview,
     "topics": TopicRecords,
