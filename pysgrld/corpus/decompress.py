@@ -10,12 +10,14 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Callable, Generator, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import zstandard
 
-from pysgrld.corpus.bzip2 import ParallelBzip2
 from pysgrld.errors import SgmcError
+
+if TYPE_CHECKING:
+    from pysgrld.corpus.bzip2 import ParallelBzip2
 
 #: Most bytes that one step may give, however much a bomb would.
 STEP = 2**20
@@ -93,6 +95,8 @@ def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
         if not head.startswith(magic):
             continue
         if kind == "bzip2":
+            from pysgrld.corpus.bzip2 import ParallelBzip2
+
             with ParallelBzip2(raw, threads, STEP) as ahead:
                 yield from _members(kind, magic, new, ahead.begun(head), ahead.raw, ahead)
         else:

@@ -237,12 +237,12 @@ class Intake:
 
 
 def wanted_columns(options: CorpusOptions) -> WantedFields:
-    """Give the fields that are wanted where the columns are: in metadata, else in documents."""
+    """Return the fields to keep: those of the metadata file if one is given, else of the documents."""
     return WantedFields.of(options, metadata=options.metadata is not None)
 
 
 def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str]]:
-    """Give the fields that a person has named: the role and name of the column, and the option."""
+    """Return the role and name of the column, and the option, of each field that a person has named."""
     found = {name: ((COLUMN, name), "--meta-field") for name in wanted_columns(options).columns}
     if options.id_field is not None:
         found[options.id_field] = (ID, ""), "--id-field"
@@ -252,7 +252,7 @@ def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str
 
 
 def say_left_out(lexicon: Lexicon, tokens: int) -> None:
-    """Say which documents and tokens were left out of a corpus of so many tokens."""
+    """Log which documents and tokens were left out of a corpus of so many tokens."""
     if lexicon.options.chunk:
         whole = plural(lexicon.cut, "long document")
         lexicon.log(f"{whole} cut into {plural(lexicon.pieces, 'piece')} (--chunk)")

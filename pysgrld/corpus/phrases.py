@@ -168,7 +168,7 @@ class _Reading:
         return warned_of_language(self.words.words(), self.counts[: len(self.words)])
 
     def phrases(self, npmi: float, count: int) -> list[Phrase]:
-        """Give the pairs that are phrases; parts of a longer one are phrases themselves."""
+        """Return the pairs that are phrases; either part of a pair may be a phrase itself."""
         first, second, counts = self.pairs.frequent(max(1, count))
         if not len(counts):
             return []

@@ -145,7 +145,7 @@ class CorpusOptions:
         given: Mapping[str, Any],
         usual: Container[str] = frozenset(),
     ) -> CorpusOptions:
-        """Give how other documents are read over the words of a corpus: as its own were.
+        """Return the options by which other documents are read over a corpus: as its own were.
 
         What a person has given comes before the record, which comes before defaults.
 
@@ -174,7 +174,7 @@ class CorpusOptions:
         return not {f.name.replace("_", "-") for f in fields(cls)}.isdisjoint(names)
 
     def for_known_words(self) -> CorpusOptions:
-        """Give how other documents are read over words that are there: nothing but counts is kept."""
+        """Return the options for documents over a given vocabulary: nothing but counts is kept."""
         return replace(
             self,
             vocab=None,
@@ -229,7 +229,7 @@ class Listener(Protocol):
     """Whoever tells a person what is going on; every method may do nothing."""
 
     def note(self, line: str) -> None:
-        """Say a fact that a person should see."""
+        """Show a line that a person should read."""
 
     def reading(self, progress: ReadingProgress) -> None:
         """Show how far the reading of a corpus is."""

@@ -73,7 +73,7 @@ FEWEST_WORDS = 4
 
 @cache
 def named(name: str) -> frozenset[str]:
-    """Give the list of a name, folded as the tokeniser folds words.
+    """Return the stop words of a language, folded as the tokeniser folds words.
 
     Parameters
     ----------

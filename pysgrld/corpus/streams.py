@@ -261,7 +261,7 @@ class SinglePassCorpus:
         )
 
     def say_left_out(self, tokens: int) -> None:
-        """Say which documents and tokens were left out beside so many tokens."""
+        """Log which documents and tokens were left out, beside so many tokens that were read."""
         say_left_out(self._lexicon, tokens)
 
     def close(self) -> None:

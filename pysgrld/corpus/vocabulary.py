@@ -135,7 +135,7 @@ def stop_words(choice: str) -> StopWords:
 
 
 def _stop_list(name: str) -> frozenset[str]:
-    """Give a list that has a name, or read a file: one word a line, as often as it likes."""
+    """Return the stop words of a language, or of a file of one word a line (words may repeat)."""
     if name in NAMED:
         return named(name)
     if not Path(name).exists():
@@ -184,7 +184,7 @@ _GIVEN = Rules("none", 0, 1.0, None)
 def resolved(
     options: CorpusOptions, rules: Rules, stop: StopWords, *, text: bool
 ) -> dict[str, Any]:
-    """Give what makes a vocabulary, by the names of options, every default resolved.
+    """Return the options that make a vocabulary, by the names that are typed, every default resolved.
 
     Of counts nothing is said of tokens and encodings, which they have not.
     """
