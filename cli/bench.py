@@ -83,7 +83,7 @@ def command(
     """
     from pysgrld.experiments.bench.results import read_results, speedups
     from pysgrld.experiments.bench.timing import use_isa
-    from pysgrld.run.whole import refuse_existing, whole_file
+    from pysgrld.run.files import refuse_existing, whole_file
 
     from .ranks import over_ranks
 

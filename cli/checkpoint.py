@@ -79,10 +79,10 @@ def show(run: str | None, step: int | None, json: bool) -> None:
 def verify(run: str | None, json: bool) -> None:
     """Read every byte of every checkpoint of RUN; exit code 76 if one is damaged."""
     from pysgrld.models.samples import STATE
-    from pysgrld.run import verify_checkpoints
+    from pysgrld.run import list_checkpoints
 
     path, _ = _reports(run)
-    found = verify_checkpoints(path, STATE)
+    found = list_checkpoints(path, verify=True, invariants=STATE)
     if json:
         show_json({"run": path, "checkpoints": [_brief(report) for report in found]})
     else:

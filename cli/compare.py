@@ -70,7 +70,7 @@ def command(
     in brackets are not in the other run's vocabulary. See docs/compare.md.
     """
     from pysgrld.report.compare import STEPS, TOP, compare
-    from pysgrld.run.whole import refuse_existing
+    from pysgrld.run.files import refuse_existing
 
     from .progress import Screen
 
@@ -111,7 +111,7 @@ def command(
 
 def _write_page(found: Comparison, path: Path, screen: Any, *, open: bool) -> None:
     from pysgrld.report.compare.comparison import page_of
-    from pysgrld.run.whole import whole_file
+    from pysgrld.run.files import whole_file
 
     page = page_of(found)
     with whole_file(path) as file:

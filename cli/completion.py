@@ -68,7 +68,7 @@ def command(shell: str, install: bool) -> None:
     if not install:
         click.echo(script)
         return
-    from pysgrld.run.whole import whole_file
+    from pysgrld.run.files import whole_file
 
     place, otherwise = _PLACES[shell]
     path = place()

@@ -149,7 +149,7 @@ def sample(
 
     from pysgrld.corpus.build import OTHER_FOLDER
     from pysgrld.corpus.build import sample as cut
-    from pysgrld.run.whole import refuse_full_folder
+    from pysgrld.run.files import refuse_full_folder
 
     refuse_full_folder(Path(out), OTHER_FOLDER)
     with _opened(corpus, options, quiet, values["threads"]) as (screen, opened):
@@ -191,8 +191,8 @@ def phrases(
 
     from pysgrld.corpus.phrases import LEAST_COUNT, LEAST_NPMI, find_phrases, lines
     from pysgrld.errors import OutputError
+    from pysgrld.run.files import whole_file
     from pysgrld.run.machine import threads as count
-    from pysgrld.run.whole import whole_file
 
     from .progress import Screen
 

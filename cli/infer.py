@@ -135,8 +135,8 @@ def command(
     )
     from pysgrld.reading.proportion_files import Layout, check_suffix, check_writer
     from pysgrld.run.create import is_run
+    from pysgrld.run.files import refuse_existing, whole_file
     from pysgrld.run.machine import threads as count
-    from pysgrld.run.whole import refuse_existing, whole_file
 
     from .progress import Screen
 

@@ -165,7 +165,7 @@ class Screen:
 
         commands = ["sgmc topics", "sgmc report --open"]
         commands += ["sgmc eval"] if holds_out(run.path) else []
-        kept = max(len(run.sample_steps(slim=slim)) for slim in (False, True))
+        kept = max(len(run.samples.steps(top_words=slim)) for slim in (False, True))
         commands += ["sgmc diagnose"] if kept >= FEWEST else []
         self._line("next", f"the run is {run.path}; look at it with:")
         for command in commands:

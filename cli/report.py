@@ -90,7 +90,7 @@ def command(
     from pysgrld.reading.find_runs import find_folder
     from pysgrld.report import STEPS, report
     from pysgrld.report.page_file import compact
-    from pysgrld.run.whole import refuse_existing, whole_file
+    from pysgrld.run.files import refuse_existing, whole_file
 
     from .progress import Screen
 

@@ -125,7 +125,7 @@ def command(
     COMMAND is checked now, not after hours in the queue. Nothing is submitted.
     """
     from pysgrld.cli.slurm_script import Job, script
-    from pysgrld.run.whole import whole_file
+    from pysgrld.run.files import whole_file
 
     named = dict(over)
     if len(named) < len(over):

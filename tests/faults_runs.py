@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pysgrld.errors import Interrupted
 from pysgrld.run import RunDirectory
+from pysgrld.run.checkpoint_read import read_manifest, seal
 from pysgrld.run.files import digest_of
-from pysgrld.run.manifest import read_manifest, seal
 from pysgrld.train.request import Request
 from pysgrld.train.start import train
 
@@ -140,7 +140,7 @@ def result(folder, run="run"):
     """What must be the same bits: the newest state and all samples, by name."""
     path = folder / run
     newest = sorted((path / "checkpoints").glob("step-*"))[-1]
-    files = [newest / "state.safetensors", *sorted((path / "samples").glob("s*.safetensors"))]
+    files = [newest / "state.safetensors", *sorted((path / "samples").glob("[!.]*.safetensors"))]
     return {str(file.relative_to(path)): digest_of(file).sha256 for file in files}
 
 

@@ -28,9 +28,16 @@ from pysgrld.corpus.stored_files import (
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.corpus.write import ABOUT, WorkFolder
 from pysgrld.errors import Interrupted, UsageError, WriteError, plural
-from pysgrld.run.files import PIECE, fsync_folder, open_regular, read_small, write_new
+from pysgrld.run.files import (
+    PIECE,
+    fsync_folder,
+    open_regular,
+    read_small,
+    refuse_full_folder,
+    replace_file,
+    write_new,
+)
 from pysgrld.run.signals import StopFlag
-from pysgrld.run.whole import refuse_full_folder, replace_file
 from pysgrld.types import Documents, Key
 
 #: What is done where something is already.

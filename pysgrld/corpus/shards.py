@@ -27,8 +27,14 @@ from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.write import ABOUT, WorkFolder
 from pysgrld.errors import CorpusError, MismatchError, MissingInputError, UsageError, plural
-from pysgrld.run.files import make_folder, read_small, temporary_name, write_new, writing
-from pysgrld.run.whole import refuse_full_folder
+from pysgrld.run.files import (
+    make_folder,
+    read_small,
+    refuse_full_folder,
+    temporary_name,
+    write_new,
+    writing,
+)
 
 _PLAN = "plan.json"
 #: Numbers in the records of shards that are added when they are merged.

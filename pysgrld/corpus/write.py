@@ -30,9 +30,16 @@ from pysgrld.corpus.stored_files import (
 )
 from pysgrld.corpus.vectors import ArchiveWriter, GrowingFile, stamp_of
 from pysgrld.errors import Interrupted, LockedError, OutputError, SgmcError, WriteError
-from pysgrld.run.files import fsync_folder, read_small, rename, temporary_name, write_new
-from pysgrld.run.lock_file import is_same
-from pysgrld.run.whole import refuse_full_folder, replace_file
+from pysgrld.run.files import (
+    fsync_folder,
+    read_small,
+    refuse_full_folder,
+    rename,
+    replace_file,
+    temporary_name,
+    write_new,
+)
+from pysgrld.run.lock import is_same
 from pysgrld.types import Documents, Int32s, Int64s
 
 _NOTE, _WORDS = "progress.json", "words.txt"

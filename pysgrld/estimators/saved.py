@@ -139,7 +139,7 @@ def save(path: Path, saved: Saved) -> None:
     run = RunDirectory.create(path, config, list(saved.words))
     with run.lock():
         for step, sample in saved.samples.items():
-            run.write_sample(step, sample, model.sample_invariants)
+            run.samples.write(step, sample, model.sample_invariants)
         invariants = model.state_invariants
         run.save_checkpoint(record.step, record.arrays, saved.own, keep=1, invariants=invariants)
         run.set_status("finished", step=record.step)
@@ -202,14 +202,14 @@ class StoredSamples(Mapping[int, Sample]):
 
     def __getitem__(self, step: int) -> Sample:
         model = model_of(self.record.options.model)
-        sample = self.run.read_sample(step, model.sample_invariants)
+        sample = self.run.samples.read(step, model.sample_invariants)
         shapes = model.fitted(self.record, 1).sample_shapes(sample)
-        check_shapes(sample, shapes, str(self.run.sample_path(step)))
-        self.run.check_sample(step)
+        check_shapes(sample, shapes, str(self.run.samples.path(step)))
+        self.run.samples.verify(step)
         return sample
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.run.sample_steps())
+        return iter(self.run.samples.steps())
 
     def __len__(self) -> int:
-        return len(self.run.sample_steps())
+        return len(self.run.samples.steps())

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from pysgrld.errors import OutputError, UsageError
-from pysgrld.run.whole import whole_file
+from pysgrld.run.files import whole_file
 
 
 class ExperimentSetting(NamedTuple):

@@ -25,8 +25,7 @@ from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.proportion_files import WRITERS, InferredBlock, Layout
 from pysgrld.reading.results import Results
 from pysgrld.run import jsonio
-from pysgrld.run.files import make_folder, read_small
-from pysgrld.run.whole import replace_file, whole_file
+from pysgrld.run.files import make_folder, read_small, replace_file, whole_file
 from pysgrld.types import Documents, Doubles
 
 #: Documents that are looked at together, at most.

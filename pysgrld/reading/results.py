@@ -36,7 +36,7 @@ from pysgrld.reading import run_record
 from pysgrld.reading.intervals import Spread, interval
 from pysgrld.reading.labels import labels_of
 from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
-from pysgrld.run.word_counts import read_word_counts
+from pysgrld.run.create import read_word_counts
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key, Others, Positions, wider
 
 #: Documents that coherence and topic weights are measured on, at most: more change no digit shown.
@@ -355,7 +355,7 @@ class Results:
 
     def kept(self, *, slim: bool = False) -> list[int]:
         """Return the iterations of the kept samples, ascending: of full ones, or of top-word samples."""
-        return self.run.sample_steps(slim=slim)
+        return self.run.samples.steps(top_words=slim)
 
     def history(self) -> dict[int, float]:
         """Return the averaged score after each posterior sample, by iteration; empty where unknown."""
@@ -373,11 +373,11 @@ class Results:
         CheckpointError
             If it is damaged, was changed, or is no sample of this model.
         """
-        sample = self.run.read_sample(step, self.model.sample_invariants)
+        sample = self.run.samples.read(step, self.model.sample_invariants)
         run_record.check_shapes(
-            sample, self.fitted.sample_shapes(sample), str(self.run.sample_path(step))
+            sample, self.fitted.sample_shapes(sample), str(self.run.samples.path(step))
         )
-        self.run.check_sample(step)
+        self.run.samples.verify(step)
         return sample
 
     def each_sample(self) -> Iterator[tuple[int, dict[str, Array]]]:
@@ -403,11 +403,11 @@ class Results:
         CheckpointError
             If it is damaged, was changed, or is no sample of this model.
         """
-        sample = self.run.read_sample(step, SLIM, slim=True)
-        place, v = str(self.run.sample_path(step, slim=True)), len(self.vocabulary)
+        sample = self.run.samples.read(step, SLIM, top_words=True)
+        place, v = str(self.run.samples.path(step, top_words=True)), len(self.vocabulary)
         shape = (self.layers[0], width(v))
         run_record.check_shapes(sample, {"words": shape, "phi": shape}, place)
-        self.run.check_sample(step, slim=True)
+        self.run.samples.verify(step, top_words=True)
         if sample["words"].max(initial=0) >= v:
             raise CheckpointError(f"{place}: has a word beyond the {v:,} that there are")
         return sample

@@ -16,8 +16,7 @@ from typing import Any
 from pysgrld.errors import GoneError, WriteError
 from pysgrld.run import jsonio
 from pysgrld.run.directory import RunDirectory
-from pysgrld.run.tensors import Array
-from pysgrld.types import Invariant
+from pysgrld.types import Array, Invariant
 
 #: Bytes of samples that may wait, beside the first; without room for more the run ends.
 HELD = 64 << 20
@@ -64,7 +63,7 @@ class Backlog:
         parts: Mapping[str, Array],
         invariants: Mapping[str, Invariant],
         *,
-        slim: bool = False,
+        top_words: bool = False,
     ) -> None:
         """Keep the posterior sample of an iteration; the arrays must not change afterwards.
 
@@ -74,7 +73,9 @@ class Backlog:
             If more samples wait than there is room for.
         """
         first = not self._waiting.get(_SAMPLES)
-        self._do(_SAMPLES, partial(self.run.write_sample, step, parts, invariants, slim=slim))
+        self._do(
+            _SAMPLES, partial(self.run.samples.write, step, parts, invariants, top_words=top_words)
+        )
         if not self._waiting[_SAMPLES]:
             self._held = 0
         elif not first:
@@ -86,9 +87,9 @@ class Backlog:
                 "checkpoint"
             )
 
-    def remove_sample(self, step: int, *, slim: bool = False) -> None:
+    def remove_sample(self, step: int, *, top_words: bool = False) -> None:
         """Drop a kept sample, after the writes that wait."""
-        self._do(_SAMPLES, partial(self.run.remove_sample, step, slim=slim))
+        self._do(_SAMPLES, partial(self.run.samples.drop, step, top_words=top_words))
 
     def save_checkpoint(
         self,

@@ -2,28 +2,50 @@
 
 In order: manifest, sizes, header, SHA-256 of every byte, names and shapes, values, and the
 identity of the configuration. Writing is `pysgrld.run.checkpoint_write`'s.
+
+The manifest says what a checkpoint is, and has a digest of every byte, its own included: it is the
+canonical JSON of its content, so a changed byte anywhere in it either is not canonical any more or does
+not agree with the field ``digest``. That envelope is the same in every schema to come: only inside a
+manifest that is known to be whole is a newer schema believed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import hashlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pysgrld.errors import CheckpointError, MismatchError, MissingInputError
-from pysgrld.run.files import REPLACED, folder_step, parse_step
+from pysgrld.run import jsonio
+from pysgrld.run.files import Written, parse_step, read_small
 from pysgrld.run.identity import Identity, mismatch
-from pysgrld.run.invariants import NONE, violation
-from pysgrld.run.manifest import MANIFEST, STATE, damage, read_manifest, written_from
-from pysgrld.run.tensors import Array, DamagedError, load
-from pysgrld.types import Invariant
+from pysgrld.run.machine import version
+from pysgrld.run.tensors import NONE, DamagedError, load, violation
+from pysgrld.types import Array, Invariant
 
 logger = logging.getLogger(__name__)
 
+FORMAT = "sgmc-checkpoint"
+SCHEMA = 1
+
+MANIFEST = "manifest.json"
+STATE = "state.safetensors"
+
+#: Errors of the system that say something about the file and not about this machine now.
+_BROKEN = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+
+_TABLES = ("config", "files", "tensors", "append", "samples", "meta")
+_KEYS = {"format", "schema", "min_reader", "sgmc", "written", "step", "identity", *_TABLES}
+
 #: Prefix of a damaged checkpoint that was set aside.
 CORRUPT = ".corrupt-"
+
+#: Prefix of a whole checkpoint that is being replaced by one of the same step.
+REPLACED = ".replaced-"
 
 
 class Checkpoint(NamedTuple):
@@ -64,6 +86,13 @@ class CheckpointReport(NamedTuple):
     tensors: dict[str, Any]
     meta: dict[str, Any]
     verified: bool
+
+
+def folder_step(name: str) -> int | None:
+    """Return the iteration of a checkpoint's folder, one that is being replaced included."""
+    if name.startswith(REPLACED):
+        name = "-".join(name.removeprefix(REPLACED).split("-")[:2])
+    return parse_step(name)
 
 
 def checkpoint_folders(run: Path) -> list[tuple[int, Path]]:
@@ -114,7 +143,7 @@ def read_checkpoint(
     manifest = read_manifest(folder)
     path = folder / STATE
     try:
-        header, arrays = load(path, written_from(folder / MANIFEST, manifest["files"][STATE]))
+        header, arrays = load(path, digests(manifest, "files")[STATE])
     except OSError as error:
         raise damage(path, error) from error
     described = {t.name: {"dtype": t.dtype, "shape": list(t.shape)} for t in header.tensors}
@@ -137,14 +166,9 @@ def read_checkpoint(
 
 
 def newest(
-    run: Path,
-    own: Identity,
-    *,
-    required: bool,
-    discard: Callable[[Path, str], None],
-    invariants: Mapping[str, Invariant] = NONE,
-) -> Checkpoint | None:
-    """Find the newest checkpoint that verifies.
+    run: Path, own: Identity, *, required: bool, invariants: Mapping[str, Invariant] = NONE
+) -> tuple[Checkpoint | None, list[tuple[Path, str]]]:
+    """Find the newest checkpoint that verifies, and the damaged ones after it, with their problems.
 
     Parameters
     ----------
@@ -153,8 +177,6 @@ def newest(
         Of the run's configuration.
     required : bool
         If True, that there is none at all is an error too.
-    discard : callable (folder, problem)
-        Called for each damaged checkpoint that is passed over, once a good one was found.
     invariants : mapping
         As `read_checkpoint` has them.
 
@@ -178,9 +200,7 @@ def newest(
                 else:
                     vanished = True
                 continue
-            for bad, problem in damaged:
-                discard(bad, problem)
-            return found
+            return found, damaged
         if not vanished:
             break
     problems = [problem for _, problem in damaged]
@@ -197,42 +217,34 @@ def newest(
         )
     if required:
         raise CheckpointError(f"{run}: there is no checkpoint; start anew without --resume")
-    return None
+    return None, []
 
 
-def _report(
-    step: int, folder: Path, *, whole: bool, invariants: Mapping[str, Invariant] = NONE
-) -> CheckpointReport:
-    report = CheckpointReport(step, folder, None, "", 0, {}, {}, verified=False)
-    try:
-        manifest = read_manifest(folder)
-        report = report._replace(
-            written=str(manifest["written"]),
-            size=manifest["files"][STATE]["size"],
-            tensors=manifest["tensors"],
-            meta=manifest["meta"],
-        )
-        if whole:
-            read_checkpoint(folder, None, invariants)
-            return report._replace(verified=True)
-        path = folder / STATE
-        if path.stat(follow_symlinks=False).st_size != report.size:
-            return report._replace(problem=f"{path}: size differs from the manifest's")
-    except (DamagedError, CheckpointError) as error:
-        return report._replace(problem=str(error))
-    except OSError as error:
-        return report._replace(problem=f"{folder}: {error.strerror or error}")
-    return report
-
-
-def _reports(
-    path: Path, *, whole: bool, invariants: Mapping[str, Invariant] = NONE
+def list_checkpoints(
+    path: Path, *, verify: bool = False, invariants: Mapping[str, Invariant] = NONE
 ) -> list[CheckpointReport]:
+    """List the checkpoints of a run, oldest first, while it may be training.
+
+    Those that retention deletes meanwhile are left out: they were not damaged.
+
+    Parameters
+    ----------
+    path : Path
+    verify : bool
+        Whether to read every byte of each, and not their manifests only.
+    invariants : mapping
+        As `verify_checkpoint` has them.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no run.
+    """
     if not (path / "config.json").is_file():
         raise MissingInputError(f"{path}: is not a run (it has no config.json)")
     for _ in range(5):
         reports = [
-            _report(step, folder, whole=whole, invariants=invariants)
+            _report(step, folder, whole=verify, invariants=invariants)
             for step, folder in checkpoint_folders(path)
         ]
         # Deleted by retention while it was looked at: not damaged, gone. If that is true of all of
@@ -241,17 +253,6 @@ def _reports(
         if there or not reports:
             break
     return there
-
-
-def list_checkpoints(path: Path) -> list[CheckpointReport]:
-    """List the checkpoints of a run, oldest first, reading their manifests only.
-
-    Raises
-    ------
-    MissingInputError
-        If there is no run.
-    """
-    return _reports(path, whole=False)
 
 
 def verify_checkpoint(path: Path, invariants: Mapping[str, Invariant] = NONE) -> CheckpointReport:
@@ -275,22 +276,126 @@ def verify_checkpoint(path: Path, invariants: Mapping[str, Invariant] = NONE) ->
     return _report(step, path, whole=True, invariants=invariants)
 
 
-def verify_checkpoints(
-    path: Path, invariants: Mapping[str, Invariant] = NONE
-) -> list[CheckpointReport]:
-    """Verify every checkpoint of a run, oldest first, while it may be training.
+def _report(
+    step: int, folder: Path, *, whole: bool, invariants: Mapping[str, Invariant]
+) -> CheckpointReport:
+    report = CheckpointReport(step, folder, None, "", 0, {}, {}, verified=False)
+    try:
+        manifest = read_manifest(folder)
+        report = report._replace(
+            written=str(manifest["written"]),
+            size=manifest["files"][STATE]["size"],
+            tensors=manifest["tensors"],
+            meta=manifest["meta"],
+        )
+        if whole:
+            read_checkpoint(folder, None, invariants)
+            return report._replace(verified=True)
+        path = folder / STATE
+        if path.stat(follow_symlinks=False).st_size != report.size:
+            return report._replace(problem=f"{path}: size differs from the manifest's")
+    except (DamagedError, CheckpointError) as error:
+        return report._replace(problem=str(error))
+    except OSError as error:
+        return report._replace(problem=f"{folder}: {error.strerror or error}")
+    return report
 
-    Those that retention deletes meanwhile are left out: they were not damaged.
 
-    Parameters
-    ----------
-    path : Path
-    invariants : mapping
-        As `verify_checkpoint` has them.
+# ---- manifests
+
+
+def seal(content: dict[str, Any]) -> bytes:
+    """Return the bytes of the manifest with this content.
 
     Raises
     ------
-    MissingInputError
-        If there is no run.
+    ValueError
+        If something in it is no plain JSON, NaN for instance.
     """
-    return _reports(path, whole=True, invariants=invariants)
+    content = jsonio.plain(content, where="manifest")
+    digest = hashlib.sha256(jsonio.pretty(content)).hexdigest()
+    return jsonio.pretty({**content, "digest": digest})
+
+
+def unseal(path: Path, data: bytes) -> dict[str, Any]:
+    """Return the content of a manifest.
+
+    Raises
+    ------
+    DamagedError
+        If any byte is not as it was written.
+    """
+    try:
+        content = jsonio.parse(data)
+        if not isinstance(content, dict):
+            raise ValueError("not a table")
+        canonical = jsonio.pretty(content)
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"{path}: {error}") from None
+    digest = content.pop("digest", None)
+    if canonical != data or digest != hashlib.sha256(jsonio.pretty(content)).hexdigest():
+        raise DamagedError(f"{path}: digest differs from what was written")
+    return content
+
+
+def digests(manifest: Mapping[str, Any], table: str) -> dict[str, Written]:
+    """Return size and digest of the files in a table of a manifest, by their names."""
+    return {name: Written(e["size"], e["sha256"]) for name, e in manifest[table].items()}
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read and check the manifest of a checkpoint.
+
+    Raises
+    ------
+    DamagedError
+        If it is missing, damaged, or that of another checkpoint.
+    CheckpointError
+        If it is whole but was written by a newer sgmc, or cannot be opened by this user.
+    """
+    path = folder / MANIFEST
+    try:
+        if folder.is_symlink():
+            raise DamagedError(f"{folder}: a symbolic link")
+        data = read_small(path)
+    except OSError as error:
+        raise damage(path, error) from error
+    content = unseal(path, data)
+    if content.get("format") != FORMAT:
+        raise DamagedError(f"{path}: format {content.get('format')!r}")
+    needed = content.get("min_reader")
+    if type(needed) is int and needed > SCHEMA:
+        raise CheckpointError(
+            f"{path}: written by sgmc {content.get('sgmc')}, needs >= {content.get('sgmc')}; this "
+            f"is {version()}: update it, or start anew with another --out"
+        )
+    missing = _KEYS - content.keys()
+    if missing or type(needed) is not int:
+        raise DamagedError(f"{path}: lacks {', '.join(sorted(missing)) or 'a schema number'}")
+    if not all(isinstance(content[name], dict) for name in _TABLES):
+        raise DamagedError(f"{path}: a table is none")
+    if content["step"] != folder_step(folder.name):
+        raise DamagedError(f"{path}: says step {content['step']}, lies in {folder.name}")
+    for name in content["files"]:
+        if name != STATE:
+            raise DamagedError(f"{path}: names a file {str(name)[:80]!r}")
+    if STATE not in content["files"]:
+        raise DamagedError(f"{path}: names no {STATE}")
+    for table in ("files", "append", "samples"):
+        for entry in content[table].values():
+            known = entry if isinstance(entry, dict) else {}
+            size, digest = known.get("size"), known.get("sha256")
+            if type(size) is not int or not 0 <= size < 1 << 62 or not isinstance(digest, str):
+                raise DamagedError(f"{path}: size or digest of a file")
+    return content
+
+
+def damage(path: Path, error: OSError) -> Exception:
+    """Return the error for a failed read: the file is damaged, or cannot be read now."""
+    reason = error.strerror or str(error)
+    if isinstance(error, _BROKEN):
+        return DamagedError(f"{path}: {reason}")
+    # EIO: a bad sector. EINVAL, ELOOP, ENXIO, EFBIG: not the kind of file that was written.
+    if error.errno in (errno.EIO, errno.EINVAL, errno.ELOOP, errno.ENXIO, errno.EFBIG):
+        return DamagedError(f"{path}: {reason}")
+    return CheckpointError(f"{path}: cannot be read: {reason}; make it readable, then try again")

@@ -17,24 +17,33 @@ from typing import Any
 
 from pysgrld.errors import NumericalError
 from pysgrld.run import jsonio
-from pysgrld.run.checkpoint_read import CORRUPT, checkpoint_folders, read_checkpoint
-from pysgrld.run.files import (
+from pysgrld.run.checkpoint_read import (
+    CORRUPT,
+    FORMAT,
+    MANIFEST,
     REPLACED,
-    fail_point,
+    SCHEMA,
+    STATE,
+    checkpoint_folders,
     folder_step,
+    read_checkpoint,
+    read_manifest,
+    seal,
+)
+from pysgrld.run.files import (
+    fail_point,
     fsync_folder,
     remove_folder,
     rename,
+    replace_file,
     step_name,
     temporary_name,
     write_new,
 )
 from pysgrld.run.identity import Identity
-from pysgrld.run.invariants import violation
-from pysgrld.run.manifest import FORMAT, MANIFEST, SCHEMA, STATE, read_manifest, release, seal
-from pysgrld.run.tensors import Array, DamagedError, describe, encode
-from pysgrld.run.whole import replace_file
-from pysgrld.types import Invariant
+from pysgrld.run.machine import version
+from pysgrld.run.tensors import DamagedError, describe, encode, violation
+from pysgrld.types import Array, Invariant
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +93,7 @@ def commit(
         "format": FORMAT,
         "schema": SCHEMA,
         "min_reader": 1,
-        "sgmc": release(),
+        "sgmc": version(),
         "written": jsonio.now(),
         "step": step,
         "identity": own.digest,
@@ -173,3 +182,26 @@ def retain(run: Path, keep: int, newest: Path) -> None:
             remove_folder(folder, "retention")
         except OSError as error:
             logger.warning("%s: cannot be deleted: %s", folder, error.strerror or error)
+
+
+def keep_failure(run: Path, step: int, arrays: Mapping[str, Array]) -> str:
+    """Write the arrays of a run that failed to ``failed-step-NNNNNNNN.safetensors``, as they are.
+
+    It is no checkpoint: nothing goes on from it, and it may hold NaN.
+    One of an earlier start at the same step is replaced.
+
+    Returns
+    -------
+    str
+        Where the state is, or why it could not be saved, and which checkpoint is good: for the
+        message.
+    """
+    path = run / f"failed-{step_name(step)}.safetensors"
+    good = next((folder.name for _, folder in checkpoint_folders(run)), "none yet")
+    try:
+        replace_file(path, encode(arrays), "failure")
+    except OSError as error:
+        saved = f"the state cannot be saved: {error.strerror or error}"
+    else:
+        saved = f"the state is saved in {path}"
+    return f"{saved}; last good checkpoint: {good}"

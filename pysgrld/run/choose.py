@@ -16,17 +16,17 @@ from pysgrld.errors import (
     CheckpointError,
     MismatchError,
     MissingInputError,
+    NoProgressError,
     OutputError,
     UsageError,
 )
 from pysgrld.run import jsonio
-from pysgrld.run.chain_folders import chains_of, holds_chains
 from pysgrld.run.checkpoint_read import checkpoint_folders, damaged_checkpoints
 from pysgrld.run.create import LOG, TakenError, is_run
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.files import read_small, rename, temporary_name, write_new
 from pysgrld.run.identity import BUDGET, identities, long_name, mismatch, older_than
-from pysgrld.run.scratch import PREFIX, scratch_name, sweep
+from pysgrld.run.lock import PREFIX, scratch_name, sweep
 
 logger = logging.getLogger(__name__)
 
@@ -380,3 +380,109 @@ def claim(
         else:
             return decision, run
     raise AssertionError("unreachable")
+
+
+# ---- folders of chains: ``chain-1``, ``chain-2``, ... in one folder, each a run of its own
+
+_NAME = re.compile(r"chain-([1-9]\d{0,8})")
+
+
+def chain_path(folder: Path, number: int) -> Path:
+    """Return the folder of the chain of a number, counted from 1."""
+    return folder / f"chain-{number}"
+
+
+def chain_number(path: Path) -> int:
+    """Return the number of the chain in a folder of `chains_of`."""
+    return int(path.name.removeprefix("chain-"))
+
+
+def called(path: Path) -> str:
+    """Name a run by its folder, a chain by the folder of its chains too; not by where that lies."""
+    if not _NAME.fullmatch(path.name):
+        return path.name
+    return f"{path.absolute().parent.name}, chain {chain_number(path)}"
+
+
+def chains_of(folder: Path) -> list[Path]:
+    """List the chains in a folder, by number; none where it holds none or cannot be read."""
+    found: dict[int, Path] = {}
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            if (match := _NAME.fullmatch(path.name)) and is_run(path):
+                found[int(match[1])] = path
+    return [path for _, path in sorted(found.items())]
+
+
+def holds_chains(folder: Path) -> bool:
+    """Whether chains may be continued in a folder: it holds some, or the corpus for them."""
+    return bool(chains_of(folder)) or (
+        not is_run(folder) and (folder / "corpus" / "meta.json").is_file()
+    )
+
+
+# ---- whether a run comes forward at all: a batch system must not start it again for ever
+
+#: Starts without progress after which the next one is refused.
+FRUITLESS = 2
+
+#: Bytes of the log that hold the last starts, unless these did so much that they brought something.
+_LAST = 1 << 16
+
+#: Events after which a start has ended in order, whatever it achieved.
+_ENDED = ("finished", "failed", "refused")
+
+#: What a person types: no batch system stops a job in this way.
+_BY_HAND = ("SIGINT",)
+
+
+def fruitless_starts(log: Sequence[Mapping[str, Any]], step: int) -> int:
+    """Count the last starts in a row that brought nothing.
+
+    Such a start ended without a word, or was told to stop, before it had written a checkpoint of a
+    later step than the one it began at. Errors that were reported do not count: they have exit
+    codes of their own. Neither does Ctrl-C.
+
+    Parameters
+    ----------
+    log : sequence of mapping
+        The events of ``log.jsonl``.
+    step : int
+        Of the checkpoint from which the run would go on now; 0 without one.
+    """
+    count = 0
+    in_order = False
+    for record in reversed(log):
+        event = record.get("event")
+        if event == "started":
+            began = record.get("step")
+            if in_order or not isinstance(began, int) or began < step:
+                break
+            count += 1
+        elif event in _ENDED:
+            break
+        elif event == "interrupted":
+            in_order = record.get("reason") in _BY_HAND
+    return count
+
+
+def refuse_endless_starts(run: RunDirectory, step: int) -> None:
+    """Refuse a third start in a row without progress; the one after it may try again.
+
+    Raises
+    ------
+    NoProgressError
+        Saying how to go on.
+    WriteError
+        If the log cannot be written.
+    """
+    count = fruitless_starts(run.read_log(_LAST), step)
+    if count < FRUITLESS:
+        return
+    run.log_event("refused", step=step, fruitless=count)
+    raise NoProgressError(
+        f"{run.path}: the last {count} starts went on from iteration {step} and ended without a "
+        "later checkpoint (killed, out of memory, or with less time than an iteration and a "
+        "checkpoint take), so this one is not begun; look at log.jsonl, give them more time or "
+        "memory or a shorter --checkpoint-every, and run the same command again"
+    )

@@ -12,31 +12,33 @@ from typing import Any
 
 from pysgrld.errors import CheckpointError, WriteError
 from pysgrld.run import jsonio
-from pysgrld.run.checkpoint_read import CORRUPT, Checkpoint, checkpoint_folders, newest
+from pysgrld.run.checkpoint_read import (
+    CORRUPT,
+    Checkpoint,
+    checkpoint_folders,
+    digests,
+    newest,
+    read_manifest,
+)
 from pysgrld.run.checkpoint_write import commit, restore_replaced, retain
 from pysgrld.run.create import (
     CHECKPOINTS,
     CONFIG,
     LOCK,
     METRICS,
-    SAMPLES,
     check_vocabulary,
     config_bytes,
     make,
     read_config,
     read_vocabulary,
 )
-from pysgrld.run.files import Written, remove_stale, rename
+from pysgrld.run.files import Written, digest_of, remove_stale, rename, replace_file, writing
 from pysgrld.run.identity import Identity, differences, identity, long_name
-from pysgrld.run.invariants import NONE
 from pysgrld.run.lock import Lock
-from pysgrld.run.manifest import read_manifest, written_from
 from pysgrld.run.records import Records
-from pysgrld.run.rewind import rewind
 from pysgrld.run.samples import Samples
-from pysgrld.run.tensors import Array, DamagedError
-from pysgrld.run.whole import replace_file
-from pysgrld.types import Invariant
+from pysgrld.run.tensors import NONE, DamagedError
+from pysgrld.types import Array, Invariant
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +53,7 @@ class RunDirectory(Records):
     def __init__(self, path: Path, config: dict[str, Any]) -> None:
         super().__init__(path)
         self.config = config
-        self._samples = Samples(path / SAMPLES)
+        self.samples = Samples(path, self._writing)
 
     # ---- making and opening
 
@@ -257,7 +259,7 @@ class RunDirectory(Records):
         seconds = round(time.monotonic() - began, 3)
         self._note("checkpoint", step=step, path=f"{CHECKPOINTS}/{folder.name}", seconds=seconds)
         retain(self.path, keep, folder)
-        self._samples.purge()
+        self.samples.purge()
         with contextlib.suppress(OSError):
             remove_stale(folder.parent, "stale")
         return folder
@@ -265,7 +267,7 @@ class RunDirectory(Records):
     def _tables(self) -> dict[str, Any]:
         """Describe the files that a checkpoint goes back to; the log is history, not among them."""
         metrics = self._flush_metrics()
-        return {"append": {METRICS: metrics._asdict()}, "samples": self._samples.table()}
+        return {"append": {METRICS: metrics._asdict()}, "samples": self.samples.table()}
 
     def load_checkpoint(
         self, *, required: bool, invariants: Mapping[str, Invariant] = NONE
@@ -285,32 +287,27 @@ class RunDirectory(Records):
         if self._lock is not None:
             with self._writing(self.path / CHECKPOINTS):
                 restore_replaced(self.path)
-        return newest(
-            self.path,
-            self.identity,
-            required=required,
-            discard=self._discard,
-            invariants=invariants,
-        )
-
-    def _discard(self, folder: Path, problem: str) -> None:
-        logger.warning("damaged checkpoint passed over: %s", problem)
-        if self._lock is None:
-            return
-        aside = folder.with_name(CORRUPT + folder.name)
-        number = 1
-        while aside.exists() or aside.is_symlink():
-            number += 1
-            aside = folder.with_name(f"{CORRUPT}{folder.name}-{number}")
-        with self._writing(folder):
-            rename(folder, aside, "discard")
-        self._note("damaged checkpoint", checkpoint=folder.name, problem=problem, now=aside.name)
+        found, damaged = newest(self.path, self.identity, required=required, invariants=invariants)
+        for folder, problem in damaged:
+            logger.warning("damaged checkpoint passed over: %s", problem)
+            if self._lock is None:
+                continue
+            aside, number = folder.with_name(CORRUPT + folder.name), 1
+            while aside.exists() or aside.is_symlink():
+                number += 1
+                aside = folder.with_name(f"{CORRUPT}{folder.name}-{number}")
+            with self._writing(folder):
+                rename(folder, aside, "discard")
+            self._note(
+                "damaged checkpoint", checkpoint=folder.name, problem=problem, now=aside.name
+            )
+        return found
 
     def rewind(self, checkpoint: Checkpoint | None) -> None:
         """Put metrics and samples back to where they were at a checkpoint.
 
-        Nothing is changed before everything was verified; if it is stopped on the way, doing it
-        again goes on from there.
+        Nothing is changed before everything was verified. Each change can be made twice, so a rewind
+        that was stopped on the way is finished by the next one.
 
         Parameters
         ----------
@@ -325,100 +322,35 @@ class RunDirectory(Records):
             If a file cannot be cut or deleted.
         """
         self._need_lock()
-        for name in rewind(self.path, self._samples, checkpoint):
-            logger.warning("%s: is gone; going on without it", self.path / SAMPLES / name)
+        size = 0
+        table: dict[str, Written] = {}
+        missing: list[str] = []
+        if checkpoint is not None:
+            file = self.path / METRICS
+            try:
+                manifest = read_manifest(checkpoint.path)
+                metrics = digests(manifest, "append").get(METRICS)
+                if metrics is None:
+                    raise DamagedError(f"{checkpoint.path}: lists no {METRICS}")
+            except DamagedError as error:
+                raise CheckpointError(str(error)) from None
+            table, size = digests(manifest, "samples"), metrics.size
+            try:
+                found = digest_of(file, size)
+            except OSError as error:
+                raise CheckpointError(f"{file}: cannot be read: {error.strerror}") from error
+            if found != metrics:
+                raise CheckpointError(
+                    f"{file}: was edited since the checkpoint was written; restore it, or start "
+                    "anew with another --out"
+                )
+            missing = self.samples.check(table)
+        with writing(self.path):
+            self._cut_metrics(size)
+            self.samples.rewind(table)
+            restore_replaced(self.path)
+            for folder in (self.path, self.path / CHECKPOINTS, self.samples.folder):
+                remove_stale(folder, "stale")
+        for name in missing:
+            logger.warning("%s: is gone; going on without it", self.samples.folder / name)
             self._note("missing sample", sample=name)
-
-    # ---- samples
-
-    def write_sample(
-        self,
-        step: int,
-        parts: Mapping[str, Array],
-        invariants: Mapping[str, Invariant] = NONE,
-        *,
-        slim: bool = False,
-    ) -> None:
-        """Keep the posterior sample of an iteration, full or slim.
-
-        Parameters
-        ----------
-        step : int
-        parts : mapping
-            Matrices by name; kept in single precision.
-        invariants : mapping
-            What holds of them, by shell pattern of their names.
-        slim : bool
-            Whether they are the most probable words only: beside the full ones, not in their place.
-
-        Raises
-        ------
-        WriteError
-            If it could not be written; nothing of it is then left.
-        ValueError
-            If they are no matrices, or another sample of that step is there.
-        NumericalError
-            If one breaks an invariant; nothing was written.
-        """
-        with self._writing(self._samples.path(step, slim=slim)):
-            self._samples.write(step, parts, invariants, slim=slim)
-
-    def sample_steps(self, *, slim: bool = False) -> list[int]:
-        """Return the iterations of all kept samples, ascending: of full ones, or of slim ones."""
-        return self._samples.steps(slim=slim)
-
-    def read_sample(
-        self, step: int, invariants: Mapping[str, Invariant] = NONE, *, slim: bool = False
-    ) -> dict[str, Array]:
-        """Map a sample into memory: matrices of float32, and ids of words, by name, read-only.
-
-        Parameters
-        ----------
-        step : int
-        invariants : mapping
-            Arrays that it names without a wildcard must be there; values are not looked at.
-        slim : bool
-            Whether the top-word sample is wanted.
-
-        Raises
-        ------
-        MissingInputError
-            If there is none of this step.
-        CheckpointError
-            If its file is damaged.
-        """
-        return self._samples.read(step, invariants, slim=slim)
-
-    def check_sample(self, step: int, *, slim: bool = False) -> None:
-        """Compare a sample with the digest that the newest checkpoint has of it, if it lists it.
-
-        Raises
-        ------
-        CheckpointError
-            If it is not what was written.
-        """
-        self._samples.check_one(step, self._listed_samples, slim=slim)
-
-    @cached_property
-    def _listed_samples(self) -> dict[str, Written]:
-        """The samples that the newest checkpoint lists; none where there is no checkpoint."""
-        for _, folder in checkpoint_folders(self.path):
-            with contextlib.suppress(DamagedError, CheckpointError):
-                listed = read_manifest(folder)["samples"]
-                return {name: written_from(folder, entry) for name, entry in listed.items()}
-        return {}
-
-    def sample_path(self, step: int, *, slim: bool = False) -> Path:
-        """Return the file of the sample of an iteration."""
-        return self._samples.path(step, slim=slim)
-
-    def remove_sample(self, step: int, *, slim: bool = False) -> None:
-        """Drop a sample; its space is free after the next checkpoint.
-
-        Raises
-        ------
-        WriteError
-            If its file cannot be renamed.
-        """
-        with self._writing(self._samples.path(step, slim=slim)):
-            self._samples.drop(step, slim=slim)

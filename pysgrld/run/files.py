@@ -1,4 +1,4 @@
-"""Durable files: whole or absent, never half, whatever stops the process or the machine.
+"""Durable files and folders: whole or absent, never half, whatever stops the process or the machine.
 
 Every function that writes takes the name of a fail point; the points of one call are
 ``NAME.open``, ``NAME.write``, ``NAME.fsync``, ``NAME.close``, ``NAME.rename`` and so on, each
@@ -18,9 +18,9 @@ import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
-from pysgrld.errors import WriteError
+from pysgrld.errors import OutputError, SgmcError, WriteError
 
 try:
     from pysgrld.run._failpoints import fail_point as fail_point
@@ -41,9 +41,6 @@ PIECE = 8 << 20
 #: them.
 TEMPORARY = ".tmp-"
 TRASH = ".trash-"
-
-#: Prefix of a whole checkpoint that is being replaced by one of the same step.
-REPLACED = ".replaced-"
 
 _LEFT = re.compile(rf"(?:{re.escape(TEMPORARY)}|{re.escape(TRASH)}).+-[0-9a-f]{{8}}", re.DOTALL)
 _STEP = re.compile(r"step-(\d{8,18})")
@@ -67,13 +64,6 @@ def parse_step(name: str) -> int | None:
     return int(match[1]) if match and step_name(int(match[1])) == name else None
 
 
-def folder_step(name: str) -> int | None:
-    """Return the iteration of a checkpoint's folder, one that is being replaced included."""
-    if name.startswith(REPLACED):
-        name = "-".join(name.removeprefix(REPLACED).split("-")[:2])
-    return parse_step(name)
-
-
 def temporary_name(name: str) -> str:
     """Return a name beside `name` that no other process has."""
     return f"{TEMPORARY}{name}-{secrets.token_hex(4)}"
@@ -87,19 +77,6 @@ def write_all(fd: int, data: Buffer, point: str) -> None:
         if fail_point(f"{point}.write"):
             part = part[: max(1, len(part) // 2)]
         view = view[os.write(fd, part) :]
-
-
-def _fsync(fd: int, point: str) -> None:
-    fail_point(f"{point}.fsync")
-    os.fsync(fd)
-
-
-def _close(fd: int, point: str) -> None:
-    # The descriptor is gone even when close fails, so an injected failure must close it too.
-    try:
-        fail_point(f"{point}.close")
-    finally:
-        os.close(fd)
 
 
 def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
@@ -120,11 +97,11 @@ def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
                     digest.update(part)
                     write_all(fd, part, point)
                 size += len(view)
-            _fsync(fd, point)
-        except BaseException:
+            fail_point(f"{point}.fsync")
+            os.fsync(fd)
+            fail_point(f"{point}.close")
+        finally:
             os.close(fd)
-            raise
-        _close(fd, point)
     except BaseException:
         with contextlib.suppress(OSError):
             path.unlink()
@@ -288,3 +265,107 @@ def writing(path: Path, advice: str = "free space or repair the disk") -> Iterat
     except OSError as error:
         reason = error.strerror or str(error)
         raise WriteError(f"{path}: cannot be written: {reason}; {advice}") from error
+
+
+@contextlib.contextmanager
+def replacing(path: Path, point: str) -> Iterator[Path]:
+    """Yield a temporary path beside a path; what is written there takes its place, durably.
+
+    Readers see the old contents or the new ones. On any error whatever has the other name is
+    removed, and the path is as it was.
+
+    Parameters
+    ----------
+    path : Path
+        A file; or a folder that is not there, or empty.
+    point : str
+        Of the fail points (`pysgrld.run.files`).
+
+    Raises
+    ------
+    OSError
+        If the rename fails.
+    """
+    temporary = path.with_name(temporary_name(path.name))
+    try:
+        yield temporary
+        rename(temporary, path, point)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            if temporary.is_dir():
+                shutil.rmtree(temporary)
+            else:
+                temporary.unlink()
+        raise
+
+
+def replace_file(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
+    """Replace the contents of a file at one instant; return its size and digest.
+
+    Raises
+    ------
+    OSError
+        If any system call fails; the old contents are then intact.
+    """
+    with replacing(path, point) as temporary:
+        return write_new(temporary, pieces, point)
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that a person asked for; it has its name when it is complete.
+
+    Folders above it are made.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be created.
+    WriteError
+        If writing fails; what was there before is intact.
+    """
+    try:
+        with replacing(path, "output") as temporary:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                file = temporary.open("x+b")
+            except OSError as error:
+                reason = error.strerror or error
+                raise OutputError(f"{path}: cannot be created: {reason}") from error
+            with file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+    except SgmcError:  # of what was to be written: an input that is gone is an OSError, too
+        raise
+    except OSError as error:
+        raise WriteError(
+            f"{path}: cannot be written: {error.strerror or error}; free space and try again"
+        ) from error
+
+
+def refuse_existing(paths: Iterable[Path], *, force: bool) -> None:
+    """Refuse to write over files that are there, unless that is wanted.
+
+    Raises
+    ------
+    OutputError
+        If one is there and `force` is not set, or is a folder.
+    """
+    for path in paths:
+        if path.is_dir():
+            raise OutputError(f"{path}: is a folder; name a file")
+        if not force and os.path.lexists(path):
+            raise OutputError(f"{path}: is there already; --force replaces it")
+
+
+def refuse_full_folder(path: Path, advice: str) -> None:
+    """Refuse to make a folder where something is; an empty folder is nothing.
+
+    Raises
+    ------
+    OutputError
+        Ending in the advice.
+    """
+    if path.exists() and not (path.is_dir() and next(path.iterdir(), None) is None):
+        raise OutputError(f"{path}: is there already; {advice}")

@@ -1,8 +1,12 @@
-"""One process at a time writes into a run.
+"""Locks: of a run, into which one process at a time writes, and of folders for work in hand.
 
-The lock is the kernel's (`flock`): it ends with the process, however that ends. The file's content
-says who holds it, for the one who is turned away; a holder that ends in order empties the file. Where
-the file system has no such locks a second file, ``lock.held``, stands in (`pysgrld.run.lock_file`).
+The lock of a run is the kernel's (`flock`): it ends with the process, however that ends. The file's
+content says who holds it, for the one who is turned away; a holder that ends in order empties the file.
+Where the file system has no such locks a second file, ``lock.held``, stands in (`LockFile`).
+
+A folder for work in hand is held by the kernel's lock on itself, and the next start removes it if its
+process was killed. Its name has the host's: what another host works on is never touched, even where
+locks do not reach across.
 """
 
 from __future__ import annotations
@@ -12,30 +16,69 @@ import errno
 import fcntl
 import logging
 import os
+import re
+import secrets
+import shutil
 import socket
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pysgrld.errors import GoneError, LockedError, OutputError, WriteError
 from pysgrld.run import jsonio
-from pysgrld.run.files import fail_point, write_all
-from pysgrld.run.lock_file import SILENT, Beat, is_same
+from pysgrld.run.files import fail_point, temporary_name, write_all
+from pysgrld.run.machine import job_id
 
 logger = logging.getLogger(__name__)
 
-#: Where batch systems say which job this is: SLURM, PBS, LSF, Grid Engine, HTCondor.
-_JOB_VARIABLES = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "CONDOR_JOB_ID")
+#: Seconds between two touches of a `LockFile`, and without one until its holder may be taken for dead.
+INTERVAL, SILENT = 20.0, 200.0
 
-#: Errors of a file system that has no `flock`.
+#: Begins the name of a folder for work in hand.
+PREFIX = ".sgmc-"
+
 _NO_FLOCK = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
+_FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-def job_id(environment: Mapping[str, str] | None = None) -> str | None:
-    """Return the batch job that this process runs in, None outside of one."""
-    environment = os.environ if environment is None else environment
-    return next((environment[name] for name in _JOB_VARIABLES if environment.get(name)), None)
+def flock(fd: int) -> bool:
+    """Take the kernel's lock of an open file or folder; return False where the file system has none.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process has it.
+    OSError
+        If it cannot be locked for another reason.
+    """
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        if error.errno not in _NO_FLOCK:
+            raise
+        return False
+    return True
+
+
+def is_same(path: Path, fd: int) -> bool:
+    """Return whether a name still means an open file; True also where the system does not tell."""
+    try:
+        return _inode(path.stat(follow_symlinks=False)) == _inode(os.fstat(fd))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+
+
+def _inode(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+# ---- the lock of a run
 
 
 def holder() -> dict[str, Any]:
@@ -47,82 +90,6 @@ def holder() -> dict[str, Any]:
         "restart": int(os.environ.get("SLURM_RESTART_COUNT") or 0),
         "start": jsonio.now(),
     }
-
-
-def _parse_holder(data: bytes) -> dict[str, Any]:
-    with contextlib.suppress(ValueError):
-        found = jsonio.parse(data)
-        if isinstance(found, dict):
-            return found
-    return {}
-
-
-def _read_holder(fd: int) -> dict[str, Any]:
-    return _parse_holder(os.pread(fd, 4096, 0))
-
-
-def _read_live_holder(fd: int) -> dict[str, Any]:
-    """Read who holds a lock; wait a little where the file still names one that has ended."""
-    for _ in range(50):
-        who = _read_holder(fd)
-        if who and (who.get("host") != socket.gethostname() or _alive(who.get("pid"))):
-            break
-        time.sleep(0.01)
-    return who
-
-
-def _alive(pid: Any) -> bool:
-    if type(pid) is not int or pid <= 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _refusal(path: Path, who: Mapping[str, Any], advice: str) -> LockedError:
-    if not who:
-        return LockedError(f"{path.parent}: is in use by another process; {advice}")
-    job = f", job {who.get('job')}" if who.get("job") else ""
-    return LockedError(
-        f"{path.parent}: is in use by host {who.get('host')}, pid {who.get('pid')}{job}, since "
-        f"{who.get('start')}; {advice}"
-    )
-
-
-def _same_job_restarted(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether the batch system has restarted the holder's job: then the holder has ended."""
-    count = old.get("restart")
-    return (
-        new["job"] is not None
-        and old.get("job") == new["job"]
-        and type(count) is int
-        and count < new["restart"]
-    )
-
-
-def _judge(path: Path, old: Mapping[str, Any], new: Mapping[str, Any], *, flocked: bool) -> None:
-    """Refuse or take over the lock of a holder that did not end in order."""
-    if not old:
-        return
-    if old.get("host") == new["host"]:
-        # With flock granted by this very kernel the old holder has ended, whatever its number is
-        # used for now. Without flock its number is all there is to go by.
-        if not flocked and old.get("pid") != new["pid"] and _alive(old.get("pid")):
-            raise _refusal(path, old, "wait for it, or stop it")
-    elif not _same_job_restarted(old, new):
-        raise _refusal(
-            path, old, "if it has ended there without a word, take the lock with --break-lock"
-        )
-    logger.warning(
-        "%s: the lock of host %s, pid %s is taken over: that process ended without a word",
-        path.parent,
-        old.get("host"),
-        old.get("pid"),
-    )
 
 
 class Lock:
@@ -148,23 +115,37 @@ class Lock:
 
     def __init__(self, path: Path, *, break_lock: bool = False) -> None:
         self.path = path
-        self._beat: Beat | None = None
+        self._stand_in: LockFile | None = None
         me = holder()
         try:
             fail_point("lock.open")
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+            self._fd = os.open(path, os.O_CREAT | _FLAGS, 0o666)
         except OSError as error:
             raise OutputError(
                 f"{path}: cannot be opened for writing: {error.strerror}; the run directory must "
                 "be there and writable"
             ) from error
         try:
-            flocked = self._flock()
+            try:
+                fail_point("lock.flock")
+                flocked = flock(self._fd)
+            except BlockingIOError:
+                for _ in range(50):  # the file may still name a holder that has ended
+                    who = _read_holder(self._fd)
+                    if who and (who.get("host") != me["host"] or _alive(who.get("pid"))):
+                        break
+                    time.sleep(0.01)
+                raise _refusal(path, who, "wait for it, or use another --out") from None
+            except OSError as error:
+                if error.errno not in _NO_FLOCK:
+                    raise WriteError(f"{path}: cannot be locked: {error.strerror}") from error
+                flocked = False
             try:
                 if not flocked:
-                    self._stand_in(me, broken=break_lock)
-                if not break_lock:
-                    _judge(path, _read_holder(self._fd), me, flocked=flocked)
+                    self._hold_stand_in(me, break_lock=break_lock)
+                old = _read_holder(self._fd)
+                if old and not break_lock:
+                    self._take_over(old, me, flocked=flocked)
                 os.ftruncate(self._fd, 0)
                 write_all(self._fd, jsonio.line(me), "lock")
             except OSError as error:
@@ -173,32 +154,16 @@ class Lock:
             self._close()
             raise
 
-    def _flock(self) -> bool:
-        """Ask the kernel for the lock; False where it has none to give."""
-        try:
-            fail_point("lock.flock")
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise _refusal(
-                self.path, _read_live_holder(self._fd), "wait for it, or use another --out"
-            ) from None
-        except OSError as error:
-            if error.errno not in _NO_FLOCK:
-                raise WriteError(f"{self.path}: cannot be locked: {error.strerror}") from error
-            return False
-        return True
-
-    def _stand_in(self, me: Mapping[str, Any], *, broken: bool) -> None:
+    def _hold_stand_in(self, me: Mapping[str, Any], *, break_lock: bool) -> None:
         """Hold the file that stands in for the kernel's lock."""
 
-        def judge(data: bytes, silent: float) -> None:
-            old = _parse_holder(data)
+        def refuse_alive(old: Mapping[str, Any], silent: float) -> None:
             here = old.get("host") == me["host"]
             if (here and not _alive(old.get("pid"))) or _same_job_restarted(old, me):
                 return
             if silent < SILENT:
                 raise _refusal(self.path, old, "wait for it, or use another --out")
-            if not broken:
+            if not break_lock:
                 raise _refusal(
                     self.path,
                     old,
@@ -206,13 +171,34 @@ class Lock:
                     "ended without a word, take the lock with --break-lock",
                 )
 
-        self._beat = Beat(self.path.with_name(f"{self.path.name}.held"), jsonio.line(me), judge)
+        place = self.path.with_name(f"{self.path.name}.held")
+        self._stand_in = LockFile(place, jsonio.line(me), refuse_alive)
+
+    def _take_over(self, old: Mapping[str, Any], me: Mapping[str, Any], *, flocked: bool) -> None:
+        """Take over the lock of a holder that did not end in order, or refuse to."""
+        if old.get("host") == me["host"]:
+            # With flock granted by this very kernel the old holder has ended, whatever its number is
+            # used for now. Without flock its number is all there is to go by.
+            if not flocked and old.get("pid") != me["pid"] and _alive(old.get("pid")):
+                raise _refusal(self.path, old, "wait for it, or stop it")
+        elif not _same_job_restarted(old, me):
+            raise _refusal(
+                self.path,
+                old,
+                "if it has ended there without a word, take the lock with --break-lock",
+            )
+        logger.warning(
+            "%s: the lock of host %s, pid %s is taken over: that process ended without a word",
+            self.path.parent,
+            old.get("host"),
+            old.get("pid"),
+        )
 
     def moved(self, path: Path) -> None:
         """Follow the file, whose folder was renamed."""
         self.path = path
-        if self._beat:
-            self._beat.path = path.with_name(self._beat.path.name)
+        if self._stand_in:
+            self._stand_in.path = path.with_name(self._stand_in.path.name)
 
     def check(self) -> None:
         """Make sure that the folder is still the one that was locked.
@@ -222,7 +208,10 @@ class Lock:
         GoneError
             If somebody has removed or replaced it, or has taken over the lock.
         """
-        if not is_same(self.path, self._fd) or (self._beat and not self._beat.still()):
+        stand_in = self._stand_in
+        if not is_same(self.path, self._fd) or (
+            stand_in and not is_same(stand_in.path, stand_in.fd)
+        ):
             raise GoneError(
                 f"{self.path.parent}: was removed, or taken over by another process, while this "
                 "one was writing to it; nothing more is written"
@@ -236,8 +225,8 @@ class Lock:
         self._close()
 
     def _close(self) -> None:
-        if self._beat:
-            self._beat.release()
+        if self._stand_in:
+            self._stand_in.release()
         os.close(self._fd)
 
 
@@ -249,3 +238,205 @@ def hold(path: Path, *, break_lock: bool = False) -> Iterator[Lock]:
         yield lock
     finally:
         lock.release()
+
+
+class LockFile:
+    """A lock where the file system has none: a file that only one process can create.
+
+    The holder touches it every `INTERVAL` seconds. A clock that another host has set wrong cannot
+    matter: the age of the last touch is read by the clock of the file system itself.
+
+    Parameters
+    ----------
+    path : Path
+        Does not exist while nobody holds it.
+    me : bytes
+        What it says of its holder.
+    refuse_alive : callable (mapping, float)
+        Given what a file that is there says of its holder, and for how many seconds nobody has
+        touched it; raises if the holder may be alive.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be created or written.
+    """
+
+    #: Files that this very process holds, by device and number.
+    _held: ClassVar[set[tuple[int, int]]] = set()
+
+    def __init__(
+        self, path: Path, me: bytes, refuse_alive: Callable[[Mapping[str, Any], float], None]
+    ) -> None:
+        self.path = path
+        while True:
+            try:
+                self.fd = os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o666)
+                break
+            except FileExistsError:
+                self._remove_old(refuse_alive)
+        self._own = _inode(os.fstat(self.fd))
+        self._held.add(self._own)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._touch, name="lock", daemon=True)
+        self._thread.start()
+        try:
+            write_all(self.fd, me, "lock")
+        except BaseException:
+            self.release()
+            raise
+
+    def _remove_old(self, refuse_alive: Callable[[Mapping[str, Any], float], None]) -> None:
+        """Remove the file of a holder that has ended; return at once where it is gone."""
+        try:
+            fd = os.open(self.path, _FLAGS)
+        except FileNotFoundError:
+            return
+        try:
+            status = os.fstat(fd)
+            silent = 0.0
+            if _inode(status) not in self._held:
+                probe = self.path.with_name(temporary_name(self.path.name))
+                new = os.open(probe, _FLAGS | os.O_CREAT | os.O_EXCL, 0o666)
+                try:
+                    silent = max(0.0, os.fstat(new).st_mtime - status.st_mtime)
+                finally:
+                    os.close(new)
+                    probe.unlink()
+            refuse_alive(_read_holder(fd), silent)
+        finally:
+            os.close(fd)
+        aside = self.path.with_name(temporary_name(self.path.name))
+        with contextlib.suppress(FileNotFoundError):
+            self.path.rename(aside)
+            # Somebody else may have been faster, and what was moved away is his: it goes back.
+            if _inode(aside.stat()) != _inode(status):
+                with contextlib.suppress(FileExistsError):
+                    self.path.hardlink_to(aside)
+            aside.unlink()
+
+    def _touch(self) -> None:
+        while not self._stop.wait(INTERVAL):
+            with contextlib.suppress(OSError):
+                os.utime(self.fd)
+
+    def release(self) -> None:
+        """Stop touching the file, and remove it."""
+        self._stop.set()
+        self._thread.join()
+        with contextlib.suppress(OSError):
+            if _inode(self.path.stat()) == self._own:
+                self.path.unlink()
+        self._held.discard(self._own)
+        os.close(self.fd)
+
+
+def _read_holder(fd: int) -> dict[str, Any]:
+    with contextlib.suppress(ValueError):
+        found = jsonio.parse(os.pread(fd, 4096, 0))
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def _alive(pid: Any) -> bool:
+    if type(pid) is not int or pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _same_job_restarted(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Return whether the batch system has restarted the holder's job: then the holder has ended."""
+    count = old.get("restart")
+    return (
+        new["job"] is not None
+        and old.get("job") == new["job"]
+        and type(count) is int
+        and count < new["restart"]
+    )
+
+
+def _refusal(path: Path, who: Mapping[str, Any], advice: str) -> LockedError:
+    if not who:
+        return LockedError(f"{path.parent}: is in use by another process; {advice}")
+    job = f", job {who.get('job')}" if who.get("job") else ""
+    return LockedError(
+        f"{path.parent}: is in use by host {who.get('host')}, pid {who.get('pid')}{job}, since "
+        f"{who.get('start')}; {advice}"
+    )
+
+
+# ---- folders for work in hand
+
+
+def scratch_name() -> str:
+    """Return a name that no other process has, and that `sweep` knows."""
+    host = re.sub(r"[^A-Za-z0-9.]", "_", socket.gethostname())[:64]
+    return f"{PREFIX}{host}-{secrets.token_hex(4)}"
+
+
+def hold_folder(path: Path) -> int | None:
+    """Lock a folder, and return its descriptor; None where folders cannot be locked.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process has it.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if flock(fd):
+            return fd
+    except BlockingIOError:
+        os.close(fd)
+        raise
+    except OSError:
+        pass
+    os.close(fd)
+    return None
+
+
+def sweep(parent: Path) -> None:
+    """Remove what killed processes of this host have left; never an error."""
+    own = scratch_name()[:-8]
+    with contextlib.suppress(OSError):
+        for path in parent.glob(f"{own}*"):
+            if not re.fullmatch("[0-9a-f]{8}", path.name.removeprefix(own)):
+                continue  # whatever it is, it was not made here
+            with contextlib.suppress(OSError):
+                if (fd := hold_folder(path)) is not None:
+                    shutil.rmtree(path, ignore_errors=True)
+                    os.close(fd)
+
+
+@contextlib.contextmanager
+def scratch_folder(parent: Path) -> Iterator[Path]:
+    """Make a folder beside what is to come of it; it is removed at the end.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made.
+    """
+    sweep(parent)
+    while True:
+        path = parent / scratch_name()
+        path.mkdir()
+        # Another process may sweep it before it is locked here: then it is gone, or about to be.
+        with contextlib.suppress(FileNotFoundError, BlockingIOError):
+            fd = hold_folder(path)
+            if fd is None or path.exists():
+                break
+            os.close(fd)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        if fd is not None:
+            os.close(fd)

@@ -1,13 +1,19 @@
-"""The version of this program, and the threads and memory that it may use: no more than it was given."""
+"""Threads, memory and time that this process was given, and the version of sgmc.
+
+All that depends on the operating system or a batch system, but for locks and signals, is here.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import mmap
 import os
+import re
 import resource
 import shutil
+import subprocess
 import threading
+import time
 from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
@@ -16,10 +22,22 @@ from typing import NamedTuple
 
 from pysgrld.core import core
 
-_CGROUP = Path("/sys/fs/cgroup")
-
 #: Threads that anybody may ask for.
 MOST = 4096
+
+#: Threads that nobody minds on a login node.
+FEW_THREADS = 8
+
+#: Seconds that the batch system has to answer.
+PATIENCE = 5
+
+#: Where batch systems say which job this is: SLURM, PBS, LSF, Grid Engine, HTCondor.
+_JOB = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "CONDOR_JOB_ID")
+
+#: Commands of batch systems that submit a job.
+_SUBMIT = ("sbatch", "qsub", "bsub", "condor_submit")
+
+_CGROUP = Path("/sys/fs/cgroup")
 
 #: Bytes that a thread of Python needs beside its stack before it can say that it runs.
 _FIRST_OBJECTS = 4 << 20
@@ -32,12 +50,74 @@ def version() -> str:
     return metadata.version("pysgrld")
 
 
+# ---- threads
+
+
 class Threads(NamedTuple):
     """Number of threads, where it comes from, and whether more were wanted than there may be."""
 
     number: int
     source: str
     fewer: bool = False
+
+
+def threads(given: int | None, environment: Mapping[str, str] | None = None) -> Threads:
+    """Return the number of threads: as asked for, else by the environment, else what the system allows.
+
+    Order: ``--threads``, ``OMP_NUM_THREADS``, ``SLURM_CPUS_PER_TASK``, then the smaller of the CPU
+    affinity and the cgroup's quota. Never the number of processors of the machine, and never more
+    than this process can start beside the one that reads ahead.
+    """
+    environment = os.environ if environment is None else environment
+    number, source = given, "--threads"
+    for name in ("OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"):
+        value = environment.get(name, "").split(",")[0].strip()
+        if number is None and value.isdigit() and int(value) > 0:
+            number, source = min(int(value), MOST), name
+    if number is None:
+        number = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        source = "CPU affinity"
+        quota = _cgroup_cpus()
+        if quota is not None and quota < number:
+            number, source = quota, "cgroup quota"
+    if number > 1:
+        ask = min(number + 1, MOST)
+        can = core.startable_threads(ask)
+        if can < ask:
+            source = f"{source} {number}; a limit of processes or memory allows no more"
+            return Threads(max(1, can - 1), source, fewer=True)
+    return Threads(number, source)
+
+
+def _cgroup_cpus() -> int | None:
+    """Return the CPU quota of this cgroup (v2, else v1), rounded up; None without one."""
+    try:
+        quota, period = (_CGROUP / "cpu.max").read_text().split()[:2]
+    except (OSError, ValueError):
+        try:
+            quota = (_CGROUP / "cpu/cpu.cfs_quota_us").read_text().strip()
+            period = (_CGROUP / "cpu/cpu.cfs_period_us").read_text().strip()
+        except OSError:
+            return None
+    if not quota.isdigit() or not period.isdigit() or int(period) == 0:
+        return None
+    return max(1, -(-int(quota) // int(period)))
+
+
+def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> str | None:
+    """Return a warning where many threads are taken unasked on what looks like a login node."""
+    environment = os.environ if environment is None else environment
+    asked = count.source in ("--threads", "OMP_NUM_THREADS")
+    in_a_job = any(environment.get(name) for name in (*_JOB, "_CONDOR_JOB_AD"))
+    if count.number <= FEW_THREADS or asked or in_a_job:
+        return None
+    found = next((c for c in _SUBMIT if shutil.which(c, path=environment.get("PATH"))), None)
+    if found is None:
+        return None
+    return (
+        f"there is a batch system here ({found}) and this is no job of it: on a login node use "
+        f"fewer than {count.number} threads, with --threads"
+    )
 
 
 def check_room_for_thread() -> None:
@@ -59,79 +139,11 @@ def check_room_for_thread() -> None:
         raise RuntimeError("no memory for another thread") from None
 
 
-def threads(given: int | None, environment: Mapping[str, str] | None = None) -> Threads:
-    """Give the number of threads: as asked for, else by the environment, else what the system allows.
-
-    Order: ``--threads``, ``OMP_NUM_THREADS``, ``SLURM_CPUS_PER_TASK``, then the smaller of the CPU
-    affinity and the cgroup's quota. Never the number of processors of the machine, and never more
-    than this process can start beside the one that reads ahead.
-    """
-    wanted = _wanted(given, environment)
-    if wanted.number == 1:
-        return wanted
-    ask = min(wanted.number + 1, MOST)
-    can = core.startable_threads(ask)
-    if can < ask:
-        source = f"{wanted.source} {wanted.number}; a limit of processes or memory allows no more"
-        return Threads(max(1, can - 1), source, fewer=True)
-    return wanted
-
-
-def _wanted(given: int | None, environment: Mapping[str, str] | None) -> Threads:
-    environment = os.environ if environment is None else environment
-    if given is not None:
-        return Threads(given, "--threads")
-    for name in ("OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"):
-        value = environment.get(name, "").split(",")[0].strip()
-        if value.isdigit() and int(value) > 0:
-            return Threads(min(int(value), MOST), name)
-    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    quota = _cgroup_cpus()
-    if quota is not None and quota < affinity:
-        return Threads(quota, "cgroup quota")
-    return Threads(affinity, "CPU affinity")
-
-
-#: Commands of batch systems that submit a job, and variables that say this is one.
-_SUBMIT = ("sbatch", "qsub", "bsub", "condor_submit")
-_IN_A_JOB = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "_CONDOR_JOB_AD")
-
-#: Threads that nobody minds on a login node.
-FEW_THREADS = 8
-
-
-def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> str | None:
-    """Give a line to say where many threads are taken unasked on what looks like a login node."""
-    environment = os.environ if environment is None else environment
-    asked = count.source in ("--threads", "OMP_NUM_THREADS")
-    if count.number <= FEW_THREADS or asked or any(environment.get(n) for n in _IN_A_JOB):
-        return None
-    found = next((c for c in _SUBMIT if shutil.which(c, path=environment.get("PATH"))), None)
-    if found is None:
-        return None
-    return (
-        f"there is a batch system here ({found}) and this is no job of it: on a login node use "
-        f"fewer than {count.number} threads, with --threads"
-    )
-
-
-def _cgroup_cpus() -> int | None:
-    """Give the CPU quota of this cgroup (v2, else v1), rounded up; None without one."""
-    try:
-        quota, period = (_CGROUP / "cpu.max").read_text().split()[:2]
-    except (OSError, ValueError):
-        try:
-            quota = (_CGROUP / "cpu/cpu.cfs_quota_us").read_text().strip()
-            period = (_CGROUP / "cpu/cpu.cfs_period_us").read_text().strip()
-        except OSError:
-            return None
-    if not quota.isdigit() or not period.isdigit() or int(period) == 0:
-        return None
-    return max(1, -(-int(quota) // int(period)))
+# ---- memory
 
 
 def allowed_memory() -> int | None:
-    """Give the bytes that this process may use: the cgroup's limit or the machine's memory."""
+    """Return the bytes that this process may use: the cgroup's limit or the machine's memory."""
     limits = []
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
         try:
@@ -146,9 +158,63 @@ def allowed_memory() -> int | None:
 
 
 def rss_bytes() -> int:
-    """Give the memory that this process holds now, in bytes; 0 where the system does not tell."""
+    """Return the memory that this process holds now, in bytes; 0 where the system does not tell."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except (OSError, ValueError, IndexError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+# ---- time, and the job of a batch system
+
+
+def boot_clock() -> float:
+    """Return the seconds since boot, suspension included; no change of the date moves it."""
+    # macOS has no clock of that name; its monotonic one counts suspension, too
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+def process_start() -> float:
+    """Return when this process started, by `boot_clock`; now, where the system does not say."""
+    try:
+        # The second field may hold spaces and brackets; the 22nd is the start in clock ticks.
+        fields = Path("/proc/self/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        started = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return boot_clock()
+    return started if 0 < started <= boot_clock() else boot_clock()
+
+
+def job_id(environment: Mapping[str, str] | None = None) -> str | None:
+    """Return the batch job that this process runs in, None outside of one."""
+    environment = os.environ if environment is None else environment
+    return next((environment[name] for name in _JOB if environment.get(name)), None)
+
+
+def job_end(environment: Mapping[str, str] | None = None) -> float | None:
+    """Return when the batch system will end this job, by `boot_clock`; None if it does not say.
+
+    Newer releases of SLURM say it in ``SLURM_JOB_END_TIME``; others are asked once, by ``squeue``.
+    """
+    environment = os.environ if environment is None else environment
+    with contextlib.suppress(KeyError, ValueError):
+        # The date is read once, here: a clock that is set later has no effect.
+        return boot_clock() + (float(environment["SLURM_JOB_END_TIME"]) - time.time())
+    job = environment.get("SLURM_JOB_ID", "")
+    if not job.isdigit():
+        return None
+    command = ["squeue", "--noheader", "--jobs", job, "--format", "%L"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.fullmatch(r"(?:(\d+)-)?((?:\d+:){0,2}\d+)", done.stdout.strip())
+    if not found:
+        return None  # UNLIMITED, INVALID, nothing
+    parts = [int(part) for part in found[2].split(":")]
+    units = (3600, 60, 1) if found[1] or len(parts) == 3 else (60, 1)
+    left = sum(n * unit for n, unit in zip(parts, units, strict=False))
+    return boot_clock() + 86400.0 * int(found[1] or 0) + left

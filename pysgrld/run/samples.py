@@ -1,4 +1,4 @@
-"""Kept posterior samples: one immutable file each, full or slim.
+"""Kept posterior samples: one immutable file each, of full samples or of top-word samples.
 
 Top-word samples have the greatest values of each row only (`pysgrld.models.samples`), and a prefix to
 their names; all else is the same.
@@ -9,14 +9,18 @@ checkpoint still lists it, and going back to that checkpoint must find it.
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from pysgrld.errors import CheckpointError, MissingInputError, NumericalError
+from pysgrld.run.checkpoint_read import checkpoint_folders, damage, digests, read_manifest
 from pysgrld.run.files import (
     Written,
     digest_of,
@@ -28,59 +32,53 @@ from pysgrld.run.files import (
     temporary_name,
     write_new,
 )
-from pysgrld.run.invariants import NONE, required, violation
-from pysgrld.run.manifest import damage
-from pysgrld.run.tensors import Array, DamagedError, encode, view
-from pysgrld.types import Invariant
+from pysgrld.run.tensors import NONE, DamagedError, encode, required, view, violation
+from pysgrld.types import Array, Invariant
 
 logger = logging.getLogger(__name__)
 
 SUFFIX = ".safetensors"
 DROPPED = ".dropped-"
-SLIM = "slim-"
+TOP_WORDS = "top-words-"
 
 #: Types of arrays of samples that are not of single precision.
 _TYPES = {"words": np.dtype("<u4")}
 
 
-class _File(NamedTuple):
-    """A sample by the name of its file."""
-
-    step: int
-    slim: bool
-
-
-def _file_of(name: str) -> _File | None:
-    """Read the name of a file; None where it is no sample's."""
-    step = parse_step(name.removeprefix(SLIM).removesuffix(SUFFIX))
-    if step is None or not name.endswith(SUFFIX):
-        return None
-    return _File(step, name.startswith(SLIM))
-
-
 class Samples:
-    """The folder ``samples/`` of a run."""
+    """The folder ``samples/`` of a run.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    Parameters
+    ----------
+    run : Path
+        The run's folder.
+    writing : callable (Path) -> context manager
+        Guards a change of a file, and turns `OSError` into `WriteError`.
+    """
+
+    def __init__(self, run: Path, writing: Callable[[Path], AbstractContextManager[None]]) -> None:
+        self.folder = run / "samples"
+        self._run, self._writing = run, writing
         # Digests of files that this process wrote or verified: they never change.
         self._known: dict[str, Written] = {}
 
-    def path(self, step: int, *, slim: bool = False) -> Path:
+    def path(self, step: int, *, top_words: bool = False) -> Path:
         """Return the file of the sample of an iteration."""
-        return self.folder / f"{SLIM if slim else ''}{step_name(step)}{SUFFIX}"
+        return self.folder / f"{TOP_WORDS if top_words else ''}{step_name(step)}{SUFFIX}"
 
-    def steps(self, *, slim: bool = False) -> list[int]:
-        """Return the iterations of all kept samples, ascending: of full ones, or of slim ones."""
-        return sorted(file.step for file in self._files().values() if file.slim == slim)
+    def steps(self, *, top_words: bool = False) -> list[int]:
+        """Return the iterations of all kept samples, ascending: of full ones, or of top-word samples."""
+        return sorted(
+            step for name, step in self._files().items() if name.startswith(TOP_WORDS) == top_words
+        )
 
-    def _files(self) -> dict[str, _File]:
-        """Return all kept samples by the names of their files, in their order."""
+    def _files(self) -> dict[str, int]:
+        """Return the iterations of all kept samples by the names of their files, in their order."""
         try:
             names = sorted(entry.name for entry in self.folder.iterdir())
         except OSError:
             return {}
-        return {name: file for name in names if (file := _file_of(name)) is not None}
+        return {name: step for name in names if (step := _step_of(name)) is not None}
 
     def write(
         self,
@@ -88,18 +86,28 @@ class Samples:
         parts: Mapping[str, Array],
         invariants: Mapping[str, Invariant] = NONE,
         *,
-        slim: bool = False,
+        top_words: bool = False,
     ) -> None:
-        """Keep a sample, matrices by name, in single precision; ids of words as they are.
+        """Keep the posterior sample of an iteration.
+
+        Parameters
+        ----------
+        step : int
+        parts : mapping
+            Matrices by name; kept in single precision, ids of words as they are.
+        invariants : mapping
+            What holds of them, by shell pattern of their names.
+        top_words : bool
+            Whether they are the most probable words only: beside the full ones, not in their place.
 
         Raises
         ------
-        OSError
+        WriteError
             If it could not be written; nothing of it is then left.
         ValueError
             If one is no matrix, or that step has another sample.
         NumericalError
-            If one breaks an invariant.
+            If one breaks an invariant; nothing was written.
         """
         parts = {
             name: np.ascontiguousarray(part, dtype=_TYPES.get(name, np.float32))
@@ -110,27 +118,34 @@ class Samples:
                 raise ValueError(f"a sample has matrices, {name} has {part.ndim} axes")
             if problem := violation(name, part, invariants):
                 raise NumericalError(f"step {step}: {problem}")
-        path = self.path(step, slim=slim)
+        path = self.path(step, top_words=top_words)
         temporary = path.with_name(temporary_name(path.name))
-        written = write_new(temporary, encode(parts), "sample")
-        try:
-            if path.exists():
-                if digest_of(path, written.size + 1) != written:
-                    raise ValueError(f"{path}: another sample of this step is there")
-                temporary.unlink()
-            else:
-                rename(temporary, path, "sample")
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        with self._writing(path):
+            written = write_new(temporary, encode(parts), "sample")
+            try:
+                if path.exists():
+                    if digest_of(path, written.size + 1) != written:
+                        raise ValueError(f"{path}: another sample of this step is there")
+                    temporary.unlink()
+                else:
+                    rename(temporary, path, "sample")
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
         self._known[path.name] = written
 
     def read(
-        self, step: int, invariants: Mapping[str, Invariant] = NONE, *, slim: bool = False
+        self, step: int, invariants: Mapping[str, Invariant] = NONE, *, top_words: bool = False
     ) -> dict[str, Array]:
         """Map a sample into memory: matrices of float32, and ids of words, by name, read-only.
 
-        Their values are not looked at; those that `invariants` names must be there.
+        Parameters
+        ----------
+        step : int
+        invariants : mapping
+            Arrays that it names without a wildcard must be there; values are not looked at.
+        top_words : bool
+            Whether the top-word sample is wanted.
 
         Raises
         ------
@@ -139,7 +154,7 @@ class Samples:
         CheckpointError
             If its file is damaged.
         """
-        path = self.path(step, slim=slim)
+        path = self.path(step, top_words=top_words)
         try:
             parts = view(path)
             names = required(invariants)
@@ -157,26 +172,26 @@ class Samples:
             raise CheckpointError(str(damage(path, error))) from error
         return parts
 
-    def drop(self, step: int, *, slim: bool = False) -> None:
+    def drop(self, step: int, *, top_words: bool = False) -> None:
         """Take a sample out of the kept ones; one that is not there is no error.
+
+        Its space is free after the next checkpoint.
 
         Raises
         ------
-        OSError
-            If the file cannot be renamed.
+        WriteError
+            If its file cannot be renamed.
         """
-        path = self.path(step, slim=slim)
-        fail_point("sample.drop")
-        try:
+        path = self.path(step, top_words=top_words)
+        with self._writing(path), contextlib.suppress(FileNotFoundError):
+            fail_point("sample.drop")
             path.rename(path.with_name(DROPPED + path.name))
-        except FileNotFoundError:
-            return
-        self._known.pop(path.name, None)
+            self._known.pop(path.name, None)
 
     def purge(self) -> None:
         """Delete dropped samples: the newest checkpoint lists them no more."""
         for path in self.folder.glob(f"{DROPPED}*"):
-            if _file_of(path.name.removeprefix(DROPPED)) is None:
+            if _step_of(path.name.removeprefix(DROPPED)) is None:
                 continue  # not of a sample
             try:
                 fail_point("sample.unlink")
@@ -209,7 +224,7 @@ class Samples:
         """
         missing = []
         for name, written in table.items():
-            if _file_of(name) is None:
+            if _step_of(name) is None:
                 raise CheckpointError(f"{self.folder}: the checkpoint lists {name[:80]!r}")
             path = self.folder / name
             if not path.exists():
@@ -218,21 +233,29 @@ class Samples:
                 missing.append(name)
         return missing
 
-    def check_one(self, step: int, table: Mapping[str, Written], *, slim: bool = False) -> None:
-        """Verify a sample, once, if a checkpoint lists it and it is still there.
+    def verify(self, step: int, *, top_words: bool = False) -> None:
+        """Compare a sample, once, with the digest that the newest checkpoint has of it, if it lists it.
 
         Raises
         ------
         CheckpointError
             If it is not what was written.
         """
-        path = self.path(step, slim=slim)
-        written = table.get(path.name)
+        path = self.path(step, top_words=top_words)
+        written = self._listed.get(path.name)
         if written is not None and self._known.get(path.name) != written:
             self._is_there(path, path.name, written)
 
+    @cached_property
+    def _listed(self) -> dict[str, Written]:
+        """The samples that the newest checkpoint lists; none where there is no checkpoint."""
+        for _, folder in checkpoint_folders(self._run):
+            with contextlib.suppress(DamagedError, CheckpointError):
+                return digests(read_manifest(folder), "samples")
+        return {}
+
     def _is_there(self, path: Path, name: str, written: Written) -> bool:
-        """Compare a sample with what was written; tell whether it is there."""
+        """Compare a sample with what was written; return whether it is there."""
         try:
             found = digest_of(path, written.size + 1)
         except FileNotFoundError:
@@ -268,3 +291,10 @@ class Samples:
                 hidden.rename(self.folder / name)
         self.purge()
         fsync_folder(self.folder, "sample")
+
+
+def _step_of(name: str) -> int | None:
+    """Return the iteration of a sample by the name of its file; None where it is no sample's."""
+    if not name.endswith(SUFFIX):
+        return None
+    return parse_step(name.removeprefix(TOP_WORDS).removesuffix(SUFFIX))

@@ -1,19 +1,22 @@
-"""When to stop: signals and the clock set a flag, which the loop reads between minibatches."""
+"""When to stop, and whether the process has stood still.
+
+Signals and the clock set a flag (`StopFlag`), which the loop reads between minibatches.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Literal
 
 from pysgrld.errors import UsageError
-from pysgrld.run.batch_job import boot_clock, job_end
+from pysgrld.run.machine import boot_clock, check_room_for_thread, job_end, process_start
 
 logger = logging.getLogger(__name__)
 
@@ -25,17 +28,6 @@ class SecondInterrupt(KeyboardInterrupt):
     """A second Ctrl-C: stop at once, with exit code 130."""
 
     exit_code = 130
-
-
-def process_start() -> float:
-    """Return when this process started, by `boot_clock`; now, where the system does not say."""
-    try:
-        # The second field may hold spaces and brackets; the 22nd is the start in clock ticks.
-        fields = Path("/proc/self/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-        started = int(fields[19]) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError):
-        return boot_clock()
-    return started if 0 < started <= boot_clock() else boot_clock()
 
 
 class StopFlag:
@@ -100,18 +92,13 @@ class StopFlag:
             self._checkpoint_wanted = True
             self._margin = min(0.5, 0.1 * max(0.0, self._deadline - self._start))
 
-    @property
-    def deadline(self) -> float | None:
-        """When the process must have ended, by the clock; None if there is no limit."""
-        return self._deadline
-
     def stop(self, reason: str) -> None:
         """Ask the run to stop; the first reason stays."""
         if self.reason is None:
             self.reason = reason
 
     def should_stop(self, step_seconds: float) -> bool:
-        """Whether to stop now, rather than begin a step that takes this long."""
+        """Return whether to stop now, rather than begin a step that takes this long."""
         if self.reason is None and self._deadline is not None:
             needed = 2 * self._checkpoint_seconds + step_seconds + self._margin
             if self._clock() + needed > self._deadline:
@@ -119,7 +106,7 @@ class StopFlag:
         return self.reason is not None
 
     def take_checkpoint_request(self) -> bool:
-        """Whether a checkpoint was asked for since the last call (SIGUSR2).
+        """Return whether a checkpoint was asked for since the last call (SIGUSR2).
 
         A time limit asks for one too, at the beginning: its end must be known to leave time enough.
         """
@@ -130,26 +117,26 @@ class StopFlag:
         """Note how long a checkpoint took, with all that is done at the end of a run."""
         self._checkpoint_seconds = max(self._checkpoint_seconds, seconds)
 
-    def _on_stop(self, number: int, frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGUSR2 and number not in self.stop_signals:
+            self._checkpoint_wanted = True
+            return
         if number == signal.SIGINT:
             self._interrupts += 1
             if self._interrupts > 1:
                 raise SecondInterrupt
         self.stop(signal.Signals(number).name)
 
-    def _on_checkpoint(self, number: int, frame: FrameType | None) -> None:
-        self._checkpoint_wanted = True
-
     def __enter__(self) -> StopFlag:
         if threading.current_thread() is not threading.main_thread():
             return self
-        handlers: dict[signal.Signals, Any] = {signal.SIGUSR2: self._on_checkpoint}
+        handlers: dict[signal.Signals, Any] = {signal.SIGUSR2: self._on_signal}
         # nohup has ignored it already, and that stays so.
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
             terminal = sys.__stdin__ is not None and not sys.__stdin__.closed
             terminal = terminal and os.isatty(0)
-            handlers[signal.SIGHUP] = self._on_stop if terminal else signal.SIG_IGN
-        handlers |= dict.fromkeys(self.stop_signals, self._on_stop)
+            handlers[signal.SIGHUP] = self._on_signal if terminal else signal.SIG_IGN
+        handlers |= dict.fromkeys(self.stop_signals, self._on_signal)
         for number, handler in handlers.items():
             self._old[number] = signal.signal(number, handler)
         return self
@@ -164,3 +151,70 @@ class StopFlag:
             number, handler = self._old.popitem()
             # None: a handler that was not Python's and cannot be put back from here.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+#: Seconds between two looks of an `AwakeClock`, and how much later than that one must come to be a gap.
+BEAT, GAP = 0.25, 5.0
+
+
+class AwakeClock:
+    """A clock that stands still while the process does; a context manager.
+
+    The process may be stopped by a signal, frozen, or suspended with the whole machine. A thread wakes
+    four times a second and looks at the clock. Where it wakes much later, nothing of the process has run;
+    a long step, a slow disk or a busy machine let it wake in time.
+
+    Parameters
+    ----------
+    clock : callable, optional
+        Replaces `boot_clock`, for tests.
+    """
+
+    def __init__(self, clock: Callable[[], float] = boot_clock) -> None:
+        self._clock = clock
+        self._last = clock()
+        self._gaps = self._unreported = 0.0
+        self._beats = False
+        self._mutex = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="awake-clock", daemon=True)
+
+    def awake(self) -> float:
+        """Return the seconds by the clock, without those in which the process stood still."""
+        with self._mutex:
+            now = self._clock()
+            late = now - self._last - BEAT
+            if late > GAP and self._beats:
+                self._gaps += late
+                self._unreported += late
+            self._last = now
+            return now - self._gaps
+
+    def take_gap(self) -> float:
+        """Return the seconds that the process stood still since the last call."""
+        with self._mutex:
+            gap, self._unreported = self._unreported, 0.0
+        return gap
+
+    def _look(self) -> None:
+        while not self._stop.wait(BEAT):
+            self.awake()
+
+    def __enter__(self) -> AwakeClock:
+        self._last = self._clock()
+        # Where no thread can be had a long step cannot be told from a gap.
+        with contextlib.suppress(RuntimeError, MemoryError):
+            check_room_for_thread()
+            self._thread.start()
+        self._beats = self._thread.is_alive()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop.set()
+        if self._beats:
+            self._thread.join()

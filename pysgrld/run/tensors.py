@@ -1,4 +1,6 @@
-"""Arrays in the safetensors layout: eight bytes of header length, a JSON header, plain buffers.
+"""Arrays in files of the safetensors layout, and what must hold of the arrays.
+
+A file is eight bytes of header length, a JSON header and plain buffers.
 
 Any safetensors reader can open what is written here. It is written by hand because the bytes are
 hashed and flushed while they go, with no second copy of the arrays in memory; and read by hand
@@ -15,16 +17,16 @@ import math
 import mmap
 import re
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from pysgrld.run import jsonio
 from pysgrld.run.files import PIECE, Written, open_regular, read_into
-
-Array = npt.NDArray[Any]
+from pysgrld.types import Array, Condition, Invariant
 
 MAX_HEADER = 16 << 20
 MAX_TENSORS = 4096
@@ -113,10 +115,6 @@ def header_of(described: Mapping[str, Mapping[str, Any]]) -> bytes:
     return len(text).to_bytes(8, "little") + text
 
 
-def _bytes(array: Array) -> memoryview:
-    return array.reshape(-1).view(np.uint8).data
-
-
 def encode(arrays: Mapping[str, Array]) -> Iterator[memoryview]:
     """Yield the bytes of the file, piece by piece."""
     described = describe(arrays)
@@ -125,36 +123,7 @@ def encode(arrays: Mapping[str, Array]) -> Iterator[memoryview]:
         array = np.ascontiguousarray(arrays[name])
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)
         if array.size:
-            yield _bytes(array)
-
-
-def _whole(value: Any, limit: int) -> bool:
-    return type(value) is int and 0 <= value <= limit
-
-
-def _tensor(path: Path, name: str, entry: Any, room: int) -> Tensor:
-    if not NAME.fullmatch(name):
-        raise DamagedError(f"{path}: header: array name {name[:80]!r}")
-    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise DamagedError(f"{path}: header: keys of array {name!r}")
-    code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
-    if not isinstance(code, str) or code not in _DTYPES:
-        raise DamagedError(f"{path}: header: dtype of array {name!r}")
-    # Python integers do not overflow; the axes are bounded first so that products stay short.
-    if (
-        not isinstance(shape, list)
-        or len(shape) > MAX_AXES
-        or not all(_whole(n, 1 << 62) for n in shape)
-    ):
-        raise DamagedError(f"{path}: header: shape of array {name!r}")
-    if (
-        not isinstance(offsets, list)
-        or len(offsets) != 2
-        or not all(_whole(n, room) for n in offsets)
-        or offsets[1] - offsets[0] != math.prod(shape) * _DTYPES[code].itemsize
-    ):
-        raise DamagedError(f"{path}: header: offsets of array {name!r}")
-    return Tensor(name, code, tuple(shape), offsets[0], offsets[1])
+            yield array.reshape(-1).view(np.uint8).data
 
 
 def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
@@ -181,7 +150,30 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
         raise DamagedError(f"{path}: header: {error}") from None
     if not isinstance(content, dict) or len(content) > MAX_TENSORS:
         raise DamagedError(f"{path}: header: not a table of at most {MAX_TENSORS} arrays")
-    tensors = [_tensor(path, name, entry, room) for name, entry in content.items()]
+    tensors = []
+    for name, entry in content.items():
+        if not NAME.fullmatch(name):
+            raise DamagedError(f"{path}: header: array name {name[:80]!r}")
+        if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
+            raise DamagedError(f"{path}: header: keys of array {name!r}")
+        code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+        if not isinstance(code, str) or code not in _DTYPES:
+            raise DamagedError(f"{path}: header: dtype of array {name!r}")
+        # Python integers do not overflow; the axes are bounded first so that products stay short.
+        if (
+            not isinstance(shape, list)
+            or len(shape) > MAX_AXES
+            or not all(type(n) is int and 0 <= n <= 1 << 62 for n in shape)
+        ):
+            raise DamagedError(f"{path}: header: shape of array {name!r}")
+        if (
+            not isinstance(offsets, list)
+            or len(offsets) != 2
+            or not all(type(n) is int and 0 <= n <= room for n in offsets)
+            or offsets[1] - offsets[0] != math.prod(shape) * _DTYPES[code].itemsize
+        ):
+            raise DamagedError(f"{path}: header: offsets of array {name!r}")
+        tensors.append(Tensor(name, code, tuple(shape), offsets[0], offsets[1]))
     tensors.sort(key=lambda tensor: (tensor.start, tensor.stop, tensor.name))
     position = 0
     for tensor in tensors:
@@ -208,13 +200,6 @@ def _read_header(path: Path, fd: int, size: int) -> tuple[TensorHeader, bytes]:
     return check_header(path, bytes(head), size), bytes(prefix + head)
 
 
-def _aligned(tensor: Tensor) -> Array:
-    count = tensor.stop - tensor.start
-    raw = np.empty(count + ALIGNMENT, dtype=np.uint8)
-    skip = -raw.ctypes.data % ALIGNMENT
-    return raw[skip : skip + count].view(_DTYPES[tensor.dtype]).reshape(tensor.shape)
-
-
 def load(path: Path, expected: Written) -> tuple[TensorHeader, dict[str, Array]]:
     """Read all arrays into memory, hashing every byte on the way.
 
@@ -236,14 +221,15 @@ def load(path: Path, expected: Written) -> tuple[TensorHeader, dict[str, Array]]
             digest.update(head)
             arrays = {}
             for tensor in header.tensors:
-                array = _aligned(tensor)
-                if array.size:
-                    view = _bytes(array)
-                    for start in range(0, len(view), PIECE):
-                        piece = view[start : start + PIECE]
-                        read_into(fd, piece)
-                        digest.update(piece)
-                arrays[tensor.name] = array
+                count = tensor.stop - tensor.start
+                raw = np.empty(count + ALIGNMENT, dtype=np.uint8)
+                skip = -raw.ctypes.data % ALIGNMENT
+                raw = raw[skip : skip + count]
+                for start in range(0, count, PIECE):
+                    piece = raw[start : start + PIECE].data
+                    read_into(fd, piece)
+                    digest.update(piece)
+                arrays[tensor.name] = raw.view(_DTYPES[tensor.dtype]).reshape(tensor.shape)
         except EOFError as error:
             raise DamagedError(f"{path}: {error}") from None
         if digest.hexdigest() != expected.sha256:
@@ -273,3 +259,63 @@ def view(path: Path) -> dict[str, Array]:
         found = np.frombuffer(mapped, _DTYPES[tensor.dtype], count, begin)
         arrays[tensor.name] = found.reshape(tensor.shape)
     return arrays
+
+
+# ---- what must hold of arrays
+
+#: No invariants: what the arrays mean is not known.
+NONE: Mapping[str, Invariant] = MappingProxyType({})
+
+#: How far the sum or the norm of a row may be from 1, by rounding to single precision.
+TOLERANCE = 1e-3
+
+_WILDCARDS = frozenset("*?[")
+
+
+def violation(
+    name: str, array: Array, invariants: Mapping[str, Invariant], *, finite: bool = False
+) -> str | None:
+    """Say which invariant an array breaks first, and where; None if it breaks none.
+
+    Parameters
+    ----------
+    name : str
+    array : ndarray
+        A matrix, where an invariant is about rows.
+    invariants : mapping
+        Shell pattern of names to what holds of arrays with such names; all that match count.
+    finite : bool
+        Whether every float must be finite, whatever the name of its array.
+    """
+    known = [invariant for pattern, invariant in invariants.items() if fnmatchcase(name, pattern)]
+    conditions = {invariant.condition for invariant in known}
+    not_negative = Condition.NOT_NEGATIVE in conditions
+    if array.dtype.kind == "f" and (finite or not_negative or Condition.FINITE in conditions):
+        flat = array.reshape(-1)
+        for start in range(0, flat.size, PIECE):
+            piece = flat[start : start + PIECE]
+            bad = ~np.isfinite(piece)
+            if not_negative:
+                bad |= piece < 0
+            if bad.any():
+                index = np.unravel_index(start + int(bad.argmax()), array.shape)
+                where = ", ".join(str(int(i)) for i in index)
+                return f"array {name!r} has {array[index]} at [{where}]"
+    for condition, row in dict.fromkeys(known):
+        if condition is Condition.ROWS_SUM_TO_1:
+            values, wrong = array.sum(axis=1, dtype=np.float64), "sums to {:g} and not to 1"
+        elif condition is Condition.ROWS_UNIT_NORM:
+            values = np.sqrt(np.square(array, dtype=np.float64).sum(axis=1))
+            wrong = "has the norm {:g} and not 1"
+        else:
+            continue
+        off = ~(np.abs(values - 1) < TOLERANCE)  # true of NaN, too
+        if off.any():
+            k = int(off.argmax())
+            return f"{row} {k} {wrong.format(values[k])}"
+    return None
+
+
+def required(invariants: Mapping[str, Invariant]) -> list[str]:
+    """Return the names that must be there: those of the patterns without a wildcard."""
+    return [name for name in invariants if not _WILDCARDS & set(name)]

@@ -23,9 +23,8 @@ from pysgrld.run import StopFlag
 from pysgrld.run.choose import check_writable, numbered
 from pysgrld.run.files import TEMPORARY, make_folder
 from pysgrld.run.identity import mismatch
-from pysgrld.run.lock import hold
+from pysgrld.run.lock import PREFIX, hold
 from pysgrld.run.machine import allowed_memory
-from pysgrld.run.scratch import PREFIX
 from pysgrld.search.plan import (
     Axis,
     Contender,

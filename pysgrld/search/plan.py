@@ -13,8 +13,7 @@ from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.models.options import FREE, OPTIONS, kind_of
 from pysgrld.options.option import Resolved
 from pysgrld.run import jsonio
-from pysgrld.run.files import read_small
-from pysgrld.run.whole import replace_file
+from pysgrld.run.files import read_small, replace_file
 
 #: File of the plan in the folder of a search.
 PLAN = "search.json"

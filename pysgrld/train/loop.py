@@ -25,10 +25,10 @@ from pysgrld.models.resolve import look_spacing
 from pysgrld.models.table import model_of
 from pysgrld.options.parse import duration
 from pysgrld.run import Checkpoint, RunDirectory, SecondInterrupt, StopFlag
-from pysgrld.run.failure import keep_failure
+from pysgrld.run.checkpoint_write import keep_failure
+from pysgrld.run.choose import refuse_endless_starts
 from pysgrld.run.machine import login_node, threads
-from pysgrld.run.restarts import refuse_endless_starts
-from pysgrld.run.standstill import Pulse
+from pysgrld.run.signals import AwakeClock
 from pysgrld.train.begin import begin
 from pysgrld.train.events import Reporter
 from pysgrld.train.prepare import Prepared
@@ -96,7 +96,7 @@ class Training:
         self._between_looks = (
             0 if said else look_spacing(p.held_out, p.tokens * share * p.options.sweeps)
         )
-        self.pulse, self.tally = Pulse(), RunTotals()
+        self.pulse, self.tally = AwakeClock(), RunTotals()
         self.keeper = RunWriter(p, self.posterior, self.model, self.tally, reporter, comm)
         self.ended: str | None = None  # why, if the stream has no more
         self._settled = self._save_is_due = False

@@ -15,8 +15,8 @@ from pysgrld.evaluate import HeldOut
 from pysgrld.models.resolve import restored
 from pysgrld.options.option import Resolved
 from pysgrld.run import RunDirectory, claim
+from pysgrld.run.create import store_word_counts
 from pysgrld.run.files import rename, writing
-from pysgrld.run.word_counts import store_word_counts
 from pysgrld.train.plan import ALL_ALONE, Plan, Sharing, planned
 from pysgrld.train.request import Request
 from pysgrld.types import Int64s

@@ -119,14 +119,14 @@ class RunWriter:
             if spacing != before:
                 for ordinal in thinning.kept(n - 1):
                     if ordinal % spacing:
-                        self.backlog.remove_sample(self._step_of(ordinal), slim=slim)
+                        self.backlog.remove_sample(self._step_of(ordinal), top_words=slim)
             if n % spacing == 0:
                 due.append(slim)
         sample = self.chain.sample() if due else {}
         if False in due:
             self.backlog.write_sample(step, sample, self.model.sample_invariants)
         if True in due:
-            self.backlog.write_sample(step, slim_sample(sample["phi"]), SLIM, slim=True)
+            self.backlog.write_sample(step, slim_sample(sample["phi"]), SLIM, top_words=True)
 
     def _step_of(self, ordinal: int) -> int:
         """Return the iteration of the posterior sample of this number."""

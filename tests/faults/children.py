@@ -55,10 +55,10 @@ def signal_in(point, nth, numbers, *args):
         return passed(name)
 
     import pysgrld.run.checkpoint_write
-    import pysgrld.run.journal
+    import pysgrld.run.records
     import pysgrld.run.samples
 
-    for module in (files, pysgrld.run.checkpoint_write, pysgrld.run.journal, pysgrld.run.samples):
+    for module in (files, pysgrld.run.checkpoint_write, pysgrld.run.records, pysgrld.run.samples):
         module.fail_point = fail_point
     _sgmc(args)
 
@@ -125,11 +125,10 @@ def as_nobody(*args):
 
 def no_flock(*args):
     """Run where the file system knows no locks, with one that beats often."""
-    from pysgrld.run import _failpoints
-    from pysgrld.run import lock_file as beat
+    from pysgrld.run import _failpoints, lock
 
     _failpoints.arm("lock.flock:ENOLCK:1+")
-    beat.INTERVAL = 0.05
+    lock.INTERVAL = 0.05
     _sgmc(args)
 
 

@@ -24,8 +24,7 @@ from faults_runs import (
 
 from pysgrld.errors import CheckpointError
 from pysgrld.run import verify_checkpoint
-from pysgrld.run.checkpoint_read import read_checkpoint
-from pysgrld.run.manifest import MANIFEST, STATE, read_manifest
+from pysgrld.run.checkpoint_read import MANIFEST, STATE, read_checkpoint, read_manifest
 from pysgrld.run.tensors import DamagedError
 
 
@@ -168,7 +167,7 @@ def test_a_pickle_in_place_of_a_sample_is_refused_and_not_run(copied, trials):
     sample.write_bytes(f"cos\nsystem\n(S'touch {canary}'\ntR.".encode())
     run = opened(copied)
     with pytest.raises(CheckpointError, match=sample.name):
-        run.read_sample(run.sample_steps()[0])
+        run.samples.read(run.samples.steps()[0])
     assert not canary.exists()
     trials()
 

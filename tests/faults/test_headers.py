@@ -15,9 +15,8 @@ from faults_runs import checkpoints, opened, sign_again, train_command, train_he
 
 from pysgrld.errors import CheckpointError, MismatchError
 from pysgrld.run import jsonio
-from pysgrld.run.checkpoint_read import read_checkpoint
+from pysgrld.run.checkpoint_read import MANIFEST, STATE, read_checkpoint, read_manifest, seal
 from pysgrld.run.files import digest_of
-from pysgrld.run.manifest import MANIFEST, STATE, read_manifest, seal
 from pysgrld.run.tensors import DamagedError, encode, load
 from pysgrld.train.loop import Training
 

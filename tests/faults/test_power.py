@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysgrld.run import RunDirectory, files, journal, samples, verify_checkpoint
+from pysgrld.run import RunDirectory, files, records, samples, verify_checkpoint
 from pysgrld.run import checkpoint_write as commit
 
 CONFIG = {"options": {"topics": 2}, "free": ["epochs"], "corpus": {"fingerprint": "abc"}}
@@ -30,7 +30,7 @@ class Recorder:
         self.count, self.fds, self.point = 0, {}, ""
         for name in ("open", "write", "fsync", "ftruncate", "mkdir", "rename", "unlink", "rmdir"):
             monkeypatch.setattr(os, name, self._wrapped(name, getattr(os, name)))
-        for module in (files, journal, commit, samples):
+        for module in (files, records, commit, samples):
             monkeypatch.setattr(module, "fail_point", self._pass)
 
     def _pass(self, name):
@@ -108,18 +108,18 @@ def scenario(run):
         step = 0
         for step in (1, 2, 3):
             run.append_metrics({"iteration": step})
-            run.write_sample(step, {"phi": PHI})
+            run.samples.write(step, {"phi": PHI})
             run.save_checkpoint(step, {"g": np.full((4, 16), step, np.float32)}, {}, keep=2)
             yield step
         run.append_metrics({"iteration": 4})
-        run.write_sample(4, {"phi": PHI})
-        run.remove_sample(2)
+        run.samples.write(4, {"phi": PHI})
+        run.samples.drop(2)
         run.rewind(run.load_checkpoint(required=True))
         run.append_metrics({"iteration": 4, "again": True})
         run.update_free({"epochs": 3})
         run.set_status("running")
-        run.write_sample(4, {"phi": PHI})
-        run.remove_sample(1)
+        run.samples.write(4, {"phi": PHI})
+        run.samples.drop(1)
         run.save_checkpoint(4, {"g": np.full((4, 16), 4, np.float32)}, {}, keep=2)
         yield 4
         run.append_metrics({"iteration": 4, "more": True})
@@ -257,7 +257,7 @@ def check(tree, promised, folder):
             lines = [line["iteration"] for line in run.read_metrics()]
             if sorted(set(lines)) != list(range(1, step + 1)):
                 return f"metrics {lines} at {step}"
-            kept = run.sample_steps()
+            kept = run.samples.steps()
             if kept != ([1, 2, 3, 4][:step] if step < 4 else [2, 3, 4]):
                 return f"samples {kept} at {step}"
             run.save_checkpoint(9, {"g": np.zeros((4, 16), np.float32)}, {}, keep=5)

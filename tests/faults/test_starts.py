@@ -16,7 +16,7 @@ from faults.forks import wait_until
 from faults.records import check_intact, events, left_behind, record
 
 from pysgrld.run import RunDirectory
-from pysgrld.run.lock_file import SILENT
+from pysgrld.run.lock import SILENT
 
 #: No end of its own.
 ENDLESS = ("--iterations", "1000000", "--eval-every", "1h", "--checkpoint-every", "50")

@@ -19,7 +19,8 @@ sys.path.insert(0, str(HERE.parent))
 from faults_runs import OPTIONS, Silent, stop_at, write_corpus  # noqa: E402
 
 from pysgrld.errors import Interrupted  # noqa: E402
-from pysgrld.run.manifest import SCHEMA, release  # noqa: E402
+from pysgrld.run.checkpoint_read import SCHEMA  # noqa: E402
+from pysgrld.run.machine import version  # noqa: E402
 from pysgrld.train.request import Request  # noqa: E402
 from pysgrld.train.start import train  # noqa: E402
 
@@ -32,7 +33,7 @@ def plain(entry):
 
 
 def main():
-    target = HERE / f"run-{release()}-{SCHEMA}.tar.xz"
+    target = HERE / f"run-{version()}-{SCHEMA}.tar.xz"
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         write_corpus(Path("corpus.txt"))

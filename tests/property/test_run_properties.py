@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
 from pysgrld.run import RunDirectory
+from pysgrld.run.checkpoint_read import seal, unseal
 from pysgrld.run.files import digest_of, write_new
 from pysgrld.run.identity import differences, identity
-from pysgrld.run.manifest import seal, unseal
 from pysgrld.run.tensors import DamagedError, check_header, encode, load
 
 NAMES = st.text(string.ascii_lowercase + string.digits + "_.", min_size=1, max_size=64)
@@ -137,17 +137,17 @@ def test_any_order_of_stops_gives_back_the_record_of_the_last_checkpoint(
                 if action == "train":
                     step += 1
                     run.append_metrics({"iteration": step})
-                    run.write_sample(step, {"phi": phi})
-                elif action == "drop" and run.sample_steps():
-                    run.remove_sample(run.sample_steps()[0])
+                    run.samples.write(step, {"phi": phi})
+                elif action == "drop" and run.samples.steps():
+                    run.samples.drop(run.samples.steps()[0])
                 elif action == "save" and step:
                     state = {"t": np.array([step])}
                     run.save_checkpoint(step, state, {}, keep=2)
                     lines = [line["iteration"] for line in run.read_metrics()]
-                    saved = (step, lines, run.sample_steps())
+                    saved = (step, lines, run.samples.steps())
                 elif action == "stop":
                     found = run.load_checkpoint(required=False)
                     run.rewind(found)
                     step = found.step if found else 0
                     lines = [line["iteration"] for line in run.read_metrics()]
-                    assert (step, lines, run.sample_steps()) == saved
+                    assert (step, lines, run.samples.steps()) == saved

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from pysgrld.run.batch_job import boot_clock, job_end
+from pysgrld.run.machine import boot_clock, job_end
 
 
 @pytest.fixture

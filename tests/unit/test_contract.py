@@ -22,7 +22,7 @@ from pysgrld.models.protocol import CorpusFacts, Extent, RunOn
 from pysgrld.models.resolve import resolve, restored
 from pysgrld.models.table import MODELS, all_models, model_of
 from pysgrld.options.option import Facts, Resolved, option_name
-from pysgrld.run.invariants import required, violation
+from pysgrld.run.tensors import required, violation
 from pysgrld.samplers import SAMPLERS
 from pysgrld.train.begin import begin
 from pysgrld.types import Documents, Key

@@ -46,11 +46,11 @@ def test_a_slim_sample_is_a_part_of_the_full_one_of_its_iteration(lazy, tmp_path
     write_corpus(tmp_path / "corpus.txt")
     train_here(tmp_path, lazy=lazy, top_word_samples=5)
     run = opened(tmp_path)
-    assert run.sample_steps() == [12, 16, 20, 24, 28, 32, 36, 40]
-    assert run.sample_steps(slim=True) == [16, 24, 32, 40]
-    for step in run.sample_steps(slim=True):
-        part = slim_sample(run.read_sample(step)["phi"])
-        found = run.read_sample(step, slim=True)
+    assert run.samples.steps() == [12, 16, 20, 24, 28, 32, 36, 40]
+    assert run.samples.steps(top_words=True) == [16, 24, 32, 40]
+    for step in run.samples.steps(top_words=True):
+        part = slim_sample(run.samples.read(step)["phi"])
+        found = run.samples.read(step, top_words=True)
         for name in ("words", "phi"):
             np.testing.assert_array_equal(found[name], part[name])
 
@@ -70,7 +70,7 @@ def test_slim_samples_come_again_the_same_after_a_stop(tmp_path):
         shutil.copy(path, often / "run" / "samples" / path.name)
     train_here(often, **options)
     assert result(often) == result(once)
-    assert any("slim-" in name for name in result(once))
+    assert any("top-words-" in name for name in result(once))
 
 
 FITS = (1 << 30) // (4 * 100)

@@ -58,7 +58,7 @@ def plant(path, phi, chain, steps=None, **given):
     run = RunDirectory.create(path, config, [f"w{i}" for i in range(V)])
     with run.lock():
         for i, sample in enumerate(phi):
-            run.write_sample(5 * (i + 1) if steps is None else steps[i], {"phi": sample})
+            run.samples.write(5 * (i + 1) if steps is None else steps[i], {"phi": sample})
     return path
 
 
@@ -212,10 +212,10 @@ def test_chains_are_followed_by_slim_samples_where_there_are_more_of_them(
     for place in places:
         run = RunDirectory.open(place)
         with run.lock():
-            for step in run.sample_steps():
-                run.write_sample(step, slim_sample(run.read_sample(step)["phi"]), slim=True)
-            for step in run.sample_steps()[full:]:
-                run.remove_sample(step)
+            for step in run.samples.steps():
+                run.samples.write(step, slim_sample(run.samples.read(step)["phi"]), top_words=True)
+            for step in run.samples.steps()[full:]:
+                run.samples.drop(step)
     found = diagnose(*places, tell=lambda *a: told.append(a))
     assert (whole.slim, found.slim) == (False, True)
     assert found.iterations == whole.iterations
@@ -252,7 +252,7 @@ def test_samples_that_a_training_run_drops_meanwhile_are_done_without(places):
         if done == total // 2 + 10:
             with run.lock():
                 for step in range(5, 5 * DRAWS, 10):
-                    run.remove_sample(step)
+                    run.samples.drop(step)
 
     found = diagnose(*places[:2], tell=drop)
     assert found.iterations == tuple(range(10, 5 * DRAWS + 1, 10))

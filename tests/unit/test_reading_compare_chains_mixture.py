@@ -52,7 +52,7 @@ def plant(path, chain, weights, components=None):
         for t, w in enumerate(weights):
             j = len(w) - 1
             phi = components[t] if components is not None else np.full((j, WORDS), 1 / WORDS)
-            run.write_sample(
+            run.samples.write(
                 5 * (t + 1), {"phi": phi.astype(np.float32), "w": np.array([w], np.float32)}
             )
     return path

@@ -119,7 +119,7 @@ def sampled(tmp_path_factory):
     with found.run.lock():
         for step in range(1, 26):
             topics = rng.dirichlet(np.ones(WORDS), TOPICS).astype(np.float32)
-            found.run.write_sample(step, {"phi": topics})
+            found.run.samples.write(step, {"phi": topics})
     return found
 
 

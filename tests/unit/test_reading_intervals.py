@@ -102,7 +102,7 @@ def test_more_slim_samples_than_full_ones_are_what_intervals_are_read_from(both)
     """Red with: intervals missing where few full samples are kept; an open end shown like another."""
     with both.run.lock():
         for step in both.kept()[5:]:
-            both.run.remove_sample(step)
+            both.run.samples.drop(step)
     assert both.word_steps() == (both.kept(slim=True), True)
     path = str(both.path)
     found = json.loads(CliRunner().invoke(main, ["topics", path, "--json", "--top", "15"]).output)
@@ -119,13 +119,13 @@ def test_a_slim_sample_of_another_model_is_refused(both):
     """Red with: a word beyond the vocabulary, which is an IndexError later."""
     step, sample = both.kept(slim=True)[0], both.read_slim(both.kept(slim=True)[0])
     with both.run.lock():
-        both.run.write_sample(3, {**sample, "words": sample["words"] + 48}, slim=True)
-        both.run.write_sample(2, {n: part[:2] for n, part in sample.items()}, slim=True)
-    with pytest.raises(CheckpointError, match=r"slim-step-00000003.*has a word beyond the 48"):
+        both.run.samples.write(3, {**sample, "words": sample["words"] + 48}, top_words=True)
+        both.run.samples.write(2, {n: part[:2] for n, part in sample.items()}, top_words=True)
+    with pytest.raises(CheckpointError, match=r"top-words-step-00000003.*has a word beyond the 48"):
         both.read_slim(3)
     with pytest.raises(CheckpointError, match="array 'words' is 2 x 12, and the model's is 4 x 12"):
         both.read_slim(2)
-    path = both.run.sample_path(step, slim=True)
+    path = both.run.samples.path(step, top_words=True)
     path.write_bytes(path.read_bytes()[:-4] + b"\0\0\0\0")
     with pytest.raises(CheckpointError, match="is not the sample that was written"):
         Results(both.path, 1).read_slim(step)

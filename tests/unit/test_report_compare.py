@@ -20,7 +20,7 @@ from pysgrld.report.compare.comparison import (
     page_of,
 )
 from pysgrld.report.compare.partners import Likening, Topics, group
-from pysgrld.run.chain_folders import called
+from pysgrld.run.choose import called
 
 HOW = Likening(DISTRIBUTIONS, signed=False)
 

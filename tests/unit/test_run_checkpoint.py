@@ -18,8 +18,7 @@ from pysgrld.errors import (
     WriteError,
 )
 from pysgrld.run import RunDirectory, _failpoints, list_checkpoints, verify_checkpoint
-from pysgrld.run.checkpoint_read import checkpoint_folders, read_checkpoint
-from pysgrld.run.manifest import read_manifest, seal
+from pysgrld.run.checkpoint_read import checkpoint_folders, read_checkpoint, read_manifest, seal
 from pysgrld.run.tensors import DamagedError
 
 CONFIG = {
@@ -324,7 +323,7 @@ def test_a_run_that_was_removed_is_not_made_again(run: RunDirectory) -> None:
         lambda: run.append_metrics({}),
         lambda: run.log_event("x"),
         lambda: run.set_status("running"),
-        lambda: run.write_sample(1, {"phi": np.ones((1, 1))}),
+        lambda: run.samples.write(1, {"phi": np.ones((1, 1))}),
     ):
         with pytest.raises(WriteError):
             write()

@@ -19,7 +19,7 @@ from pysgrld.errors import (
 )
 from pysgrld.run import Decision, RunDirectory, decide, find_run, latest_run, set_latest
 from pysgrld.run.choose import check_writable
-from pysgrld.run.scratch import scratch_name
+from pysgrld.run.lock import scratch_name
 
 NAME = "toy-scir"
 

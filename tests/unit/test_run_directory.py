@@ -20,7 +20,8 @@ from pysgrld.errors import (
     WriteError,
 )
 from pysgrld.models.samples import SAMPLE
-from pysgrld.run import RunDirectory, _failpoints, journal
+from pysgrld.run import RunDirectory, _failpoints
+from pysgrld.run.records import read_lines
 
 CONFIG = {
     "schema": 1,
@@ -54,7 +55,7 @@ def train(run: RunDirectory, start: int, stop: int) -> None:
     for step in range(start + 1, stop + 1):
         if step % 10 == 0:
             run.append_metrics({"iteration": step, "perplexity": 1000 / step})
-            run.write_sample(step, {"phi": phi(step)})
+            run.samples.write(step, {"phi": phi(step)})
 
 
 def record(run: RunDirectory) -> dict[str, bytes]:
@@ -205,7 +206,7 @@ def test_lines_at_the_end_of_a_file_are_whole(tmp_path: Path, last: int) -> None
     lines = [b'{"n": %d}\n' % n for n in (1, 22, 333)]
     file.write_bytes(b"".join(lines))
     expected = [n for n, room in ((1, 30), (22, 21), (333, 11)) if last >= room]
-    assert [record["n"] for record in journal.read(file, last)] == expected
+    assert [record["n"] for record in read_lines(file, last)] == expected
 
 
 def test_a_full_disk_leaves_no_half_line(
@@ -261,16 +262,16 @@ def test_a_status_without_sense_is_empty(content: str | None, run: RunDirectory)
 
 def test_samples_come_back_mapped_and_sorted(run: RunDirectory) -> None:
     for step in (30, 10, 20):
-        run.write_sample(step, {"phi": phi(step).astype(np.float64)})
-    assert run.sample_steps() == [10, 20, 30]
-    assert np.array_equal(run.read_sample(20)["phi"], phi(20))
-    assert run.read_sample(20)["phi"].dtype == np.float32
+        run.samples.write(step, {"phi": phi(step).astype(np.float64)})
+    assert run.samples.steps() == [10, 20, 30]
+    assert np.array_equal(run.samples.read(20)["phi"], phi(20))
+    assert run.samples.read(20)["phi"].dtype == np.float32
 
 
 @pytest.mark.parametrize("bad", [phi(1)[0], phi(1)[None]])
 def test_topics_that_are_no_matrix_are_refused(bad: np.ndarray, run: RunDirectory) -> None:
     with pytest.raises(ValueError, match="matrices"):
-        run.write_sample(1, {"phi": bad})
+        run.samples.write(1, {"phi": bad})
     assert not list((run.path / "samples").iterdir())
 
 
@@ -279,16 +280,16 @@ def test_topics_that_do_not_sum_to_one_are_a_numerical_failure(
     bad: np.ndarray, run: RunDirectory
 ) -> None:
     with pytest.raises(NumericalError, match=r"step 1: topic . sums to .* and not to 1"):
-        run.write_sample(1, {"phi": bad}, SAMPLE)
+        run.samples.write(1, {"phi": bad}, SAMPLE)
     assert not list((run.path / "samples").iterdir())
 
 
 def test_a_sample_is_immutable(run: RunDirectory) -> None:
-    run.write_sample(1, {"phi": phi(1)})
-    run.write_sample(1, {"phi": phi(1)})
+    run.samples.write(1, {"phi": phi(1)})
+    run.samples.write(1, {"phi": phi(1)})
     with pytest.raises(ValueError, match="another sample"):
-        run.write_sample(1, {"phi": phi(2)})
-    assert np.array_equal(run.read_sample(1)["phi"], phi(1))
+        run.samples.write(1, {"phi": phi(2)})
+    assert np.array_equal(run.samples.read(1)["phi"], phi(1))
     assert len(list((run.path / "samples").iterdir())) == 1
 
 
@@ -296,26 +297,26 @@ def test_a_sample_is_immutable(run: RunDirectory) -> None:
 def test_a_sample_that_cannot_be_written_leaves_nothing(point: str, run: RunDirectory) -> None:
     _failpoints.arm(f"sample.{point}:ENOSPC")
     with pytest.raises(WriteError):
-        run.write_sample(1, {"phi": phi(1)})
+        run.samples.write(1, {"phi": phi(1)})
     assert not list((run.path / "samples").iterdir())
 
 
 def test_a_damaged_sample_is_refused_by_name(run: RunDirectory) -> None:
-    run.write_sample(1, {"phi": phi(1)})
+    run.samples.write(1, {"phi": phi(1)})
     path = run.path / "samples" / "step-00000001.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(CheckpointError, match="step-00000001"):
-        run.read_sample(1)
+        run.samples.read(1)
     with pytest.raises(MissingInputError, match="no sample of step 2"):
-        run.read_sample(2)
+        run.samples.read(2)
 
 
 def test_a_dropped_sample_is_gone_for_good_after_the_next_checkpoint(run: RunDirectory) -> None:
     train(run, 0, 20)
     save(run, 20)
-    run.remove_sample(10)
-    run.remove_sample(10)
-    assert run.sample_steps() == [20]
+    run.samples.drop(10)
+    run.samples.drop(10)
+    assert run.samples.steps() == [20]
     save(run, 21)
     assert len(list((run.path / "samples").iterdir())) == 1
 
@@ -331,8 +332,8 @@ def test_going_back_restores_the_record_exactly(run: RunDirectory) -> None:
     mine.write_text("nobody's sample")
     before = record(run)
     train(run, 50, 95)
-    run.remove_sample(20)
-    run.remove_sample(40)
+    run.samples.drop(20)
+    run.samples.drop(40)
     with (run.path / "metrics.jsonl").open("a") as file:
         file.write('{"torn')
     (run.path / ".tmp-status.json-00000001").write_text("x")
@@ -377,7 +378,7 @@ def test_going_back_to_the_beginning_empties_the_record(run: RunDirectory) -> No
     (run.path / "holdout").mkdir()
     run.rewind(None)
     assert run.read_metrics() == []
-    assert run.sample_steps() == []
+    assert run.samples.steps() == []
     assert (run.path / "holdout").is_dir()
 
 
@@ -431,7 +432,7 @@ def test_a_sample_that_was_changed_is_refused_and_one_that_is_gone_is_not(
         RunDirectory.rewind(run, found)
     path.unlink()
     run.rewind(found)
-    assert run.sample_steps() == [10, 30]
+    assert run.samples.steps() == [10, 30]
     assert "step-00000020.safetensors: is gone" in caplog.text
 
 
@@ -442,7 +443,7 @@ def test_a_run_whose_samples_were_all_deleted_goes_on(run: RunDirectory) -> None
     shutil.rmtree(run.path / "samples")
     run.rewind(run.load_checkpoint(required=True))
     train(run, 30, 40)
-    assert run.sample_steps() == [40]
+    assert run.samples.steps() == [40]
 
 
 def test_going_back_needs_the_lock(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pysgrld.errors import WriteError
-from pysgrld.run import _failpoints, files, scratch
+from pysgrld.run import _failpoints, files, lock
 from pysgrld.run.files import (
     digest_of,
     open_regular,
@@ -17,12 +17,12 @@ from pysgrld.run.files import (
     read_small,
     remove_folder,
     remove_stale,
+    replace_file,
     step_name,
     write_new,
     writing,
 )
-from pysgrld.run.scratch import scratch_folder, scratch_name, sweep
-from pysgrld.run.whole import replace_file
+from pysgrld.run.lock import scratch_folder, scratch_name, sweep
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +107,7 @@ def test_a_folder_that_another_process_sweeps_before_it_is_held_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Red with: the folder that the other process is removing, used as if locks did not work."""
-    hold, seen = scratch._hold, []
+    hold, seen = lock.hold_folder, []
 
     def swept_first(path: Path) -> int | None:
         if seen:
@@ -121,7 +121,7 @@ def test_a_folder_that_another_process_sweeps_before_it_is_held_is_made_again(
             path.rmdir()
             os.close(other)
 
-    monkeypatch.setattr(scratch, "_hold", swept_first)
+    monkeypatch.setattr(lock, "hold_folder", swept_first)
     with scratch_folder(tmp_path) as folder:
         assert folder not in seen
         (folder / "work").mkdir()

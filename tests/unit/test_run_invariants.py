@@ -10,7 +10,7 @@ import pytest
 from pysgrld.errors import CheckpointError, NumericalError
 from pysgrld.models.samples import SAMPLE, STATE
 from pysgrld.run import RunDirectory, verify_checkpoint
-from pysgrld.run.invariants import required, violation
+from pysgrld.run.tensors import required, violation
 from pysgrld.types import Condition, Invariant
 
 RUN = Path(violation.__code__.co_filename).parent
@@ -52,27 +52,27 @@ def test_rows_of_topics_sum_to_one(row: list[float]) -> None:
 def test_unit_vectors_of_any_sign_are_no_topics_and_may_be_kept(run: RunDirectory) -> None:
     """Red with: a name that the record of a run believes to be a distribution."""
     axes = np.array([[0.6, -0.8], [0.0, 1.0]], np.float32)
-    run.write_sample(1, {"axes": axes}, UNIT)
-    run.write_sample(2, {"phi": axes}, {"phi": UNIT["axes*"]})
-    assert np.array_equal(run.read_sample(2, {"phi": UNIT["axes*"]})["phi"], axes)
+    run.samples.write(1, {"axes": axes}, UNIT)
+    run.samples.write(2, {"phi": axes}, {"phi": UNIT["axes*"]})
+    assert np.array_equal(run.samples.read(2, {"phi": UNIT["axes*"]})["phi"], axes)
     with pytest.raises(NumericalError, match=r"step 3: component 0 has the norm 2 and not 1"):
-        run.write_sample(3, {"axes2": 2 * axes}, UNIT)
-    assert run.sample_steps() == [1, 2]
+        run.samples.write(3, {"axes2": 2 * axes}, UNIT)
+    assert run.samples.steps() == [1, 2]
 
 
 def test_a_name_without_a_wildcard_must_be_in_a_sample(run: RunDirectory) -> None:
     assert required(SAMPLE) == ["phi"]
-    run.write_sample(1, {"phi2": np.eye(2)}, SAMPLE)
-    assert run.read_sample(1).keys() == {"phi2"}
+    run.samples.write(1, {"phi2": np.eye(2)}, SAMPLE)
+    assert run.samples.read(1).keys() == {"phi2"}
     with pytest.raises(CheckpointError, match="not float32 matrices, phi among them"):
-        run.read_sample(1, SAMPLE)
+        run.samples.read(1, SAMPLE)
 
 
 def test_finite_is_asked_of_samples_only_where_it_is_wanted(run: RunDirectory) -> None:
     nan = np.full((1, 1), np.nan)
-    run.write_sample(1, {"w": nan}, SAMPLE)
+    run.samples.write(1, {"w": nan}, SAMPLE)
     with pytest.raises(NumericalError, match=r"step 2: array 'w' has nan at \[0, 0\]"):
-        run.write_sample(2, {"w": nan}, {"w": Invariant(Condition.FINITE)})
+        run.samples.write(2, {"w": nan}, {"w": Invariant(Condition.FINITE)})
 
 
 def test_a_checkpoint_is_held_to_invariants_when_it_is_written_and_when_it_is_read(

@@ -37,7 +37,7 @@ def save(run: RunDirectory, step: int) -> None:
 
 def line(run: RunDirectory, step: int) -> None:
     run.append_metrics({"iteration": step})
-    run.write_sample(step, {"phi": PHI})
+    run.samples.write(step, {"phi": PHI})
 
 
 def template(path: Path) -> None:
@@ -48,7 +48,7 @@ def template(path: Path) -> None:
             line(run, step)
             run.save_checkpoint(step, state(step), {}, keep=3)
         line(run, 4)
-        run.remove_sample(2)
+        run.samples.drop(2)
 
 
 def go_on(run: RunDirectory) -> None:
@@ -84,7 +84,7 @@ def check(path: Path) -> str | None:
             return "state is mixed"
         run.rewind(found)
         lines = [record["iteration"] for record in run.read_metrics()]
-        samples = run.sample_steps()
+        samples = run.samples.steps()
         # Checkpoint 3 was written with lines 1 to 3; written over, with line 4 and without
         # sample 2.
         over = found.step == 4 or 4 in lines
@@ -204,7 +204,7 @@ def random_kills(folder: Path, count: int) -> list[str]:
         found = run.load_checkpoint(required=True)
         run.rewind(found)
     lines = [record["iteration"] for record in run.read_metrics()]
-    if found is None or lines != list(range(1, found.step + 1)) or run.sample_steps() != lines:
+    if found is None or lines != list(range(1, found.step + 1)) or run.samples.steps() != lines:
         wrong.append(f"metrics {lines[:3]}..{lines[-3:]}")
     return [*wrong, str(count)]
 

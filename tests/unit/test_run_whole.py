@@ -11,7 +11,7 @@ import pytest
 
 from pysgrld.errors import OutputError, WriteError
 from pysgrld.run import _failpoints
-from pysgrld.run.whole import (
+from pysgrld.run.files import (
     refuse_existing,
     refuse_full_folder,
     replace_file,

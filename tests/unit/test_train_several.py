@@ -1,7 +1,7 @@
 """Where several chains go."""
 
 from pysgrld.run import RunDirectory, find_run
-from pysgrld.run.chain_folders import chain_path
+from pysgrld.run.choose import chain_path
 from pysgrld.train.several import choose_folder
 
 

@@ -10,7 +10,7 @@ from pysgrld.reading.diagnosis import SAME
 from pysgrld.reading.labels import LABELS
 from pysgrld.report.compare.comparison import Comparison
 from pysgrld.run import jsonio
-from pysgrld.run.whole import whole_file
+from pysgrld.run.files import whole_file
 
 
 class Carried(NamedTuple):

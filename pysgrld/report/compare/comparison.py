@@ -9,7 +9,7 @@ from pysgrld.errors import plural
 from pysgrld.reading.diagnosis import SAME
 from pysgrld.report.compare.partners import Kind
 from pysgrld.report.page_file import STYLES, page
-from pysgrld.run.chain_folders import called
+from pysgrld.run.choose import called
 from pysgrld.run.machine import version
 
 #: Standard errors on each side of a 95 % interval.

@@ -13,8 +13,8 @@ from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.evaluate.matching import assign
 from pysgrld.reading.results import Results
 from pysgrld.report.exports.formats import Exported, ExportRequest, Tell
+from pysgrld.run.files import whole_file
 from pysgrld.run.machine import version
-from pysgrld.run.whole import whole_file
 from pysgrld.types import Int64s, Key
 
 FILE = "draws.nc"

@@ -165,7 +165,7 @@ def export(
     WriteError
         If the disk is full.
     """
-    from pysgrld.run.whole import refuse_existing
+    from pysgrld.run.files import refuse_existing
 
     writer = FORMATS[asked.format].writer
     refuse_existing([asked.folder / n for n in writer.files(chains, asked)], force=force)

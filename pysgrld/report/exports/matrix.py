@@ -15,8 +15,8 @@ from pysgrld.reading.labels import LABELS
 from pysgrld.reading.results import Results
 from pysgrld.report.exports.formats import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.run import jsonio
+from pysgrld.run.files import whole_file
 from pysgrld.run.tensors import header_of
-from pysgrld.run.whole import whole_file
 from pysgrld.types import Floats
 
 VOCABULARY = "vocab.txt"

@@ -21,7 +21,7 @@ from pysgrld.report.exports.formats import Exported, ExportRequest, Tell, drawn_
 from pysgrld.report.reported_run import diagnosed
 from pysgrld.report.sample_pass import TEN, ChainOfTopics, Followed, followed
 from pysgrld.report.topic_words import best, names_of
-from pysgrld.run.whole import whole_file
+from pysgrld.run.files import whole_file
 from pysgrld.types import Doubles, Floats
 
 #: Share from which on a document lists a topic, where it does not list them all.
