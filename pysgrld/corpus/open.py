@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from pysgrld.corpus.corpus_builder import CorpusBuilder
 from pysgrld.corpus.inputs import resolve_document_is, texts_of_folder
-from pysgrld.corpus.intake import Intake
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.lines import missing, size_of
 from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
@@ -99,8 +99,8 @@ def open_corpus(
     with WorkFolder(Path(store), identity if resumable else None) as work:
         lexicon = Lexicon(options, match, match is not None, say)
         lexicon.label = inputs[0] if len(inputs) == 1 else f"{inputs[0]} and {len(inputs) - 1} more"
-        intake = Intake(lexicon, work)
-        if intake.done != (0, 0):
+        builder = CorpusBuilder(lexicon, work)
+        if builder.done != (0, 0):
             say(f"goes on after {plural(lexicon.documents, 'document')} read before")
         meter = Meter(inputs, notify)
         steps = read(
@@ -109,23 +109,23 @@ def open_corpus(
             keep_empty=lexicon.keep_empty,
             threads=threads,
             waiting=lambda: meter.show(lexicon),
-            done=intake.done,
+            done=builder.done,
             scratch=work.folder,
         )
         noted = time.monotonic()
         try:
             with closing(steps):
                 for step in steps:
-                    intake.add(step)
+                    builder.add(step)
                     meter.read += step.size
                     meter.show(lexicon)
                     if time.monotonic() - noted > NOTE_EVERY:
-                        intake.note()
+                        builder.note()
                         noted = time.monotonic()
         except Interrupted:
-            intake.note()
+            builder.note()
             raise
-        intake.finish({"inputs": intake.sources} | read_by, whole=True, shard=shard)
+        builder.finish({"inputs": builder.sources} | read_by, whole=True, shard=shard)
     return Corpus.open(store)
 
 

@@ -19,8 +19,8 @@ import numpy as np
 from pysgrld.corpus.about.collector import DetailsCollector
 from pysgrld.corpus.about.columns import write_about
 from pysgrld.corpus.build import OTHER_FOLDER, TOGETHER, build
+from pysgrld.corpus.corpus_builder import asked_fields, wanted_columns
 from pysgrld.corpus.inputs import resolve_document_is
-from pysgrld.corpus.intake import asked_fields, wanted_columns
 from pysgrld.corpus.open import check_inputs
 from pysgrld.corpus.reading import CorpusOptions, Listener, ReadingProgress
 from pysgrld.corpus.sources import look, recipe

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus.about.details import DocumentDetails, NamedDocuments
+from pysgrld.corpus.corpus_builder import CorpusBuilder, say_left_out
 from pysgrld.corpus.inputs import resolve_document_is
-from pysgrld.corpus.intake import Intake, say_left_out
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.open import Meter, check_inputs
 from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
@@ -204,9 +204,9 @@ class SinglePassCorpus:
         """Store the first documents, and return the heading under which the others come."""
         heading, left = Step("", 0, 0), head
         with WorkFolder(store) as work:
-            intake = Intake(self._lexicon, work)
+            builder = CorpusBuilder(self._lexicon, work)
             for step in self._steps:
-                intake.add(step)
+                builder.add(step)
                 if isinstance(step.content, Heading):
                     heading = Step(step.label, step.input, step.number, step.content)
                 if self._meter:
@@ -215,7 +215,7 @@ class SinglePassCorpus:
                 left -= step.documents
                 if left <= 0:
                     break
-            intake.finish(provenance, whole=False)
+            builder.finish(provenance, whole=False)
         return heading
 
     def _waiting(self) -> None:

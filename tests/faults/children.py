@@ -229,10 +229,10 @@ def build_killed_at(nth, *args):
     import sys
 
     import pysgrld.corpus.open as reading
-    from pysgrld.corpus.intake import Intake
+    from pysgrld.corpus.corpus_builder import CorpusBuilder
 
     changes = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate")
-    finish, left = Intake.finish, [0]
+    finish, left = CorpusBuilder.finish, [0]
 
     def hook(event, _):
         if left[0] and event in changes:
@@ -245,6 +245,6 @@ def build_killed_at(nth, *args):
         finish(self, *args, **kwargs)
 
     reading.NOTE_EVERY = 0.0
-    Intake.finish = finish_killed
+    CorpusBuilder.finish = finish_killed
     sys.addaudithook(hook)
     _sgmc(args)

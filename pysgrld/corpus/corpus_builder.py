@@ -24,7 +24,7 @@ from pysgrld.types import Int64s
 EMPTY = "no known word"
 
 
-class Intake:
+class CorpusBuilder:
     """Writes the documents of a reading to disk, and makes a corpus of them at its end.
 
     Parameters
