@@ -56,7 +56,7 @@ class Sgmc(click.Group):
     """A group that imports its commands when they are used, and ends with the promised codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Give the names of the commands, in the order of the table."""
+        """Return the names of the commands, in the order of the table."""
         del ctx
         return list(COMMANDS)
 
@@ -131,7 +131,7 @@ def _exit_code(error: BaseException, *, json_log: bool) -> int:
 
 
 def _help_of(error: click.UsageError) -> str:
-    """Give the help command that lists the option that was typed wrongly."""
+    """Return the help command that lists the option that was typed wrongly."""
     if error.ctx is None:
         return "sgmc --help"
     name = getattr(error, "option_name", None)
@@ -141,7 +141,7 @@ def _help_of(error: click.UsageError) -> str:
 
 
 def explain(error: BaseException) -> tuple[int, str]:
-    """Give the exit code of an error, and the line that a person is told."""
+    """Return the exit code of an error, and the line that a person is told."""
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code, ""
     if isinstance(error, SystemExit):

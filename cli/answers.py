@@ -70,7 +70,7 @@ def answer(results: Results, at: int, asked: dict[str, Any], *, as_json: bool) -
 
 
 def _percent(value: Between, digits: int = 1) -> str:
-    """Give a share in percent, and its interval."""
+    """Return a share in percent, and its interval."""
     mean = f"{100 * value.mean:.{digits}f} %"
     if value.low is None or value.high is None:
         return mean

@@ -96,7 +96,7 @@ def command(
 
 
 def _record(d: Diagnosis) -> dict[str, Any]:
-    """Give all numbers as plain values, for JSON."""
+    """Return all numbers as plain values, for JSON."""
     from pysgrld.reading.diagnosis import is_mixed, is_shared
 
     record, labels = d._asdict(), _labels(d)
@@ -124,7 +124,7 @@ def _record(d: Diagnosis) -> dict[str, Any]:
 
 
 def _labels(d: Diagnosis) -> dict[int, str]:
-    """Give the names of the first chain's topics, where somebody named them, or their seeds."""
+    """Return the names of the first chain's topics, where somebody named them, or their seeds."""
     from pysgrld.models.seeds import seed_names
     from pysgrld.reading.labels import labels_of
     from pysgrld.run import RunDirectory
@@ -196,7 +196,7 @@ def _show_topics(d: Diagnosis, columns: int) -> None:
 
 
 def _others(topic: MatchedTopic) -> str:
-    """Give the topic's rows in the other chains, as text."""
+    """Return the topic's rows in the other chains, as text."""
     return " ".join(map(str, topic.counterparts[1:]))
 
 

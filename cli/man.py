@@ -68,7 +68,7 @@ def _text(line: str) -> str:
 
 
 def paths() -> Iterator[tuple[str, ...]]:
-    """Give the words of every command that has a page, that of sgmc itself first."""
+    """Return the words of every command that has a page, that of sgmc itself first."""
     yield ()
     for name in COMMANDS:
         yield (name,)

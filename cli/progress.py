@@ -186,7 +186,7 @@ class Screen:
 
     @contextlib.contextmanager
     def counting(self, what: str, total: int) -> Iterator[Any]:
-        """Give a function that is told how many of ``total`` are done."""
+        """Return a function that is told how many of ``total`` are done."""
 
         def tell(done: int) -> None:
             if self.terminal:
@@ -201,7 +201,7 @@ class Screen:
 
     @contextlib.contextmanager
     def steps(self) -> Iterator[Any]:
-        """Give a function that is told what is being done, how much of it, and of how much."""
+        """Return a function that is told what is being done, how much of it, and of how much."""
         with contextlib.ExitStack() as stack:
             known: dict[str, Any] = {}
 
@@ -215,7 +215,7 @@ class Screen:
 
     @contextlib.contextmanager
     def samples(self) -> Iterator[Any]:
-        """Give a function that is told how many samples of how many are read."""
+        """Return a function that is told how many samples of how many are read."""
         with contextlib.ExitStack() as stack:
             known: list[Any] = []
 

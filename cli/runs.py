@@ -87,7 +87,7 @@ def _by_search(
 
 
 def _line(folder: Path, runs: list[ListedRun]) -> tuple[str, ...]:
-    """Give the cells of a search."""
+    """Return the cells of a search."""
     from pysgrld.search.show import SearchProgress
 
     search, first = SearchProgress.read(folder, runs), runs[0]
@@ -104,7 +104,7 @@ def _line(folder: Path, runs: list[ListedRun]) -> tuple[str, ...]:
 
 
 def _row(run: ListedRun, root: Path) -> tuple[str, ...]:
-    """Give the cells of a run."""
+    """Return the cells of a run."""
     name = str(run.path.relative_to(root)) if run.path != root else str(root)
     if run.problem:
         return (name, "", "", "", "", "", run.state, "")

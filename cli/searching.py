@@ -41,7 +41,7 @@ class SearchScreen(SeveralScreen):
         self.progress = progress
 
     def called(self, number: int) -> str:
-        """Give the name of a run."""
+        """Return the name of a run."""
         return self._names[number - 1]
 
     def _started_one(self, number: int, path: Path, line: str) -> None:

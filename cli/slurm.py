@@ -187,7 +187,7 @@ def _setup(path: str | None) -> str:
 
 
 def _program() -> tuple[str, ...]:
-    """Give the words that start this very sgmc, whatever the environment of the job."""
+    """Return the words that start this very sgmc, whatever the environment of the job."""
     found = shutil.which(sys.argv[0])
     if found is not None and Path(found).name == "sgmc":
         return (str(Path(found).absolute()),)
@@ -314,11 +314,11 @@ class Job(NamedTuple):
 
     @property
     def shared(self) -> bool:
-        """Whether several processes run the command together."""
+        """Return whether several processes run the command together."""
         return bool(self.nodes or self.ranks)
 
     def values(self) -> list[dict[str, str]]:
-        """Give what stands for each name, for each job in turn; one without names for a single job.
+        """Return what stands for each name, for each job in turn; one without names for a single job.
 
         Raises
         ------
@@ -344,7 +344,7 @@ class Job(NamedTuple):
         return [{"i": str(i), "n": str(number)} | each for i, each in enumerate(named, 1)]
 
     def commands(self) -> list[tuple[str, ...]]:
-        """Give the arguments of ``sgmc`` in each job.
+        """Return the arguments of ``sgmc`` in each job.
 
         Raises
         ------
@@ -429,7 +429,7 @@ def script(job: Job) -> str:
 
 
 def _chosen(job: Job, values: Sequence[Mapping[str, str]]) -> list[str]:
-    """Give the lines that set the names which the command has in braces."""
+    """Return the lines that set the names which the command has in braces."""
     used = {name for word in job.command for name in _PLACE.findall(word)}
     lines = [
         f"{name}={value}"
@@ -458,7 +458,7 @@ def _word(word: str, values: Mapping[str, str]) -> str:
 
 
 def _clock(seconds: float) -> str:
-    """Give a duration as SLURM takes it: days-hours:minutes:seconds."""
+    """Return a duration as SLURM takes it: days-hours:minutes:seconds."""
     minutes = math.ceil(seconds / 60)
     days, minutes = divmod(minutes, 24 * 60)
     day = f"{days}-" if days else ""

@@ -41,7 +41,7 @@ def shown_in_json(text: str) -> str:
 
 
 def room() -> int:
-    """Give the columns of the terminal, 40 at least; 80 where output goes elsewhere, without COLUMNS."""
+    """Return the columns of the terminal, at least 40; 80 without one, unless COLUMNS is set."""
     return max(40, shutil.get_terminal_size().columns)
 
 

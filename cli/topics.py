@@ -161,7 +161,7 @@ def command(
 def _record(
     topic: Topic, signed: bool, followed: Followed, learned: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Give a topic as JSON has it: directions have entries, not probabilities."""
+    """Return a topic as JSON has it: directions have entries, not probabilities."""
     found = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
     del found["against"]
     if "alpha" in learned:
@@ -188,7 +188,7 @@ def _learned(learned: Mapping[str, Any]) -> str:
 
 
 def _plain(word: Word) -> dict[str, Any]:
-    """Give a word as JSON has it: what is said of open bounds is there where they are."""
+    """Return a word as JSON has it: what is said of open bounds is there where they are."""
     return {name: value for name, value in word._asdict().items() if value is not False}
 
 

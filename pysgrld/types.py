@@ -157,11 +157,11 @@ class Key(NamedTuple):
     step: int
 
     def address(self) -> Address:
-        """Give the key as the arguments of a kernel that moves documents."""
+        """Return the key as the arguments of a kernel that moves documents."""
         return {"seed": self.seed, "chain": self.chain, "step": self.step}
 
     def address_of(self, block: Block) -> BlockAddress:
-        """Give the key as the arguments of a kernel that moves a block."""
+        """Return the key as the arguments of a kernel that moves a block."""
         return {**self.address(), "stream": block.stream}
 
 
@@ -237,7 +237,7 @@ GIVEN_COUNTS, QUIET = 2 / 3, 1.5
 
 
 def wider(inflation: float) -> float:
-    """Give about how many times the posterior's variance draws have, from the noise inflation."""
+    """Return about how many times the posterior's variance draws have, from the noise inflation."""
     return max(1.0, inflation * GIVEN_COUNTS)
 
 
@@ -305,7 +305,7 @@ class Block(NamedTuple):
 
     @property
     def is_vector(self) -> bool:
-        """Whether it is one vector, not topics over words."""
+        """Return whether it is one vector, not topics over words."""
         return self.geometry in ("positive", "concentration")
 
 

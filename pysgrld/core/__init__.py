@@ -39,7 +39,7 @@ if os.environ.get("SGMC_ISA"):
 
 
 def padded(k: int) -> int:
-    """Give the columns of a row that holds K topics: K rounded up to the width of a vector."""
+    """Return the columns of a row that holds K topics: K rounded up to the width of a vector."""
     return -(-k // core.ROW_PAD) * core.ROW_PAD
 
 

@@ -15,7 +15,7 @@ from pysgrld.types import Array, Doubles
 
 
 def log(x: npt.ArrayLike) -> Array:
-    """Give the logarithm of every element: minus infinity of 0, NaN below; nothing warns.
+    """Return the logarithm of every element: minus infinity of 0, NaN below; nothing warns.
 
     Of single precision it is single precision, rounded once.
     """
@@ -25,22 +25,22 @@ def log(x: npt.ArrayLike) -> Array:
 
 
 def exp(x: npt.ArrayLike) -> Doubles:
-    """Give the exponential of every element."""
+    """Return the exponential of every element."""
     return core.exp(_doubles(x))
 
 
 def log1p(x: npt.ArrayLike) -> Doubles:
-    """Give log(1 + x) of every element."""
+    """Return log(1 + x) of every element."""
     return core.log1p(_doubles(x))
 
 
 def cospi(x: npt.ArrayLike) -> Doubles:
-    """Give cos(pi x) of every element."""
+    """Return cos(pi x) of every element."""
     return core.cospi(_doubles(x))
 
 
 def logaddexp(a: npt.ArrayLike, b: npt.ArrayLike) -> Doubles:
-    """Give log(exp(a) + exp(b)) of every pair of elements, broadcast."""
+    """Return log(exp(a) + exp(b)) of every pair of elements, broadcast."""
     top = np.maximum(a, b)
     with np.errstate(invalid="ignore"):  # of infinities
         apart = np.abs(np.subtract(a, b))
@@ -48,18 +48,18 @@ def logaddexp(a: npt.ArrayLike, b: npt.ArrayLike) -> Doubles:
 
 
 def normals(u: Doubles, v: Doubles) -> Doubles:
-    """Give N(0, 1) variates of pairs of uniforms in (0, 1), by Box and Muller."""
+    """Return N(0, 1) variates of pairs of uniforms in (0, 1), by Box and Muller."""
     z: Doubles = np.sqrt(-2.0 * log(u)) * cospi(2.0 * v)
     return z
 
 
 def dot(a: Array, b: Array) -> float:
-    """Give the inner product of two vectors."""
+    """Return the inner product of two vectors."""
     return float((a * b).sum(dtype=np.float64))
 
 
 def product(a: Array, b: Array) -> Doubles:
-    """Give the product of two matrices, or of a matrix and a vector, in double precision."""
+    """Return the product of two matrices, or of a matrix and a vector, in double precision."""
     if b.ndim == 1:
         return product(a, b[:, None])[:, 0]
     return core.product(_doubles(a), _doubles(b))

@@ -58,7 +58,7 @@ def by_word(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Draw:
 
 
 def weights_of(draw: Draw) -> Floats:
-    """Give the rows that tokens are given topics by: those of phi, unless the sampler has others."""
+    """Return the rows that tokens are given topics by: those of phi, unless the sampler has others."""
     return draw[WEIGHTS] if WEIGHTS in draw else draw["phi"]
 
 

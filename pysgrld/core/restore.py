@@ -37,7 +37,7 @@ def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str 
 
 
 def picked(arrays: Mapping[str, Array], names: Iterable[str], prefix: str = "") -> dict[str, Array]:
-    """Give the arrays of some names; messages put `prefix` before a name.
+    """Return the arrays of some names; messages put `prefix` before a name.
 
     Raises
     ------

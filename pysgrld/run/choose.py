@@ -60,7 +60,7 @@ class Candidate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Whether to make a new run, to go on with one, or to do nothing.
+    """A decision to make a new run, to go on with one, or to do nothing.
 
     Attributes
     ----------
@@ -259,7 +259,7 @@ def _notes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _finished(run: RunDirectory, config: Mapping[str, Any]) -> bool:
-    """Whether a run is done, under a budget that is still the same."""
+    """Return whether a run is done, under a budget that is still the same."""
     if run.status.get("state") != "finished":
         return False
 
@@ -415,7 +415,7 @@ def chains_of(folder: Path) -> list[Path]:
 
 
 def holds_chains(folder: Path) -> bool:
-    """Whether chains may be continued in a folder: it holds some, or the corpus for them."""
+    """Return whether chains may be continued in a folder: it holds some, or the corpus for them."""
     return bool(chains_of(folder)) or (
         not is_run(folder) and (folder / "corpus" / "meta.json").is_file()
     )

@@ -51,7 +51,7 @@ MAX_VOCABULARY = 1 << 30
 
 
 def is_run(path: Path) -> bool:
-    """Whether a folder holds a run."""
+    """Return whether a folder holds a run."""
     return (path / CONFIG).is_file()
 
 
@@ -204,7 +204,7 @@ _HEADER = 1 << 10
 
 
 def digest_of_counts(counts: Int64s) -> str:
-    """Give the SHA-256 (hex) of counts, whatever file they are in.
+    """Return the SHA-256 (hex) of counts, whatever file they are in.
 
     Parameters
     ----------

@@ -128,7 +128,7 @@ def older_than(
 
 
 def _is_list_of_words(value: Any) -> bool:
-    """Whether a value is the record of a list of stop words; anything may have been put there."""
+    """Return whether a value is the record of a list of stop words; anything may have been put there."""
     kinds = {"name": str, "words": int, "sha256": str}
     return isinstance(value, dict) and all(isinstance(value.get(n), k) for n, k in kinds.items())
 
