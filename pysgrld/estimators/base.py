@@ -1,4 +1,7 @@
-"""Parameters of estimators, in scikit-learn's conventions, and the rules that they must keep."""
+"""Parameters of estimators, in scikit-learn's conventions, and the rules that they must keep.
+
+Parameters that are options of single samplers are made from the rows of these samplers.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import functools
 import inspect
 import re
 import sys
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, ParamSpec, Self, TypeVar
@@ -13,18 +17,24 @@ from typing import Any, ClassVar, NamedTuple, ParamSpec, Self, TypeVar
 import numpy as np
 
 from pysgrld.errors import NotFittedError, SgmcError, UsageError
-from pysgrld.estimators.resources import jobs
-from pysgrld.estimators.texts import counted, texts_in, vocabulary_of
+from pysgrld.estimators.fitting import jobs
+from pysgrld.estimators.inputs import as_documents, column_names, counted, texts_in
+from pysgrld.models.table import model_of
+from pysgrld.options.option import Option
 from pysgrld.options.parse import SMALLEST
-from pysgrld.types import Array
+from pysgrld.samplers.table import options_of_samplers
+from pysgrld.types import Array, Documents
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 #: Most of anything that is counted in 32 bits.
 MOST = 2**31 - 1
 #: What a positive parameter must be between, as a person reads it.
 BOUNDS = f"{SMALLEST:.2g} and 1e6"
+#: Types of values as docstrings have them, by what stands for the value in the help.
+_TYPES = {"N": "int", "A": "float", "A,B,C": "(float, float, float)"}
 
 
 class Rule(NamedTuple):
@@ -33,9 +43,9 @@ class Rule(NamedTuple):
     Attributes
     ----------
     option : str
-        Option of training that the parameter is.
+        Option of training that the parameter is; empty where it is none.
     value : object
-        The value that was given; None: left to us, and good.
+        The value that was given; None: left to us, and good of an option.
     good : bool
         Whether the value keeps the rule.
     wanted : str
@@ -56,13 +66,13 @@ class Estimator(ABC):
 
     Attributes
     ----------
-    takes_negative : bool
-        Whether entries of X may be below 0.
+    of_counts : bool
+        Whether X is counts, and not numbers of any sign.
     kind : str or None
         The kind of estimator that scikit-learn knows it as.
     """
 
-    takes_negative: ClassVar[bool] = False
+    of_counts: ClassVar[bool] = True
     kind: ClassVar[str | None] = None
     n_jobs: int | None
     n_features_in_: int
@@ -73,7 +83,7 @@ class Estimator(ABC):
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Give the parameters of the constructor, by name.
+        """Return the parameters of the constructor, by name.
 
         Parameters
         ----------
@@ -129,10 +139,10 @@ class Estimator(ABC):
     # ---- what scikit-learn's tools ask
 
     def __sklearn_tags__(self) -> Any:
-        """Say what scikit-learn's tools, such as pipelines, want to know of an estimator."""
+        """Return what scikit-learn's tools, such as pipelines, want to know of an estimator."""
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
-        takes = InputTags(sparse=True, string=True, positive_only=not self.takes_negative)
+        takes = InputTags(sparse=True, string=True, positive_only=self.of_counts)
         gives = TransformerTags() if hasattr(self, "transform") else None
         target = TargetTags(required=False)
         return Tags(self.kind, target, transformer_tags=gives, input_tags=takes)
@@ -141,7 +151,7 @@ class Estimator(ABC):
         return hasattr(self, "components_")
 
     def _check_fitted(self) -> None:
-        """Refuse to be used before `fit`.
+        """Raise `NotFittedError` before `fit`.
 
         Raises
         ------
@@ -152,77 +162,54 @@ class Estimator(ABC):
 
     # ---- X: a matrix, or texts
 
-    def _new_documents(self, X: Any) -> tuple[Any, Array | None]:
-        """Give what a model is fitted to, and the names of its columns: texts are counted first."""
-        texts = texts_in(X)
-        if texts is None:
-            return X, column_names(X)
-        words = vocabulary_of(texts, jobs(self.n_jobs))
-        return counted(texts, words, None, jobs(self.n_jobs)), np.array(words, dtype=object)
-
     def _known_documents(self, X: Any) -> Any:
-        """Give X over the columns that the model was fitted to; of texts, words that it knows.
+        """Return X over the columns that the model was fitted to; of texts, words that it knows.
 
         Raises
         ------
         UsageError
-            A `ValueError`: columns of other names, or texts for a model that knows no words.
+            A `ValueError`: columns of other names or in another order, or texts for a model that knows
+            no words.
         """
-        texts = texts_in(X)
-        if texts is None:
-            self._check_names(X)
-            return X
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            raise UsageError(
-                "X is texts, and the model knows no words: fit it to texts, or to a DataFrame whose "
-                "columns are words; else count them as was done for fit"
-            )
-        words = names.tolist()
-        return counted(texts, words, self._token_pattern, jobs(self.n_jobs), self._phrases)
-
-    @property
-    def _token_pattern(self) -> str | None:
-        """The pattern of tokens that texts were read by; None: the one that is built in."""
-        return None
-
-    @property
-    def _phrases(self) -> tuple[str, ...] | None:
-        """The phrases that count as words in texts; None: there are none."""
-        return None
-
-    def _take_names(self, names: Array | None) -> None:
-        """Remember the names of the columns that a model was fitted to, where there are any."""
-        vars(self).pop("feature_names_in_", None)
-        if names is not None:
-            self.feature_names_in_ = names
-
-    def _check_names(self, X: Any) -> None:
-        """Refuse columns of other names, or in another order, than the model was fitted to.
-
-        Raises
-        ------
-        UsageError
-            A `ValueError`, naming the first that differs.
-        """
-        known, found = getattr(self, "feature_names_in_", None), column_names(X)
-        if known is None or found is None or len(known) != len(found):
-            return
-        for at, (name, other) in enumerate(zip(known, found, strict=True)):
-            if name != other:
+        texts, known = texts_in(X), getattr(self, "feature_names_in_", None)
+        if texts is not None:
+            if known is None:
                 raise UsageError(
-                    f"column {at} of X is {other!r}, and was {name!r} in fit: give the same columns in "
-                    "the same order"
+                    "X is texts, and the model knows no words: fit it to texts, or to a DataFrame whose "
+                    "columns are words; else count them as was done for fit"
                 )
+            read = getattr(
+                self, "_options", None
+            )  # of a run that was loaded, how its texts were read
+            pattern, phrases = getattr(read, "token_pattern", None), getattr(read, "phrases", None)
+            return counted(texts, known.tolist(), pattern, jobs(self.n_jobs), phrases)
+        found = column_names(X)
+        if known is not None and found is not None and len(known) == len(found):
+            for at, (name, other) in enumerate(zip(known, found, strict=True)):
+                if name != other:
+                    raise UsageError(
+                        f"column {at} of X is {other!r}, and was {name!r} in fit: give the same columns "
+                        "in the same order"
+                    )
+        return X
+
+    def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
+        """Return a matrix as documents, and V."""
+        return as_documents(X, words, type(self).__name__)
+
+    def _documents_like(self, X: Any) -> Documents:
+        """Return X as documents over the columns that the model was fitted to."""
+        self._check_fitted()
+        return self._documents(self._known_documents(X), self.n_features_in_)[0]
 
     # ---- parameters
 
     @abstractmethod
     def _rules(self) -> list[Rule]:
-        """Give the rules of all parameters that are options of training."""
+        """Return the rules of all parameters."""
 
     def _given(self) -> dict[str, Any]:
-        """Check all parameters, and give those that are not None by the names of options.
+        """Return the parameters that are given as options of training, each checked by its rule.
 
         Raises
         ------
@@ -231,51 +218,50 @@ class Estimator(ABC):
         """
         rules = self._rules()
         for rule in rules:
-            if rule.value is not None and not rule.good:
+            if not rule.good and (rule.value is not None or not rule.option):
                 name = rule.name or rule.option.replace("-", "_")
                 raise UsageError(f"{name}: wanted {rule.wanted}, found {rule.value!r}")
-        return {rule.option: rule.value for rule in rules if rule.value is not None}
+        return {r.option: r.value for r in rules if r.option and r.value is not None}
 
 
 def number(option: str, name: str, value: Any, low: int, high: int = MOST) -> Rule:
-    """Make the rule of a parameter that is a whole number in [low, high].
+    """Return the rule of a parameter that is a whole number in [low, high].
 
     Parameters
     ----------
     option, name : str
         The option of training, and the parameter.
     value : object
+        Its value.
     low, high : int
+        Bounds.
     """
     return Rule(option, value, is_whole(value, low, high), f"{name} >= {low} and <= {high}", name)
 
 
-def check_number(name: str, value: Any) -> None:
-    """Refuse the value of a parameter that is no option of training, and no whole number >= 0.
+def switch(name: str, value: Any) -> Rule:
+    """Return the rule of a parameter that is no option of training, and a whole number >= 0.
 
     Parameters
     ----------
     name : str
+        The parameter.
     value : object
-        A bool is 0 or 1.
-
-    Raises
-    ------
-    UsageError
-        A `ValueError`.
+        Its value; a bool is 0 or 1.
     """
-    if not (isinstance(value, bool) or is_whole(value, 0)):
-        raise UsageError(f"{name}: wanted a whole number >= 0, found {value!r}")
+    good = isinstance(value, bool) or is_whole(value, 0)
+    return Rule("", value, good, "a whole number >= 0", name)
 
 
 def is_whole(value: Any, low: int, high: int = MOST) -> bool:
-    """Say whether a value is a whole number from ``low`` to ``high``.
+    """Return whether a value is a whole number from ``low`` to ``high``.
 
     Parameters
     ----------
     value : object
         A bool is no number here.
     low, high : int
+        Bounds.
     """
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         return False
@@ -283,51 +269,23 @@ def is_whole(value: Any, low: int, high: int = MOST) -> bool:
 
 
 def is_positive(value: Any) -> bool:
-    """Say whether a value is a number in (2^-126, 10^6): above 0 in single precision, too.
+    """Return whether a value is a number in (2^-126, 10^6): above 0 in single precision, too.
 
     Parameters
     ----------
     value : object
+        Anything.
     """
     return isinstance(value, (int, float, np.number)) and bool(SMALLEST < float(value) < 1e6)
 
 
-def is_schedule(value: Any) -> bool:
-    """Say whether a value is A, B, C of a step A (1 + t/B)^(-C) that does not grow.
-
-    Parameters
-    ----------
-    value : object
-        Three numbers: A in (0, 10^6], B > 0, C in [0, 1].
-    """
-    try:
-        a, b, c = (float(v) for v in value)
-    except (TypeError, ValueError):
-        return False
-    return 0 < a <= 1e6 and b > 0 and 0 <= c <= 1
-
-
-def column_names(x: Any) -> np.ndarray | None:
-    """Give the names of the columns of a DataFrame, (V,) of str objects; None where there are none.
-
-    Parameters
-    ----------
-    x : object
-        Names are text, or they are no names.
-    """
-    columns = getattr(x, "columns", None)
-    if columns is None:
-        return None
-    names = [name for name in columns if isinstance(name, str)]
-    return np.array(names, dtype=object) if names and len(names) == len(columns) else None
-
-
 def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
-    """Let messages that name options, as they are typed, name parameters instead.
+    """Return a method whose messages name parameters, and not options as they are typed.
 
     Parameters
     ----------
     method : callable
+        The method.
     """
 
     @functools.wraps(method)
@@ -335,31 +293,121 @@ def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
         try:
             return method(*given, **named)
         except SgmcError as error:
-            error.args = (re.sub("--[a-z][a-z-]*", _parameter, str(error)),)
+            name = lambda found: found[1].replace("-", "_")  # noqa: E731
+            error.args = (re.sub("--([a-z][a-z-]*)", name, str(error)),)
             raise
 
     return called
 
 
-def _parameter(option: re.Match[str]) -> str:
-    return option[0].removeprefix("--").replace("-", "_")
-
-
 def not_fitted(message: str) -> NotFittedError:
-    """Make the error of an estimator that is not fitted; scikit-learn's too, where that is loaded.
+    """Return the error of an estimator that is not fitted; scikit-learn's too, where that is loaded.
 
     Parameters
     ----------
     message : str
+        The message.
     """
     theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
     if theirs is None:
         return NotFittedError(message)
-    kind = type("NotFittedError", (NotFittedError, theirs), {"__reduce__": _reduced})
-    found: NotFittedError = kind(message)
+    again = {
+        "__reduce__": lambda error: (not_fitted, (str(error),))
+    }  # made again in another process
+    found: NotFittedError = type("NotFittedError", (NotFittedError, theirs), again)(message)
     return found
 
 
-def _reduced(error: NotFittedError) -> tuple[Any, ...]:
-    """Give what an error is made of again in another process."""
-    return not_fitted, (str(error),)
+# ---- options of single samplers
+
+
+def with_sampler_options(cls: type[T]) -> type[T]:
+    """Add the options of its samplers to an estimator: to its constructor, its docstring and its rules.
+
+    Parameters
+    ----------
+    cls : type
+        Has ``model``, ``options_of``, and a constructor that ends with ``**sampler_options``, which is
+        there for type checkers.
+
+    Returns
+    -------
+    type
+        The same class.
+    """
+    estimator: Any = cls
+    model, own = model_of(estimator.model), estimator.__init__
+    options = {
+        name: option
+        for name, option in options_of_samplers(model.algorithms).items()
+        if name not in model.refuses
+    }
+    names = {name.replace("-", "_"): name for name in options}
+    signature = inspect.signature(own)
+    known = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names
+    ]
+    signature = signature.replace(parameters=[*known, *added])
+
+    @functools.wraps(own)
+    def constructor(self: Any, *values: Any, **named: Any) -> None:
+        for name in named:
+            if name not in signature.parameters:
+                said = f"{cls.__name__}.__init__() got an unexpected keyword argument {name!r}"
+                raise TypeError(said)
+        vars(self).update({name: named.pop(name, None) for name in names})
+        own(self, *values, **named)
+
+    constructor.__signature__ = signature  # type: ignore[attr-defined]
+    estimator.__init__ = constructor
+    estimator.sampler_options = options
+    estimator.options_of = estimator.options_of | names
+    text = inspect.cleandoc(cls.__doc__ or "")
+    algorithms = ", ".join(f'"{algo}"' for algo in model.algorithms)
+    text = re.sub(r"^algo : .*$", f"algo : {{{algorithms}}}", text, flags=re.MULTILINE)
+    entries = ""
+    for name, option in zip(names, options.values(), strict=True):
+        choices = option.metavar.split("|")
+        kind = ", ".join(f'"{choice}"' for choice in choices)
+        kind = f"{{{kind}}}" if len(choices) > 1 else _TYPES[option.metavar]
+        meaning = f"Of {option.help}; by default {option.shown}."
+        lines = textwrap.wrap(meaning, 100, initial_indent="    ", subsequent_indent="    ")
+        entries += "\n".join([f"\n{name} : {kind}, optional", *lines])
+    cls.__doc__ = text.replace("\n\nAttributes\n", f"{entries}\n\nAttributes\n", 1)
+    return cls
+
+
+def sampler_rules(estimator: Any) -> list[Rule]:
+    """Return the rules of the parameters that are options of single samplers: as the options are parsed.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        Made by `with_sampler_options`.
+    """
+    rules = []
+    for name, option in estimator.sampler_options.items():
+        parameter = name.replace("-", "_")
+        value, good = getattr(estimator, parameter), True
+        if value is not None:
+            parts = value if isinstance(value, tuple | list) else [value]
+            try:
+                value = option.parse(",".join(map(str, parts)))
+            except UsageError:
+                good = False
+        rules.append(Rule(name, value, good, option.metavar, parameter))
+    return rules
+
+
+def _described(name: str, option: Option) -> str:
+    """Return the entry of an option in a docstring."""
+    words = option.metavar.split("|")
+    kind = "{" + ", ".join(f'"{word}"' for word in words) + "}" if len(words) > 1 else None
+    meaning = f"Of {option.help}; by default {option.shown}."
+    return "\n".join(
+        [
+            f"{name} : {kind or _TYPES[option.metavar]}, optional",
+            *textwrap.wrap(meaning, 100, initial_indent="    ", subsequent_indent="    "),
+        ]
+    )

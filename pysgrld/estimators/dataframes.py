@@ -1,12 +1,13 @@
-"""Topics and documents as tables: top words, DataFrames, and how a notebook shows a model."""
+"""Topics and documents as tables: DataFrames, how a notebook shows a model, what `transform` returns."""
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,13 +15,17 @@ from pysgrld.errors import UsageError, plural
 from pysgrld.estimators.base import Estimator, is_whole
 from pysgrld.models.fitted import top_words
 from pysgrld.reading.intervals import interval
-from pysgrld.types import Array
+from pysgrld.types import Array, Doubles
 
 if TYPE_CHECKING:
     import pandas
 
 #: Topics, and words of each, that a notebook shows.
 TOPICS_SHOWN, WORDS_SHOWN = 20, 8
+#: Names of columns that nobody has named, from 1.
+UNNAMED = "word{}"
+#: What `transform` may return: NumPy's arrays, or DataFrames of these libraries.
+CONTAINERS = ("default", "pandas", "polars")
 
 
 class Framed(Estimator):
@@ -37,32 +42,35 @@ class Framed(Estimator):
 
     @abstractmethod
     def _topics(self, layer: int) -> Array:
-        """Give the topics of a layer over the words, (K, V)."""
+        """Return the topics of a layer over the words, (K, V)."""
 
-    @abstractmethod
-    def _each_sample(self, layer: int) -> Iterable[Array]:
-        """Give the topics in each posterior sample that is kept, (K, V); none where none is."""
+    def _kept_topics(self, layer: int) -> tuple[Iterable[Array], bool]:
+        """Return the topics in each kept posterior sample, (K, V), and whether these are faithful.
 
-    def _faithful(self) -> bool:
-        """Say whether samples vary as the posterior does, as far as is known."""
-        return False
+        Faithful samples vary as the posterior does, as far as is known. Here none is kept.
+        """
+        return (), False
 
     @abstractmethod
     def _shares(self, X: Any, layer: int) -> Array:
-        """Give the shares that topics have in documents, (n, K)."""
+        """Return the shares that topics have in documents, (n, K)."""
 
     def _words(self, vocabulary: Sequence[str] | None) -> tuple[str, ...]:
-        """Give the words of the columns: those given, those known, or word1, word2, ..."""
+        """Return the words of the columns: those given, those known, or word1, word2, ..."""
         self._check_fitted()
         v = self.n_features_in_
         given = getattr(self, "feature_names_in_", None) if vocabulary is None else vocabulary
-        words = unnamed(v) if given is None else tuple(map(str, given))
+        words = (
+            tuple(UNNAMED.format(i + 1) for i in range(v))
+            if given is None
+            else tuple(map(str, given))
+        )
         if len(words) != v:
             raise UsageError(f"vocabulary has {plural(len(words), 'word')}, the model has {v:,}")
         return words
 
     def _names(self, topics: int) -> list[str]:
-        """Give the names of topics: lda0, lda1, ..."""
+        """Return the names of topics: lda0, lda1, ..."""
         return [f"{type(self).__name__.lower()}{k}" for k in range(topics)]
 
     def topics_frame(
@@ -73,7 +81,7 @@ class Framed(Estimator):
         *,
         intervals: bool = True,
     ) -> pandas.DataFrame:
-        """Give the top words of every topic as a pandas DataFrame, a word a row.
+        """Return the top words of every topic as a pandas DataFrame, a word a row.
 
         Parameters
         ----------
@@ -104,7 +112,7 @@ class Framed(Estimator):
             A `ValueError`: pandas is not installed, ``vocabulary`` is not of V words, or there is no such
             layer.
         """
-        frame = library("pandas", "topics_frame").DataFrame
+        frame = _library("pandas", "topics_frame").DataFrame
         if not is_whole(n, 1):
             raise UsageError(f"n: wanted a number of words, at least 1, found {n!r}")
         words, topics = self._words(vocabulary), self._topics(layer)
@@ -115,17 +123,17 @@ class Framed(Estimator):
             "word": [words[w] for w in top.ravel().tolist()],
             self.entry: topics[rows, top].ravel(),
         }
-        draws = self._each_sample(layer) if intervals else ()
+        draws, faithful = self._kept_topics(layer) if intervals else ((), False)
         known = np.zeros(top.shape, bool)
         if bounds := interval((sample[rows, top], known) for sample in draws):
             table |= {"low": bounds.low.ravel(), "high": bounds.high.ravel()}
         found = frame(table)
         if bounds:
-            found.attrs["interval_of"] = "posterior" if self._faithful() else "draws"
+            found.attrs["interval_of"] = "posterior" if faithful else "draws"
         return found
 
     def documents_frame(self, X: Any, layer: int = 1) -> pandas.DataFrame:
-        """Give the shares that topics have in documents as a pandas DataFrame, a document a row.
+        """Return the shares that topics have in documents as a pandas DataFrame, a document a row.
 
         Parameters
         ----------
@@ -146,13 +154,17 @@ class Framed(Estimator):
         UsageError
             A `ValueError`: pandas is not installed, a bad X, or there is no such layer.
         """
-        frame = library("pandas", "documents_frame").DataFrame
+        frame = _library("pandas", "documents_frame").DataFrame
         self._check_fitted()
         found = self._shares(X, layer)
-        return frame(found, index=index_of(X), columns=self._names(found.shape[1]))
+        return frame(
+            found,
+            index=X.index if hasattr(X, "iloc") else None,
+            columns=self._names(found.shape[1]),
+        )
 
     def _repr_html_(self) -> str:
-        """Show parameters, and of a fitted model the top words of its topics."""
+        """Return HTML that shows parameters, and of a fitted model the top words of its topics."""
         head = f"<pre>{escape(repr(self))}</pre>"
         if not self.__sklearn_is_fitted__():
             return head
@@ -168,32 +180,81 @@ class Framed(Estimator):
         return f"{head}<table>{''.join(rows)}</table>"
 
 
-def unnamed(words: int) -> tuple[str, ...]:
-    """Give names of columns that nobody has named.
+class Transformer(Framed):
+    """Base of estimators that transform documents."""
 
-    Parameters
-    ----------
-    words : int
-    """
-    return tuple(f"word{i + 1}" for i in range(words))
+    # scikit-learn's `clone` copies this attribute by its name
+    _sklearn_output_config: dict[str, str]
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns of `transform`: lda0, lda1, ..., or deeplda0, ...
+
+        Parameters
+        ----------
+        input_features : object
+            Ignored; there for scikit-learn. Topics are not named after words.
+
+        Returns
+        -------
+        (K,) array of str objects
+            The class in lower case, and the number of a row of ``components_``, from 0.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit` or `partial_fit`.
+        """
+        del input_features
+        self._check_fitted()
+        return np.array(self._names(len(self.components_)), dtype=object)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what `transform` and `fit_transform` return: arrays, or DataFrames.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            The container; None leaves it as it is. ``sklearn.set_config(transform_output=...)`` is
+            minded too, where nothing was chosen here.
+
+        Returns
+        -------
+        Self
+            This estimator.
+
+        Raises
+        ------
+        UsageError
+            A `ValueError`, if there is no such container.
+        """
+        if transform is not None:
+            if transform not in CONTAINERS:
+                raise UsageError(
+                    f"transform: wanted one of {', '.join(CONTAINERS)}, found {transform!r}"
+                )
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def _contained(self, found: Doubles, X: Any) -> Any:
+        """Return the rows of `transform` in the container that was chosen."""
+        sklearn = sys.modules.get("sklearn")
+        common = sklearn.get_config()["transform_output"] if sklearn else "default"
+        chosen = getattr(self, "_sklearn_output_config", {}).get("transform", common)
+        if chosen == "default":
+            return found
+        frame, columns = _library(chosen, "set_output").DataFrame, self._names(found.shape[1])
+        if chosen == "pandas":
+            return frame(found, index=X.index if hasattr(X, "iloc") else None, columns=columns)
+        return frame(found, schema=columns, orient="row")
 
 
-def index_of(x: Any) -> Any:
-    """Give the index of a DataFrame or a Series of pandas; None where there is none.
-
-    Parameters
-    ----------
-    x : object
-    """
-    return x.index if hasattr(x, "iloc") else None
-
-
-def library(name: str, who: str) -> Any:
-    """Import a library that only some people have.
+def _library(name: str, who: str) -> Any:
+    """Return a library that only some people have.
 
     Parameters
     ----------
     name : str
+        The library.
     who : str
         The method that needs it, for the message.
 

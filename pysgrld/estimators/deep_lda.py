@@ -6,21 +6,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pysgrld.errors import UsageError
-from pysgrld.estimators.base import BOUNDS, Rule, is_positive, is_whole
-from pysgrld.estimators.count_model import CountModel
-from pysgrld.estimators.kept import normalised
-from pysgrld.estimators.matrices import as_documents, in_units
-from pysgrld.estimators.sampler_options import sampler_rules, with_sampler_options
+from pysgrld.estimators.base import BOUNDS, Rule, is_positive, is_whole, with_sampler_options
+from pysgrld.estimators.inputs import as_documents, in_units
+from pysgrld.estimators.kept import as_rows
+from pysgrld.estimators.topic_model import CountModel
 from pysgrld.models.dlda.declared import LINKS
 from pysgrld.models.dlda.documents import name_of
 from pysgrld.options.parse import MAX_LAYERS
 from pysgrld.types import Documents, Doubles
 
 __all__ = ["DeepLDA"]
-
-#: Reals are in units so small that they are far too many tokens.
-NO_SCORE = "link='real' has no held-out score"
 
 
 @with_sampler_options
@@ -170,25 +165,13 @@ class DeepLDA(CountModel):
             ),
             Rule("link", self.link, self.link in LINKS, f"link in {', '.join(LINKS)}"),
             Rule("eta", eta, all(is_positive(e) for e in eta), f"eta > 0, between {BOUNDS}"),
-            Rule("model", "dlda", True, ""),
             *self._shared_rules(),
-            *sampler_rules(self),
         ]
 
-    def _documents_apart(self, documents: int) -> int:
-        if self.link != "real":
-            return super()._documents_apart(documents)
-        if self.holdout or self.max_iter is None:
-            raise UsageError(f"{NO_SCORE}: give max_iter, and leave holdout out")
-        return 0
-
-    def _check_scored(self) -> None:
-        if self.link == "real":
-            raise UsageError(NO_SCORE)
-
-    def _check_lengths(self, documents: Documents, kept: int | None = None) -> None:
-        if self.link != "real" or kept:  # in fitting to reals no topic of a token is counted
-            super()._check_lengths(documents, kept)
+    @property
+    def _no_score(self) -> str:
+        """Why documents have no held-out score: reals are far too many tokens, of a small unit."""
+        return "link='real' has no held-out score" if self.link == "real" else ""
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
         if self.link == "real" and not isinstance(X, Documents):
@@ -203,7 +186,7 @@ class DeepLDA(CountModel):
     def _finish(self) -> None:
         super()._finish()
         layers, draw = self._fitted().layers, self._draw
-        self.weights_ = [normalised(draw[name_of(i)][:, :k].T) for i, k in enumerate(layers)]
+        self.weights_ = [as_rows(draw[name_of(i)], k) for i, k in enumerate(layers)]
         self.r_ = draw["r"][: layers[-1]].copy()
 
     def transform(self, X: Any, layer: int = 1) -> Doubles:
@@ -234,7 +217,7 @@ class DeepLDA(CountModel):
         return found
 
     def topics_over_words(self, layer: int = 1) -> np.ndarray:
-        """Give the topics of a layer as distributions over words, through the layers below.
+        """Return the topics of a layer as distributions over words, through the layers below.
 
         Those of layer l are the columns of Phi_1 ... Phi_l: Cong, Chen, Liu and Zhou (2017), section 2.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -11,19 +10,10 @@ import numpy as np
 from pysgrld.core.arithmetic import exp, log
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import UsageError, plural
-from pysgrld.estimators.base import (
-    BOUNDS,
-    MOST,
-    Rule,
-    by_parameters,
-    check_number,
-    is_positive,
-    is_whole,
-)
+from pysgrld.estimators.base import BOUNDS, MOST, Rule, by_parameters, is_positive, is_whole, switch
 from pysgrld.estimators.dataframes import Framed
-from pysgrld.estimators.matrices import as_documents
-from pysgrld.estimators.progress import Progress
-from pysgrld.estimators.resources import check_memory, jobs
+from pysgrld.estimators.fitting import Progress, check_memory, jobs
+from pysgrld.estimators.inputs import new_documents
 from pysgrld.models.dpmm.chain import MixtureChain
 from pysgrld.models.dpmm.declared import MODEL
 from pysgrld.models.dpmm.likelihood import (
@@ -34,25 +24,15 @@ from pysgrld.models.dpmm.likelihood import (
 )
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.options import check_usage
-from pysgrld.models.protocol import RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts
 from pysgrld.samplers import SAMPLERS
-from pysgrld.types import Documents, Doubles, Int64s
+from pysgrld.types import Doubles, Int64s
 
 __all__ = ["DPMixture"]
 
 #: Ways to draw the concentration, and their names as values of ``--dp-conc``.
 CONCENTRATIONS = {"sticks": "sticks", "escobar-west": "ew"}
-#: Parameters that are options of training as they stand.
-OPTIONS_OF = {
-    "algo": "algo",
-    "concentration_prior": "dp-prior",
-    "minibatch": "minibatch",
-    "stick_step_size": "dp-stick-step",
-    "start_components": "dp-start",
-    "random_state": "seed",
-}
 
 
 class DPMixture(Framed):
@@ -165,41 +145,52 @@ class DPMixture(Framed):
         self.verbose = verbose
 
     def _rules(self) -> list[Rule]:
-        pair, known = self.concentration_prior, MODEL.algorithms
+        pair, how, known = self.concentration_prior, self.concentration, MODEL.algorithms
         two = isinstance(pair, (tuple, list)) and len(pair) == 2 and all(map(is_positive, pair))
-        steps = [("step_size", self.step_size), ("stick_step_size", self.stick_step_size)]
+        above = f"a number above 0, between {BOUNDS}"
         numbers = [
-            ("start_components", self.start_components, 1, 1 << 18),
-            ("max_iter", self.max_iter, 1, MOST),
-            ("burn_in", self.burn_in, 0, MOST),
-            ("random_state", self.random_state, 0, 2**63 - 1),
-            ("minibatch", self.minibatch, 1, MOST),
+            ("dp-start", "start_components", self.start_components, 1, 1 << 18),
+            ("", "max_iter", self.max_iter, 1, MOST),
+            ("", "burn_in", self.burn_in, 0, MOST),
+            ("seed", "random_state", self.random_state, 0, 2**63 - 1),
+            ("minibatch", "minibatch", self.minibatch, 1, MOST),
         ]
         return [
             Rule("algo", self.algo, self.algo in known, f"one of {', '.join(known)}"),
-            Rule("base", self.base, is_positive(self.base), f"a number above 0, between {BOUNDS}"),
+            Rule("eta", self.base, is_positive(self.base), above, "base"),
             Rule(
-                "concentration_prior", pair, two, f"shape and rate, both above 0, between {BOUNDS}"
+                "dp-prior",
+                pair,
+                two,
+                f"shape and rate, both above 0, between {BOUNDS}",
+                "concentration_prior",
             ),
             Rule(
-                "concentration",
-                self.concentration,
-                self.concentration is None or self.concentration in CONCENTRATIONS,
+                "dp-conc",
+                how,
+                how is None or how in CONCENTRATIONS,
                 f"one of {', '.join(CONCENTRATIONS)}",
+                "concentration",
             ),
-            *(
-                Rule(name, value, is_positive(value), f"a number above 0, between {BOUNDS}")
-                for name, value in steps
+            Rule("step-size", self.step_size, is_positive(self.step_size), above),
+            Rule(
+                "dp-stick-step",
+                self.stick_step_size,
+                is_positive(self.stick_step_size),
+                above,
+                "stick_step_size",
             ),
             *(
                 Rule(
-                    name,
+                    option,
                     value,
-                    is_whole(value, low, high),
+                    value is None or is_whole(value, low, high),
                     f"a whole number >= {low} and <= {high}",
+                    name,
                 )
-                for name, value, low, high in numbers
+                for option, name, value, low, high in numbers
             ),
+            switch("verbose", self.verbose),
         ]
 
     @by_parameters
@@ -232,14 +223,12 @@ class DPMixture(Framed):
         """
         del y
         given = self._given()
-        check_number("verbose", self.verbose)
         if SAMPLERS[self.algo].whole_corpus:
             for name in ("minibatch", "step_size", "stick_step_size"):
-                if name in given:
+                if getattr(self, name) is not None:
                     raise UsageError(f"{name} has no meaning for algo={self.algo!r}: leave it out")
-        new, names = self._new_documents(X)
-        known = None if names is None else len(names)
-        documents, words = as_documents(new, known, type(self).__name__)
+        new, names = new_documents(X, jobs(self.n_jobs))
+        documents, words = self._documents(new, None if names is None else len(names))
         if self.max_iter is None:
             raise UsageError("max_iter: wanted a whole number, found None")
         if self.burn_in >= self.max_iter:
@@ -249,7 +238,18 @@ class DPMixture(Framed):
         usable = np.flatnonzero(documents.lengths > 0)
         if len(usable) == 0:
             raise UsageError("X has no counts: every document is empty")
-        chain = self._begin(given, documents.take(usable), words)
+        given |= {"model": "dpmm", "eta": (self.base,)}
+        if self.concentration:
+            given["dp-conc"] = CONCENTRATIONS[self.concentration]
+        if self.step_size:
+            given["step-size"] = (float(self.step_size), 1.0, 0.0)
+        check_usage(given)
+        train, threads = documents.take(usable), jobs(self.n_jobs)
+        facts = Facts(len(train), words, train.tokens, 0, lambda *_: words)
+        options = MixtureOptions.of(resolve(given, facts).options.plain())
+        check_memory(options, facts, train, threads)
+        stream = Epochs.of(options, train, np.arange(len(train)))
+        chain = MixtureChain(options, stream, words, train.tokens, threads)
         occupied, concentration = np.empty(self.max_iter, np.int64), np.empty(self.max_iter)
         samples: list[tuple[Doubles, float, Doubles]] = []
         spacing = -(-(self.max_iter - self.burn_in) // self.KEPT)
@@ -270,7 +270,9 @@ class DPMixture(Framed):
                 return self  # interrupted before the first
             self._samples, self._base = samples, self.base
             self.n_features_in_, self.n_samples_ = words, len(samples)
-            self._take_names(names)
+            vars(self).pop("feature_names_in_", None)
+            if names is not None:
+                self.feature_names_in_ = names
             self.n_components_trace_ = occupied[: chain.step]
             self.concentration_trace_ = concentration[: chain.step]
             self.concentration_ = chain.concentration
@@ -282,43 +284,19 @@ class DPMixture(Framed):
             self.labels_[usable] = np.argsort(order)[chain.z]
         return self
 
-    def _begin(self, given: Mapping[str, Any], documents: Documents, words: int) -> MixtureChain:
-        """Start the chain of the options of training that these parameters are."""
-        options = {option: given[name] for name, option in OPTIONS_OF.items() if name in given}
-        options |= {"model": "dpmm", "eta": (self.base,)}
-        if self.concentration:
-            options["dp-conc"] = CONCENTRATIONS[self.concentration]
-        if self.step_size:
-            options["step-size"] = (float(self.step_size), 1.0, 0.0)
-        check_usage(options)
-        facts = Facts(len(documents), words, documents.tokens, 0, lambda *_: words)
-        resolved = MixtureOptions.of(resolve(options, facts).options.plain())
-        stream = Epochs.of(resolved, documents, np.arange(len(documents)))
-        run_on = RunOn(jobs(self.n_jobs))
-        check_memory(resolved, facts, documents, run_on.threads)
-        return MixtureChain(resolved, stream, words, documents.tokens, run_on.threads)
-
     # ---- using
-
-    def _documents(self, X: Any) -> Documents:
-        self._check_fitted()
-        X = self._known_documents(X)
-        return as_documents(X, self.n_features_in_, type(self).__name__)[0]
 
     def _topics(self, layer: int) -> Doubles:
         if layer != 1:
             raise UsageError(f"layer: wanted 1, found {layer!r}")
         return self.components_
 
-    def _each_sample(self, layer: int) -> tuple[Doubles, ...]:
-        return ()  # components of different samples are not the same ones
-
     def _shares(self, X: Any, layer: int) -> Doubles:
         self._topics(layer)
         return self.predict_proba(X)
 
     def predict_proba(self, X: Any) -> Doubles:
-        """Compute the probability that a document belongs to each component of the last sample.
+        """Return the probability that a document belongs to each component of the last sample.
 
         By Bayes' rule, p(z = j | x) is proportional to w_j prod_v phi_jv^x_v.
 
@@ -340,13 +318,13 @@ class DPMixture(Framed):
         UsageError
             A `ValueError`: a bad count, or another number of columns than in `fit`.
         """
-        documents = self._documents(X)
+        documents = self._documents_like(X)
         # log 0 is minus infinity: the least probabilities are 0 in double precision
         log_phi, log_weights = log(self.components_.T), log(self.weights_)
         return responsibilities(documents, log_phi, log_weights)
 
     def predict(self, X: Any) -> Int64s:
-        """Choose the most probable component of the last sample for each document.
+        """Return the most probable component of the last sample for each document.
 
         Parameters
         ----------
@@ -369,7 +347,7 @@ class DPMixture(Framed):
         return found
 
     def score_samples(self, X: Any) -> Doubles:
-        """Compute the log predictive density of each document, averaged over posterior samples.
+        """Return the log predictive density of each document, averaged over posterior samples.
 
         log (1/S) sum_s p_s(x), where p(x) = sum_j w_j prod_v phi_jv^x_v + r p_0(x): r is what a sample
         leaves of the stick, and predicts as the prior does, p_0. The multinomial coefficient is left
@@ -392,7 +370,7 @@ class DPMixture(Framed):
         UsageError
             A `ValueError`: a bad count, or another number of columns than in `fit`.
         """
-        documents = self._documents(X)
+        documents = self._documents_like(X)
         usable = np.flatnonzero(documents.lengths > 0)
         some, found = documents.take(usable), np.zeros(len(documents))
         if len(usable):
@@ -405,7 +383,7 @@ class DPMixture(Framed):
         return found
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Compute the mean log predictive density of a document: the mean of `score_samples`.
+        """Return the mean log predictive density of a document: the mean of `score_samples`.
 
         This is a figure per document, scored whole. `LDA.score` is another one, per held-out token given
         the rest of its document: the two cannot be compared.

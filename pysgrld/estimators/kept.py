@@ -4,21 +4,86 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from pysgrld.chain.posterior import Posterior, Thinning, score_in
+from pysgrld.chain.posterior import Posterior, score_in, sums_in, without_scores
 from pysgrld.core.draws import Draw
-from pysgrld.errors import OutputError, UsageError
-from pysgrld.estimators.dataframes import Framed, unnamed
-from pysgrld.estimators.resources import jobs
-from pysgrld.estimators.saved import MatrixRecord, Sample, Saved, load, save
+from pysgrld.corpus.minibatches import Epochs
+from pysgrld.errors import CheckpointError, OutputError, UsageError
+from pysgrld.estimators.dataframes import UNNAMED, Framed
+from pysgrld.estimators.fitting import jobs
 from pysgrld.models.fitted import Fitted
+from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model_of
 from pysgrld.options.option import Resolved
-from pysgrld.types import Floats
+from pysgrld.reading.run_record import check_shapes, model_and_options
+from pysgrld.run import RunDirectory
+from pysgrld.train.begin import begin
+from pysgrld.train.plan import config_of
+from pysgrld.types import Array, Documents, Floats
+
+#: A kept posterior sample: matrices by name, a row for each topic.
+Sample = Mapping[str, Array]
+
+
+class MatrixRecord(NamedTuple):
+    """A model that was fitted to a matrix, apart from its chain: a `pysgrld.models.fitted.Record`.
+
+    Attributes
+    ----------
+    options : Resolved
+        Options of training.
+    words, documents, tokens : int
+        V, and documents and tokens of training.
+    step : int
+        Iterations done.
+    arrays : mapping
+        The chain's, and those of its averages.
+    place : str
+        Name of the model, for messages.
+    """
+
+    options: Resolved
+    words: int
+    documents: int
+    tokens: int
+    step: int
+    arrays: Mapping[str, Array]
+    place: str = "this model"
+
+
+@dataclass(frozen=True)
+class StoredSamples(Mapping[int, Sample]):
+    """Kept posterior samples of a run by their iterations, read when they are wanted; none if it is gone.
+
+    Attributes
+    ----------
+    run : RunDirectory
+        The run.
+    record : MatrixRecord
+        What was read of it.
+    """
+
+    run: RunDirectory
+    record: MatrixRecord
+
+    def __getitem__(self, step: int) -> Sample:
+        model = model_of(self.record.options.model)
+        sample = self.run.samples.read(step, model.sample_invariants)
+        shapes = model.fitted(self.record, 1).sample_shapes(sample)
+        check_shapes(sample, shapes, str(self.run.samples.path(step)))
+        self.run.samples.verify(step)
+        return sample
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.run.samples.steps())
+
+    def __len__(self) -> int:
+        return len(self.run.samples.steps())
 
 
 class KeptModel(Framed):
@@ -53,25 +118,41 @@ class KeptModel(Framed):
     @property
     def _record(self) -> MatrixRecord:
         """The chain as it stands, or as it stood."""
-        if hasattr(self, "_posterior"):
-            return MatrixRecord.of(self._options, self.n_features_in_, self._posterior)
-        return self._kept
+        if not hasattr(self, "_posterior"):
+            return self._kept
+        chain = self._posterior.chain
+        arrays, documents = chain.arrays() | self._posterior.averages(), chain.stream.documents
+        words = self.n_features_in_
+        return MatrixRecord(self._options, words, documents, chain.tokens, chain.step, arrays)
 
     def _fitted(self) -> Fitted:
-        """Give this model as its model reads it, to infer documents and score them."""
+        """Return the fitted model, to infer documents and score them."""
         return model_of(self.model).fitted(self._record, jobs(self.n_jobs))
 
     def _resume(self) -> None:
-        """Make the chain again where only its record is there."""
-        if not hasattr(self, "_posterior"):
-            self._posterior = self._kept.resumed(jobs(self.n_jobs))
-            del self._kept
+        """Make the chain again, for documents that are brought to it, where only its record is there."""
+        if hasattr(self, "_posterior"):
+            return
+        record = self._kept
+        nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
+        posterior = begin(
+            record.options,
+            Epochs.of(record.options, nobody, np.arange(record.documents)),
+            CorpusFacts(record.words, record.tokens),
+            RunOn(jobs(self.n_jobs)),
+            keep_mean=bool(sums_in(record.arrays)),
+        )
+        posterior.chain.restore(record.step, record.arrays)
+        posterior.restore(without_scores(record.arrays))
+        self._posterior = posterior
+        del self._kept
 
     def _finish(self) -> None:
-        """Set what a person reads of the chain as it stands."""
+        """Set the attributes that a person reads, from the chain as it stands."""
         record, fitted = self._record, self._fitted()
         self._draw = fitted.mean or fitted.current
-        self.components_ = self._rows(fitted.over_words(self._draw, 0), fitted.layers[0])
+        phi = fitted.over_words(self._draw, 0)
+        self.components_ = as_rows(phi, fitted.layers[0], self.of_counts)
         self.n_iter_, self.n_samples_ = record.step, fitted.samples
         name, score = f"{model_of(self.model).score.name}_", score_in(record.arrays)
         if math.isnan(score) and hasattr(self, "_posterior"):
@@ -80,33 +161,14 @@ class KeptModel(Framed):
         if not math.isnan(score):
             setattr(self, name, score)
 
-    def _rows(self, phi: Floats, topics: int) -> Floats:
-        """Give topics over words, (V, K or more), as rows that a person reads, (K, V)."""
-        return normalised(phi[:, :topics].T)
-
-    @property
-    def _token_pattern(self) -> str | None:
-        return self._options.token_pattern
-
-    @property
-    def _phrases(self) -> tuple[str, ...] | None:
-        return self._options.phrases
+    def _topics(self, layer: int) -> Floats:
+        at, fitted = self._at(layer), self._fitted()
+        return as_rows(fitted.over_words(self._draw, at), fitted.layers[at], self.of_counts)
 
     # ---- posterior samples
 
-    def _keep_sample(self) -> None:
-        """Keep the chain's state if it is the turn of its posterior sample, and drop what is too many."""
-        posterior = self._posterior
-        if not self.keep_samples or not posterior.draws:
-            return
-        spread = Thinning(self.keep_samples).kept(posterior.samples)
-        kept = {posterior.burn_in + n * posterior.every for n in spread}
-        self._samples = {step: sample for step, sample in self._samples.items() if step in kept}
-        if posterior.chain.step in kept:
-            self._samples[posterior.chain.step] = posterior.chain.sample()
-
     def samples(self, layer: int = 1) -> Floats:
-        """Give the topics in each posterior sample that is kept: ``keep_samples`` of them at most.
+        """Return the topics in each posterior sample that is kept: ``keep_samples`` of them at most.
 
         Of a run that `load` has read they are those that ``sgmc train`` kept, read from disk.
 
@@ -128,26 +190,20 @@ class KeptModel(Framed):
         UsageError
             A `ValueError`, if none is kept, or there is no such layer.
         """
-        found = list(self._each_sample(layer))
+        found = list(self._kept_topics(layer)[0])
         if not found:
             raise UsageError(
                 "no posterior sample is kept: set keep_samples before fit, and max_iter beyond burn_in"
             )
         return np.stack(found)
 
-    def _each_sample(self, layer: int) -> Iterator[Floats]:
+    def _kept_topics(self, layer: int) -> tuple[Iterator[Floats], bool]:
         at, fitted = self._at(layer), self._fitted()
-        return (fitted.rows_of(sample, at) for sample in self._samples.values())
-
-    def _faithful(self) -> bool:
-        return self._fitted().faithful(self.n_iter_)
-
-    def _topics(self, layer: int) -> Floats:
-        at, fitted = self._at(layer), self._fitted()
-        return self._rows(fitted.over_words(self._draw, at), fitted.layers[at])
+        rows = (fitted.rows_of(sample, at) for sample in self._samples.values())
+        return rows, fitted.faithful(self.n_iter_)
 
     def _at(self, layer: int) -> int:
-        """Give the place of a layer, from 0."""
+        """Return the place of a layer, from 0."""
         self._check_fitted()
         depth = self._options.depth
         if isinstance(layer, bool) or layer not in range(1, depth + 1):
@@ -192,15 +248,33 @@ class KeptModel(Framed):
         WriteError
             If the disk is full or fails.
         """
-        words = self._words(vocabulary)
-        parameters = self.get_params()
+        words, record, model = self._words(vocabulary), self._record, model_of(self.model)
+        parameters = {
+            name: list(v) if isinstance(v, tuple) else v for name, v in self.get_params().items()
+        }
+        config = config_of(record.options, []) | {
+            "command": {"inputs": [], "estimator": parameters},
+            "corpus": {
+                "name": "matrix",
+                "fingerprint": None,
+                "training_documents": record.documents,
+                "words": record.words,
+                "training_tokens": record.tokens,
+            },
+        }
         own = {
             name: getattr(self, f"_{name}") for name in self.numbers if hasattr(self, f"_{name}")
         }
         try:
-            save(Path(path), Saved(parameters, self._record, words, self._samples, own))
+            run = RunDirectory.create(Path(path), config, list(words))
         except OutputError as error:  # of the command, which has an option for it
             raise OutputError(str(error).removesuffix(" with --out")) from None
+        with run.lock():
+            for step, sample in self._samples.items():
+                run.samples.write(step, sample, model.sample_invariants)
+            invariants = model.state_invariants
+            run.save_checkpoint(record.step, record.arrays, own, keep=1, invariants=invariants)
+            run.set_status("finished", step=record.step)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -227,27 +301,54 @@ class KeptModel(Framed):
         CheckpointError
             If the run has no checkpoint, or a damaged one.
         """
-        saved = load(Path(path), cls.model, cls.options_of)
-        known = cls._parameters()
-        found = cls(**{name: v for name, v in saved.parameters.items() if name in known})
-        found._options, found._kept = saved.record.options, saved.record
-        found._samples = saved.samples
-        vars(found).update({f"_{n}": saved.own[n] for n in cls.numbers if n in saved.own})
-        found.n_features_in_ = len(saved.words)
-        named = saved.words != unnamed(len(saved.words))
-        found._take_names(np.array(saved.words, dtype=object) if named else None)
+        run = RunDirectory.open(Path(path))
+        model, options = model_and_options(run)
+        plain, corpus = run.config["options"], run.config["corpus"]
+        if model.name != cls.model:
+            raise UsageError(f"{path}: is a model of the kind {model.name}, not {cls.model}")
+        parameters = run.config.get("command", {}).get("estimator")
+        if parameters is None:
+            parameters = {own: plain.get(option) for own, option in cls.options_of.items()}
+            parameters["total_samples"] = corpus["training_documents"]
+        checkpoint = run.load_checkpoint(required=True, invariants=model.state_invariants)
+        if checkpoint is None:
+            raise CheckpointError(f"{path}: has no checkpoint")
+        words, known = run.vocabulary, cls._parameters()
+        found = cls(**{name: v for name, v in parameters.items() if name in known})
+        found._options, found.n_features_in_ = options, len(words)
+        found._kept = MatrixRecord(
+            options,
+            len(words),
+            corpus["training_documents"],
+            corpus["training_tokens"],
+            checkpoint.step,
+            checkpoint.arrays,
+            str(checkpoint.path),
+        )
+        found._samples = StoredSamples(run, found._kept)
+        numbers = {"seen": checkpoint.meta.get("documents", 0)} | checkpoint.meta
+        vars(found).update({f"_{n}": numbers[n] for n in cls.numbers if n in numbers})
+        if words != tuple(UNNAMED.format(i + 1) for i in range(len(words))):
+            found.feature_names_in_ = np.array(words, dtype=object)
         found._finish()
         return found
 
 
-def normalised(phi: Floats) -> Floats:
-    """Divide rows by their sums, which are taken in double precision.
+def as_rows(phi: Floats, topics: int, of_counts: bool = True) -> Floats:
+    """Return topics as rows, (K, V) float32: of counts divided by their sums, directions as they are.
 
     Parameters
     ----------
-    phi : (K, V) float32
-        Non-negative, no row all 0.
+    phi : (V, K or more) float32
+        Topics over words.
+    topics : int
+        K.
+    of_counts : bool
+        Whether topics are distributions; none is all 0.
     """
-    total = phi.sum(axis=1, dtype=np.float64, keepdims=True)
-    result: Floats = (phi / total).astype(np.float32)
+    rows = phi[:, :topics].T
+    if not of_counts:
+        return np.ascontiguousarray(rows)
+    total = rows.sum(axis=1, dtype=np.float64, keepdims=True)
+    result: Floats = (rows / total).astype(np.float32)
     return result

@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pysgrld.errors import UsageError
-from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number
-from pysgrld.estimators.count_model import CountModel
-from pysgrld.estimators.sampler_options import sampler_rules, with_sampler_options
+from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number, with_sampler_options
+from pysgrld.estimators.topic_model import CountModel
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN
-from pysgrld.options.word_files import SeedWords, seed_words
+from pysgrld.options.word_files import seed_words
 
 __all__ = ["LDA"]
 
@@ -182,6 +181,12 @@ class LDA(CountModel):
     def _rules(self) -> list[Rule]:
         if self.n_components is None:
             raise UsageError("n_components: wanted a number of topics, found None")
+        try:
+            seeds = None if self.seed_words is None else seed_words(self.seed_words)
+        except (TypeError, UsageError) as error:
+            raise UsageError(
+                f'seed_words: {error}; give words by topic, as in {{"sport": ["team", "game*"]}}'
+            ) from None
         return [
             number("topics", "n_components", self.n_components, 1, 1 << 18),
             Rule(
@@ -196,7 +201,7 @@ class LDA(CountModel):
                 self.eta is None or _is_prior(self.eta),
                 f'eta > 0, between {BOUNDS}, or "learn"',
             ),
-            Rule("seed-words", self._seeds(), good=True, wanted=""),
+            Rule("seed-words", seeds, good=True, wanted=""),
             Rule(
                 "seed-weight",
                 self.seed_weight,
@@ -204,7 +209,6 @@ class LDA(CountModel):
                 "seed_weight >= 0 and below 1e6",
             ),
             *self._shared_rules(),
-            *sampler_rules(self),
         ]
 
     def _finish(self) -> None:
@@ -215,14 +219,3 @@ class LDA(CountModel):
             draw[ALPHA_BLOCK][:k] if alpha is None else np.full(k, alpha), np.float64
         )
         self.eta_ = float(draw[ETA_BLOCK][0]) if ETA_BLOCK in draw else options.lowest_eta
-
-    def _seeds(self) -> SeedWords | None:
-        """Give the seed words, checked."""
-        if self.seed_words is None:
-            return None
-        try:
-            return seed_words(self.seed_words)
-        except (TypeError, UsageError) as error:
-            raise UsageError(
-                f'seed_words: {error}; give words by topic, as in {{"sport": ["team", "game*"]}}'
-            ) from None

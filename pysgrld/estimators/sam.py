@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pysgrld.errors import UsageError
-from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number
-from pysgrld.estimators.matrices import as_documents, in_fine_units, is_whole_numbers
-from pysgrld.estimators.sampler_options import sampler_rules, with_sampler_options
+from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number, with_sampler_options
+from pysgrld.estimators.inputs import as_documents, in_fine_units
 from pysgrld.estimators.topic_model import TopicModel
 from pysgrld.models.table import model_of
-from pysgrld.types import Documents, Floats, Key
+from pysgrld.types import Documents, Key
 
 __all__ = ["SAM"]
 
@@ -93,7 +92,7 @@ class SAM(TopicModel):
 
     model = "sam"
     log_perplexity_: float
-    takes_negative = True
+    of_counts = False
     entry = "entry"
     options_of: ClassVar = {
         "n_components": "topics",
@@ -166,30 +165,19 @@ class SAM(TopicModel):
             ),
             Rule("weighting", self.weighting, self.weighting in ways, "weighting in tf-idf, tf"),
             *self._shared_rules(),
-            *sampler_rules(self),
         ]
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
-        """Turn a matrix into documents: counts as they are, other numbers in units of 2^-30."""
+        """Return a matrix as documents: counts as they are, other numbers in units of 2^-30."""
         if isinstance(X, Documents):
             return as_documents(X, words, type(self).__name__)
-        if not is_whole_numbers(X):
-            X = in_fine_units(X)
-        documents, words = as_documents(X, words, type(self).__name__, signed=True)
+        documents, words = as_documents(in_fine_units(X), words, type(self).__name__, signed=True)
         if words == 1:
             raise UsageError("X has 1 feature(s), wanted 2 at least: a direction needs two words")
         return documents, words
 
-    def _tokens(self, documents: Documents) -> int:
-        """Give the number of entries: values need not be counts."""
-        return len(documents.indices)
-
-    def _rows(self, phi: Floats, topics: int) -> Floats:
-        """Give the directions as they are."""
-        return np.ascontiguousarray(phi[:, :topics].T)
-
     def log_perplexity(self, X: Any, y: Any = None) -> float:
-        """Compute the log-perplexity of documents, given ``components_``.
+        """Return the log-perplexity of documents, given ``components_``.
 
         Minus the mean over documents of ln p(v_d), p averaged over 200 proportions drawn from the prior
         (Liu, Zhu and Song 2016, section 5.3): an estimate that is far too high where ``kappa`` is large,
@@ -223,7 +211,7 @@ class SAM(TopicModel):
         return float(scorer.point(Key(self._options.seed, 0, 0), self._draw))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Compute the mean log density of a document: minus `log_perplexity`.
+        """Return the mean log density of a document: minus `log_perplexity`.
 
         Parameters
         ----------

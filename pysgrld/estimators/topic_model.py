@@ -1,4 +1,4 @@
-"""Topic models that are fitted to a matrix, in scikit-learn's conventions: what all of them have."""
+"""Topic models that are fitted to a matrix, in scikit-learn's conventions; those of counts."""
 
 from __future__ import annotations
 
@@ -9,17 +9,26 @@ from typing import Any, Self
 
 import numpy as np
 
-from pysgrld.corpus.minibatches import Epochs, choose_documents, hold_out_size, minibatch_words
+from pysgrld.chain.posterior import Thinning
+from pysgrld.core import check_lengths
+from pysgrld.core.arithmetic import log
+from pysgrld.core.draws import at_words
+from pysgrld.corpus.minibatches import (
+    Epochs,
+    choose_documents,
+    compact,
+    hold_out_size,
+    minibatch_words,
+)
 from pysgrld.errors import ConvergenceWarning, UsageError, plural
-from pysgrld.estimators.base import Rule, by_parameters, check_number, is_schedule, is_whole, number
+from pysgrld.estimators.base import Rule, by_parameters, is_whole, number, sampler_rules, switch
+from pysgrld.estimators.dataframes import Transformer
+from pysgrld.estimators.fitting import Progress, check_memory, jobs
+from pysgrld.estimators.inputs import column_names, content_keys, new_documents
 from pysgrld.estimators.kept import KeptModel
-from pysgrld.estimators.matrices import as_documents, content_keys
-from pysgrld.estimators.output import Transformer
-from pysgrld.estimators.progress import Progress
-from pysgrld.estimators.resources import check_memory, jobs
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.admixture import BLOCK
-from pysgrld.models.options import check_usage
+from pysgrld.models.options import check_usage, kind_of
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.seeds import unknown_seeds
@@ -52,62 +61,55 @@ class TopicModel(KeptModel, Transformer):
 
     # ---- parameters ----
 
+    @property
+    def _no_score(self) -> str:
+        """Why documents have no held-out score; empty where they have."""
+        return ""
+
     def _shared_rules(self) -> list[Rule]:
-        """Give the rules of the parameters that all topic models have."""
-        known = model_of(self.model).algorithms
+        """Return the rules of the parameters that all topic models have."""
+        known, share, total = model_of(self.model).algorithms, self.holdout, self.total_samples
+        good_share = (
+            share is None or is_whole(share, 0) or (isinstance(share, float) and 0 <= share < 1)
+        )
+        a_number = isinstance(total, int | float | np.number) and not isinstance(total, bool)
+        try:  # A, B, C of a step A (1 + t/B)^(-C) that does not grow
+            a, b, c = map(float, self.step_size or ())
+            good_steps = 0 < a <= 1e6 and b > 0 and 0 <= c <= 1
+        except (TypeError, ValueError):
+            good_steps = False
         return [
+            Rule("model", self.model, True, ""),
             Rule("algo", self.algo, self.algo in known, f"algo in {', '.join(known)}"),
             number("minibatch", "minibatch", self.minibatch, 1),
             number("sweeps", "sweeps", self.sweeps, 1, 100_000),
             number("warm-up", "warm_up", self.warm_up, 0),
             number("burn-in", "burn_in", self.burn_in, 0),
             number("iterations", "max_iter", self.max_iter, 1, 2**53),
-            Rule("step-size", self.step_size, is_schedule(self.step_size), "step_size = (A, B, C)"),
+            Rule("step-size", self.step_size, good_steps, "step_size = (A, B, C)"),
             number("seed", "random_state", self.random_state, 0, 2**63 - 1),
+            *sampler_rules(self),
+            Rule(
+                "", share, good_share, "a number of documents >= 0, or a share below 1", "holdout"
+            ),
+            switch("verbose", self.verbose),
+            switch("keep_samples", self.keep_samples),
+            Rule(
+                "",
+                total,
+                a_number and 1 <= total <= 2**53,
+                "a number of documents >= 1",
+                "total_samples",
+            ),
         ]
 
-    def _given(self) -> dict[str, Any]:
-        """Give the parameters as options of training, checked each and together."""
-        given = super()._given() | {"model": self.model}
-        share = isinstance(self.holdout, float) and 0.0 <= self.holdout < 1.0
-        if not (self.holdout is None or share or is_whole(self.holdout, 0)):
-            raise UsageError(
-                "holdout: wanted a number of documents >= 0, or a share below 1, found "
-                f"{self.holdout!r}"
-            )
-        check_number("verbose", self.verbose)
-        check_number("keep_samples", self.keep_samples)
-        total = self.total_samples
-        known = isinstance(total, int | float | np.number) and not isinstance(total, bool)
-        if not (known and 1 <= total <= 2**53):
-            raise UsageError(f"total_samples: wanted a number of documents >= 1, found {total!r}")
-        check_usage(given)
-        return given
-
-    def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
-        """Turn a matrix into documents; give them and V."""
-        return as_documents(X, words, type(self).__name__)
-
-    def _tokens(self, documents: Documents) -> int:
-        """Give the size of documents that minibatches are chosen by."""
-        return documents.tokens
-
     # ---- fitting ----
-
-    def _documents_like(self, X: Any) -> Documents:
-        """Turn X into documents over the columns that the model was fitted to."""
-        self._check_fitted()
-        return self._documents(self._known_documents(X), self.n_features_in_)[0]
-
-    def _documents_apart(self, documents: int) -> int:
-        """Give the number of documents that `fit` sets apart to see when it has settled."""
-        return hold_out_size(self.holdout, documents)
 
     @by_parameters
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn topics from a matrix of counts, from the start.
 
-        Without ``max_iter`` this goes on until the averaged held-out perplexity has settled:
+        Without ``max_iter`` this goes on until the averaged held-out perplexity has converged:
         docs/evaluation.md, "When training ends by itself". Ctrl-C ends it after the iteration under way:
         the model is then fitted, as far as it is, and `KeyboardInterrupt` is raised.
 
@@ -129,7 +131,7 @@ class TopicModel(KeptModel, Transformer):
         ------
         UsageError
             A `ValueError`: a bad count, shape or parameter; no document with words; or nothing to
-            see when training has settled, where ``max_iter`` is left out.
+            see when training has converged, where ``max_iter`` is left out.
         CorpusError
             A `ValueError`: a document of too many tokens.
         NumericalError
@@ -142,56 +144,75 @@ class TopicModel(KeptModel, Transformer):
         """
         del y
         given = self._given()
-        new, names = self._new_documents(X)
+        check_usage(given)
+        new, names = new_documents(X, jobs(self.n_jobs))
         documents, words = self._documents(new, None if names is None else len(names))
         usable = np.flatnonzero(np.diff(documents.indptr) > 0)
         if len(usable) == 0:
             raise UsageError("X has no counts: every document is empty")
-        size = self._documents_apart(len(usable))
+        # documents that are set apart, to see when the score has converged
+        if self._no_score and (self.holdout or self.max_iter is None):
+            raise UsageError(f"{self._no_score}: give max_iter, and leave holdout out")
+        size = 0 if self._no_score else hold_out_size(self.holdout, len(usable))
         if size == 0 and self.max_iter is None:
             why = (
                 "X has too few documents to set any apart" if self.holdout is None else "holdout=0"
             )
             raise UsageError(
-                f"{why}, which leaves nothing to see when it has settled: give max_iter"
+                f"{why}, which leaves nothing to see when it has converged: give max_iter"
             )
-        train, held_out = usable, None
+        model, train, held_out = model_of(self.model), usable, None
         if size:
             seed = given.get("seed", 0)
             chosen = choose_documents(len(usable), size, Key(seed, 0, 0))
-            model = model_of(self.model)
             held_out = model.hold_out(documents.take(usable[chosen]), chosen, OBSERVED, seed)
             train = np.delete(usable, chosen)
         if held_out is not None and len(held_out.observed) == 0:
             if self.max_iter is None:
                 raise UsageError("no held-out document has two tokens: give max_iter and holdout=0")
             held_out = None
-        tokens = self._tokens(documents.take(train))
+        # values that are no counts have no tokens: minibatches are chosen by the number of entries
+        trained = documents.take(train)
+        tokens = trained.tokens if self.of_counts else len(trained.indices)
         visits = held_out.observed.tokens if held_out else 0
         seen = minibatch_words(documents, train)
         known = self._vocabulary(given, names, words)
         facts = Facts(len(train), words, tokens, visits, seen, known)
-        self._begin(given, facts, documents, train, held_out)
-        self._take_names(names)
-        self._check_lengths(documents)
+        self._begin(given, facts, documents, train, held_out, names)
         posterior, progress = self._posterior, Progress(type(self).__name__, self.verbose)
+        chain, ended = posterior.chain, False
         with progress:
-            ended = False
             while not (ended or progress.interrupted):
                 self._advance()
-                step = posterior.chain.step
-                ended = step == self.max_iter if self.max_iter else self._settled()
+                ended = (
+                    chain.step == self.max_iter
+                    if self.max_iter
+                    else posterior.due and posterior.settled() is not None
+                )
+                said = [plural(posterior.samples, "posterior sample")]
+                if not math.isnan(score := posterior.score):
+                    said.append(f"{model.score.title} {score:.5g}")
                 last = ended or progress.interrupted
-                progress.show(step, self.max_iter, self._standing(), last=last)
-            posterior.chain.close()
+                progress.show(chain.step, self.max_iter, said, last=last)
+            chain.close()
             self._finish()
-        self._warn_of_no_samples()
+        if posterior.draws and not posterior.samples:
+            most = chain.step - posterior.every
+            less = f", or burn_in to {most} or less" if most >= self._options.warm_up else ""
+            warnings.warn(
+                f"max_iter={chain.step} ends before the first posterior sample, at iteration "
+                f"{posterior.first} (burn_in is {posterior.burn_in}): components_ and "
+                f"{model.score.name}_ are those of one draw, not of a mean; set max_iter to "
+                f"{posterior.first} or more, better ten times that{less}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         return self
 
     def _vocabulary(
         self, given: Mapping[str, Any], names: Array | None, words: int
     ) -> list[str] | None:
-        """Give the words of the columns, where options name some; numbers where they have no names."""
+        """Return the words of the columns, where options name some; numbers where they have no names."""
         if (seeds := given.get("seed-words")) is None:
             return None
         if names is None and any(isinstance(word, str) for _, some in seeds for word in some):
@@ -204,36 +225,10 @@ class TopicModel(KeptModel, Transformer):
             warnings.warn(line.replace("--seed-words", "seed_words"), UserWarning, stacklevel=5)
         return known
 
-    def _settled(self) -> bool:
-        """Whether `fit` without ``max_iter`` ends here."""
-        return self._posterior.due and self._posterior.settled() is not None
-
-    def _standing(self) -> list[str]:
-        """Give what a line of progress says beside iterations and seconds."""
-        posterior = self._posterior
-        said = [plural(posterior.samples, "posterior sample")]
-        if not math.isnan(score := posterior.score):
-            said.append(f"{model_of(self.model).score.title} {score:.5g}")
-        return said
-
     def _check_lengths(self, documents: Documents, kept: int | None = None) -> None:
-        """Do nothing: documents of any length are fine where tokens are not counted."""
-
-    def _warn_of_no_samples(self) -> None:
-        """Warn where iterations ended before the first posterior sample."""
-        posterior, done = self._posterior, self._posterior.chain.step
-        if not posterior.draws or posterior.samples:
-            return
-        most = done - posterior.every
-        less = f", or burn_in to {most} or less" if most >= self._options.warm_up else ""
-        warnings.warn(
-            f"max_iter={done} ends before the first posterior sample, at iteration {posterior.first} "
-            f"(burn_in is {posterior.burn_in}): components_ and {model_of(self.model).score.name}_ are "
-            f"those of one draw, not of a mean; set max_iter to {posterior.first} or more, better ten "
-            f"times that{less}",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+        """Raise for documents that are too long to be counted exactly in the sweeps that are kept."""
+        if self.of_counts and (kept or not self._no_score):  # no token of real numbers is counted
+            check_lengths(documents.lengths, kept or self._options.kept_sweeps, "document")
 
     def _begin(
         self,
@@ -242,6 +237,7 @@ class TopicModel(KeptModel, Transformer):
         documents: Documents,
         train: Int64s,
         held_out: HeldOut | None,
+        names: Array | None,
     ) -> None:
         """Resolve the options, and start a chain on these training documents."""
         options = resolve(given, facts).options
@@ -256,15 +252,27 @@ class TopicModel(KeptModel, Transformer):
         self._posterior = begin(options, stream, corpus, run_on, held_out)
         self.n_features_in_ = facts.words
         self._samples, self._seen = {}, 0
+        if names is not None:
+            self.feature_names_in_ = names
+        self._check_lengths(documents)
 
     def _advance(self, batch: Any = None) -> None:
-        self._posterior.chain.advance(batch)
-        if self._posterior.due:
-            self._posterior.take_sample()
-            self._keep_sample()
+        """Do one iteration; take a posterior sample if it is time, and keep it if it is one to keep."""
+        posterior = self._posterior
+        chain = posterior.chain
+        chain.advance(batch)
+        if not posterior.due:
+            return
+        posterior.take_sample()
+        if self.keep_samples and posterior.draws:
+            spread = Thinning(self.keep_samples).kept(posterior.samples)
+            kept = {posterior.burn_in + n * posterior.every for n in spread}
+            self._samples = {step: one for step, one in self._samples.items() if step in kept}
+            if chain.step in kept:
+                self._samples[chain.step] = chain.sample()
 
     def fit_transform(self, X: Any, y: Any = None) -> Doubles:
-        """Learn topics from a matrix of counts, and give the topic proportions of its documents.
+        """Learn topics from a matrix of counts, and return the topic proportions of its documents.
 
         Parameters
         ----------
@@ -276,7 +284,7 @@ class TopicModel(KeptModel, Transformer):
         Returns
         -------
         (n, K) float64
-            As `transform` gives them; rows sum to 1.
+            As `transform` returns them; rows sum to 1.
 
         Raises
         ------
@@ -320,7 +328,7 @@ class TopicModel(KeptModel, Transformer):
         return found
 
     def _shares(self, X: Any, layer: int) -> Doubles:
-        """Give the proportions of the topics of a layer."""
+        """Return the proportions of the topics of a layer."""
         at, documents = self._at(layer), self._documents_like(X)
         self._check_lengths(documents, 1)
         fitted, keys, found = self._fitted(), content_keys(documents), []
@@ -328,3 +336,140 @@ class TopicModel(KeptModel, Transformer):
             ids = np.arange(first, min(first + BLOCK, len(documents)))
             found.append(fitted.proportions(self._draw, documents.take(ids), keys[ids], at))
         return np.concatenate(found)
+
+
+class CountModel(TopicModel):
+    """Base of topic models of counts."""
+
+    perplexity_: float
+
+    @by_parameters
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Do one iteration with these documents as a minibatch of ``total_samples`` documents.
+
+        The first call fixes V and starts the chain; each further one goes on from where it stands,
+        after `fit` and `load` too. Posterior samples are taken as in `fit`.
+
+        Parameters
+        ----------
+        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+            Counts as in `fit`. If no document has words, nothing is done.
+        y : None
+            Ignored; there for scikit-learn.
+
+        Returns
+        -------
+        Self
+            This estimator, one iteration older.
+
+        Raises
+        ------
+        UsageError
+            A `ValueError`: a bad count or parameter, another V than before, or an algorithm that needs
+            the whole corpus.
+        NumericalError
+            If a step is so large that topics overflow.
+        """
+        del y
+        known = getattr(self, "n_features_in_", None)
+        documents, words = self._documents(self._known_documents(X), known)
+        usable = np.flatnonzero(documents.lengths > 0)
+        if len(usable) == 0:
+            return self
+        given = self._given()
+        check_usage(given)
+        sampler, _ = kind_of(given)
+        if sampler.whole_corpus:
+            raise UsageError(f"algo={sampler.name!r} needs the whole corpus: use fit")
+        if self.__sklearn_is_fitted__():
+            self._resume()
+            self._check_lengths(documents)
+        else:
+            total = int(self.total_samples)
+            tokens = int(documents.tokens / len(usable) * total)
+            given.setdefault("minibatch", len(usable))
+            seen = len(np.unique(documents.indices))
+            names = column_names(X)
+            known = self._vocabulary(given, names, words)
+            facts = Facts(total, words, tokens, 0, lambda *_: seen, known)
+            self._begin(given, facts, documents, np.arange(total), None, names)
+        ids = self._seen + np.arange(len(usable))
+        self._seen += len(usable)
+        batch = compact(documents.take(usable), ids, self.total_samples / len(usable))
+        with Progress(type(self).__name__):
+            self._advance(batch)
+            self._finish()
+        return self
+
+    def perplexity(self, X: Any, y: Any = None, *, observed: float = 0.8) -> float:
+        """Return the perplexity of documents by document completion, given ``components_``.
+
+        The tokens of each document are split at random, by ``random_state``, into observed and held-out
+        ones. Proportions theta_d are inferred from the observed tokens, and with m_dw for how often a
+        word is held out the perplexity is exp(- sum m_dw log(sum_k theta_dk phi_kw) / sum m_dw).
+
+        Parameters
+        ----------
+        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+            Counts as in `fit`, with as many columns. Documents of fewer than two tokens are left out.
+        y : None
+            Ignored; there for scikit-learn.
+        observed : float
+            Share of a document's tokens that is observed, in (0, 1); at least one token is observed
+            and one held out.
+
+        Returns
+        -------
+        float
+            At least 1; lower is better, and V is what a model that knows nothing has.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit` or `partial_fit`.
+        UsageError
+            A `ValueError`: a bad count, another number of columns, or no document of two tokens.
+
+        Notes
+        -----
+        Wallach, Murray, Salakhutdinov and Mimno (2009), document completion; Patterson and Teh (2013),
+        eq. (16), for one sample of the topics. docs/evaluation.md, "The figures", has all figures.
+        """
+        del y
+        if self._no_score:
+            raise UsageError(self._no_score)
+        documents = self._documents_like(X)
+        seed = self._options.seed
+        ids = np.arange(len(documents))
+        held_out = model_of(self.model).hold_out(documents, ids, observed, seed)
+        if len(held_out.observed) == 0:
+            raise UsageError("X has no document of two tokens: nothing can be held out")
+        scorer = self._fitted().scorer(held_out)
+        return float(scorer.point(Key(seed, 0, 0), at_words(self._draw, scorer.words)))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log probability of a held-out token: minus the log of `perplexity`.
+
+        This is a figure per token, given the rest of its document. `DPMixture.score` is another one, per
+        document that is scored whole: the two cannot be compared.
+
+        Parameters
+        ----------
+        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+            Counts as in `fit`, with as many columns.
+        y : None
+            Ignored; there for scikit-learn.
+
+        Returns
+        -------
+        float
+            In nats, at most 0; higher is better.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit` or `partial_fit`.
+        UsageError
+            A `ValueError`, as from `perplexity`.
+        """
+        return -float(log(self.perplexity(X, y)))

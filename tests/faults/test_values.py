@@ -7,8 +7,8 @@ from scipy import sparse
 
 from pysgrld import LDA, DeepLDA, DPMixture
 from pysgrld.cli import main
-from pysgrld.estimators import resources
-from pysgrld.estimators.resources import jobs
+from pysgrld.estimators import fitting as resources
+from pysgrld.estimators.fitting import jobs
 from pysgrld.run.machine import threads
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Documents

@@ -25,7 +25,7 @@ from pysgrld.errors import (
     OutputError,
     UsageError,
 )
-from pysgrld.estimators.matrices import as_documents
+from pysgrld.estimators.inputs import as_documents
 
 
 @pytest.fixture(scope="module")

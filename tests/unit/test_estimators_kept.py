@@ -11,7 +11,7 @@ import pytest
 from pysgrld import LDA, SAM, DeepLDA, DPMixture
 from pysgrld.chain.blocks import BlockChain
 from pysgrld.errors import UsageError
-from pysgrld.estimators import resources
+from pysgrld.estimators import fitting as resources
 from pysgrld.reading.results import Results
 
 COUNTS = np.kron(np.eye(3, dtype=int), np.ones((20, 6), dtype=int)) * 2

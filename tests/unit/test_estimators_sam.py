@@ -10,7 +10,7 @@ from scipy import sparse
 from pysgrld import SAM
 from pysgrld.cli import main
 from pysgrld.errors import CorpusError, UsageError
-from pysgrld.estimators.matrices import in_fine_units
+from pysgrld.estimators.inputs import in_fine_units
 from pysgrld.reading.results import Results
 
 K, V, D = 3, 30, 200

@@ -35,11 +35,8 @@ def whole(x):
 class OfWhole:
     """An estimator of counts that are made of real numbers."""
 
-    def _new_documents(self, X):
-        return super()._new_documents(whole(X))
-
-    def _known_documents(self, X):
-        return super()._known_documents(whole(X))
+    def _documents(self, X, words=None):
+        return super()._documents(whole(X), words)
 
 
 class WholeLDA(OfWhole, LDA):

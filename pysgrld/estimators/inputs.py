@@ -1,0 +1,394 @@
+"""X as people bring it: texts, DataFrames, dense arrays, and SciPy's sparse matrices without SciPy."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.corpus import CorpusOptions
+from pysgrld.corpus.open import open_corpus
+from pysgrld.corpus.streams import matched_documents
+from pysgrld.errors import CorpusError, UsageError, plural
+from pysgrld.types import Array, Documents, Doubles, Int64s
+
+#: Bytes that a text may have.
+LONGEST = 2**31 - 1
+#: Words are numbered in 32 bits.
+MOST_WORDS = 2**31 - 1
+#: Directions are stored in multiples of this share of a row's greatest value.
+FINE = 2.0**-30
+#: Real data are stored in multiples of this share of the greatest value.
+RESOLUTION = 2.0**-20
+
+# ---- matrices of counts
+
+
+def as_documents(
+    x: Any, words: int | None = None, who: str = "LDA", *, signed: bool = False
+) -> tuple[Documents, int]:
+    """Return a documents x words matrix of counts as `Documents`, and its number of words.
+
+    Parameters
+    ----------
+    x : sparse matrix or array, sparse array, or array-like of shape (n, V)
+        Whole numbers >= 0, of any dtype. Sparse input needs ``tocsr`` (SciPy and its kin).
+    words : int, optional
+        Number of columns that is wanted.
+    who : str
+        Class of the estimator that wants it, for messages.
+    signed : bool
+        Whether numbers below 0 are fine, too.
+
+    Returns
+    -------
+    documents : Documents
+        Explicit zeros dropped, repeated entries added, word ids sorted.
+    words : int
+        V.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: says which entry is wrong, or which shape was found and wanted.
+    """
+    if isinstance(x, Documents):
+        words = words if words is not None else int(x.indices.max(initial=-1)) + 1
+        _check_words(x.indptr, x.indices, words)
+        return x, words
+    if hasattr(x, "tocsr"):
+        _check_shape(x.shape)
+        if (kind := getattr(x, "format", "")) in ("csr", "csc", "bsr"):
+            pointers, entries = np.asarray(x.indptr), min(len(x.indices), len(x.data))
+            if pointers[0] != 0 or (np.diff(pointers) < 0).any() or pointers[-1] > entries:
+                raise UsageError(f"X.indptr is none of a {kind} matrix with {entries} entries")
+        if kind == "csr":  # before anything makes 32 bits of 64
+            _check_words(x.indptr, x.indices, x.shape[1])
+        csr = x.tocsr(copy=True)
+        csr.sum_duplicates()
+        shape, indptr, indices, data = csr.shape, csr.indptr, csr.indices, np.asarray(csr.data)
+    else:
+        dense = _numbers(x)
+        _check_shape(dense.shape)
+        if dense.dtype == np.float16:  # which has no room for the bound of counts
+            dense = dense.astype(np.float32)
+        shape = dense.shape
+        if not np.isfinite(dense).all():
+            raise UsageError("X contains NaN or infinity")
+        rows, indices = np.nonzero(dense)
+        data = dense[rows, indices]
+        indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=shape[0]))))
+    if words is not None and shape[1] != words:
+        raise UsageError(
+            f"X has {shape[1]} features, but {who} is expecting {words} features as input"
+        )
+    if shape[1] > MOST_WORDS:
+        raise UsageError(f"X has {shape[1]} features, and {MOST_WORDS} are the most")
+    if data.dtype.kind not in "biuf":
+        raise UsageError(f"X has dtype {data.dtype}, wanted counts")
+    least = -(2**31) if signed else -1
+    bad = np.flatnonzero(~((data > least) & (data < 2**31) & (data == np.floor(data))))
+    if len(bad):
+        row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
+        negative = "Negative values in data: " if data[bad[0]] < 0 and not signed else ""
+        raise UsageError(
+            f"{negative}X[{row}, {indices[bad[0]]}] is {data[bad[0]]}: counts must be whole numbers "
+            "from 0 to 2147483647, which weights such as tf-idf are not"
+        )
+    keep = data != 0
+    kept = np.concatenate(([0], np.cumsum(keep)))
+    starts = kept[indptr].astype(np.int64)
+    counts = data[keep].astype(np.int32)
+    return Documents(starts, indices[keep].astype(np.int32), counts), int(shape[1])
+
+
+def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
+    """Return non-negative reals as whole multiples of a unit, rounded up.
+
+    Parameters
+    ----------
+    x : sparse matrix, sparse array or array-like of shape (n, V)
+        Finite numbers >= 0.
+    unit : float or None
+        The unit, > 0; by default `RESOLUTION` of the greatest value.
+
+    Returns
+    -------
+    multiples : sparse matrix, sparse array or array of shape (n, V), float64
+        Whole numbers; a copy.
+    unit : float
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: nothing positive in it, or no finite number.
+    """
+    x, data = _reals(x)
+    if (data < 0).any():
+        raise UsageError("Negative values in data: X must be finite and not negative")
+    if unit is None:
+        unit = float(data.max(initial=0.0)) * RESOLUTION
+        if unit == 0.0:
+            raise UsageError("X has no positive value: every document is empty")
+    data[...] = np.ceil(data / unit)
+    return x, unit
+
+
+def in_fine_units(x: Any) -> Any:
+    """Return whole numbers as they are, others as multiples of a small unit of each row's own.
+
+    The direction of a row changes by less than 1e-9.
+
+    Parameters
+    ----------
+    x : sparse matrix, sparse array or array-like of shape (n, V)
+        Finite numbers.
+
+    Returns
+    -------
+    sparse matrix, sparse array or array of shape (n, V), float64
+        Whole numbers; below 2^30 and a copy where they were none.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: no matrix of numbers, or NaN or infinity among numbers that are not whole.
+    """
+    values = x.tocsr().data if hasattr(x, "tocsr") else _numbers(x)
+    if values.dtype.kind != "f" or (values == np.floor(values)).all():
+        return x
+    x, data = _reals(x)
+    if hasattr(x, "tocsr"):
+        rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
+        most = np.zeros(x.shape[0])
+        np.maximum.at(most, rows, np.abs(data))
+        scale = most[rows]
+    else:
+        scale = np.abs(x).max(axis=1, initial=0.0, keepdims=True)
+    np.divide(data, scale * FINE, out=data, where=scale > 0)
+    np.rint(data, out=data)
+    return x
+
+
+def content_keys(documents: Documents) -> Int64s:
+    """Return a number for each document that its words and counts alone decide, (n,) below 2^63.
+
+    It keys what is random of the document, wherever it stands and whatever stands beside it.
+
+    Parameters
+    ----------
+    documents : Documents
+    """
+    entries = documents.indices.astype(np.uint64) << np.uint64(32)
+    entries |= documents.counts.astype(np.int64).astype(np.uint64) & np.uint64(0xFFFFFFFF)
+    sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(_mixed(entries), dtype=np.uint64)))
+    keys = _mixed(np.diff(sums[documents.indptr])) >> np.uint64(1)  # modulo 2^64
+    return keys.astype(np.int64)
+
+
+def column_names(x: Any) -> np.ndarray | None:
+    """Return the names of the columns of a DataFrame, (V,) of str objects; None where there are none.
+
+    Parameters
+    ----------
+    x : object
+        Anything. Names are text, or they are no names.
+    """
+    columns = getattr(x, "columns", None)
+    if columns is None:
+        return None
+    names = [name for name in columns if isinstance(name, str)]
+    return np.array(names, dtype=object) if names and len(names) == len(columns) else None
+
+
+def _reals(x: Any) -> tuple[Any, Doubles]:
+    """Return a copy of X in double precision, and the values in it.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: no matrix of numbers, or NaN or infinity.
+    """
+    if hasattr(x, "tocsr"):
+        x = x.tocsr(copy=True).astype(np.float64)
+        data = x.data
+    else:
+        x = data = _numbers(x).astype(np.float64)
+        _check_shape(x.shape)
+    if not np.isfinite(data).all():
+        raise UsageError("X contains NaN or infinity")
+    return x, data
+
+
+def _numbers(x: Any) -> Array:
+    """Return an array of numbers; raise for text, and for lists that are no rows of a matrix."""
+    try:
+        found = np.asarray(x)
+        if found.dtype.kind == "O":  # of pandas' nullable integers, for one
+            found = found.astype(np.float64)
+        why = f"X has dtype {found.dtype}"
+    except (TypeError, ValueError):
+        found, why = np.empty(0, object), "X is no matrix of numbers"
+    if found.dtype.kind in "biuf":
+        return found
+    if found.dtype.kind == "c":
+        raise UsageError("Complex data not supported: X must be real numbers")
+    raise UsageError(
+        f"{why}: wanted a list of texts, or counts, documents x words, as scikit-learn's CountVectorizer "
+        "makes them of text"
+    )
+
+
+def _check_shape(shape: Sequence[int]) -> None:
+    """Raise unless it is the shape of documents x words, one of each or more; in scikit-learn's words."""
+    if len(shape) != 2:
+        found = plural(len(shape), "dimension")
+        raise UsageError(f"X has {found}, wanted 2: documents x words. Reshape your data.")
+    for size, what, noun in zip(shape, ("sample", "feature"), ("document", "word"), strict=True):
+        if size == 0:
+            raise UsageError(
+                f"X has 0 {what}(s) (shape={tuple(shape)}) while a minimum of 1 is required: wanted at "
+                f"least one {noun}"
+            )
+
+
+def _check_words(indptr: Array, indices: Array, words: int) -> None:
+    """Raise if a row has a word beyond the columns."""
+    bad = np.flatnonzero((indices < 0) | (indices >= words))
+    if len(bad):
+        row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
+        raise UsageError(
+            f"X[{row}] has a count of word {indices[bad[0]]}: words are numbered from 0 to {words - 1}"
+        )
+
+
+def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return mixed bits of 64-bit numbers, one to one: the finaliser of SplitMix64."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: npt.NDArray[np.uint64] = x ^ (x >> np.uint64(31))
+    return mixed
+
+
+# ---- texts, read as ``sgmc train`` reads them, with its defaults
+
+
+def texts_in(x: Any) -> list[str] | None:
+    """Return the texts that somebody brings for X; None of anything that is no sequence of texts.
+
+    Parameters
+    ----------
+    x : object
+        A list, tuple, one-dimensional array or Series of str.
+    """
+    if isinstance(x, str | bytes | Documents) or getattr(x, "ndim", 1) != 1:
+        return None
+    if not (hasattr(x, "__len__") and hasattr(x, "__iter__")):
+        return None
+    found = []
+    for text in x:
+        if not isinstance(text, str):
+            return None
+        found.append(str(text))  # of a text of NumPy's, too
+    return found or None
+
+
+def new_documents(x: Any, threads: int) -> tuple[Any, Array | None]:
+    """Return what a model is fitted to, texts counted, and the names of its columns, if it has any.
+
+    The words of texts are chosen as ``sgmc train`` does by default, the most frequent first.
+
+    Parameters
+    ----------
+    x : object
+        A matrix, a DataFrame, or texts.
+    threads : int
+        Threads that read texts.
+
+    Returns
+    -------
+    x : object
+        As it came, or `Documents` of texts.
+    names : (V,) array of str objects, or None
+        Names of the columns.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: a text that is none, or no word is left.
+    """
+    texts = texts_in(x)
+    if texts is None:
+        return x, column_names(x)
+    options = CorpusOptions(max_line=LONGEST)
+    with _written(texts) as file:
+        store = file.with_name("corpus")
+        words = open_corpus([str(file)], options, store=store, threads=threads).vocabulary
+    return counted(texts, words, None, threads), np.array(words, dtype=object)
+
+
+def counted(
+    texts: Sequence[str],
+    words: Sequence[str],
+    pattern: str | None,
+    threads: int,
+    phrases: tuple[str, ...] | None = None,
+) -> Documents:
+    """Return counts of some words in texts; others are left out, and a text may be an empty document.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    words : sequence of str
+        By their numbers.
+    pattern : str or None
+        Regular expression of a token; None: the one that is built in.
+    threads : int
+    phrases : tuple of str, optional
+        Words in a row that count as one.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: a text that is none.
+    """
+    options = CorpusOptions(max_line=LONGEST, token_pattern=pattern, phrases=phrases)
+    nobody = lambda _: None  # noqa: E731
+    with _written(texts) as file:
+        blocks = list(
+            matched_documents(
+                [str(file)], options, words, threads=threads, notify=nobody, log=nobody
+            )
+        )
+    starts = np.cumsum([0] + [len(block.indices) for block in blocks])
+    ends = [block.indptr[1:] + start for block, start in zip(blocks, starts, strict=False)]
+    return Documents(
+        np.concatenate([np.zeros(1, np.int64), *ends]),
+        np.concatenate([block.indices for block in blocks]),
+        np.concatenate([block.counts for block in blocks]),
+    )
+
+
+@contextmanager
+def _written(texts: Sequence[str]) -> Iterator[Path]:
+    """Write texts to a file for a while; what is wrong with one of them is said of X."""
+    with tempfile.TemporaryDirectory(prefix="pysgrld-") as folder:
+        path = Path(folder) / "texts.jsonl"
+        with path.open("w", encoding="ascii") as file:
+            file.writelines(json.dumps({"text": text}) + "\n" for text in texts)
+        try:
+            yield path
+        except CorpusError as error:
+            why = error.reason.split(";")[0].replace("--", "")  # what to type is of no use here
+            if error.line is not None:
+                raise UsageError(f"X[{error.line - 1}]: {why}") from None
+            raise UsageError(
+                f"X: {why}; scikit-learn's CountVectorizer counts the words of texts by other rules"
+            ) from None
