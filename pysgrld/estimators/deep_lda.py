@@ -52,9 +52,9 @@ class DeepLDA(CountModel):
     burn_in : int, optional
         Iterations before the first posterior sample, at least 0; by default the warm-up, or 200.
     max_iter : int, optional
-        Iterations of `fit`, at least 1; by default until held-out perplexity has settled.
+        Iterations of `fit`, at least 1; by default until held-out perplexity has converged.
     holdout : int or float, optional
-        Documents, or their share below 1, that `fit` sets apart to see when it has settled; by default
+        Documents, or their share below 1, that `fit` sets apart to see when it has converged; by default
         min(1000, 10 %). 0 needs ``max_iter``. None with ``link="real"``, which has no held-out score.
     total_samples : float
         Documents of the corpus that `partial_fit` sees minibatches of.

@@ -49,7 +49,7 @@ class SAM(TopicModel):
     burn_in : int, optional
         Iterations before the first posterior sample, at least 0; by default 200.
     max_iter : int, optional
-        Iterations of `fit`, at least 1; by default until the held-out log-perplexity has settled.
+        Iterations of `fit`, at least 1; by default until the held-out log-perplexity has converged.
     holdout : int or float, optional
         Documents, or their share below 1, that `fit` sets apart; by default min(1000, 10 %). 0 needs
         ``max_iter``.

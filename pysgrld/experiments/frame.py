@@ -72,7 +72,7 @@ class ExperimentListener(Protocol):
     """The one that is told how far an experiment is: the screen of ``sgmc reproduce``."""
 
     def note(self, line: str) -> None:
-        """Say a fact."""
+        """Show a line."""
 
     def counting(self, what: str, total: int) -> AbstractContextManager[Callable[[int], None]]:
         """Return a context with a function to call with how many of ``total`` are done."""

@@ -191,7 +191,7 @@ def _setting(corpus: Path | None, topics: int, documents: int, scratch: Path) ->
 
 
 def _messages(comm: Communicator, repeats: int) -> list[float]:
-    """Give the seconds of a short message that all members send to all, for each repeat."""
+    """Return the seconds of a short message that all members send to all, for each repeat."""
     found = []
     for _ in range(repeats + 1):
         before = comm.figures()["exchange_seconds"]
@@ -202,7 +202,7 @@ def _messages(comm: Communicator, repeats: int) -> list[float]:
 
 
 def _added(comm: Communicator, cells: int, repeats: int) -> list[float]:
-    """Give the milliseconds in which all members add up so many counts, for each repeat."""
+    """Return the milliseconds in which all members add up so many counts, for each repeat."""
     counts, found = np.ones(cells, np.int64), []
     for _ in range(repeats + 1):
         counts[:] = 1
@@ -216,7 +216,7 @@ def _added(comm: Communicator, cells: int, repeats: int) -> list[float]:
 def _iterations(
     comm: Communicator, setting: Setting, options: Resolved, repeats: int
 ) -> dict[str, list[float]]:
-    """Give the milliseconds of iterations, for each repeat: all, and the parts that they have."""
+    """Return the milliseconds of iterations, for each repeat: all, and the parts that they have."""
     stream = Epochs.of(options, setting.source, np.arange(setting.documents), comm.rank, comm.size)
     run_on = RunOn(threads(None).number, comm=comm)
     chain = begin(options, stream, CorpusFacts(setting.words, setting.tokens), run_on).chain
