@@ -83,7 +83,8 @@ def test_a_stack_of_256_kilobytes_is_enough(folder, whole, trials):
 #: Trains as a user without privileges, who may have so many processes. Modules come first: that user
 #: may not be allowed to read them.
 UNPRIVILEGED = """
-import importlib, os, pkgutil, resource, sys
+import codecs, importlib, os, pkgutil, resource, sys
+codecs.lookup("cp437")  # of names in archives: a codec is a module too
 import pysgrld, pysgrld.cli
 for module in pkgutil.walk_packages(pysgrld.__path__, "pysgrld."):
     importlib.import_module(module.name)

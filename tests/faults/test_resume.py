@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
-import tarfile
 import time
-from pathlib import Path
 
 import pytest
 from faults_runs import (
@@ -26,33 +23,7 @@ from pysgrld.errors import CheckpointError, Interrupted, MismatchError
 from pysgrld.train.request import Request
 from pysgrld.train.start import train
 
-RELEASES = sorted((Path(__file__).parents[1] / "golden").glob("run-*.tar.xz"))
-
-
 # ---- row 37
-
-
-@pytest.mark.golden
-@pytest.mark.row(37)
-@pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.name)
-def test_a_run_of_every_release_goes_on(release, tmp_path, trials):
-    """Stopped at iteration 20 by that release; made by tests/golden/make_run.py.
-
-    Red with: another name of an array; an option of the training that is not known any more.
-    """
-    with tarfile.open(release) as archive:
-        archive.extractall(tmp_path, filter="data")
-    before = [line["iteration"] for line in opened(tmp_path).read_metrics()]
-    samples = [(p.name, p.read_bytes()) for p in sorted((tmp_path / "run/samples").iterdir())]
-    lines = train_here(tmp_path)
-    assert any("goes on from iteration 20" in line for line in lines)
-    assert opened(tmp_path).status["state"] == "finished"
-    after = opened(tmp_path).read_metrics()
-    assert [line["iteration"] for line in after] == [*before, 30, 40]
-    assert after[-1]["perplexity"] < after[-1]["unigram_perplexity"]
-    now = {p.name: p.read_bytes() for p in (tmp_path / "run/samples").iterdir()}
-    assert [(name, now[name]) for name, _ in samples] == samples
-    trials()
 
 
 @pytest.mark.row(37)
@@ -87,12 +58,6 @@ def test_a_run_that_was_told_to_reflect_is_another_than_one_by_default(tmp_path,
     with pytest.raises(MismatchError, match="--boundary: reflect -> clip"):
         train_here(tmp_path, algo="tlasgr")
     trials()
-
-
-@pytest.mark.row(37)
-def test_every_release_has_left_a_run():
-    """The present schema too. Red with: no file for a release."""
-    assert RELEASES
 
 
 # ---- rows 39 and 40
@@ -245,11 +210,3 @@ def test_stop_at_stops(whole, tmp_path):
     shutil.copy(whole / "corpus.txt", tmp_path)
     with pytest.raises(Interrupted, match="SIGUSR1: stopped after iteration 17"):
         train_here(tmp_path, stop_at(17))
-
-
-@pytest.mark.row(37)
-def test_the_archive_of_a_release_holds_no_absolute_path():
-    for release in RELEASES:
-        with tarfile.open(release) as archive:
-            config = json.load(io.BytesIO(archive.extractfile("run/config.json").read()))
-        assert config["command"]["inputs"] == ["corpus.txt"]
