@@ -133,7 +133,7 @@ class FieldReader:
             record is taken then.
         """
         names = self.wanted.id, self.wanted.title
-        key, title = (record.get(name) for name in names)
+        key, title = record.get(names[0]), record.get(names[1])
         if type(key) in _NESTED or type(title) in _NESTED:
             for name, value in zip(names, (key, title), strict=True):
                 if type(value) in _NESTED and name in self.wanted.named:
