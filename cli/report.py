@@ -88,7 +88,7 @@ def command(
     tables of the same for spreadsheets and other programs. See docs/report.md.
     """
     from pysgrld.reading.find_runs import find_folder
-    from pysgrld.report import STEPS, report
+    from pysgrld.report.making import STEPS, report
     from pysgrld.report.page_file import compact
     from pysgrld.run.files import refuse_existing, whole_file
 

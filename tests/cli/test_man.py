@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -103,3 +104,21 @@ def test_the_build_installs_the_pages():
     root = Path(__file__).parents[2]
     assert "${SKBUILD_DATA_DIR}/share/man/man1" in (root / "CMakeLists.txt").read_text()
     assert '"click>=' in (root / "pyproject.toml").read_text().split("[project]")[0]
+
+
+def test_they_are_written_where_numpy_is_not_installed(tmp_path):
+    """As where a wheel is built. Red with: a part of the help whose folder imports NumPy."""
+    code = """
+import pathlib, sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "numpy":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing())
+from pysgrld.cli.man import write
+write(pathlib.Path(sys.argv[1]), "0")
+"""
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
+    assert (tmp_path / "sgmc.1").exists()

@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from report.made import HOSTILE, KINDS, SPAN, Made
 
 from pysgrld.cli import main
-from pysgrld.report import page_of
+from pysgrld.report.making import page_of
 
 CHROMIUM = (
     os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -558,7 +558,7 @@ def test_long_lists_show_a_window(opened):
 
 def test_a_real_run_on_hostile_documents_is_shown_and_harms_nothing(browser, tmp_path):
     """Titles, texts and columns of JSON lines, read, trained on and reported as a person would."""
-    from pysgrld.report import report
+    from pysgrld.report.making import report
 
     rng = np.random.default_rng(0)
     themes = [[f"{theme}{i}" for i in range(30)] for theme in ("north", "south")]

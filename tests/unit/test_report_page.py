@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from pysgrld.cli import main
 from pysgrld.errors import CheckpointError, CorpusError, MissingInputError, UsageError
 from pysgrld.reading.results import Results
-from pysgrld.report import report
+from pysgrld.report.making import report
 from pysgrld.report.reported_run import PageRequest, ReportedRun
 from pysgrld.report.sections.topics import TopicRecords
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysgrld.report import page_of
+from pysgrld.report.making import page_of
 from pysgrld.report.page_file import (
     STYLES,
     Packed,

@@ -1,0 +1,219 @@
+"""The report of a run on one page: gathered, packed, and put into one HTML file."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pysgrld.errors import plural
+from pysgrld.report.page_file import FORMAT, VERSION, page
+from pysgrld.report.reported_run import READ_STEPS, PageRequest, ReportedRun, Section
+from pysgrld.report.sections import SECTIONS
+from pysgrld.report.texts_and_metadata import AddedFiles
+from pysgrld.run.machine import version
+
+__all__ = ["STEPS", "Page", "page_of", "report"]
+
+#: Steps of making a page: those of reading the run, and its sections.
+STEPS = READ_STEPS + len(SECTIONS)
+
+
+class Page:
+    """One page that shows what a run found. Made by `report`.
+
+    Parameters
+    ----------
+    run : ReportedRun
+        That has been read.
+    sections : sequence of Section
+    tell : callable (done)
+        Told how many sections are done.
+
+    Attributes
+    ----------
+    main : dict
+        The main JSON, without the list of blocks.
+    """
+
+    def __init__(
+        self, run: ReportedRun, sections: Sequence[Section], tell: Callable[[int], None]
+    ) -> None:
+        self._run, self._sections = run, sections
+        results, config = run.results, run.results.run.config
+        key = (
+            results.run.identity.digest
+        )  # names are kept under it in a browser: of each layer others
+        if run.at:
+            key = hashlib.sha256(f"{key}/{run.at}".encode()).hexdigest()
+        self.main: dict[str, Any] = {
+            "format": FORMAT,
+            "version": VERSION,
+            "sgmc": version(),
+            "key": key,
+            "title": run.asked.title or str(config["corpus"].get("name") or "corpus"),
+            "run": results.path.name,
+            "noun": list(run.noun),
+            "topic": [results.fitted.noun, f"{results.fitted.noun}s"],
+        }
+        for done, section in enumerate(sections, 1):
+            self.main |= section.main()
+            tell(done)
+        self.main["topics"] = []
+        for k in run.shown:
+            record: dict[str, Any] = {"id": k}
+            for section in sections:
+                record |= section.of_topic(k)
+            self.main["topics"].append(record)
+        self.main["method"] = [d._asdict() for s in sections for d in s.definitions()]
+        self.main["missing"] = run.missing
+
+    @cached_property
+    def html(self) -> bytes:
+        """The page: one HTML file, which needs nothing else."""
+        blocks = {name: b for section in self._sections for name, b in section.blocks().items()}
+        main = self.main | {"blocks": {name: block.parts for name, block in blocks.items()}}
+        return page_of(main, {name: block.packed() for name, block in blocks.items()})
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The content of the page as plain values for JSON: every number, words by name."""
+        record = dict(self.main)
+        for section in self._sections:
+            record |= section.plain(self.main)
+        return record
+
+    @property
+    def summary(self) -> str:
+        """The content of the page in a few words."""
+        told = [plural(len(self.main["topics"]), *self.main["topic"])]
+        if self.main["docs"] is not None:
+            number = len(self.main["docs"]["row"])
+            what = {"kept": "texts", "words": "words", "none": "shares"}[self.main["texts"]]
+            told.append(f"{what} of {plural(number, *self.main['noun'])}")
+        return ", ".join(told)
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the run, or of its chains."""
+        chains = self._run.chains
+        return chains[0].path.parent if len(chains) > 1 else chains[0].path
+
+
+def page_of(main: Mapping[str, Any], blocks: Mapping[str, bytes]) -> bytes:
+    """Return the HTML file of a run's page, with the view of every section.
+
+    Parameters
+    ----------
+    main : mapping
+        Main JSON of the format "sgmc-report".
+    blocks : mapping of str to bytes
+        Blocks by name, each one zlib stream.
+    """
+    scripts = (
+        *("core.js", "data.js", "pieces.js", "lists.js"),
+        *(f"charts/{name}.js" for name in ("figure", "marks", "lines", "map", "field")),
+        *(f"views/{name}.js" for name in SECTIONS),
+        "app.js",
+    )
+    return page(main, blocks, scripts)
+
+
+def report(
+    run: str | Path | None = None,
+    *,
+    by: Sequence[str] = (),
+    along: str | None = None,
+    labels: str | Path | None = None,
+    title: str | None = None,
+    noun: str = "documents",
+    documents: int | None = None,
+    text: bool = True,
+    words: int = 200_000,
+    layer: int | None = None,
+    texts: str | Path | None = None,
+    metadata: str | Path | None = None,
+    threads: int | None = None,
+    log: Callable[[str], None] = lambda line: None,
+    tell: Callable[[int, int], None] = lambda done, total: None,
+) -> Page:
+    """Put what a run found on one page: its topics, how sure they are, and the documents that have them.
+
+    Works while the run trains; what cannot be told is left out, and the page says so. The same run and
+    options give the same bytes.
+
+    Parameters
+    ----------
+    run : str or path, optional
+        A run, or a folder of chains, which are compared; by default the latest under ``./sgmc-runs``.
+    by : sequence of str
+        Columns by which documents are grouped; by default all that were kept and have few values.
+    along : str, optional
+        A column of dates or numbers along which topics are followed; by default the corpus in its order.
+    labels : str or path, optional
+        A file of names of topics; by default ``labels.json`` in the run's folder, if it is there.
+    title : str, optional
+        By default the name of the corpus.
+    noun : str
+        What documents are called, in the plural: "chapters", "child/children".
+    documents : int, optional
+        Documents that are shown; by default as many as two megabytes hold.
+    text : bool
+        Whether texts and words of documents are shown.
+    words : int
+        Words that can be looked up, the most frequent ones.
+    layer : int, optional
+        Layer of a deep model, counted from 1; by default the lowest.
+    texts : str or path, optional
+        The same documents with their texts, of a corpus that kept none: joined by id, else in order.
+    metadata : str or path, optional
+        CSV, TSV, JSON lines or Parquet with titles and columns, a row a document: joined by id where the
+        corpus has ids of its own, else in order.
+    threads : int, optional
+        By default as many as the process may use.
+    log : callable, optional
+        Told, a line at a time, what a person should know of texts and metadata.
+    tell : callable (done, total), optional
+        Told how many of `STEPS` are done.
+
+    Returns
+    -------
+    Page
+        ``html`` is the file; ``facts`` the same for other programs.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such run or file.
+    CheckpointError
+        If it has no checkpoint yet.
+    UsageError
+        If there is no such layer or column.
+    CorpusError
+        If the names of topics, texts or metadata are not what they must be.
+    """
+    asked = PageRequest(
+        by=tuple(by),
+        along=along,
+        labels=None if labels is None else Path(labels),
+        title=title,
+        noun=noun,
+        documents=documents,
+        text=text,
+        words=words,
+        layer=layer,
+    )
+    with contextlib.ExitStack() as stack:
+        added = None
+        if texts is not None or metadata is not None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sgmc-")))
+            given = [None if path is None else str(path) for path in (texts, metadata)]
+            added = AddedFiles(given[0], given[1], folder, log)
+        found = ReportedRun(run, asked, threads, added)
+        sections = [make(found) for make in SECTIONS.values()]
+        found.read(lambda done: tell(done, STEPS))
+        return Page(found, sections, lambda done: tell(READ_STEPS + done, STEPS))
