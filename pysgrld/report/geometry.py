@@ -115,16 +115,10 @@ def kept_neighbours(distance: Doubles, points: Doubles, n: int = NEIGHBOURS) -> 
     """Return the share of each point's n nearest that are among its n nearest on the map."""
     flat = ((points[:, None] - points) ** 2).sum(axis=2)
     n = min(n, len(distance) - 1)
-    near = [_nearest(d, n) for d in (distance, flat)]
+    itself = np.diag(np.full(len(distance), np.inf))
+    near = [np.argsort(d + itself, axis=1, kind="stable")[:, :n] for d in (distance, flat)]
     both = [len(np.intersect1d(a, b)) for a, b in zip(*near, strict=True)]
     return float(np.mean(both)) / n
-
-
-def _nearest(distance: Doubles, n: int) -> Int64s:
-    """Return the n nearest of each, (N, n), itself left out."""
-    d = distance + np.diag(np.full(len(distance), np.inf))
-    found: Int64s = np.argsort(d, axis=1, kind="stable")[:, :n]
-    return found
 
 
 class Map(NamedTuple):
@@ -224,12 +218,7 @@ def average_linkage(distance: Doubles) -> Tree:
         d[a, a] = np.inf
         size[a] += size[b]
         alive[b] = False
-    return _numbered(joined, distance)
-
-
-def _numbered(joined: list[tuple[int, int, float]], distance: Doubles) -> Tree:
-    """Number merges by their height, and put their leaves in order."""
-    n = len(distance)
+    # number merges by their height, and put leaves such that the nearest ends of both are neighbours
     name, leaves = list(range(n)), {k: [k] for k in range(n)}
     merges = []
     for i, (a, b, height) in enumerate(sorted(joined, key=lambda m: m[2])):

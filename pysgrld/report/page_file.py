@@ -30,6 +30,8 @@ _PLACE = re.compile(r"<!--(TITLE|POLICY|DATA)-->|/\*(STYLE|SCRIPT)\*/")
 _REMARK = re.compile(r"^ *(?://.*|/\*.*\*/)?\n|^ +", re.MULTILINE)
 #: Blanks and line ends beside the punctuation of a style; no string in ours has any there.
 _AIR = re.compile("(?<=[;:,{]) |(?<=[;{}])\n| (?=[{}])")
+#: Line ends of a script that no statement ends at; no text in ours goes over a line.
+_JOINT = re.compile(r"(?<=[;,{(\[])\n")
 #: What could end a script or a line in it, and halves of surrogate pairs, which UTF-8 does not have.
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 #: What no title has: control signs and halves of surrogate pairs.
@@ -72,7 +74,7 @@ def page(
         "".join(_REMARK.sub("", (_HERE / name).read_text(encoding="utf-8")) for name in names)
         for names in (styles, scripts)
     )
-    style = _AIR.sub("", style)
+    style, script = _AIR.sub("", style), _JOINT.sub("", script)
     digests = (hashlib.sha256(text.encode()).digest() for text in (script, style))
     of_script, of_style = (base64.b64encode(digest).decode("ascii") for digest in digests)
     policy = (  # this style and this script, no other, and nothing from anywhere
@@ -168,16 +170,13 @@ class Packed:
         self.parts: list[list[Any]] = []
         self._bytes: list[bytes] = []
 
-    def add(self, name: str, type: str, values: npt.ArrayLike) -> Packed:
-        """Add numbers: of type u8, i8, u16 or u32."""
-        array = np.ascontiguousarray(np.asarray(values).ravel(), _TYPES[type])
-        return self._part(name, type, len(array), array.tobytes())
-
-    def text(self, name: str, content: bytes) -> Packed:
-        """Add text in UTF-8."""
-        return self._part(name, "utf8", len(content), content)
-
-    def _part(self, name: str, type: str, length: int, content: bytes) -> Packed:
+    def add(self, name: str, type: str, values: npt.ArrayLike | bytes) -> Packed:
+        """Add numbers, of type u8, i8, u16 or u32; or bytes, of type utf8."""
+        if isinstance(values, bytes):
+            length, content = len(values), values
+        else:
+            array = np.ascontiguousarray(np.asarray(values).ravel(), _TYPES[type])
+            length, content = len(array), array.tobytes()
         self.parts.append([name, type, length])
         self._bytes.append(content + bytes(-len(content) % 4))
         return self

@@ -102,6 +102,8 @@ def test_the_page_is_small_and_its_remarks_are_lines():
     for name in (*SCRIPTS, *STYLES):
         for line in (FOLDER / name).read_text().splitlines():
             assert not line.lstrip().startswith("/*") or line.endswith("*/"), line
+            assert not re.search(r"\S.*\s//\s", line), "a remark behind code would hide what follows"
+            assert line.count("`") % 2 == 0, "a text over lines would lose its line ends"
 
 
 # ---- numbers as few bytes
@@ -128,7 +130,7 @@ def test_other_numbers_are_as_exact_as_their_steps():
 
 def test_a_block_is_read_back_part_by_part():
     """Red with: parts that are not padded to four bytes."""
-    block = Packed().add("n", "u8", [1, 2, 3]).text("text", "é\nb".encode())
+    block = Packed().add("n", "u8", [1, 2, 3]).add("text", "utf8", "é\nb".encode())
     block.add("x", "u32", [[7], [2**32 - 1]]).add("r", "i8", [-127])
     assert block.parts == [["n", "u8", 3], ["text", "utf8", 4], ["x", "u32", 2], ["r", "i8", 1]]
     data = zlib.decompress(block.packed())

@@ -152,17 +152,15 @@ const paper = h("section.paper");
 
 /** On paper: light, fields in vectors, and all topics as a table after the open page. */
 function toPaper() {
-  const { dataset } = document.documentElement;
   Object.assign(dataset, { screen: dataset.theme, theme: "light", paper: "" });
   for (const place of document.querySelectorAll(".drawn")) drawers.get(place)(PAPER);
   const row = (t) => h("tr", hued(t), numeral(t.id), rowHead(dot(t), " ", bdi(nameOf(t))),
-    numeral(t.weight ? percent(t.weight[0], shareDigits) : count(t.documents ?? 0)), h("td", t.top.map((word) => [bdi(word), " "])));
+    numeral(t.weight ? percent(t.weight[0], shareDigits) : count(t.documents ?? 0)), h("td", spaced(t.top)));
   const head = ["no.", TOPIC, report.topics[0]?.weight ? weightName.toLowerCase() : NOUNS, "words"].map((text) => colHead(text));
   paper.replaceChildren(h("h2", `All ${TOPICS}`), table(null, head, report.topics.map(row)));
 }
 
 function fromPaper() {
-  const { dataset } = document.documentElement;
   dataset.theme = dataset.screen;
   delete dataset.paper;
   paper.replaceChildren();
@@ -178,7 +176,7 @@ document.body.append(
   h("a", { class: "skip", href: "#main", click: (event) => { event.preventDefault(); main.focus(); } }, "to the page"),
   h("header.top",
     h("a.brand", { href: "#overview" }, h("b.cut", h("bdi", shown(report.title))), h("span", plural(report.topics.length, report.topic))),
-    nav, h("div.search", { role: "search" }, asked, h("kbd", { "aria-hidden": "true" }, "/"), hits), themeButton),
+    nav, h("div.search", { role: "search" }, asked, h("kbd", UNREAD, "/"), hits), themeButton),
   main, paper, h("footer", `made by sgmc ${report.sgmc}; one file, nothing is loaded from anywhere`),
 );
 render();

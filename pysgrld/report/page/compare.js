@@ -57,7 +57,7 @@ function middle(row) {
   const [sign, kind] = KINDS.get(row.kind);
   const good = row.nearest === null && row.overlap >= report.same;
   return h("div.part.mid",
-    h("p.kind", h(`span.pill.${good ? "good" : row.nearest === null ? "plain" : "doubt"}`, h("span", { "aria-hidden": "true" }, `${sign} `), kind), bold(fixed(row.overlap, 2))),
+    h("p.kind", h(`span.pill.${good ? "good" : row.nearest === null ? "plain" : "doubt"}`, h("span", UNREAD, `${sign} `), kind), bold(fixed(row.overlap, 2))),
     h("span.bar", { role: "img", "aria-label": `overlap ${fixed(row.overlap, 2)}` }, h(row.nearest === null ? "span.fill" : "span.fill.hollow", { "--to": `${Math.max(0, Math.min(1, row.overlap)) * 100}%` })),
     row.both.length > 0 && h("p.shared-words", row.both.map((word) => [" ", bdi(word)])));
 }

@@ -14,21 +14,26 @@ function h(name, ...children) {
   const node = document.createElementNS(SPACES[space], element);
   if (classes.length) node.setAttribute("class", classes.join(" "));
   if (children.length && isPlain(children[0])) give(node, children.shift());
-  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...children.flat(Infinity).filter((child) => isThere(child) && child !== false));
   return node;
 }
 
+const isThere = (value) => value !== null && value !== undefined;
 const isPlain = (value) => value !== null && typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype;
 
 /** Functions are listeners, "--x" is a style, numbers have two digits. */
 function give(node, attributes) {
   for (const [key, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
+    if (!isThere(value) || value === false) continue;
     if (typeof value === "function") node.addEventListener(key, value);
     else if (key.startsWith("--")) node.style.setProperty(key, value);
     else node.setAttribute(key, value === true ? "" : typeof value === "number" ? Math.round(value * 100) / 100 : value);
   }
 }
+
+// Attributes of what the Tab key reaches as one thing, and of what is not read aloud.
+const reachable = (name) => ({ tabindex: "0", role: "group", "aria-label": name });
+const UNREAD = { "aria-hidden": "true" };
 
 // ---- words and texts of strangers
 
@@ -144,19 +149,20 @@ function save(name, text, type) {
 
 // ---- the theme
 
+const { dataset } = document.documentElement;
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 
 function isDark() {
-  const theme = document.documentElement.dataset.theme;
+  const { theme } = dataset;
   return theme === "dark" || (theme === "auto" && systemDark.matches);
 }
 
 const THEMES = { auto: "◐", light: "○", dark: "●" };
-const themeButton = h("button", { class: "theme", click: () => theme({ auto: "light", light: "dark", dark: "auto" }[document.documentElement.dataset.theme], true) });
+const themeButton = h("button", { class: "theme", click: () => theme({ auto: "light", light: "dark", dark: "auto" }[dataset.theme], true) });
 
 /** Colours of the page; who draws by them hears of a change. */
 function theme(name, chosen) {
-  document.documentElement.dataset.theme = name;
+  dataset.theme = name;
   themeButton.replaceChildren(THEMES[name]);
   themeButton.setAttribute("aria-label", `colours: ${name}; change`);
   themeButton.setAttribute("title", `colours: ${name === "auto" ? "as the system has them" : name}`);

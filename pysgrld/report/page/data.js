@@ -51,7 +51,8 @@ function starts(lengths) {
 const LN = 20.8 / 65535;
 const ofShare16 = (u) => u / 65535;
 const ofShare8 = (u) => u / 255;
-const ofWord = report.scale === "linear" ? (u) => (u - 32768) / 32767 : (u) => (u === 65535 ? 0 : Math.exp(-u * LN));
+const directions = report.scale === "linear";
+const ofWord = directions ? (u) => (u - 32768) / 32767 : (u) => (u === 65535 ? 0 : Math.exp(-u * LN));
 
 /** The vocabulary: words, their counts, the topics of each, and the place of each. */
 function vocabulary() {
@@ -162,7 +163,7 @@ function labelsFile() {
 }
 
 function csvCell(value) {
-  if (value === null || value === undefined) return "";
+  if (!isThere(value)) return "";
   const text = typeof value === "number" ? String(value) : /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
@@ -204,7 +205,7 @@ const docAddress = (i) => `#doc/${i}`;
 
 const VIEWS = [];
 
-/** Adds a view: its name in the head, and its pages by the first word of their addresses, of which the first is the view's; none where its data are not there. */
-function view(head, pages, there = true) {
+/** Adds a view: its name in the head, and its pages by the first word of their addresses, the first of which is the view's; none where its data are not there. */
+function view(head, pages, there) {
   if (there) VIEWS.push({ head, pages, name: Object.keys(pages)[0] });
 }

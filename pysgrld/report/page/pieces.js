@@ -11,6 +11,11 @@ function ruledCard(title, control, remark, ...children) {
   return h("section.card", h("div.card-head", h("h2", title), control), remark && h("p.remark", remark), ...children);
 }
 
+/** A view of some cards, whose title is read aloud. */
+function stacked(title, ...cards) {
+  return { title, node: h("div.stack", h("h1.unseen", title), cards) };
+}
+
 function topicLink(topic, kind = "") {
   return h("a", { href: topicAddress(topic.id), class: `topic-link ${kind}` }, dot(topic), cutBdi(nameOf(topic)));
 }
@@ -36,6 +41,13 @@ const faint = (...content) => h("td.figure.aside", ...content);
 const wideCell = (...content) => h("td.wide", ...content);
 const cutBdi = (text) => h("bdi.cut", shown(text));
 
+/** A share in per cent, and its interval where that is known. */
+function shareOf(mean, low, high) {
+  return [bold(percent(mean)), isThere(low) && ` (${between(low, high, 0)})`];
+}
+
+const spaced = (words) => words.map((word) => [bdi(word), " "]);
+
 function choice(name, options, value, changed) {
   const select = h("select", { "aria-label": name, change: () => changed(select.value) },
     options.map(([key, text]) => h("option", { value: key, selected: String(key) === String(value) }, text)));
@@ -52,7 +64,7 @@ function readout(text) {
 
 function sign(good) {
   const [mark, kind, said] = { true: ["✓", "good", "good: "], false: ["!", "doubt", "doubtful: "] }[good] ?? ["·", "plain", ""];
-  return [h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, mark), said && h("span.unseen", said)];
+  return [h(`span.sign.${kind}`, UNREAD, mark), said && h("span.unseen", said)];
 }
 
 /** How far topics are shared: green where nearly all of it is, else amber; the figure always stands there. */
@@ -78,7 +90,7 @@ const shareDigits = digitsFor((report.topics[0]?.weight?.[0] ?? 0) * 2);
 
 /** By a value, unknown ones last whatever the direction; equal ones as they were. */
 function sorted(items, value, up) {
-  const unknown = (x) => x === null || x === undefined || Number.isNaN(x);
+  const unknown = (x) => !isThere(x) || Number.isNaN(x);
   const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b) * (up ? 1 : -1);
   return items.map((item) => [value(item), item])
     .sort(([a], [b]) => unknown(a) - unknown(b) || (unknown(a) ? 0 : compare(a, b))).map(([, item]) => item);

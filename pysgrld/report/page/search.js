@@ -74,7 +74,7 @@ function answer(sentence) {
 }
 
 const bdiText = (text) => h("bdi", running(text));
-const sign = (mark, kind) => h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, mark);
+const sign = (mark, kind) => h(`span.sign.${kind}`, UNREAD, mark);
 
 function fact([name, value, beside]) {
   return h("div", h("dt", name), h("dd", bold(count(value)), h("span", beside)));

@@ -8,31 +8,25 @@ from pysgrld.report.reported_run import ReportedRun, Section
 from pysgrld.report.sample_pass import KeptSample, SampleVisitor
 
 
-class _InUse(SampleVisitor):
-    """The number of components in use in each sample of the first chain."""
-
-    def __init__(self, name: str) -> None:
-        self._name, self.iterations, self.numbers = name, list[int](), list[int]()
-
-    def add(self, sample: KeptSample) -> None:
-        if sample.chain == 0 and not sample.top_words:
-            fitted = sample.results.fitted
-            found = fitted.quantities(fitted.draw_of(sample.matrices), None)
-            self.iterations.append(sample.step)
-            self.numbers.append(int(found[self._name]))
-
-
-class ComponentsInUse(Section):
-    """The number of components, of models that choose it."""
+class ComponentsInUse(Section, SampleVisitor):
+    """The number of components in each sample of the first chain, of models that choose it."""
 
     def __init__(self, run: ReportedRun) -> None:
         super().__init__(run)
-        titles = run.results.fitted.titles
-        self._in_use = run.visit_samples(_InUse(next(iter(titles)))) if titles else None
+        self._iterations, self._numbers = list[int](), list[int]()
+        if run.results.fitted.titles:
+            run.visit_samples(self)
+
+    def add(self, sample: KeptSample) -> None:
+        """Count the components of a sample."""
+        if sample.chain == 0 and not sample.top_words:
+            fitted = sample.results.fitted
+            found = fitted.quantities(fitted.draw_of(sample.matrices), None)
+            self._iterations.append(sample.step)
+            self._numbers.append(int(found[next(iter(fitted.titles))]))
 
     def main(self) -> dict[str, Any]:
         """Return iterations and numbers; None of a model whose topics can be followed."""
-        found = self._in_use
-        if found is None or len(found.numbers) < 2:
+        if len(self._numbers) < 2:
             return {"components": None}
-        return {"components": {"iterations": found.iterations, "numbers": found.numbers}}
+        return {"components": {"iterations": self._iterations, "numbers": self._numbers}}

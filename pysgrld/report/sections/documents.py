@@ -125,7 +125,7 @@ class ShownDocuments(Section):
         """Return the topics and the words of each document."""
         if self._topics is None:
             return {}
-        return {"docs": Packed().text("json", compact(self._records))}
+        return {"docs": Packed().add("json", "utf8", compact(self._records))}
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
         """Return the documents with their topics and words."""

@@ -26,7 +26,7 @@ class WordList(Section):
         """Return the words, with counts and topics."""
         words, vocabulary = self.run.words, self.run.results.vocabulary
         text = "\n".join(vocabulary[w] for w in words.ids.tolist())
-        packed = Packed().text("text", text.encode("utf-8", "replace"))
+        packed = Packed().add("text", "utf8", text.encode("utf-8", "replace"))
         packed.add("count", "u32", np.minimum(words.counts, 2**32 - 1)).add("n", "u8", words.n)
         packed.add("topic", "u16", words.topics).add("share", "u8", share8(words.shares))
         return {"words": packed}

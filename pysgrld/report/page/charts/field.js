@@ -5,7 +5,7 @@ const PICTURED = 6000;
 
 /** Rows x columns of colours, with the arrow keys and the pointer; `tell` hears of a cell, `open` of a choice. */
 function field({ name, title, rows, columns, high, wide, colour, write = null, tell, open }) {
-  const box = h("div.field", { tabindex: "0", role: "group", "aria-label": `${title}. Arrow keys move.` });
+  const box = h("div.field", reachable(`${title}. Arrow keys move.`));
   const marker = h("i.cell-marker");
   const state = { row: -1, column: -1 };
   const go = (row, column) => {
@@ -21,8 +21,10 @@ function field({ name, title, rows, columns, high, wide, colour, write = null, t
   };
   const cells = { rows, columns, high, wide, colour, write };
   box.append(rows * columns > PICTURED && !onPaper() ? picture(cells) : vectors(title, cells), marker);
-  for (const [key, value] of [["width", columns * wide], ["height", rows * high]]) box.style.setProperty(key, `${value}px`);
-  for (const [key, value] of [["width", wide], ["height", high]]) marker.style.setProperty(key, `${value}px`);
+  for (const [node, n, m] of [[box, columns, rows], [marker, 1, 1]]) {
+    node.style.setProperty("width", `${n * wide}px`);
+    node.style.setProperty("height", `${m * high}px`);
+  }
   box.addEventListener("pointermove", (event) => go(...place(event)));
   box.addEventListener("click", (event) => open(...place(event)));
   box.addEventListener("keydown", (event) => fieldKey(event, state, go, open));
@@ -30,11 +32,11 @@ function field({ name, title, rows, columns, high, wide, colour, write = null, t
 }
 
 function fieldKey(event, state, go, open) {
-  const by = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+  const by = ARROWS[event.key];
   if (event.key === "Enter" && state.row >= 0) open(state.row, state.column);
   if (!by) return;
   event.preventDefault();
-  go(Math.max(0, state.row + by[0]), Math.max(0, state.column + by[1]));
+  go(Math.max(0, state.row + by[1]), Math.max(0, state.column + by[0]));
 }
 
 function picture({ rows, columns, high, wide, colour }) {

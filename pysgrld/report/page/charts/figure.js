@@ -41,7 +41,7 @@ function movedApart(heights, gap, bottom) {
 
 const drawers = new WeakMap();
 const PAPER = 636;
-const onPaper = () => "paper" in document.documentElement.dataset;
+const onPaper = () => "paper" in dataset;
 
 /** Calls `draw` with the width of a place, and again when it changes; gives what draws anew. */
 function whenWide(place, draw) {

@@ -4,22 +4,22 @@ const part = (x) => `${(100 * Math.min(1, Math.max(0, x))).toFixed(2)}%`;
 
 /** The one bar: filled to the mean, a bracket for the interval; open where the low end is only known to be below. */
 function bar({ mean, low, high, open }, top, kind = "") {
-  const sure = low === null || low === undefined || (low === high && low === mean);
+  const sure = !isThere(low) || (low === high && low === mean);
   const filled = h("i", { class: mean < 0 ? "fill hollow" : "fill", "--to": part(Math.abs(mean) / top) });
   const [from, to] = mean < 0 ? [-high, -low] : [low, high];
   const bracket = sure ? null : h("i", { class: open ? "bracket open" : "bracket", "--from": part(from / top), "--to": part(to / top) });
-  return h("span", { class: `bar ${kind}`, "aria-hidden": "true" }, filled, bracket);
+  return h("span", { class: `bar ${kind}`, ...UNREAD }, filled, bracket);
 }
 
 function dot(topic) {
-  return h("span.dot.hue", { "--h": topic.hue, "aria-hidden": "true" });
+  return h("span.dot.hue", { "--h": topic.hue, ...UNREAD });
 }
 
 /** Shares of topics side by side: [[topic, share]...]. */
 function strip(shares, kind = "") {
   const cells = shares.filter(([id]) => byId.has(id)).map(([id, share]) =>
     h("i.hue", { "--h": byId.get(id).hue, "--to": part(share) }));
-  return h("span", { class: `strip ${kind}`, "aria-hidden": "true" }, cells);
+  return h("span", { class: `strip ${kind}`, ...UNREAD }, cells);
 }
 
 /** A line along the corpus, as small as a word. */
@@ -27,7 +27,7 @@ function spark(values, width = 130, height = 28) {
   const top = Math.max(...values) || 1;
   const x = scale([0, Math.max(1, values.length - 1)], [1, width - 1]);
   const points = Array.from(values, (value, i) => [x(i), height - 2 - (value / top) * (height - 5)]);
-  return s("svg.spark", { viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" },
+  return s("svg.spark", { viewBox: `0 0 ${width} ${height}`, width, height, ...UNREAD },
     s("path.area", { d: `${line(points)}L${width - 1} ${height - 1}L1 ${height - 1}Z` }),
     s("path.line", { d: line(points) }));
 }
@@ -35,13 +35,13 @@ function spark(values, width = 130, height = 28) {
 /** A value on a scale with its zero. */
 function onScale(value, [low, high], width = 78) {
   const x = scale([low, high], [5, width - 5]);
-  return s("svg.on-scale", { viewBox: `0 0 ${width} 16`, width, height: 16, "aria-hidden": "true" },
+  return s("svg.on-scale", { viewBox: `0 0 ${width} 16`, width, height: 16, ...UNREAD },
     rule(2, 8, width - 2, 8, "rail"), rule(x(0), 2, x(0), 14, "zero"), s("circle", { cx: x(value), cy: 8, r: 4.5 }));
 }
 
 /** Ten marks, each as full as its word is sure to stay among the ten. */
 function marks(ten) {
   const d = (top) => ten.map((p, i) => `M${i * 7} 14V${(14 - 13 * top(p)).toFixed(1)}h5V14Z`).join("");
-  return s("svg.marks", { viewBox: "0 0 69 14", width: 69, height: 14, "aria-hidden": "true" },
+  return s("svg.marks", { viewBox: "0 0 69 14", width: 69, height: 14, ...UNREAD },
     s("path.empty", { d: d(() => 1) }), s("path.full", { d: d((p) => p) }));
 }

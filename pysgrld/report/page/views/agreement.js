@@ -12,14 +12,14 @@ function chainsPage() {
   const drawn = traces && card(plural(chains.count, ["chain", "chains"]), `On the held-out ${NOUNS}: lines that lie among each other have come to the same place.`,
     figure("chains", title, (width) => lines(width, { title, series: series.filter((one) => one.points.length), across: { name: "iteration" }, unit: traces.name })));
   const means = chains.sentences.length > 0 && card("What that means", null, h("ul.verdicts", chains.sentences.map(({ good, text }) => h("li", sign(good), h("p", text)))));
-  return { title: "Chains", node: h("div.stack", h("h1.unseen", "Chains"), h(drawn && means ? "div.cols" : "div", drawn, means), chainTable()) };
+  return stacked("Chains", h(drawn && means ? "div.cols" : "div", drawn, means), chainTable());
 }
 
 function chainTable() {
   const rows = sorted(report.topics.filter((t) => t.overlap !== null || t.found), (t) => t.overlap, false);
   if (!rows.length) return null;
-  const has = (key) => rows.some((t) => t[key] !== null && t[key] !== undefined);
-  const number = (value, digits) => numeral(value === null || value === undefined ? "–" : fixed(value, digits));
+  const has = (key) => rows.some((t) => isThere(t[key]));
+  const number = (value, digits) => numeral(isThere(value) ? fixed(value, digits) : "–");
   const row = (t) => h("tr", hued(t), rowHead(topicLink(t)), has("found") && h("td.found", t.found ? foundMarks(t.found) : "–"),
     wideCell(t.overlap !== null && bar({ mean: t.overlap }, 1)), numeral(t.overlap === null ? "–" : pill(t.overlap)),
     has("rhat") && number(t.rhat, 2), has("ess") && number(t.ess, 0), faint(t.weight ? percent(t.weight[0], shareDigits) : "–"));
@@ -29,5 +29,5 @@ function chainTable() {
 }
 
 function foundMarks([n, of]) {
-  return [h("span.found-marks", { "aria-hidden": "true" }, Array.from({ length: of }, (_, i) => h("i", { class: i < n ? "on" : null }))), `${n} of ${of}`];
+  return [h("span.found-marks", UNREAD, Array.from({ length: of }, (_, i) => h("i", { class: i < n ? "on" : null }))), `${n} of ${of}`];
 }

@@ -66,7 +66,7 @@ function groupsField(column, parts, at) {
     const head = h("div.level-names", { "--wide": `${wide}px`, "--names": `${names}px`, "--tall": `${28 + 4.6 * longest}px` }, column.levels.map((text, level) =>
       h(levelName, { "aria-pressed": wide < TARGET ? null : String(level === sortedBy), class: level === sortedBy ? "level on" : "level", title: `${shown(text)}, ${plural(column.documents[level], report.noun)}`, click: () => sort(level) }, h("bdi", level % every ? "" : short(text, 22)))));
     const rows = h("div.row-names", { "--high": `${high}px`, "--names": `${names}px` }, order.map((id) => (high < TARGET ? h("span.topic-link", dot(byId.get(id)), cutBdi(nameOf(byId.get(id)))) : topicLink(byId.get(id)))));
-    place.replaceChildren(groupsLegend(sorting), h("div.groups-scroll", { tabindex: "0", role: "group", "aria-label": "table" }, head, h("div.groups-body", rows, cells.box)), h("div.foot", say, cells.button));
+    place.replaceChildren(groupsLegend(sorting), h("div.groups-scroll", reachable("table"), head, h("div.groups-body", rows, cells.box)), h("div.foot", say, cells.button));
   });
   return place;
 }

@@ -16,7 +16,7 @@ function layersPage() {
 function layerNode(node, top = false) {
   const here = node.layer === report.layer.at && byId.get(node.id);
   const face = [bar({ mean: node.share }, 1, "thin grey"), h("span.figure", percent(node.share)), h("b.key", `${node.layer}.${node.id}`),
-    here && topicLink(here), h("span.top-words", node.words.map((word) => [bdi(word), " "]))];
+    here && topicLink(here), h("span.top-words", spaced(node.words))];
   if (!node.children.length) return h("div.layer.leaf", face);
   return h("details.layer", { open: top }, h("summary", face), h("div.below", node.children.map((child) => layerNode(child))));
 }

@@ -8,7 +8,7 @@ async function mapPage() {
     bold(percent(report.map.kept)), ` are among its ${report.map.neighbours} nearest here (${report.map.how}): for the rest see the pairs and the lists of a ${TOPIC}.`],
     map({ title: `map of ${TOPICS}`, height: 560 }));
   const top = h(report.map && pairs ? "div.cols.map" : "div", first, pairs && pairsCard(pairs));
-  return { title: "Map", node: h("div.stack", h("h1.unseen", "Map"), top, report.merges.length > 0 && treeCard()) };
+  return stacked("Map", top, report.merges.length > 0 && treeCard());
 }
 
 function pairsCard(pairs) {
@@ -29,7 +29,7 @@ function pairsCard(pairs) {
   const draw = (width) => {
     const size = width / n;
     const cells = field({ name: "pairs", title: `pairs of ${TOPICS}`, rows: n, columns: n, high: size, wide: size, colour, tell, open: (i, j) => visit(i === j ? topicAddress(ids[i]) : `#pair/${ids[i]}-${ids[j]}`) });
-    const edge = (kind) => h("div", { class: `edge at-${kind}`, "aria-hidden": "true" }, ids.map((id) => h("i.hue", { "--h": byId.get(id).hue })));
+    const edge = (kind) => h(`div.edge.at-${kind}`, UNREAD, ids.map((id) => h("i.hue", { "--h": byId.get(id).hue })));
     place.replaceChildren(edge("top"), edge("left"), cells.box);
     legend.replaceChildren(...pairsLegend(), cells.button);
   };
@@ -39,7 +39,7 @@ function pairsCard(pairs) {
 }
 
 function pairsLegend() {
-  const ramp = (hue, back) => { const cells = Array.from({ length: 12 }, (_, i) => h("i", { "--c": shade(i / 11, hue, 0.1) })); return h("span.ramp", { "aria-hidden": "true" }, back ? cells.reverse() : cells); };
+  const ramp = (hue, back) => { const cells = Array.from({ length: 12 }, (_, i) => h("i", { "--c": shade(i / 11, hue, 0.1) })); return h("span.ramp", UNREAD, back ? cells.reverse() : cells); };
   if (chosen.pairs === "distance") return [h("span", "least alike"), ramp(250), h("span", "most alike")];
   return [h("span", "avoid each other"), ramp(40, true), h("span", "not sure"), ramp(250), h("span", "meet")];
 }
@@ -58,5 +58,5 @@ function ofPair(distance, correlation) {
 function treeCard() {
   const many = report.order.length > 200;
   const drawing = tree({ title: `tree of ${TOPICS}`, row: many ? 14 : 20 });
-  return card("Tree of likeness", `Which ${TOPICS} join first, and at what distance.`, many ? h("div.scrolled", { tabindex: "0", role: "group", "aria-label": "tree" }, drawing) : drawing);
+  return card("Tree of likeness", `Which ${TOPICS} join first, and at what distance.`, many ? h("div.scrolled", reachable("tree"), drawing) : drawing);
 }

@@ -1,6 +1,6 @@
 // The definition of every figure, the options of the run, and what can be taken away.
 
-view("Method", { method: methodPage });
+view("Method", { method: methodPage }, true);
 
 /** Definitions; one that the address names is the first that is seen. */
 function methodPage(rest) {

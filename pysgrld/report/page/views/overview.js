@@ -1,6 +1,6 @@
 // The Overview: what to make of the run, and the table of topics.
 
-view("Overview", { overview });
+view("Overview", { overview }, true);
 
 function overview() {
   const intro = h("div.intro",
@@ -25,7 +25,7 @@ function topicColumns(along) {
   const most = Math.max(...report.topics.map((t) => t.documents ?? 0)) || 1;
   const npmi = report.topics.map((t) => t.npmi).filter((x) => x !== null);
   const range = [Math.min(-0.1, ...npmi), Math.max(0.1, ...npmi)];
-  const has = (key) => report.topics.some((t) => t[key] !== null && t[key] !== undefined);
+  const has = (key) => report.topics.some((t) => isThere(t[key]));
   return [
     { key: "id", head: "No.", value: (t) => t.id, cell: (t) => h("span.figure.aside", t.id) },
     { key: "name", head: capital(TOPIC), value: nameOf, cell: nameCell },
@@ -41,7 +41,7 @@ function topicColumns(along) {
 
 function nameCell(t) {
   return [dot(t), h("div.named", h("a.cover", { href: topicAddress(t.id) }, h("bdi", shown(nameOf(t)))),
-    h("p.top-words", t.top.map((word) => [bdi(word), " "])))];
+    h("p.top-words", spaced(t.top)))];
 }
 
 function weightCell(t, top) {
@@ -71,7 +71,7 @@ function sortedTable(columns, again) {
   const rows = sorted(report.topics, by.value, chosen.up);
   const head = columns.map((column) => h("th", { scope: "col", class: `c-${column.key}`, "aria-sort": column === by ? (chosen.up ? "ascending" : "descending") : null },
     column.value ? h("button", { class: "head", click: () => { chosen.up = column === by ? !chosen.up : column === columns[0] || column === columns[1]; chosen.sort = column.key; again(); } },
-      column.head, h("span", { "aria-hidden": "true" }, column === by ? (chosen.up ? " ↑" : " ↓") : "")) : column.head));
+      column.head, h("span", UNREAD, column === by ? (chosen.up ? " ↑" : " ↓") : "")) : column.head));
   const row = (t) => h("tr", hued(t), columns.map((column) => h(`td.c-${column.key}`, h("div.cell", column.cell(t)))));
   const rest = rows.length - chosen.rows;
   return h("div", table("topics", head, rows.slice(0, chosen.rows).map(row)), rest > 0 && more(`${plural(rest, report.topic)} more`, () => { chosen.rows = Infinity; again(); }));

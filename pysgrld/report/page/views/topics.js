@@ -1,6 +1,6 @@
 // The page of a topic, and of two side by side.
 
-view(capital(TOPICS), { topics: topicPage, topic: topicPage, pair: pairPage });
+view(capital(TOPICS), { topics: topicPage, topic: topicPage, pair: pairPage }, true);
 
 async function topicPage(rest) {
   const topic = rest === "" ? report.topics[0] : byId.get(Number(rest));
@@ -44,7 +44,7 @@ function figuresOf(t) {
   const sure = t.weight && t.weight[1] !== null;
   return h("dl.figures",
     t.weight && one(percent(t.weight[0], digits), sure && between(t.weight[1], t.weight[2], digits), mixture ? "weight" : "of all words"),
-    t.documents !== null && t.documents !== undefined && one(count(t.documents), null, NOUNS),
+    isThere(t.documents) && one(count(t.documents), null, NOUNS),
     t.docs !== null && one(count(t.docs), `of ${count(report.docs_of)}`, `${NOUNS} have a tenth of it`),
     t.npmi !== null && one(fixed(t.npmi, 2), null, "coherence"),
     t.steady !== null && one(fixed(t.steady, 1), "of 10", "steady words"),
@@ -62,7 +62,7 @@ function trust({ trust: t }) {
 
 async function wordsCard(topic) {
   const terms = await termsOf(topic.id);
-  const linear = report.scale === "linear";
+  const linear = directions;
   const top = Math.max(...terms.map((term) => Math.max(Math.abs(term.high), Math.abs(term.mean), Math.abs(term.low)))) || 1;
   const place = h("div");
   const say = h("output", fixed(chosen.lambda, 1));
@@ -196,12 +196,12 @@ async function surelyCard(topic) {
 }
 
 function surely(topic, i, content) {
-  const share = content?.theta.find(([k]) => k === topic.id);
-  const mean = share ?? [topic.id, pairs2(report.docs.main[i]).find(([k]) => k === topic.id)?.[1] ?? null, null, null];
+  const own = ([k]) => k === topic.id;
+  const [, mean, low, high] = content?.theta.find(own) ?? pairs2(report.docs.main[i]).find(own) ?? [];
   return h("div.excerpt", h("div.excerpt-head",
     h("a", { href: docAddress(i) }, bdi(docTitle(i))),
-    mean[1] !== null && h("span.figure", bold(percent(mean[1])), mean[2] !== null && ` (${between(mean[2], mean[3], 0)})`)),
-    mean[1] !== null && bar({ mean: mean[1], low: mean[2], high: mean[3] }, 1, "thin"), excerpt(topic, content));
+    isThere(mean) && h("span.figure", shareOf(mean, low, high))),
+    isThere(mean) && bar({ mean, low, high }, 1, "thin"), excerpt(topic, content));
 }
 
 function excerpt(topic, content) {
@@ -236,7 +236,7 @@ function pairCard(a, b, left, right) {
   const shared = both.filter((row) => row.left && row.right && row.p < 3 * row.q && row.q < 3 * row.p).sort((x, y) => Math.min(y.p, y.q) - Math.min(x.p, x.q)).slice(0, 12);
   const other = both.filter((row) => !shared.includes(row)).sort((x, y) => lean(y) - lean(x));
   const parts = [[`more in ${shown(nameOf(a))}`, other.filter((row) => row.left && lean(row) > 0).slice(0, 12)], ["in both", shared], [`more in ${shown(nameOf(b))}`, other.filter((row) => row.right && lean(row) < 0).slice(-12).reverse()]];
-  const value = (term, edge, kind) => h(`td.figure.${kind}`, (term ? "" : "< ") + (report.scale === "linear" ? fixed(term?.mean ?? edge, 3) : percent(term?.mean ?? edge, digitsFor(top))));
+  const value = (term, edge, kind) => h(`td.figure.${kind}`, (term ? "" : "< ") + (directions ? fixed(term?.mean ?? edge, 3) : percent(term?.mean ?? edge, digitsFor(top))));
   const cell = (term, kind, hue) => h("td", { class: `wide ${kind} hue`, "--h": hue }, term ? bar(term, top) : bar({ mean: 0 }, 1));
   const row = (r) => h("tr", value(r.left, r.p, "left"), cell(r.left, "mirrored", a.hue), rowHead(wordLink(r.word)), cell(r.right, "", b.hue), value(r.right, r.q, "right"));
   const group = ([title, rows]) => rows.length > 0 && h("tbody", h("tr", h("th.group", { colspan: 5, scope: "rowgroup" }, title)), rows.map(row));

@@ -25,7 +25,7 @@ function wordAsk(words, value) {
 }
 
 async function itsTopics(words, place) {
-  if (report.scale === "linear") return itsDirections(words, place);
+  if (directions) return itsDirections(words, place);
   const all = topicsOfWord(words, place);
   const terms = await Promise.all(all.map(([id]) => termsOf(id)));
   const others = Math.max(0, 1 - all.reduce((sum, [, share]) => sum + share, 0));
@@ -95,7 +95,7 @@ function itsDocuments(word, all) {
 }
 
 function frequentCards(words) {
-  if (report.scale === "linear") return frequentAlone(words);
+  if (directions) return frequentAlone(words);
   const some = Array.from({ length: Math.min(4000, words.list.length) }, (_, place) => [place, topicsOfWord(words, place)]);
   const shared = some.filter(([, topics]) => topics.length > 1 && topics[1][1] >= 0.3).slice(0, 30);
   const row = ([place, topics]) => h("tr", rowHead(h("span.cut", wordLink(words.list[place]))), faint(count(words.count[place])), wideCell(strip(topics)),
