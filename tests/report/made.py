@@ -210,7 +210,7 @@ def made(
         "map": {"kept": 0.62, "neighbours": 5, "how": "t-SNE begun at the principal axes"},
         "along": {"title": "along the corpus", "bins": bins, "starts": bins, "documents": [documents * 7 // 48] * 48},
         "columns": columns, "corpus_share": [float(w) for w in weights],
-        "docs": docs, "texts": texts, "layers": None, "components": None, "chains": None,
+        "docs": docs, "texts": texts, "layers": None, "components": None, "chains": None, "predictions": _predictions(rng),
         "method": METHOD, "words_tokens": int(counts.sum() * 1.1), "words_total": words + 300,
         "options": [["--topics", str(topics), True], ["--algo", "scir", True], ["--alpha", "0.1", False], ["--eta", "0.05", False], ["--batch-size", "256", False]],
     }  # fmt: skip
@@ -455,6 +455,17 @@ def _content(rng, theta, places, listed, texts) -> dict[str, Any]:
     }
 
 
+def _predictions(rng) -> dict[str, Any]:
+    """Groups by length: of the shortest documents topics gain nothing for sure."""
+    gains = (-0.02, *rng.uniform(0.3, 0.5, 3).round(2).tolist())
+    groups = [
+        {"from": 12 + 60 * i, "to": 60 + 60 * i, "documents": 30 - i, "score": f"{910 - 70 * i} ± 83", "unigram": "1,390 ± 40",
+         "mean": gain, "low": round(gain - 0.05, 2), "high": round(gain + 0.06, 2)}
+        for i, gain in enumerate(gains)
+    ]  # fmt: skip
+    return {"name": "perplexity", "groups": groups}
+
+
 def _chains(rng, chains: int) -> dict[str, Any]:
     values = [
         (812 + 4 * c + np.cumsum(rng.normal(0, 1.2, 60)) + rng.normal(0, 3, 60)).round(2).tolist()
@@ -512,6 +523,7 @@ def bare() -> Made:
     made_up = made(2, 240, 4, seed=4, texts="none")
     nothing = {
         "curve": None,
+        "predictions": None,
         "map": None,
         "along": None,
         "corpus_share": None,

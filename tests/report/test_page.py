@@ -135,6 +135,7 @@ def addresses(made: Made) -> list[str]:
     some += ["documents", "doc/3"] * bool(report["docs"])
     some += ["layers"] * bool(report["layers"]) + ["components"] * bool(report["components"])
     some += ["chains"] * bool(report["chains"])
+    some += ["predictions"] * bool(report["predictions"])
     return some + [f"groups/{i}" for i in range(len(report["columns"]))]
 
 
@@ -145,10 +146,9 @@ def test_every_page_opens_from_a_file_in_silence(opened, kind):
     names = it.page.locator("nav.pages a").evaluate_all(
         "(links) => links.map((a) => a.dataset.page)"
     )
-    asked = {"map", "layers", "components", "chains"} & {
-        a.split("/")[0] for a in addresses(it.made)
-    }
-    assert asked == set(names) & {"map", "layers", "components", "chains"}
+    some = {"map", "layers", "components", "chains", "predictions"}
+    asked = some & {a.split("/")[0] for a in addresses(it.made)}
+    assert asked == set(names) & some
     for width in (1440, 400):
         it.page.set_viewport_size({"width": width, "height": 900})
         for address in addresses(it.made):
@@ -380,6 +380,19 @@ def test_directions_divide_no_uses(opened):
     assert "%" not in row
 
 
+def test_predictions_are_the_report_s_and_a_loss_is_hollow(opened):
+    """Red with: a bar to the right for what is worse than word frequencies."""
+    it = opened("plain")
+    it.go("predictions")
+    rows = it.page.locator("table.shared tbody tr")
+    for row, group in zip(rows.all(), it.made.report["predictions"]["groups"], strict=True):
+        text = row.inner_text().replace("\u00a0", " ")
+        assert f"{group['from']} – {group['to']}" in text
+        assert group["score"] in text
+        assert f"{100 * group['mean']:.0f} % (".replace("-", "−") in text
+        assert row.locator(".hollow").count() == (group["mean"] < 0)
+
+
 def test_what_has_no_intervals_is_not_called_sure(opened):
     it = opened("slim")
     it.go("topic/1")
@@ -424,6 +437,7 @@ def test_accessible_by_the_rules_of_axe(opened, theme):
         "doc/3",
         "groups/1",
         "chains",
+        "predictions",
         "method",
         "pair/1-2",
     ):

@@ -102,7 +102,9 @@ def test_the_page_is_small_and_its_remarks_are_lines():
     for name in (*SCRIPTS, *STYLES):
         for line in (FOLDER / name).read_text().splitlines():
             assert not line.lstrip().startswith("/*") or line.endswith("*/"), line
-            assert not re.search(r"\S.*\s//\s", line), "a remark behind code would hide what follows"
+            assert not re.search(r"\S.*\s//\s", line), (
+                "a remark behind code would hide what follows"
+            )
             assert line.count("`") % 2 == 0, "a text over lines would lose its line ends"
 
 

@@ -9,10 +9,11 @@ from pysgrld.report.sections.layers import Layers
 from pysgrld.report.sections.map import TopicMap
 from pysgrld.report.sections.method import RunMethod
 from pysgrld.report.sections.overview import Overview
+from pysgrld.report.sections.predictions import PredictionsByLength
 from pysgrld.report.sections.topics import TopicRecords
 from pysgrld.report.sections.words import WordList
 
-#: Sections by the names of their view files in ``page/views`` (docs/internals/adding-a-section.md).
+#: Sections by the names of their files in ``page/views``; docs/internals/adding-a-section.md adds one.
 SECTIONS: dict[str, type[Section]] = {
     "overview": Overview,
     "topics": TopicRecords,
@@ -22,6 +23,7 @@ SECTIONS: dict[str, type[Section]] = {
     "words": WordList,
     "documents": ShownDocuments,
     "groups": GroupShares,
+    "predictions": PredictionsByLength,
     "agreement": Agreement,
     "method": RunMethod,
 }

@@ -1,0 +1,12 @@
+// How well held-out documents of each length are predicted.
+
+view("Predictions", { predictions: predictionsPage }, report.predictions);
+
+function predictionsPage() {
+  const { name, groups } = report.predictions;
+  const top = Math.max(...groups.map((g) => g.high), 0.01);
+  const row = (g) => h("tr", rowHead(`${count(g.from)} – ${count(g.to)}`), numeral(count(g.documents)), numeral(g.score), faint(g.unigram),
+    wideCell(bar(g, top, "grey")), numeral(shareOf(g.mean, g.low, g.high)));
+  const head = [colHead("words"), colHead(NOUNS, "figure"), colHead(name, "figure"), colHead("of word frequencies", "figure"), colHead("better by", null, 2)];
+  return stacked("Predictions", card(`How well ${NOUNS} of each length are predicted`, `Held-out ${NOUNS} by their number of words. Brackets: 90 % intervals over ${NOUNS}.`, table("shared", head, groups.map(row))));
+}

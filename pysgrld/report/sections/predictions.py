@@ -1,0 +1,77 @@
+"""Predictions: how well held-out documents of each length are predicted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pysgrld.evaluate.score import Estimate
+from pysgrld.report.reported_run import Definition, Section
+
+#: Groups by length at most, and documents of a group at least.
+GROUPS, FEWEST = 4, 10
+#: Standard errors on each side of a 90 % interval.
+_WIDTH = 1.645
+
+
+class PredictionsByLength(Section):
+    """Perplexity of held-out documents by their length, beside that of word frequencies."""
+
+    def main(self) -> dict[str, Any]:
+        """Return the groups; None where few documents are held out, or no perplexity is told of them."""
+        found = self.run.evaluation
+        self._groups: list[dict[str, Any]] = []
+        if found is None or found.unigram is None or found.documents < 2 * FEWEST:
+            return {"predictions": None}
+        if found.average.ratio is None or found.unigram.ratio is None:
+            return {"predictions": None}
+        held = self.run.results.held_out()
+        lengths = held.held_out.lengths.astype(np.int64)
+        if len(held.observed):
+            lengths = lengths + held.observed.lengths
+        number = min(GROUPS, len(lengths) // FEWEST)
+        cuts = np.quantile(lengths, np.arange(1, number) / number, method="lower")
+        of = np.searchsorted(np.unique(cuts), lengths, "left")
+        (logs, tokens), (frequencies, _) = found.average.ratio, found.unigram.ratio
+        groups = []
+        for group in np.unique(of):
+            some = np.flatnonzero(of == group)
+            now, before = found.average.among(some), found.unigram.among(some)
+            score = Estimate.perplexity(now, logs[some], tokens[some])
+            usual = Estimate.perplexity(before, frequencies[some], tokens[some])
+            # of the same documents, in pairs: the quotient is a perplexity too
+            rest = Estimate.perplexity(now / before, (logs - frequencies)[some], tokens[some])
+            values = [now, score.error, before, usual.error, rest, rest.error]
+            if not np.isfinite(values).all():
+                return {"predictions": None}
+            groups.append(
+                {
+                    "from": int(lengths[some].min()),
+                    "to": int(lengths[some].max()),
+                    "documents": len(some),
+                    "score": found.kind.show(now, score.error),
+                    "unigram": found.kind.show(before, usual.error),
+                    "mean": round(1.0 - rest, 4),
+                    "low": round(1.0 - rest - _WIDTH * rest.error, 4),
+                    "high": round(1.0 - rest + _WIDTH * rest.error, 4),
+                }
+            )
+        if len(groups) < 2:
+            return {"predictions": None}
+        self._groups = groups
+        return {"predictions": {"name": found.kind.title, "groups": groups}}
+
+    def definitions(self) -> list[Definition]:
+        """Define the gain of a group."""
+        if not self._groups:
+            return []
+        return [
+            Definition(
+                "Predictions by length",
+                f"Held-out documents in up to {GROUPS} groups of about as many, by their number of "
+                "words. They are better predicted by 1 - perplexity / that of the word frequencies of "
+                "training, on the same words. The interval of that is over documents, in pairs (delta "
+                "method): what other documents of the kind might give.",
+            )
+        ]
