@@ -110,7 +110,7 @@ def prepare(
 
 
 def move_corpus(plan: Plan, folder: Path) -> Corpus:
-    """Return a folder its corpus, where every later start finds it, whatever becomes of other runs.
+    """Give a folder its corpus, where every later start finds it, whatever becomes of other runs.
 
     One that was read just now is moved there, and one that lies in another run is linked, or copied. A
     corpus that somebody has put elsewhere stays where it is. The same documents, read just now with other
