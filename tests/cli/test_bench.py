@@ -8,7 +8,6 @@ import pytest
 from faults.ranks import MPIEXEC
 
 pytestmark = pytest.mark.cli
-ROOT = Path(__file__).parents[2]
 
 GROUPS = ["documents", "rows", "directions", "draws", "reading", "training"]
 
@@ -132,7 +131,7 @@ def test_the_bible_is_found_beside_the_package_or_in_the_folder_at_hand(monkeypa
     for bible in bibles:
         bible.parent.mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "here")
-    module = tmp_path / "site" / Path(end_to_end.__file__).relative_to(ROOT)
+    module = (tmp_path / "site").joinpath(*end_to_end.__name__.split(".")).with_suffix(".py")
     monkeypatch.setattr(end_to_end, "__file__", str(module))
     assert end_to_end.bundled_corpus() is None
     for bible in reversed(bibles):
