@@ -120,5 +120,5 @@ sys.meta_path.insert(0, Missing())
 from pysgrld.cli.man import write
 write(pathlib.Path(sys.argv[1]), "0")
 """
-    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, cwd=tmp_path)
     assert (tmp_path / "sgmc.1").exists()

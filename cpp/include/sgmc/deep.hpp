@@ -30,8 +30,8 @@ enum class Link : std::int32_t {
 /// State of a document: theta of every layer, the rates c of layers 1 .. layers (c[0] is the
 /// paper's c^(2), with p^(2) = 1 / (1 + c[0])), and with Link::real the rate a. Per sweep: split
 /// and tables upward, rates, theta downward, in the order that leaves the joint law invariant
-/// (docs/internals/mathematics.md). Documents are over the rows of phi[0]. Randomness: Purpose `purpose`, entity
-/// = entity[d]: one generator a visit.
+/// (docs/internals/mathematics.md). Documents are over the rows of phi[0]. Randomness: Purpose
+/// `purpose`, entity = entity[d]: one generator a visit.
 struct DeepTask : Csr {
   std::int32_t layers;
   std::int32_t topics[kMaxLayers];

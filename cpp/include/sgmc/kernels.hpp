@@ -121,7 +121,8 @@ struct DocumentsScratch {
 };
 
 /// What documents say about alpha, given the topics of their tokens: the auxiliary variables under
-/// which its conditional law is a product of gammas (docs/internals/mathematics.md, "Learned priors").
+/// which its conditional law is a product of gammas (docs/internals/mathematics.md, "Learned
+/// priors").
 ///
 ///   tables_k = sum_d CRT(n_dk, alpha_k),   q_d = -ln Beta(sum_k alpha_k, N_d)
 ///
@@ -148,9 +149,9 @@ struct AlphaTask {
 /// touched[i] are ascending word ids among the rows; counts (touched, stride) integers;
 /// counts * factor estimates N_kw. `sums` receives, over [begin, end) in order, the sum of the new
 /// values; for a list, of new value minus what was expected of it without counts,
-/// g e^-h + eta (1 - e^-h): the correction of a conditional mean (docs/internals/design.md, "Lazy rows").
-/// Randomness: Purpose `purpose`, of the CIR transition also the three that follow it. Entity =
-/// word; of Langevin noise, the first word of the block.
+/// g e^-h + eta (1 - e^-h): the correction of a conditional mean (docs/internals/design.md, "Lazy
+/// rows"). Randomness: Purpose `purpose`, of the CIR transition also the three that follow it.
+/// Entity = word; of Langevin noise, the first word of the block.
 struct RowsTask {
   std::int64_t begin, end;
   std::int64_t stride;

@@ -21,7 +21,7 @@ enum class Purpose : std::uint32_t {
   evaluation = 12,        // topics of observed tokens, running average
   point_evaluation = 13,  // topics of observed tokens, current topics
   infer = 14,             // topics of new documents
-  minibatch_choice = 15,  // observations of a minibatch drawn with replacement (pysgrld.samplers.targets.simplex)
+  minibatch_choice = 15,  // observations of a minibatch drawn with replacement
   scale_refresh = 16,     // S_k of the exactness tests
   catch_up_pass = 17,     // the same four as 3 to 6, for a row that is brought up to date
   catch_up_small_gamma = 18,
@@ -39,10 +39,10 @@ enum class Purpose : std::uint32_t {
   slices = 30,        // slice variables of a mixture; entity = document; ordinal 1: births, deaths
   stick_noise = 31,   // Langevin noise of its sticks, entity = component; which law of c, entity
                       // 2^40; label swaps, from 2^41; births and deaths, 2^42
-  toy_noise =
-      32,  // pysgrld.samplers.targets.simplex, pysgrld.samplers.targets.sphere; entity = iteration, ordinal = chain and coordinate
-  sphere_noise = 33,   // noise of points on spheres; entity = first row of a block of 64, part 2^32
-  sphere_accept = 34,  // whether a trajectory of points is accepted; entity = 0
+  toy_noise = 32,     // pysgrld.samplers.targets.simplex, pysgrld.samplers.targets.sphere; entity =
+                      // iteration, ordinal = chain and coordinate
+  sphere_noise = 33,  // noise of points on spheres; entity = first row of a block of 64, part 2^32
+  sphere_accept = 34,   // whether a trajectory of points is accepted; entity = 0
   alpha_evidence = 35,  // tables and betas of documents, which say what alpha is; entity = document
   eta_slice = 36,       // slice sampling of eta; entity = 0
   test = 255,
