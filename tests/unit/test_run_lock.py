@@ -28,7 +28,8 @@ with hold(Path(sys.argv[1])):
 def other_process(path: Path) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SLURM_JOB_ID": "4711"}
     process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(path)],
+        [sys.executable, "-P", "-c", HOLD, str(path.absolute())],
+        cwd=path.parent if path.parent.is_dir() else None,  # not the sources of a clone
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
