@@ -33,7 +33,9 @@ def check_alone(asked: dict[str, Any], others: bool) -> None:
         )
 
 
-def answer(results: Results, at: int, asked: dict[str, Any], *, as_json: bool) -> None:
+def answer(
+    results: Results, at: int, asked: dict[str, Any], cluster: str | None, *, as_json: bool
+) -> None:
     """Print the answer to the one question that is asked, if any."""
     from pysgrld.report.answers import documents_of_topics, plain, topics_in_groups, word_in_topics
     from pysgrld.report.topic_words import names_of
@@ -56,9 +58,9 @@ def answer(results: Results, at: int, asked: dict[str, Any], *, as_json: bool) -
         record = head | {"topics": plain(listed)}
         lines = _document_lines(listed, names)
     else:
-        groups, told = topics_in_groups(results, by, along, at)
+        groups, told = topics_in_groups(results, by, along, cluster, at)
         record = head | {"groups": groups.record(), "topics": plain(told)}
-        lines = _group_lines(groups, told, names, by, along)
+        lines = _group_lines(groups, told, names, by, along, cluster)
     if as_json:
         show_json(record)
         return
@@ -98,39 +100,65 @@ def _document_lines(listed: Any, names: dict[int, str]) -> list[str]:
 
 
 def _group_lines(
-    groups: Any, told: Any, names: dict[int, str], by: str | None, along: str | None
+    groups: Any,
+    told: Any,
+    names: dict[int, str],
+    by: str | None,
+    along: str | None,
+    cluster: str | None,
 ) -> list[str]:
-    """Say in which groups a topic surely is more than in the corpus, or draw it along them."""
-    of_groups = f"along {along}" if by is None else f"{'of the group':<24}  {_short(by)}"
-    lines = [f"topic  {'of the corpus':<22}  name", f"         {of_groups}"]
+    """Say in which groups a topic surely is more than in other documents, or draw it along them."""
+    of_groups = f"along {along}" if by is None else _short(by)
+    lines = [f"topic  {'by documents':<24}  {'by words':<24}  {of_groups}"]
+
+    def row(documents: Between, words: Between, name: str, topic: str = "") -> str:
+        return f"{topic:>5}  {_percent(documents):<24}  {_percent(words):<24}  {name}"
+
+    def group(each: Any, i: int, before: str = "") -> str:
+        shares = each.groups[i]
+        level = before + _short(groups.levels[i])
+        return row(shares.documents.share, shares.words.share, f"  {level}")
+
     for each in told:
-        lines.append(f"{each.topic:>5}  {_percent(each.share):<22}  {names[each.topic]}")
+        lines.append(
+            row(each.share.documents, each.share.words, names[each.topic], str(each.topic))
+        )
         if by is not None:
             more = each.surely_more()
-            lines += [
-                f"         {_percent(each.groups[i]):<24}  {_short(groups.levels[i])}"
-                for i in more[:LISTED]
-            ]
+            lines += [group(each, i) for i in more[:LISTED]]
             if len(more) > LISTED:
-                lines.append(f"         and {len(more) - LISTED} more")
+                lines.append(f"{'':<59}  and {len(more) - LISTED} more")
+        elif each.groups:
+            means = [g.documents.share.mean for g in each.groups]
+            lines.append(group(each, means.index(max(means)), "most: "))
+            lines.append(f"       {_chart(means)}")
+    if groups.levels:
+        units = f"values of {cluster}" if cluster else "documents"
+        told_of = f"Intervals are for other {units} like these."
+        if by is None:
+            ends = f"From {_short(groups.levels[0])} to {_short(groups.levels[-1])}. "
         else:
-            top = max(range(len(each.groups)), key=lambda i: each.groups[i].mean)
-            lines.append(f"         {_chart(each.groups)}")
-            lines.append(f"         {_percent(each.groups[top])} in {_short(groups.levels[top])}")
-    if by is not None:
-        lines += [
-            "",
-            "Groups are listed where the interval lies above the topic's share of the corpus.",
-        ]
-    elif groups.levels:
-        lines += ["", f"From {_short(groups.levels[0])} to {_short(groups.levels[-1])}."]
+            ends = (
+                "Groups are listed where the share by documents is surely greater than in the other "
+                "documents: of all that are listed at most 5 % are expected to be wrong. "
+            )
+        lines += ["", *fill(ends + told_of).splitlines()]
+    if groups.within:
+        lines += ["", *fill(_within(groups)).splitlines()]
     return lines
 
 
-def _chart(values: list[Between]) -> str:
+def _within(groups: Any) -> str:
+    return (
+        f"Each {_short(groups.within)} has one {_short(groups.name)}: documents of one are alike, and "
+        f"these intervals are too narrow. --cluster {_short(groups.within)} gives intervals over these."
+    )
+
+
+def _chart(values: list[float]) -> str:
     """Draw shares as bars, the greatest as high as a line."""
-    most = max((v.mean for v in values), default=0.0) or 1.0
-    return "".join(BARS[min(7, int(8 * v.mean / most))] for v in values)
+    most = max(values, default=0.0) or 1.0
+    return "".join(BARS[min(7, int(8 * value / most))] for value in values)
 
 
 def _short(text: str) -> str:

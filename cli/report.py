@@ -43,6 +43,13 @@ Examples:
     metavar="COLUMN",
 )
 @plain(
+    "--cluster",
+    "each document alone",
+    "documents of one value of this column came together",
+    parse=text,
+    metavar="COLUMN",
+)
+@plain(
     "--texts",
     "as kept",
     "the same documents with their texts, by id or in order",
@@ -67,6 +74,7 @@ def command(
     open: bool,
     by: tuple[str, ...],
     along: str | None,
+    cluster: str | None,
     texts: str | None,
     metadata: str | None,
     labels: str | None,
@@ -102,6 +110,7 @@ def command(
                 run,
                 by=by,
                 along=along,
+                cluster=cluster,
                 labels=labels,
                 title=title,
                 noun=noun or "documents",

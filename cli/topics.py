@@ -64,6 +64,13 @@ Examples:
     parse=text,
     metavar="COLUMN|corpus",
 )
+@plain(
+    "--cluster",
+    "each document alone",
+    "with --by or --along: documents of one value came together",
+    parse=text,
+    metavar="COLUMN",
+)
 @as_json
 @quiet
 @threads
@@ -78,6 +85,7 @@ def command(
     word: str | None,
     by: str | None,
     along: str | None,
+    cluster: str | None,
     **values: Any,
 ) -> None:
     """Show the topics, the one with the greatest share of the tokens first.
@@ -99,8 +107,10 @@ def command(
     check_alone(asked | {"--tree": tree}, not tree and (bool(top) or intervals or names))
     with Screen(quiet=values["quiet"]) as screen:
         results = open_run(run, count(values["threads"]).number)
+        if cluster is not None and by is None and along is None:
+            raise UsageError("--cluster says what --by and --along count: give one of them")
         if any(value is not None for value in asked.values()):
-            answer(results, results.at(layer), asked, as_json=values["json"])
+            answer(results, results.at(layer), asked, cluster, as_json=values["json"])
             return
         if tree:
             if layer is not None or intervals or names:

@@ -12,14 +12,9 @@ from pysgrld.corpus.stopwords import fold
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.reading.intervals import interval
 from pysgrld.reading.results import Results
-from pysgrld.report.document_pass import (
-    DocumentTopics,
-    Shares,
-    TopicShares,
-    looked_at,
-    read_documents,
-)
-from pysgrld.report.sections.groups import Groups, along_column, along_corpus, column_of, grouped
+from pysgrld.report.document_pass import DocumentTopics, TopicShares, looked_at, read_documents
+from pysgrld.report.population import EstimatedShares, PopulationShares
+from pysgrld.report.sections.groups import Groups, asked_groups
 from pysgrld.report.topic_words import heaviest
 
 #: Share of a word's uses from which on a topic is listed.
@@ -75,19 +70,49 @@ class WordInTopic(NamedTuple):
     place: int
 
 
+class InGroup(NamedTuple):
+    """A topic in a group of documents.
+
+    Attributes
+    ----------
+    share : Between
+        In these documents, and its interval for documents like them.
+    more : Between
+        How much more that is than in the other documents.
+    surely : int or None
+        1 where it is surely more, -1 where surely less, 0 where that is not sure; None without intervals.
+    """
+
+    share: Between
+    more: Between
+    surely: int | None
+
+
+class SharesInGroup(NamedTuple):
+    """A topic in a group: each document counted once, and by words."""
+
+    documents: InGroup
+    words: InGroup
+
+
+class AllShares(NamedTuple):
+    """Share of a topic in the corpus: each document counted once, and by words."""
+
+    documents: Between
+    words: Between
+
+
 class TopicInGroups(NamedTuple):
     """Shares of a topic in the corpus and in groups of documents, in the order of the groups."""
 
     topic: int
-    share: Between
-    groups: list[Between]
+    share: AllShares
+    groups: list[SharesInGroup]
 
     def surely_more(self) -> list[int]:
-        """Return the groups whose interval lies above the share of the corpus, the greatest first."""
-        above = [
-            i for i, g in enumerate(self.groups) if g.low is not None and g.low > self.share.mean
-        ]
-        return sorted(above, key=lambda i: -self.groups[i].mean)
+        """Return the groups that surely have more than other documents do, the greatest first."""
+        above = [i for i, g in enumerate(self.groups) if g.documents.surely == 1]
+        return sorted(above, key=lambda i: -self.groups[i].documents.share.mean)
 
 
 def documents_of_topics(results: Results, n: int, at: int) -> list[DocumentsOfTopic]:
@@ -170,7 +195,7 @@ def word_in_topics(results: Results, word: str, at: int) -> list[WordInTopic]:
 
 
 def topics_in_groups(
-    results: Results, by: str | None, along: str | None, at: int
+    results: Results, by: str | None, along: str | None, cluster: str | None, at: int
 ) -> tuple[Groups, list[TopicInGroups]]:
     """Return the shares of topics in groups of documents, the heaviest topic first.
 
@@ -181,6 +206,8 @@ def topics_in_groups(
         Column of the corpus whose values are the groups.
     along : str or None
         Column of dates or numbers, in order; "corpus" for the order of the documents.
+    cluster : str or None
+        Column whose values are clusters of documents.
     at : int
         The layer, counted from 0.
 
@@ -193,26 +220,31 @@ def topics_in_groups(
     """
     corpus, k = _corpus(results), results.layers[at]
     rows, about = looked_at(corpus), corpus.about
-    if by is not None:
-        groups = grouped(column_of(about, by, "--by"), about.values(by, rows))
-    elif along is None or along == "corpus":
-        groups = along_corpus(about, rows)
-    else:
-        groups = along_column(about, along, rows)
-    visitors = TopicShares(k), TopicShares(k, groups.grouping)
-    known = read_documents(results, corpus, rows, at, visitors) > 1
-    everywhere, shares = (visitor.shares for visitor in visitors)
+    wanted = [] if by is None else [by]
+    in_order, columns = asked_groups(about, wanted, along, cluster, rows)
+    groups = columns[0] if in_order is None else in_order
+    visitor = PopulationShares(k, groups.grouping)
+    known = read_documents(results, corpus, rows, at, [visitor]) > 1
+    both = visitor.shares
 
-    def between(shares: Shares, k: int, group: int) -> Between:
-        return Between.of(*(float(part[k, group]) for part in shares), known=known)
+    def between(each: EstimatedShares, topic: int, group: int, more: str = "") -> Between:
+        names = (more or "mean", f"{more}_low".lstrip("_"), f"{more}_high".lstrip("_"))
+        return Between.of(*(float(getattr(each, n)[topic, group]) for n in names), known=known)
+
+    def in_group(each: EstimatedShares, topic: int, group: int) -> InGroup:
+        sign = int(each.sign[topic, group]) if known else None
+        return InGroup(between(each, topic, group), between(each, topic, group, "more"), sign)
 
     return groups, [
         TopicInGroups(
             topic,
-            between(everywhere, topic, 0),
-            [between(shares, topic, group) for group in range(len(groups.levels))],
+            AllShares(*(between(each, topic, -1) for each in both)),
+            [
+                SharesInGroup(*(in_group(each, topic, group) for each in both))
+                for group in range(len(groups.levels))
+            ],
         )
-        for topic in heaviest(results.fitted.shown(at), everywhere.mean[:, 0])
+        for topic in heaviest(results.fitted.shown(at), both.words.mean[:, -1])
     ]
 
 

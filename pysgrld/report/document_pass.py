@@ -153,45 +153,29 @@ class Shares(NamedTuple):
         return cls(share.mean(axis=0).T, low.T, high.T)
 
 
-class GroupOfEach(NamedTuple):
-    """Documents put into groups: the group of each, (n,) int64, -1 for none, and how many groups."""
-
-    of: Int64s
-    size: int
-
-
 class TopicShares(DocumentVisitor):
-    """Shares of all topics in the tokens of some groups of documents.
+    """Shares of all topics in the tokens of these documents.
 
     Parameters
     ----------
     topics : int
         K.
-    groups : GroupOfEach, optional
-        By default all documents are one group.
     """
 
-    def __init__(self, topics: int, groups: GroupOfEach | None = None) -> None:
-        self._topics, self._groups = topics, groups
+    def __init__(self, topics: int) -> None:
+        self._topics = topics
 
     def begin(self, draws: int) -> None:
         """Start with no tokens."""
-        size = 1 if self._groups is None else self._groups.size
-        self._tokens = np.zeros((draws, size, self._topics))
+        self._tokens = np.zeros((draws, 1, self._topics))
 
     def add(self, block: DrawnBlock) -> None:
-        """Add the tokens of documents to their groups."""
-        if self._groups is None:
-            self._tokens[:, 0] += block.tokens.sum(axis=1, dtype=np.float64)
-            return
-        of = self._groups.of[block.at]
-        for group in np.unique(of[of >= 0]):
-            some = block.tokens[:, of == group]
-            self._tokens[:, group] += some.sum(axis=1, dtype=np.float64)
+        """Add the tokens of documents."""
+        self._tokens[:, 0] += block.tokens.sum(axis=1, dtype=np.float64)
 
     @property
     def shares(self) -> Shares:
-        """Shares of the topics, (K, groups)."""
+        """Shares of the topics, (K, 1)."""
         return Shares.of(self._tokens)
 
 

@@ -128,6 +128,7 @@ def report(
     *,
     by: Sequence[str] = (),
     along: str | None = None,
+    cluster: str | None = None,
     labels: str | Path | None = None,
     title: str | None = None,
     noun: str = "documents",
@@ -154,6 +155,9 @@ def report(
         Columns by which documents are grouped; by default all that were kept and have few values.
     along : str, optional
         A column of dates or numbers along which topics are followed; by default the corpus in its order.
+    cluster : str, optional
+        A column whose values are clusters of documents, as the chapters of a book are: intervals of
+        groups are then for other clusters.
     labels : str or path, optional
         A file of names of topics; by default ``labels.json`` in the run's folder, if it is there.
     title : str, optional
@@ -199,6 +203,7 @@ def report(
     asked = PageRequest(
         by=tuple(by),
         along=along,
+        cluster=cluster,
         labels=None if labels is None else Path(labels),
         title=title,
         noun=noun,

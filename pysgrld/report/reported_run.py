@@ -40,6 +40,8 @@ class PageRequest(NamedTuple):
         Columns that documents are grouped by; empty: all that have few values.
     along : str or None
         Column along which topics are followed; None: the order of the corpus.
+    cluster : str or None
+        Column whose values are clusters of documents; None: each is one of its own.
     labels : Path or None
         Names of topics; None: those in the run's folder.
     title : str or None
@@ -58,6 +60,7 @@ class PageRequest(NamedTuple):
 
     by: Sequence[str] = ()
     along: str | None = None
+    cluster: str | None = None
     labels: Path | None = None
     title: str | None = None
     noun: str = "documents"

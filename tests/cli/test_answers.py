@@ -72,29 +72,70 @@ def test_groups_are_the_pages(run, facts):
     assert column["levels"][:2] == ["Genesis", "Exodus"]
     assert sum(column["documents"]) == 1189
     for each, topic in zip(found["topics"], facts["topics"], strict=True):
-        np.testing.assert_allclose(list(each["share"].values()), topic["weight"], rtol=1e-3)
+        assert each["share"]["words"]["mean"] == pytest.approx(topic["weight"][0], rel=1e-3)
         for group in each["groups"]:
-            assert group["low"] <= group["mean"] <= group["high"]
-    shares = np.array([[g["mean"] for g in each["groups"]] for each in found["topics"]])
-    np.testing.assert_allclose(shares.sum(axis=0), 1.0, rtol=1e-6)
+            for share in (group[kind][part] for kind in group for part in ("share", "more")):
+                assert share["low"] <= share["mean"] <= share["high"]
+    for kind in ("documents", "words"):
+        shares, more = (
+            np.array([[g[kind][part]["mean"] for g in each["groups"]] for each in found["topics"]])
+            for part in ("share", "more")
+        )
+        np.testing.assert_allclose(shares.sum(axis=0), 1.0, rtol=1e-6)
+        np.testing.assert_allclose(more.sum(axis=0), 0.0, atol=1e-6)
+        shown = np.array(column["shares"][kind]["mean"])[
+            [each["topic"] for each in found["topics"]]
+        ]
+        np.testing.assert_allclose(shown, shares, atol=1e-6)
 
 
 def test_only_groups_that_surely_have_more_are_listed(run):
-    """Red with: groups whose mean alone is above."""
+    """Red with: groups whose mean alone is above; those that surely have less."""
     found = asked(run, "--by", "book")
     text = run("topics", "bible", "--by", "book").stdout
-    first = found["topics"][0]
-    sure = [
-        level
-        for level, g in zip(found["groups"]["levels"], first["groups"], strict=True)
-        if g["low"] > first["share"]["mean"]
+    lines = iter(text.split("\n\n")[1].splitlines()[1:])
+    listed: dict[int, list[str]] = {}
+    for line in lines:
+        if line[:5].strip():
+            topic = int(line[:5])
+            listed[topic] = []
+        elif " and " not in line[:70]:
+            listed[topic].append(line[59:].strip())
+    levels, some = found["groups"]["levels"], 0
+    for each in found["topics"]:
+        sure = [i for i, g in enumerate(each["groups"]) if g["documents"]["surely"] == 1]
+        sure.sort(key=lambda i: -each["groups"][i]["documents"]["share"]["mean"])
+        assert listed[each["topic"]] == [levels[i] for i in sure[:4]]
+        some += len(sure)
+    assert some > 20
+    assert "at most 5 %" in text
+
+
+def test_a_column_that_others_lie_within_is_told_and_counts_by_clusters(tmp_path):
+    """Testaments of books: with books as units the intervals are much wider."""
+    books = Path(CHAPTERS).read_text().splitlines()
+    rows = [f"{line},{'new' if i > 929 else 'old'}" for i, line in enumerate(books[1:], 1)]
+    table = tmp_path / "chapters.csv"
+    table.write_text("\n".join([f"{books[0]},testament", *rows]) + "\n")
+    sgmc = Sgmc(tmp_path, (SGMC,))
+    options = ["-k", "8", "--minibatch", "100", "--iterations", "200"]
+    sgmc("train", BIBLE, "--metadata", table, "--out", "bible", *options)
+    alone = sgmc("topics", "bible", "--by", "testament").stdout
+    assert "Each book has one testament" in alone
+    found = [
+        json.loads(sgmc("topics", "bible", "--by", "testament", "--json", *more).stdout)
+        for more in ([], ["--cluster", "book"])
     ]
-    block = text.split("\n    ")[1:]
-    head, *lines = text.splitlines()[3:9]
-    assert head.split()[-1] == "book"
-    listed = [line for line in lines if line.startswith("         ")]
-    assert block
-    assert all(any(level in line for level in sure) for line in listed if "more" not in line)
+    assert (
+        "Each book" not in sgmc("topics", "bible", "--by", "testament", "--cluster", "book").stdout
+    )
+    assert [f["groups"]["within"] for f in found] == ["book", None]
+    widths = []
+    for record in found:
+        more = [g["documents"]["more"] for topic in record["topics"] for g in topic["groups"]]
+        widths.append(np.mean([each["high"] - each["low"] for each in more]))
+    assert widths[1] > 1.5 * widths[0]
+    assert "give one of them" in sgmc("topics", "bible", "--cluster", "book", code=2).stderr
 
 
 def test_topics_go_along_the_corpus(run):
@@ -128,6 +169,7 @@ def test_a_word_is_found_in_its_topics(run):
         (["--word", ""], 2, "does not know"),
         (["--by", "verse"], 2, "its columns are 'book'"),
         (["--along", "book"], 2, "has no order"),
+        (["--by", "book", "--cluster", "verse"], 2, "--cluster 'verse': the corpus has no such"),
         (["--word", "king", "--by", "book"], 2, "one of them at a time"),
         (["--by", "book", "--tree"], 2, "one of them at a time"),
         (["--documents", "0"], 2, "--documents"),

@@ -209,7 +209,7 @@ def made(
         "order": order, "merges": merges, "leaf_ids": list(range(topics)),
         "map": {"kept": 0.62, "neighbours": 5, "how": "t-SNE begun at the principal axes"},
         "along": {"title": "along the corpus", "bins": bins, "starts": bins, "documents": [documents * 7 // 48] * 48},
-        "columns": columns, "corpus_share": [float(w) for w in weights],
+        "columns": columns, "corpus_share": {key: [float(w) for w in weights] for key in ("documents", "words")},
         "docs": docs, "texts": texts, "layers": None, "components": None, "chains": None, "predictions": _predictions(rng),
         "method": METHOD, "words_tokens": int(counts.sum() * 1.1), "words_total": words + 300,
         "options": [["--topics", str(topics), True], ["--algo", "scir", True], ["--alpha", "0.1", False], ["--eta", "0.05", False], ["--batch-size", "256", False]],
@@ -347,10 +347,13 @@ def _layout(rng, blocks, name, weights, levels) -> None:
     mean = weights[:, None] * rng.gamma(1.2, 0.8, (len(weights), levels))
     mean /= mean.sum(0)
     half = 0.15 * mean + 0.002
-    blocks[name] = [
-        (part, "u16", share(values, 65535))
-        for part, values in [("mean", mean), ("low", mean - half), ("high", mean + half)]
-    ]
+    low, high = mean - half, mean + half
+    sign = np.where(low > weights[:, None], 1, np.where(high < weights[:, None], -1, 0))
+    blocks[name] = []
+    for kind in ("", "words-"):
+        for part, values in [("mean", mean), ("low", low), ("high", high)]:
+            blocks[name].append((kind + part, "u16", share(values, 65535)))
+        blocks[name].append((f"{kind}sign", "i8", sign))
 
 
 def _column(name, kind, levels, rng, ordered=False) -> dict[str, Any]:
@@ -363,6 +366,7 @@ def _column(name, kind, levels, rng, ordered=False) -> dict[str, Any]:
         "missing": 12,
         "ordered": ordered,
         "more": 0,
+        "within": None,
     }
 
 

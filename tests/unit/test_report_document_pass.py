@@ -7,13 +7,7 @@ import pytest
 
 from pysgrld.errors import MissingInputError
 from pysgrld.report import document_pass as module
-from pysgrld.report.document_pass import (
-    Correlation,
-    DocumentTopics,
-    GroupOfEach,
-    TopicShares,
-    read_documents,
-)
+from pysgrld.report.document_pass import Correlation, DocumentTopics, TopicShares, read_documents
 from pysgrld.types import Documents
 
 N, K, S = 60, 14, 20
@@ -71,21 +65,14 @@ def corpus_of(drawn):
     return SimpleNamespace(take=take, documents=N)
 
 
-GROUPS = GroupOfEach(np.arange(N) % 4 - 1, 3)  # every fourth document is in none
-
-
 def look(results, drawn):
     """What all visitors find in one pass."""
-    weights, groups = TopicShares(K), TopicShares(K, GROUPS)
+    weights = TopicShares(K)
     topics, correlation = DocumentTopics(N, K), Correlation(K)
-    visitors = [weights, groups, topics, correlation]
+    visitors = [weights, topics, correlation]
     draws = read_documents(results, corpus_of(drawn), np.arange(N), 0, visitors)
     return SimpleNamespace(
-        draws=draws,
-        weights=weights.shares,
-        groups=groups.shares,
-        topics=topics,
-        correlation=correlation.matrix,
+        draws=draws, weights=weights.shares, topics=topics, correlation=correlation.matrix
     )
 
 
@@ -103,7 +90,7 @@ def test_blocks_of_documents_do_not_matter(drawn, looked, monkeypatch):
     for name in ("lengths", "theta", "top", "mean", "low", "high", "counts"):
         np.testing.assert_array_equal(getattr(other.topics, name), getattr(looked.topics, name))
     np.testing.assert_allclose(other.correlation, looked.correlation, atol=1e-6)
-    np.testing.assert_allclose(other.groups, looked.groups, atol=1e-9)
+    np.testing.assert_allclose(other.weights, looked.weights, atol=1e-9)
 
 
 def test_weights_are_shares_of_tokens_draw_by_draw(drawn, looked):
@@ -112,15 +99,6 @@ def test_weights_are_shares_of_tokens_draw_by_draw(drawn, looked):
     np.testing.assert_allclose(looked.weights.mean[:, 0], share.mean(axis=0), rtol=1e-6)
     np.testing.assert_allclose(looked.weights.low[:, 0], quantile(share, 0.05), rtol=1e-6)
     np.testing.assert_allclose(looked.weights.high[:, 0], quantile(share, 0.95), rtol=1e-6)
-
-
-def test_groups_are_shares_of_their_own_tokens(drawn, looked):
-    found = looked.groups
-    for group in range(3):
-        tokens = drawn[1][:, GROUPS.of == group].sum(axis=1)
-        share = tokens / tokens.sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(found.mean[:, group], share.mean(axis=0), rtol=1e-6)
-        np.testing.assert_allclose(found.low[:, group], quantile(share, 0.05), rtol=1e-5)
 
 
 def test_documents_have_their_greatest_topics_with_intervals(drawn, looked):

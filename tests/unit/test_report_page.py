@@ -277,7 +277,7 @@ def test_facts_are_the_page_as_plain_values(runs):
     assert facts["format"] == "sgmc-report"
     word = facts["topics"][0]["words"][0]
     assert set(word) == {"word", "mean", "low", "high", "open", "ten", "share"}
-    assert len(facts["along"]["mean"]) == facts["size"]
+    assert len(facts["along"]["shares"]["documents"]["mean"]) == facts["size"]
     assert facts["docs"]["records"][0]["theta"][0][1] > 0
     assert page.summary == "4 topics, words of 80 documents"
     assert report(runs("chains"), threads=1).folder == runs("chains")

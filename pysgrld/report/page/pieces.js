@@ -1,6 +1,6 @@
 // Pieces that several pages are made of, and what a person has chosen on them.
 
-const chosen = { sort: "weight", up: false, rows: 100, lambda: 0.6, where: 0, column: 0, pairs: "distance", terms: 20, byLevel: null };
+const chosen = { sort: "weight", up: false, rows: 100, lambda: 0.6, where: 0, column: 0, pairs: "distance", terms: 20, byLevel: null, of: "documents" };
 
 function card(title, remark, ...children) {
   return h("section.card", title && h("h2", title), remark && h("p.remark", remark), ...children);

@@ -11,8 +11,8 @@ import numpy as np
 
 from pysgrld.corpus.about.stored import Column
 from pysgrld.errors import UsageError
-from pysgrld.report.document_pass import GroupOfEach, Shares, TopicShares
 from pysgrld.report.page_file import Packed, share16
+from pysgrld.report.population import GroupOfEach, Population, PopulationShares
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.report.texts_and_metadata import Known
 from pysgrld.types import Int64s
@@ -39,29 +39,32 @@ class GroupShares(Section):
         self._along: Groups | None = None
         self._columns: list[Groups] = []
         if run.about is not None:
-            named = run.asked.along
-            self._along = (
-                along_corpus(run.about, run.rows)
-                if named is None
-                else along_column(run.about, named, run.rows)
+            asked = run.asked
+            along, columns = asked_groups(
+                run.about, asked.by, asked.along or "corpus", asked.cluster, run.rows
             )
-            self._columns = by_columns(run.about, run.asked.by, run.rows)
-        elif run.asked.by or run.asked.along:
-            raise UsageError("--by and --along: the training corpus is not there; leave them out")
+            self._along, self._columns = along, columns
+        elif run.asked.by or run.asked.along or run.asked.cluster:
+            raise UsageError(
+                "--by, --along and --cluster: the training corpus is not there; leave them out"
+            )
         groups = {} if self._along is None else {"along": self._along}
         groups |= {f"group-{i}": column for i, column in enumerate(self._columns)}
         self._visitors = {
-            name: run.visit_documents(TopicShares(run.size, found.grouping))
+            name: run.visit_documents(PopulationShares(run.size, found.grouping))
             for name, found in groups.items()
         }
 
     def main(self) -> dict[str, Any]:
         """Return the groups, and the share of each topic in the whole corpus."""
-        everywhere, found, named = self.run.all_documents, self._along, self.run.asked.along
+        found, named = self._along, self.run.asked.along
         usual, along = None, None
-        if everywhere is not None:
-            usual = [round(float(x), 6) for x in everywhere.shares.mean[:, 0]]
+        self._shares = {name: v.shares for name, v in self._visitors.items() if v is not None}
         if found is not None:
+            everywhere = self._shares["along"]._asdict().items()
+            usual = {
+                name: [round(float(x), 6) for x in each.mean[:, -1]] for name, each in everywhere
+            }
             along = {
                 "title": "along the corpus" if named is None else f"by {named}",
                 "bins": found.levels,
@@ -71,25 +74,20 @@ class GroupShares(Section):
         columns = [groups.record() for groups in self._columns]
         return {"along": along, "columns": columns, "corpus_share": usual}
 
-    def _shares(self) -> dict[str, Shares]:
-        """Return the shares of topics in groups, by the names of their blocks."""
-        return {name: v.shares for name, v in self._visitors.items() if v is not None}
-
     def blocks(self) -> dict[str, Packed]:
-        """Return mean shares and their intervals, for each topic those of all groups."""
+        """Return mean shares, their intervals and signs, for each topic those of all groups."""
         found = {}
-        for name, shares in self._shares().items():
-            found[name] = Packed()
-            for part, values in shares._asdict().items():
-                found[name].add(part, "u16", share16(values))
+        for name, shares in self._shares.items():
+            packed = found[name] = Packed()
+            for kind, each in zip(("", "words-"), shares, strict=True):
+                for part in ("mean", "low", "high"):
+                    packed.add(kind + part, "u16", share16(getattr(each, part)[:, :-1]))
+                packed.add(kind + "sign", "i8", each.sign[:, :-1].astype(np.int8))
         return found
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
         """Return the groups with their shares."""
-        parts = {
-            name: {part: np.round(x, 6).tolist() for part, x in shares._asdict().items()}
-            for name, shares in self._shares().items()
-        }
+        parts = {name: _plain(shares) for name, shares in self._shares.items()}
         return {
             "along": main["along"] and main["along"] | parts["along"],
             "columns": [c | parts[f"group-{i}"] for i, c in enumerate(main["columns"])],
@@ -97,13 +95,28 @@ class GroupShares(Section):
 
     def definitions(self) -> list[Definition]:
         """Define shares in groups."""
-        if self.run.draws > 1 or self._columns:
-            text = (
-                "Words of the topic over all words of the group, in each draw; mean and quantiles of "
-                "that."
-            )
-            return [Definition("Along the corpus, groups", text)]
-        return []
+        if self.run.draws <= 1 and not self._columns:
+            return []
+        noun, many = self.run.noun
+        cluster = self.run.asked.cluster
+        units = f"values of {cluster}" if cluster else many
+        text = (
+            f"The share of the average {noun}, or of all words of a group. Intervals are for {many} like "
+            f"these, not for these alone: {units} are weighted at random (Bayesian bootstrap), and what "
+            "draws of the topics differ in is added. More or less than in the other "
+            f"{many} is said where at most 5 % of all that is said is expected to be wrong."
+        )
+        source = "Rubin 1981, The Annals of Statistics 9; Benjamini & Hochberg 1995"
+        return [Definition("Along the corpus, groups", text, source)]
+
+
+def _plain(shares: Population) -> dict[str, Any]:
+    """Return shares for JSON: those by documents, and those by words."""
+    found = {
+        name: {part: np.round(x[:, :-1], 6).tolist() for part, x in each._asdict().items()}
+        for name, each in shares._asdict().items()
+    }
+    return {"shares": found}
 
 
 # ---- documents in groups
@@ -127,6 +140,9 @@ class Groups(NamedTuple):
     starts : list of str
         Where each level begins, which is shorter than what it is called.
     grouping : GroupOfEach
+    within : str or None
+        Another column each of whose values has one value of this one, as a book has one author: documents
+        of one value are alike, and intervals too narrow, unless it is given as --cluster.
     """
 
     name: str
@@ -138,12 +154,83 @@ class Groups(NamedTuple):
     more: int
     starts: list[str]
     grouping: GroupOfEach
+    within: str | None = None
 
     def record(self) -> dict[str, Any]:
         """Return what the page has of it, without the shares."""
         record = self._asdict()
         del record["grouping"], record["starts"]
         return record
+
+
+def asked_groups(
+    about: Known, by: Sequence[str], along: str | None, cluster: str | None, rows: Int64s
+) -> tuple[Groups | None, list[Groups]]:
+    """Group documents along the corpus or a column, and by columns.
+
+    Parameters
+    ----------
+    about : Known
+    by : sequence of str
+        Columns; empty: all that have few values.
+    along : str or None
+        A column of dates or numbers, or "corpus"; None: along nothing.
+    cluster : str or None
+        Column of whose values each is a cluster of documents.
+    rows : (n,) int64
+        Documents that are looked at.
+
+    Raises
+    ------
+    UsageError
+        If there is no such column, or it has no order.
+    """
+    if along is None:
+        found = None
+    elif along == "corpus":
+        found = along_corpus(about, rows)
+    else:
+        found = along_column(about, along, rows)
+    columns = by_columns(about, by, rows)
+    if cluster is not None:
+        of = _numbered(about.values(column_of(about, cluster, "--cluster").name, rows))
+        given = [g._replace(grouping=g.grouping._replace(cluster=of)) for g in columns]
+        if found is not None:
+            found = found._replace(grouping=found.grouping._replace(cluster=of))
+        return found, given
+    return found, with_hierarchies(about, columns, rows)
+
+
+def _numbered(values: Sequence[Any]) -> Int64s:
+    """Number values from 0; each None has a number of its own."""
+    numbers: dict[Any, int] = {}
+    return np.array(
+        [numbers.setdefault(object() if v is None else str(v), len(numbers)) for v in values],
+        np.int64,
+    )
+
+
+def with_hierarchies(about: Known, groups: Sequence[Groups], rows: Int64s) -> list[Groups]:
+    """Return groups with the name of the column within whose values they are constant, if there is one.
+
+    It is one of words whose values have two documents or more on average, the one of fewest values.
+    """
+    numbered = {
+        column.name: _numbered(about.values(column.name, rows))
+        for column in about.columns
+        if column.kind in ("category", "string")
+    }
+    found = []
+    for each in groups:
+        sizes = {}
+        for name, of in numbered.items():
+            values, first = np.unique(of, return_index=True)
+            own = each.grouping.of
+            constant = (own == own[first][of]).all() if len(of) else False
+            if name != each.name and len(each.levels) < len(values) <= len(of) / 2 and constant:
+                sizes[name] = len(values)
+        found.append(each._replace(within=min(sizes, key=lambda name: sizes[name], default=None)))
+    return found
 
 
 def by_columns(about: Known, wanted: Sequence[str], rows: Int64s) -> list[Groups]:
@@ -245,7 +332,9 @@ def _numbers(values: Sequence[Any]) -> list[str | None]:
         ]
     edges = np.unique(np.quantile(there, np.arange(BINS + 1) / BINS, method="lower"))
     at = np.clip(np.searchsorted(edges, numbers, "right") - 1, 0, len(edges) - 2)
-    labels = [f"{a:,.10g} to {b:,.10g}" for a, b in pairwise(edges)]
+    short = [f"{edge:,.4g}" for edge in edges]
+    ends = short if len(set(short)) == len(edges) else [f"{edge:,.10g}" for edge in edges]
+    labels = [f"{a} to {b}" for a, b in pairwise(ends)]
     return [labels[i] if np.isfinite(x) else None for i, x in zip(at, numbers, strict=True)]
 
 

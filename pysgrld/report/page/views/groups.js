@@ -10,15 +10,17 @@ async function groupsPage(rest) {
   const parts = await block(`group-${at}`);
   const control = report.columns.length > 1 && choice("column", report.columns.map((c, i) => [i, shown(c.name)]), at, (i) => visit(`#groups/${i}`));
   const left = [column.missing && `${plural(column.missing, report.noun)} without a value`, column.more && `${count(column.more)} more values left out`].filter(Boolean).join("; ");
-  const remark = `Share of the words of each group that a ${TOPIC} has. A name at the top sorts by it.${report.chains ? " The first chain tells." : ""}${left ? ` Not here: ${left}.` : ""}`;
-  return { title: `By ${column.name}`, node: h("div", h("section.card", h("div.card-head", h("h1", "By ", bdi(column.name)), control), h("p.remark", remark), groupsField(column, parts, at))) };
+  const one = report.noun[0];
+  const alike = column.within ? ` Each ${shown(column.within)} has one ${shown(column.name)}, so that ${NOUNS} of it are alike and intervals too narrow: make the page with --cluster ${shown(column.within)}.` : "";
+  const remark = `Share of each group that a ${TOPIC} has, ${chosen.of === "words" ? "by words" : `of the average ${one}`}; intervals are for ${NOUNS} like these. A name at the top sorts by it.${report.chains ? " The first chain tells." : ""}${left ? ` Not here: ${left}.` : ""}${alike}`;
+  const counted = choice("counted", [["documents", `each ${one} once`], ["words", "by words"]], chosen.of, (of) => { chosen.of = of; visit(`#groups/${at}`); });
+  return { title: `By ${column.name}`, node: h("div", h("section.card", h("div.card-head", h("h1", "By ", bdi(column.name)), control, counted), h("p.remark", remark), groupsField(column, parts, at))) };
 }
 
-/** Surely more than in the corpus, surely less, or neither. */
+/** Surely more than in the other documents, surely less, or neither. */
 function groupCell(parts, n, id, level) {
-  const [mean, low, high] = ["mean", "low", "high"].map((name) => ofShare16(parts.get(name)[id * n + level]));
-  const usual = report.corpus_share?.[id] ?? 0;
-  return { mean, low, high, usual, sure: low > usual ? 1 : high < usual ? -1 : 0 };
+  const [mean, low, high] = ["mean", "low", "high"].map((name) => ofShare16(counted(parts, name)[id * n + level]));
+  return { mean, low, high, usual: usualShare(id) ?? 0, sure: counted(parts, "sign")[id * n + level] };
 }
 
 const UNSURE = () => (isDark() ? "#383c41" : "#d5d7d8");
@@ -28,7 +30,7 @@ function groupsLegend(sorting) {
   const cells = [0, 0.33, 0.66, 1].map((s, i) => h("i", { "--c": shade(0.25 + 0.75 * s, [20, 110, 200, 300][i]) }));
   const one = (colour, text) => h("span", h("i.swatch", { "--c": colour }), text);
   const surely = shareInterval() ? "surely " : "";
-  return h("div.legend", h("span", h("span.ramp", cells), `${surely}more than in the whole corpus`), surely && one(UNSURE(), "not sure"), one(LESS(), `${surely}less`),
+  return h("div.legend", h("span", h("span.ramp", cells), `${surely}more than elsewhere`), surely && one(UNSURE(), "not sure"), one(LESS(), `${surely}less`),
     !surely && h("span", "no intervals: how surely is not known"), sorting);
 }
 
@@ -39,7 +41,7 @@ function groupsField(column, parts, at) {
   const n = column.levels.length;
   let order = report.order.length ? report.order : report.topics.map((t) => t.id);
   if (chosen.byLevel?.column === at) order = sorted(order, (id) => groupCell(parts, n, id, chosen.byLevel.level).mean, false);
-  const peak = ofShare16(parts.get("mean").reduce((most, u) => Math.max(most, u), 1));
+  const peak = ofShare16(counted(parts, "mean").reduce((most, u) => Math.max(most, u), 1));
   const colour = (row, level) => {
     const cell = groupCell(parts, n, order[row], level);
     return cell.sure > 0 ? shade(0.22 + 0.78 * Math.sqrt(cell.mean / peak), byId.get(order[row]).hue) : cell.sure < 0 ? LESS() : UNSURE();

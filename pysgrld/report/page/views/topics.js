@@ -109,8 +109,12 @@ function layouts() {
   return [along, ...columns].filter(Boolean);
 }
 
+/** Shares with each document counted once, or by words. */
+const counted = (parts, name) => parts.get((chosen.of === "words" ? "words-" : "") + name);
+const usualShare = (id) => report.corpus_share?.[chosen.of][id] ?? null;
+
 function shares(parts, name, id, n) {
-  return Array.from(parts.get(name).subarray(id * n, (id + 1) * n), ofShare16);
+  return Array.from(counted(parts, name).subarray(id * n, (id + 1) * n), ofShare16);
 }
 
 async function whereCard(topic) {
@@ -130,9 +134,9 @@ async function whereCard(topic) {
 }
 
 function whereFigure(topic, layout, values) {
-  const usual = report.corpus_share?.[topic.id] ?? null;
+  const usual = usualShare(topic.id);
   const { labels } = layout;
-  const line = usual === null ? "" : ` The ${layout.ordered || labels.length > 14 ? "dashed line" : "tick on each bar"} is its share of the corpus, ${percent(usual, digitsFor(usual * 2))}.`;
+  const line = usual === null ? "" : ` The ${layout.ordered || labels.length > 14 ? "dashed line" : "tick on each bar"} is ${chosen.of === "words" ? "its share of the corpus" : `its share of the average ${report.noun[0]}`}, ${percent(usual, digitsFor(usual * 2))}.`;
   const say = readout(`${capital(shareInterval() ?? (interval() ? "means only: too few full samples are kept for intervals of shares" : "means only"))}.${line}`);
   const told = (i) => say.replaceChildren(bold(bdi(labels[i])), `: ${percent(values.mean[i], 1)}${within(values.low[i], values.high[i])}, ${plural(layout.documents[i], report.noun)}`);
   if (!layout.ordered && labels.length <= 14) return h("div", levelBars(layout, values, usual), say);

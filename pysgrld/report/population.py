@@ -1,0 +1,284 @@
+"""Shares of topics in groups of documents, as estimates for all documents like these."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.reading.intervals import bounds
+from pysgrld.report.document_pass import DocumentVisitor, DrawnBlock
+from pysgrld.types import Array, Doubles, Int64s
+
+#: Weightings of the documents at most, and numbers of all their sums.
+WEIGHTINGS, _CELLS = 400, 4_000_000
+#: Share of what is called surely more or surely less that may be wrong.
+FALSE = 0.05
+#: Seed of the documents' weights: the same run has the same page.
+_SEED = 1981
+
+
+class GroupOfEach(NamedTuple):
+    """Documents put into groups.
+
+    Attributes
+    ----------
+    of : (n,) int64
+        The group of each document, -1 for none.
+    size : int
+        How many groups.
+    cluster : (n,) int64, optional
+        The cluster of each document, from 0: documents that came together, as the chapters of a book.
+        By default each document is a cluster of its own.
+    """
+
+    of: Int64s
+    size: int
+    cluster: Int64s | None = None
+
+
+class EstimatedShares(NamedTuple):
+    """Shares of topics in groups and, in the last place, in all documents: (K, groups + 1) each.
+
+    Attributes
+    ----------
+    mean : float64
+        In these documents: mean over the posterior draws.
+    low, high : float64
+        Bounds of the 90 % interval for documents like these. 0 and 1 for a group of fewer than two
+        documents (or clusters), which tells nothing of others; the mean where no samples are kept.
+    more, more_low, more_high : float64
+        How much more that is than in the other documents, and its 90 % interval; 0 in the last place.
+    sign : int64
+        1 where the topic is surely more in the group than in the other documents, -1 where it is surely
+        less, else 0. Of those that are not 0 at most 5 % are expected to be wrong.
+    """
+
+    mean: Doubles
+    low: Doubles
+    high: Doubles
+    more: Doubles
+    more_low: Doubles
+    more_high: Doubles
+    sign: Int64s
+
+
+class Population(NamedTuple):
+    """Shares by documents, each counted once however long it is, and by words."""
+
+    documents: EstimatedShares
+    words: EstimatedShares
+
+
+class Sampled(NamedTuple):
+    """Shares of topics in some documents, or a difference of shares.
+
+    Attributes
+    ----------
+    drawn : (S, K)
+        Of each posterior draw.
+    over_documents : (R, K)
+        What the draws' mean differs by in R other samples of such documents.
+    noise : (K,)
+        Variance of `drawn` that is the noise of single documents.
+    freedom : (K,)
+        Degrees of freedom of the variance over documents; 0 where it is not known.
+    """
+
+    drawn: Doubles
+    over_documents: Doubles
+    noise: Doubles
+    freedom: Doubles
+
+    def topics_variance(self) -> Doubles:
+        """Return the variance that the topics' draws cause, without the noise of single documents."""
+        variance: Doubles = np.maximum(0.0, self.drawn.var(axis=0, ddof=1) - self.noise)
+        return variance
+
+    def minus(self, other: Sampled) -> Sampled:
+        """Return the difference from other documents, whose degrees of freedom are Welch's."""
+        mine, others = ((part.over_documents**2).mean(axis=0) for part in (self, other))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            freedom = (mine + others) ** 2 / (mine**2 / self.freedom + others**2 / other.freedom)
+        known = (self.freedom > 0) & (other.freedom > 0)
+        least = np.minimum(self.freedom, other.freedom)  # also where nothing varies
+        return Sampled(
+            self.drawn - other.drawn,
+            self.over_documents - other.over_documents,
+            self.noise + other.noise,
+            np.where(known & np.isfinite(freedom), freedom, np.where(known, least, 0.0)),
+        )
+
+    def interval(self, least: float) -> tuple[Doubles, Doubles]:
+        """Return the bounds of 90 %, within `least` and 1; these where nothing is known of others."""
+        mean, known = self.drawn.mean(axis=0), self.freedom > 0
+        variance = np.maximum(self.drawn.var(axis=0, ddof=1), 1e-300)
+        of_topics = np.sqrt(self.topics_variance() / variance) * (self.drawn - mean)
+        freedom = np.where(known, self.freedom, 1.0)
+        chi2 = np.random.default_rng(_SEED + 1).chisquare(freedom, self.over_documents.shape)
+        drawn = mean + np.sqrt(freedom / chi2) * self.over_documents
+        drawn += np.repeat(of_topics, len(drawn) // len(of_topics), axis=0)
+        low, high = bounds(np.clip(drawn, least, 1.0))
+        return np.where(known, low, least), np.where(known, high, 1.0)
+
+    def in_errors(self) -> Doubles:
+        """Return the mean in standard errors, as a normal deviate; 0 where nothing is known of others.
+
+        Variances over documents and of topics are put together by Rubin's rules (1987, 3.1). Student's t
+        becomes a normal deviate by Wallace's (1959) approximation.
+        """
+        draws, mean, known = len(self.drawn), self.drawn.mean(axis=0), self.freedom > 0
+        over_documents = (self.over_documents**2).mean(axis=0)
+        of_topics = self.topics_variance() * (1 + 1 / draws)
+        total = np.maximum(over_documents + of_topics, 1e-300)
+        parts = over_documents**2 / np.where(known, self.freedom, 1.0) + of_topics**2 / (draws - 1)
+        freedom = total**2 / np.maximum(parts, 1e-300)
+        freedom = np.clip(freedom, 1e-3, 1e9)
+        z = np.sqrt(freedom * np.log1p(mean**2 / total / freedom))
+        z *= np.sign(mean) * (8 * freedom + 1) / (8 * freedom + 3)
+        found: Doubles = np.where(known & (over_documents + of_topics > 0), z, 0.0)
+        return found
+
+
+class _Sums:
+    """Sums over documents that are counted in one way, group by group.
+
+    Attributes
+    ----------
+    drawn : (S, G + 1, K)
+        Of each posterior draw; the last place has documents that are in no group.
+    weighted : (R, G + 1, K)
+        Of the draws' mean, in each of R weightings of the documents.
+    size, weighted_size : (G + 1,), (R, G + 1)
+        Documents or words that these are shares of.
+    noise : (G + 1, K)
+        Variance of `drawn` from the draws of single documents alone.
+    """
+
+    def __init__(self, draws: int, weightings: int, groups: int, topics: int) -> None:
+        self.drawn = np.zeros((draws, groups + 1, topics))
+        self.weighted = np.zeros((weightings, groups + 1, topics))
+        self.size, self.weighted_size = np.zeros(groups + 1), np.zeros((weightings, groups + 1))
+        self.noise = np.zeros((groups + 1, topics))
+
+    def add(self, group: int, values: Array, sizes: Doubles, weights: Array) -> None:
+        """Add documents of a group: values (S, n, K), sizes (n,) and weights (R, n) of each."""
+        self.drawn[:, group] += values.sum(axis=1, dtype=np.float64)
+        self.weighted[:, group] += weights @ values.mean(axis=0)
+        self.size[group] += sizes.sum()
+        self.weighted_size[:, group] += weights @ sizes
+        if len(values) > 1:
+            self.noise[group] += values.var(axis=0, ddof=1).sum(axis=0, dtype=np.float64)
+
+    def sampled(self, inside: Array, n: float) -> Sampled:
+        """Return shares in one union of groups, `inside` (G + 1,), of n effective documents."""
+        size = max(float(self.size @ inside), 1e-9)  # of no documents all is 0
+        weighted_size = np.maximum(self.weighted_size @ inside, 1e-9)[:, None]
+        drawn, weighted = (
+            np.einsum("sgk,g->sk", part, inside) for part in (self.drawn, self.weighted)
+        )
+        drawn /= size
+        # weights of Exp(1) vary a mean by (n - 1) / (n + 1) of what the estimate without bias does
+        unbiased = math.sqrt((n + 1) / (n - 1)) if n >= 2 else 0.0
+        return Sampled(
+            drawn,
+            unbiased * (weighted / weighted_size - drawn.mean(axis=0)),
+            inside @ self.noise / size**2,
+            np.full(drawn.shape[1], n - 1 if n >= 2 else 0.0),
+        )
+
+
+class PopulationShares(DocumentVisitor):
+    """Estimates shares of topics in groups of a population, of which the documents are a sample.
+
+    What other documents would have had is drawn by the Bayesian bootstrap (Rubin 1981): documents (or
+    clusters) get weights of Exp(1), and means of their shares, over the posterior draws, are taken with
+    these. So that means of few documents have Student's t, what they differ by is stretched by
+    sqrt((n + 1) / (n - 1) f / chi^2(f)) for f degrees of freedom; documents of uneven size count as
+    (sum of sizes)^2 / (sum of squares). Added is what posterior draws of the topics differ in, without
+    the noise of single documents: that is in the differences between these already.
+
+    Parameters
+    ----------
+    topics : int
+        K.
+    groups : GroupOfEach
+    """
+
+    def __init__(self, topics: int, groups: GroupOfEach) -> None:
+        self._topics, self._groups = topics, groups
+        self._units = np.arange(len(groups.of)) if groups.cluster is None else groups.cluster
+
+    def begin(self, draws: int) -> None:
+        """Start with no documents; without samples there are no weightings and no intervals."""
+        cells = (self._groups.size + 1) * self._topics
+        number = draws * max(1, min(WEIGHTINGS, _CELLS // cells) // draws) if draws > 1 else 0
+        shape = draws, number, self._groups.size, self._topics
+        self._documents, self._words = _Sums(*shape), _Sums(*shape)
+        units = int(self._units.max(initial=-1)) + 1
+        rng = np.random.default_rng(_SEED)
+        self._weights = rng.standard_exponential((units, number), dtype=np.float32)
+        self._lengths = np.zeros(len(self._groups.of))
+
+    def add(self, block: DrawnBlock) -> None:
+        """Add documents to their groups."""
+        of, units = self._groups.of[block.at], self._units[block.at]
+        lengths = block.lengths.astype(np.float64)
+        self._lengths[block.at] = lengths
+        for group in np.unique(of):
+            here = np.flatnonzero(of == group)
+            weights = self._weights[units[here]].T
+            self._documents.add(group, block.theta[:, here], np.ones(len(here)), weights)
+            self._words.add(group, block.tokens[:, here], lengths[here], weights)
+
+    @property
+    def shares(self) -> Population:
+        """Shares in the groups and in all documents."""
+        return Population(
+            self._estimated(self._documents, np.ones(len(self._lengths))),
+            self._estimated(self._words, self._lengths),
+        )
+
+    def _estimated(self, sums: _Sums, sizes: Doubles) -> EstimatedShares:
+        groups, of = self._groups.size, self._groups.of
+        shape = groups + 1, self._topics
+        mean, low, high, more, more_low, more_high, z = (np.zeros(shape) for _ in range(7))
+        for group in range(groups + 1):
+            here = of == group if group < groups else np.ones(len(of), bool)
+            inside = np.eye(groups + 1)[group] if group < groups else np.ones(groups + 1)
+            shares = sums.sampled(inside, self._effective(sizes, here))
+            mean[group] = low[group] = high[group] = shares.drawn.mean(axis=0)
+            others = sums.sampled(1.0 - inside, self._effective(sizes, ~here))
+            more[group] = more_low[group] = more_high[group] = mean[group] - others.drawn.mean(
+                axis=0
+            )
+            if len(sums.weighted):
+                low[group], high[group] = shares.interval(0.0)
+                difference = shares.minus(others)
+                more_low[group], more_high[group] = difference.interval(-1.0)
+                z[group] = difference.in_errors()
+        more[groups] = more_low[groups] = more_high[groups] = 0.0
+        sign = np.zeros(shape, np.int64)
+        sign[:groups] = sure_signs(z[:groups])
+        return EstimatedShares(mean.T, low.T, high.T, more.T, more_low.T, more_high.T, sign.T)
+
+    def _effective(self, sizes: Doubles, here: Array) -> float:
+        """Return how many units of one size say as much as those that some documents are of."""
+        size = np.bincount(self._units[here], weights=sizes[here])
+        return float(size.sum() ** 2 / max(1e-300, (size**2).sum()))
+
+
+def sure_signs(z: Doubles) -> Int64s:
+    """Return the signs of normal deviates, 0 where they are not sure.
+
+    Of those that are not 0 at most 5 % are expected to be wrong, by the rule of Benjamini & Hochberg
+    (1995), which holds for signs too (Benjamini & Yekutieli 2005).
+    """
+    p = np.array([math.erfc(abs(x) / math.sqrt(2)) for x in z.ravel()])
+    order = np.argsort(p)
+    passed = np.flatnonzero(p[order] <= FALSE * np.arange(1, len(p) + 1) / max(1, len(p)))
+    sure = np.zeros(len(p), bool)
+    sure[order[: passed.max(initial=-1) + 1]] = True
+    found: Int64s = np.where(sure.reshape(z.shape), np.sign(z), 0.0).astype(np.int64)
+    return found
