@@ -258,7 +258,8 @@ class ParquetWriter(RowWriter):
 def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list[bytes]:
     """Return rows as lines of CSV; text that a spreadsheet would take for a formula gets a quote sign."""
     found = _Lines()
-    csv.writer(found, lineterminator="\n").writerows(
+    # by a line end that has both, so that a cell with either is quoted
+    csv.writer(found, lineterminator="\r\n").writerows(
         ["'" + v if isinstance(v, str) and v.startswith(_FORMULA) else v for v in row]
         for row in rows
     )
@@ -266,10 +267,10 @@ def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list
 
 
 class _Lines(list[bytes]):
-    """A list of the lines that are written to it as to a file."""
+    """A list of the lines that are written to it as to a file; each ends in a line feed."""
 
     def write(self, line: str) -> None:
-        self.append(line.encode("utf-8", "replace"))
+        self.append(line.removesuffix("\r\n").encode("utf-8", "replace") + b"\n")
 
 
 WRITERS: dict[str, type[RowWriter]] = {

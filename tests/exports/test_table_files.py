@@ -7,10 +7,13 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from pysgrld.errors import OutputError
 from pysgrld.evaluate.coherence import coherence
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.intervals import bounds
+from pysgrld.reading.results import Results
 from pysgrld.report.exports import table_files as module
+from pysgrld.report.exports.formats import ExportRequest, export
 from pysgrld.run import chains_of
 
 
@@ -187,14 +190,31 @@ def test_names_that_a_person_gave_are_labels(exported, chains, monkeypatch):
     assert json.loads((words / "labels.json").read_text()) == {"2": "Härte"}
 
 
-def test_without_the_corpus_there_is_no_table_of_documents(exported, chains, monkeypatch, tmp_path):
-    """One that is there stays. Red with: a traceback; a table without rows, or one in the way."""
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "documents.csv").write_text("mine")
+def test_without_the_corpus_there_is_no_table_of_documents(exported, chains, monkeypatch):
+    """Red with: a traceback; a table without rows."""
     monkeypatch.setattr(type(chains("lda")[0]), "training_corpus", lambda self: None)
     folder = exported("lda", "csv")
-    assert (folder / "documents.csv").read_text() == "mine"
-    assert sorted(p.name for p in folder.iterdir()) == [f"{name}.csv" for name in sorted(NAMES)]
+    assert sorted(p.name for p in folder.iterdir()) == ["topic-words.csv", "topics.csv"]
     topics = pd.read_csv(folder / "topics.csv")
     assert topics["npmi"].isna().all()
     assert topics["share"].sum() == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("format", ["csv", "npy"])
+def test_files_of_another_run_do_not_stay_beside_those_of_this_one(
+    chains, tmp_path, monkeypatch, format
+):
+    """Red with: only what is written being replaced: 4 topics beside the old run's documents."""
+    name = {"csv": "documents.csv", "npy": "labels.json"}[format]
+    (tmp_path / name).write_text("of another run")
+    (tmp_path / "notes.txt").write_text("a person's")
+    first = chains("lda")[:1]
+    monkeypatch.setattr(Results, "training_corpus", lambda self: None)
+    request = ExportRequest(format, tmp_path, "mean", 5)
+    with pytest.raises(OutputError, match=rf"{name}: is there already; --force replaces it"):
+        export(first, request)
+    assert (tmp_path / name).exists()
+    export(first, request, force=True)
+    assert not (tmp_path / name).exists()
+    assert (tmp_path / f"topics.{format}").exists()
+    assert (tmp_path / "notes.txt").read_text() == "a person's"

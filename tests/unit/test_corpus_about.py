@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import re
 import shutil
@@ -819,11 +817,3 @@ def test_times_are_utc_and_dates_stay_dates():
         assert fields.iso(number) == back
     for text in (b"2024", b"20240105", b"soon", b"2024-02-30", b"9999-99-99"):
         assert fields.microseconds(text) is None
-
-
-def test_what_is_written_as_csv_is_no_formula():
-    from pysgrld.reading.proportion_files import csv_lines
-
-    cells = ("=1+1", "@x", "a,b", -2, None, "\tx")
-    line = csv_lines([cells])[0].decode()
-    assert next(csv.reader(io.StringIO(line))) == ["'=1+1", "'@x", "a,b", "-2", "", "'\tx"]

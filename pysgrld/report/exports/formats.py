@@ -91,6 +91,8 @@ class ExportFormat(NamedTuple):
         Words of each topic where ``--top`` is not given; 0 for all, None where that makes no sense.
     options : frozenset of str
         Further options that it knows.
+    sometimes : tuple of str
+        Names of files that it writes for some runs only: those of another run do not stay beside it.
     """
 
     phrase: str
@@ -98,6 +100,7 @@ class ExportFormat(NamedTuple):
     draws: tuple[str, ...]
     top: int | None = None
     options: frozenset[str] = frozenset()
+    sometimes: tuple[str, ...] = ()
 
     @property
     def writer(self) -> ExportModule:
@@ -109,13 +112,27 @@ class ExportFormat(NamedTuple):
 _MATRIX, _TABLES, _SPARSE = ("mean", "last", "all"), ("mean", "last"), frozenset({"--sparse"})
 
 FORMATS: dict[str, ExportFormat] = {
-    "npy": ExportFormat("NumPy: the topics as a matrix", "matrix", _MATRIX),
-    "safetensors": ExportFormat("the same as one file of tensors", "matrix", _MATRIX),
+    "npy": ExportFormat(
+        "NumPy: the topics as a matrix", "matrix", _MATRIX, sometimes=("labels.json", "weights.npy")
+    ),
+    "safetensors": ExportFormat(
+        "the same as one file of tensors", "matrix", _MATRIX, sometimes=("labels.json",)
+    ),
     "csv": ExportFormat(
-        "tables of topics, their words, and documents", "table_files", _TABLES, 30, _SPARSE
+        "tables of topics, their words, and documents",
+        "table_files",
+        _TABLES,
+        30,
+        _SPARSE,
+        ("documents.csv",),
     ),
     "parquet": ExportFormat(
-        "the same tables with types, for pandas, R, DuckDB", "table_files", _TABLES, 30, _SPARSE
+        "the same tables with types, for pandas, R, DuckDB",
+        "table_files",
+        _TABLES,
+        30,
+        _SPARSE,
+        ("documents.parquet",),
     ),
     "arviz": ExportFormat(
         "all kept draws of all chains, for xarray and ArviZ",
@@ -150,7 +167,8 @@ def export(
         The run, or the chains of one.
     asked : ExportRequest
     force : bool
-        Whether files that are there may be replaced.
+        Whether files that are there may be replaced; those of another run that this one has no like of
+        are removed.
     tell : callable (what, done, total)
         Told how far it is.
 
@@ -167,12 +185,17 @@ def export(
     """
     from pysgrld.run.files import refuse_existing
 
-    writer = FORMATS[asked.format].writer
-    refuse_existing([asked.folder / n for n in writer.files(chains, asked)], force=force)
+    row = FORMATS[asked.format]
+    writer, names = row.writer, row.writer.files(chains, asked)
+    others = [asked.folder / name for name in row.sometimes if name not in names]
+    refuse_existing([*(asked.folder / name for name in names), *others], force=force)
     while True:
         kept = [results.kept() for results in chains]
         try:
-            return writer.write(chains, asked, tell)
+            done = writer.write(chains, asked, tell)
+            for other in others:
+                other.unlink(missing_ok=True)
+            return done
         except MissingInputError:  # a run that is training has thinned its samples meanwhile
             if [results.kept() for results in chains] == kept:
                 raise
