@@ -135,6 +135,15 @@ def test_sparse_documents_have_the_same_shares_and_intervals(exported, chains, f
     assert found["id"].tolist() == dense["id"][found["row"]].tolist()
 
 
+def test_sparse_documents_list_topics_from_a_hundredth_on(exported):
+    """Red with: a twentieth."""
+    dense = read(exported("lda", "csv", out="dense"), "csv")["documents"]
+    found = read(exported("lda", "csv", out="sparse", sparse=True), "csv")["documents"]
+    shares = dense[[f"topic_{k}" for k in range(4)]].to_numpy()
+    assert ((shares >= 0.01) & (shares < 0.05)).sum() > 10
+    assert len(found) == (shares >= 0.01).sum()
+
+
 def test_blocks_of_documents_and_of_topics_do_not_matter(exported, monkeypatch):
     """Red with: a block that begins one off; steady words of the last block alone."""
     whole = exported("lda", "csv", out="whole")

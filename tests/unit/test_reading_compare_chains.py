@@ -20,6 +20,7 @@ from pysgrld.reading.diagnosis import (
     Measure,
     Prediction,
     TopWord,
+    is_mixed,
     verdict,
 )
 from pysgrld.run import RunDirectory
@@ -382,8 +383,8 @@ def test_python_has_it_by_name(places):
 # ---- sentences, from figures
 
 
-def made(rhats, prediction=None, chains=2, contraction=(), n=100):
-    measure = Measure(1.0, 500.0, 400.0)
+def made(rhats, prediction=None, chains=2, contraction=(), n=100, worth=400.0):
+    measure = Measure(1.0, 500.0, worth)
     topics = tuple(
         MatchedTopic(
             k,
@@ -421,6 +422,23 @@ def test_a_verdict_counts_topics_that_have_mixed():
     assert said[1].startswith("Of the topics that are the same 2 have mixed")
     assert "worth 400 independent ones or more)" in said[1]
     assert "of the other 1 the numbers differ between chains" in said[1]
+
+
+@pytest.mark.parametrize(
+    ("rhat", "mixed"), [(1.05, True), (1.09, True), (1.11, False), (1.15, False)]
+)
+def test_topics_have_mixed_below_an_rhat_of_1_1(rhat, mixed):
+    """Red with: 1.2 for 1.1."""
+    found = made([(0.9, rhat)])
+    assert ("all have mixed" in verdict(found)[1]) == mixed
+    assert is_mixed(found.topics[0]) == mixed
+
+
+@pytest.mark.parametrize(("worth", "rough"), [(250.0, True), (399.0, True), (401.0, False)])
+def test_fewer_than_400_effective_draws_are_said_to_be_few(worth, rough):
+    """Vehtari et al. 2021, section 4.1. Red with: 200 for 400."""
+    said = verdict(made([(0.9, 1.0)], worth=worth))[1]
+    assert ("where 400 make intervals reliable" in said) == rough
 
 
 def test_a_long_list_of_topics_is_cut():

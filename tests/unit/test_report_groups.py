@@ -64,6 +64,15 @@ def test_dates_are_binned_by_what_sixty_bins_hold(n, step, levels, first):
     assert found.ordered
 
 
+def test_of_too_many_decades_the_latest_are_shown():
+    """Red with: the first sixty."""
+    found = grouped(Column("d", "time", 1), [f"{1000 + 10 * i}-01-01" for i in range(75)])
+    assert len(found.levels) == 60
+    assert found.levels[-1] == "1740s"
+    assert found.levels[0] == "1150s"
+    assert found.more == 15
+
+
 def test_numbers_are_levels_in_order_or_binned():
     found = grouped(Column("n", "integer", 0), [10, 9, 100, 9])
     assert found.levels == ["9", "10", "100"]

@@ -58,6 +58,15 @@ def test_what_is_surely_worse_and_gains_too_little_is_dropped():
     assert found["k-2"] == (False, "surely worse, and gains too little to catch up")
 
 
+def test_what_is_worse_by_more_than_one_percent_is_dropped():
+    """Surely by 2 %: dropped; surely by half a percent: not. Red with: 3 % for 1 %."""
+    found = verdicts(
+        standing(0, 700), standing(2, 714, noise=0.001), standing(4, 703.5, noise=0.001)
+    )
+    assert not found["k-2"][0]
+    assert found["k-4"] == (True, "not surely worse")
+
+
 def test_neighbours_of_the_leader_stay():
     """Red with: neighbours judged like all others."""
     found = verdicts(standing(0, 900), standing(1, 700), standing(2, 900), standing(3, 900))
