@@ -146,7 +146,6 @@ def _wait(pid, seconds):
 
 
 def _serve():
-
     import pysgrld
 
     faulthandler.enable()  # shows the stacks of a child that hangs
