@@ -6,6 +6,7 @@ import os
 import time
 from pathlib import Path
 
+import fork_server
 import pytest
 
 # tests run beside each other (-n): threads that wait must not take the cores from others
@@ -61,3 +62,7 @@ def pytest_sessionstart(session):
             file = importlib.import_module(f"pysgrld.{name}").__file__
             if any(call not in Path(file).read_bytes() for call in _CALLS):
                 pytest.exit(f"{file} is not built under the sanitizers", returncode=3)
+
+
+def pytest_sessionfinish():
+    fork_server.close()

@@ -6,8 +6,9 @@ import os
 import random
 import signal
 import subprocess
-import sys
-from pathlib import Path
+
+import fork_server
+from fork_server import SGMC
 
 from pysgrld.errors import Interrupted
 from pysgrld.run import RunDirectory
@@ -15,8 +16,6 @@ from pysgrld.run.checkpoint_read import read_manifest, seal
 from pysgrld.run.files import digest_of
 from pysgrld.train.request import Request
 from pysgrld.train.start import train
-
-SGMC = Path(sys.executable).with_name("sgmc")
 
 #: A run of a fifth of a second: eight posterior samples, checkpoints at 5, 10, 15, ...
 OPTIONS = {
@@ -103,12 +102,16 @@ def stopped_here(folder, step, **changes):
 
 
 def sgmc(folder, *arguments, code=0, **kwargs):
-    """Run the command in a folder; check its exit code and that it never shows a traceback."""
-    kwargs.setdefault("stdout", subprocess.PIPE)
-    kwargs.setdefault("stderr", subprocess.PIPE)
-    done = subprocess.run(
-        [SGMC, *map(str, arguments)], cwd=folder, text=True, timeout=120, check=False, **kwargs
-    )
+    """Run the command in a folder; check its exit code and that it never shows a traceback.
+
+    Without other arguments of `subprocess.run` it is a fork of a process that has imported it.
+    """
+    words = [str(SGMC), *map(str, arguments)]
+    if kwargs:
+        kwargs = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | kwargs
+        done = subprocess.run(words, cwd=folder, text=True, timeout=120, check=False, **kwargs)
+    else:
+        done = fork_server.shared().run(words, folder, text=True, seconds=120)
     assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
     assert "Traceback" not in (done.stderr or "")
     return done

@@ -1,12 +1,14 @@
+"""What tests of the command share: the command, and runs that it has made."""
+
 import hashlib
 import os
 import subprocess
-import sys
 from pathlib import Path
 
+import fork_server
 import pytest
+from fork_server import SGMC
 
-SGMC = Path(sys.executable).with_name("sgmc")
 BIBLE = Path(__file__).parents[2] / "data" / "docword.bible.txt.gz"
 
 #: A run of a second: enough for a few posterior samples.
@@ -26,21 +28,29 @@ class Started(subprocess.Popen):
 
 
 class Sgmc:
-    """The command, run in a folder of its own as a person would."""
+    """The command, run in a folder of its own as a person would.
+
+    What a call waits for is a fork of a process that has imported all modules; what is given
+    other arguments of `subprocess.run`, and all that is started, is a process of its own.
+    """
 
     def __init__(self, folder, command=(SGMC,)):
         self.folder, self.command = folder, command
 
     def __call__(self, *args, code=0, text=True, **kwargs):
-        done = subprocess.run(
-            [*self.command, *map(str, args)],
-            cwd=self.folder,
-            capture_output=True,
-            text=text,
-            timeout=240,
-            check=False,
-            **kwargs,
-        )
+        words = [*map(str, self.command), *map(str, args)]
+        if kwargs or self.command != (SGMC,):
+            done = subprocess.run(
+                words,
+                cwd=self.folder,
+                capture_output=True,
+                text=text,
+                timeout=240,
+                check=False,
+                **kwargs,
+            )
+        else:
+            done = fork_server.shared().run(words, self.folder, text=text, seconds=240)
         assert done.returncode == code, (args, done.returncode, done.stdout, done.stderr)
         return done
 

@@ -173,7 +173,15 @@ def test_a_chain_of_a_job_array_is_the_chain_of_that_number(sgmc, several):
     assert "--chain-id: 3 -> 2" in other.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        # tests/faults/test_chains.py asks chains to stop by each of the three
+        pytest.param(signal.SIGINT, marks=pytest.mark.nightly),
+        pytest.param(signal.SIGUSR1, marks=pytest.mark.nightly),
+    ],
+)
 def test_a_signal_to_the_parent_stops_all_and_the_same_command_goes_on(
     sgmc, undisturbed_chains, number
 ):
@@ -420,7 +428,9 @@ def test_a_checkpoint_of_all_is_asked_for_by_a_signal(sgmc):
         assert process.wait(timeout=60) == 85
 
 
+@pytest.mark.nightly
 def test_a_time_limit_is_that_of_all_chains(sgmc):
+    """tests/faults/test_chains.py has the same with one that is suspended."""
     args = ("train", BIBLE, *LONG, "--iterations", "1000000", "--chains", "2", "--out", "all")
     said = sgmc(*args, "--time-limit", "12s", code=85).stderr
     assert "sgmc: time limit: chains 1, 2 stopped" in said

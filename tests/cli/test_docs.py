@@ -67,6 +67,7 @@ def shown(page):
     return [line for line in output if line and line != "..."]
 
 
+@pytest.mark.nightly
 def test_the_first_commands_print_what_is_shown(sgmc, bible):
     """Red with: a page of an older default, or of another way to find shares of topics."""
     trained = sgmc("train", "--algo", "scir", "-k", "20", bible)
@@ -76,3 +77,23 @@ def test_the_first_commands_print_what_is_shown(sgmc, bible):
         lines = shown(page)
         assert len(lines) >= least
         assert [line for line in lines if " ".join(line.split()) not in said] == [], page
+
+
+def test_the_first_commands_print_lines_as_they_are_shown(sgmc, bible):
+    """The same commands, ended after 200 iterations: what is learned differs, and nothing else does.
+
+    Red with: a page of an older default number of documents, of other headings or other units.
+    """
+    trained = sgmc("train", "--algo", "scir", "-k", "20", bible, "--iterations", "200")
+    scored, topics = sgmc("eval", "--perplexity"), sgmc("topics")
+
+    said = re.sub(r"^\S+Z ", "", trained.stderr, flags=re.MULTILINE) + scored.stdout + topics.stdout
+    assert shown(README)[:2] == said.splitlines()[:2]
+
+    def form(lines):
+        return {re.sub(r"[\d.,]+", "#", " ".join(line.split())) for line in lines}
+
+    learned = re.compile(r"# # % -?# |held-out perplexity has settled")
+    for page in (README, FIRST_SESSION):
+        forms = {line for line in form(shown(page)) if not learned.match(line)}
+        assert forms <= form(said.splitlines()), page

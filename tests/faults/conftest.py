@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from faults.forks import Forks, Server
+from faults.forks import Forks
 from faults_runs import train_here, write_corpus
 
 _HERE = Path(__file__).parent
@@ -46,13 +46,6 @@ def trials(request):
 
 
 @pytest.fixture(scope="session")
-def fork_server():
-    server = Server()
-    yield server
-    server.close()
-
-
-@pytest.fixture(scope="session")
 def fast(tmp_path_factory):
     """Give folders on a file system in memory, where there is one: flushing them costs nothing."""
     memory = Path("/dev/shm")
@@ -64,18 +57,18 @@ def fast(tmp_path_factory):
 
 
 @pytest.fixture
-def forks(fork_server, fast):
+def forks(fast):
     """Starts of ``sgmc`` in a folder of its own, each a fork of one process."""
-    forks = Forks(fork_server, fast())
+    forks = Forks(fast())
     yield forks
     forks.close()
     shutil.rmtree(forks.folder)
 
 
 @pytest.fixture(scope="module")
-def forks_of_module(fork_server, fast):
+def forks_of_module(fast):
     """The same for what several tests of a file share."""
-    return Forks(fork_server, fast())
+    return Forks(fast())
 
 
 def pytest_collection_modifyitems(items):

@@ -209,7 +209,7 @@ def read(folder: Path, name: str, data: bytes, policy: tuple[str, bool, int]) ->
 @pytest.mark.row(55)
 @pytest.mark.timeout(7200)  # for the counts of a night
 @pytest.mark.parametrize("parser", SEEDS)
-@counts(1_000, 100_000)
+@counts(300, 100_000)
 def test_a_changed_file_is_a_corpus_or_an_error_that_names_it(parser, n, trials, monkeypatch):
     """Red with: NumPy's reader of headers for ours; ids above 2^31 cast; a DecodeError let go."""
     names, seeds = SEEDS[parser]
@@ -220,7 +220,7 @@ def test_a_changed_file_is_a_corpus_or_an_error_that_names_it(parser, n, trials,
     # The same files every day; in the night others.
     @settings(
         max_examples=n,
-        derandomize=n <= 1_000,
+        derandomize=n <= 300,
         database=None,
         deadline=timedelta(seconds=20),
         suppress_health_check=list(HealthCheck),

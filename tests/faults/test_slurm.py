@@ -48,9 +48,9 @@ def corpus(cluster, tmp_path_factory):
     return built
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture
 def limited(cluster, corpus, tmp_path_factory):
-    """A job that ends by its time limit: it takes a minute, while other tests run."""
+    """A job that ends by its time limit: SLURM knows none below a minute."""
     folder = tmp_path_factory.mktemp("limited")
     train = ["train", str(corpus), *OPTIONS, "--iterations", "1000000", "--out", "run"]
     words = [SGMC, *train, "--time-limit", "auto"]
@@ -181,9 +181,13 @@ def test_a_cancelled_job_has_a_checkpoint_and_does_not_come_back(cluster, corpus
 
 
 @pytest.mark.row(14)
+@pytest.mark.nightly
 @pytest.mark.timeout(240)
 def test_the_time_limit_of_a_job_is_found(cluster, limited, trials):
-    """Red with: the variable alone, which older releases of SLURM do not set."""
+    """With a real one; tests/unit/test_batch.py has what SLURM says of it.
+
+    Red with: the variable alone, which older releases of SLURM do not set.
+    """
     job, folder = limited
     cluster.wait(lambda: cluster.state(job)["JobState"] not in ("PENDING", "RUNNING"), 120)
     assert cluster.state(job)["ExitCode"] == "85:0"

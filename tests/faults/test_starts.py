@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from faults.forks import wait_until
 from faults.records import check_intact, events, left_behind, record
+from faults_counts import counts
 
 from pysgrld.run import RunDirectory
 from pysgrld.run.lock import SILENT
@@ -167,17 +168,18 @@ def test_a_run_that_is_removed_meanwhile_is_74_and_is_not_made_again(forks, tria
 
 @pytest.mark.row(24)
 @pytest.mark.parametrize("before", ["nothing", "empty folder", "run"])
-def test_of_many_starts_one_trains_and_the_others_are_told_who(forks, trials, before):
-    """Twenty at the same moment, where nothing, an empty folder or an unfinished run lies."""
+@counts(8, 20)
+def test_of_many_starts_one_trains_and_the_others_are_told_who(forks, trials, n, before):
+    """So many at the same moment, where nothing, an empty folder or an unfinished run lies."""
     run = forks.folder / "run"
     if before == "run":
         forks.start(*forks.train(), fail="commit.rename:kill:4").wait()
     elif before == "empty folder":
         run.mkdir()
     env = {"SLURM_JOB_ID": "4711"}
-    children = [forks.start(0.05, *forks.train(), call="slow_steps", env=env) for _ in range(20)]
+    children = [forks.start(0.05, *forks.train(), call="slow_steps", env=env) for _ in range(n)]
     codes = [child.wait() for child in children]
-    assert sorted(codes) == [0] + [75] * 19, [child.stderr for child in children]
+    assert sorted(codes) == [0] + [75] * (n - 1), [child.stderr for child in children]
     winner = children[codes.index(0)]
     for child in children:
         if child is not winner:

@@ -3,11 +3,9 @@
 from pathlib import Path
 
 import pytest
+from report.made import HOSTILE
 
 from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord, Side, page_of
-
-from .made import HOSTILE
-from .test_page import browser, pytestmark  # noqa: F401
 
 
 def hostile(rows=104):
@@ -34,7 +32,7 @@ def hostile(rows=104):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_page_is_silent_narrow_and_can_be_searched(browser, tmp_path, theme):  # noqa: F811
+def test_the_page_is_silent_narrow_and_can_be_searched(browser, tmp_path, theme):
     """Red with: a word as markup; a table that is wider than 400 px; pale ink on a pill of any kind."""
     from axe_playwright_python.sync_playwright import Axe
 

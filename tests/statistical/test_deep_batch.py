@@ -179,7 +179,16 @@ def successive(layers, documents, copies, rounds):
     return total
 
 
-@pytest.mark.parametrize(("layers", "documents"), [((3,), 3), ((3, 2), 1), ((3, 2, 2), 2)], ids=str)
+@pytest.mark.parametrize(
+    ("layers", "documents"),
+    [
+        ((3,), 3),
+        ((3, 2), 1),
+        # layers above the second are all alike; test_deep_geweke has three with topics fixed
+        pytest.param((3, 2, 2), 2, marks=pytest.mark.nightly),
+    ],
+    ids=str,
+)
 def test_full_batch_sweeps_keep_the_joint_law_of_everything(layers, documents):
     """With a single document r and its c^(L+1) depend on each other most: an order that breaks
     that is seen. Red with: r drawn where theta of the old r is kept; r by q from before the visit;

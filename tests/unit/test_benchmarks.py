@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -384,9 +385,16 @@ def first_documents(number, path):
     return path
 
 
-def test_one_command_gives_points_table_and_plot(tmp_path):
+@pytest.fixture(scope="module")
+def competed(tmp_path_factory):
+    """A folder with one contest, what was stored there and what was printed. Not to be changed."""
     pytest.importorskip("matplotlib")
-    (contest,), printed = compete(tmp_path)
+    folder = tmp_path_factory.mktemp("contest")
+    return folder, *compete(folder)
+
+
+def test_one_command_gives_points_table_and_plot(competed):
+    folder, (contest,), printed = competed
     assert "| **sgmc scir" in printed
     assert contest["name"] == "bible-5"
     corpus = contest["corpus"]
@@ -396,21 +404,20 @@ def test_one_command_gives_points_table_and_plot(tmp_path):
     assert seconds == sorted(seconds)
     assert peer["points"][-1]["point"] < corpus["unigram"]
     assert str(ROOT) not in json.dumps(contest)
-    assert (tmp_path / "peers-bible-5.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "peers-bible-5.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_contest_of_two_threads_with_own_priors_stands_beside_another(tmp_path):
+def test_a_contest_of_two_threads_with_own_priors_stands_beside_another(competed, tmp_path):
     """Red with: threads or priors that are no part of a contest's name."""
-    pytest.importorskip("matplotlib")
-    compete(tmp_path)
-    contests, printed = compete(tmp_path, "--threads", "2", "--own")
+    folder = shutil.copytree(competed[0], tmp_path / "copy")
+    contests, printed = compete(folder, "--threads", "2", "--own")
     assert [contest["name"] for contest in contests] == ["bible-5", "bible-5-2t-own"]
     settings, (peer,) = contests[1]["settings"], contests[1]["peers"]
     assert (settings["threads"], settings["own"]) == (2, True)
     assert peer["settings"] == "--alpha learn"
     assert peer["points"][-1]["seconds"] >= 0.3
     assert "bible-5-2t-own" in printed
-    assert (tmp_path / "peers-bible-5-2t-own.png").exists()
+    assert (folder / "peers-bible-5-2t-own.png").exists()
 
 
 def test_a_contest_of_several_chains_has_a_line_of_them_all(tmp_path):
@@ -439,16 +446,14 @@ def test_a_contest_of_several_chains_has_a_line_of_them_all(tmp_path):
         (["--cores", "4095"], "this process may use"),
     ],
 )
-def test_a_contest_that_cannot_be_is_refused(arguments, said, tmp_path):
+def test_a_contest_that_cannot_be_is_refused(
+    arguments, said, module, tmp_path, monkeypatch, capsys
+):
     pytest.importorskip("matplotlib")
-    done = subprocess.run(
-        [sys.executable, PEERS, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        timeout=300,
-    )
-    assert done.returncode == 2
-    assert said in " ".join(done.stderr.split())
-    assert "Traceback" not in done.stderr
+    monkeypatch.chdir(tmp_path)
+    command = load("peers_command", PEERS / "__main__.py")
+    monkeypatch.setattr(sys, "argv", ["peers", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        command.parse()
+    assert ended.value.code == 2
+    assert said in " ".join(capsys.readouterr().err.split())

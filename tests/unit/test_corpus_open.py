@@ -142,9 +142,9 @@ def test_a_named_pipe_is_read_once(tmp_path):
     assert corpus.documents == 3
 
 
-def test_options_are_declared_without_importing_numpy():
+def test_options_are_declared_without_importing_numpy(tmp_path):
     code = "import sys, pysgrld.corpus.reading; assert 'numpy' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
 
 
 @pytest.mark.parametrize(

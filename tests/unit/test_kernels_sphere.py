@@ -1,15 +1,26 @@
-"""Kernels of points on spheres against plain NumPy: values, odd sizes, bytes, and refused arguments.
+"""Kernels of points on spheres against plain NumPy: values, odd sizes, and bytes.
 
 The law of proportions is tested in tests/statistical.
 """
-
-import re
 
 import numpy as np
 import pytest
 from oracles import sphere as oracle
 from oracles.philox import Address
 from oracles.simplex import row_normals
+from sphere_calls import (
+    DOCUMENTS,
+    KEY,
+    SIZES,
+    TEAM,
+    bytes_of,
+    documents,
+    points,
+    squares,
+    walked,
+    walking,
+    wide,
+)
 
 from pysgrld.core import core, padded
 from pysgrld.errors import NumericalError
@@ -17,48 +28,6 @@ from pysgrld.models.sam.documents import SphericalDocuments, SphericalPotential
 from pysgrld.models.sam.proportions import Directions, Prior
 from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.types import Minibatch
-
-WORK = core.Workspace()
-TEAM = {"work": WORK, "threads": 1}
-KEY = {"seed": 5, "chain": 1, "step": 9}
-#: Words and topics: neither multiples of 4 nor of 16, and more rows than are summed together.
-SIZES = [(2, 1), (3, 2), (70, 16), (5, 17), (1027, 2)]
-DOCUMENTS = [1, 15, 16, 17, 300]
-CHARTS = ["root", "flat"]
-
-
-def wide(matrix):
-    """Columns padded with zeros to a multiple of 16, in double."""
-    matrix = np.asarray(matrix, np.float64)
-    out = core.zeros(len(matrix), padded(matrix.shape[1]), "float64")
-    out[:, : matrix.shape[1]] = matrix
-    return out
-
-
-def points(v, k, seed=0):
-    """Unit vectors (V, K), and velocities that are tangent to them."""
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(v, k)) + 0.3
-    x /= np.linalg.norm(x, axis=0)
-    return x, oracle.tangent(x, rng.normal(size=(v, k)))
-
-
-def squares(v):
-    return (wide(v) ** 2).sum(axis=0)
-
-
-def documents(n, v, seed=0):
-    """Sparse unit vectors (n, V), every seventh of them 0, and their form in compressed rows."""
-    rng = np.random.default_rng(seed)
-    dense = rng.normal(size=(n, v)) * (rng.random((n, v)) < max(0.1, 3 / v))
-    dense[3::7] = 0.0
-    norms = np.linalg.norm(dense, axis=1, keepdims=True)
-    dense = np.divide(dense, norms, out=np.zeros_like(dense), where=norms > 0)
-    present = dense != 0
-    indptr = np.concatenate(([0], np.cumsum(present.sum(axis=1))))
-    rows = Directions(indptr, np.nonzero(present)[1].astype(np.int32), dense[present])
-    return dense, rows
-
 
 # ---- Bessel functions: docs/internals/mathematics.md has no table of them, mpmath has
 
@@ -379,152 +348,6 @@ def test_cosines_are_averaged_as_densities(k, n, kappa):
     np.testing.assert_allclose(found, expected, atol=1e-12 * max(1.0, kappa))
 
 
-# ---- proportions
-
-
-def walking(n, k, chart="root", v=40, **changes):
-    """Arguments of `core.sphere_proportions`: documents of which every seventh is empty."""
-    x, _ = points(v, k)
-    _, of = documents(n, v)
-    theta = np.random.default_rng(8).dirichlet(np.full(k, 3.0), n)
-    return {
-        "gram": core.sphere_moments(x=wide(x), topics=k, centre=None, **TEAM)[0],
-        "along": core.sphere_along(x=wide(x), topics=k, threads=1, **of._asdict()),
-        "topics": k,
-        "kappa": 12.0,
-        "alpha": 1.3,
-        "length": 0.08 if chart == "root" else 0.04,
-        "trajectories": 4,
-        "kept": 3,
-        "leaps": 5,
-        "chart": chart,
-        "doc_ids": np.arange(n) + 2**33,
-        "theta": wide(theta),
-        "purpose": core.Purpose.test,
-        **KEY,
-        **TEAM,
-    } | changes
-
-
-def walked(call, **changes):
-    """All that comes of a call that leaves its start as it was."""
-    call = call | changes
-    call["theta"] = call["theta"].copy()
-    return (*core.sphere_proportions(**call), call["theta"])
-
-
-def bytes_of(arrays):
-    return [a.tobytes() for a in arrays]
-
-
-@pytest.mark.parametrize("chart", CHARTS)
-@pytest.mark.parametrize(("k", "n"), [(1, 1), (2, 15), (3, 17), (4, 16), (16, 2), (17, 300)])
-def test_proportions_walk_as_the_oracle_does(chart, k, n):
-    """With the kernel's numbers; of 300 documents some. The mean jump counts accepted ones only.
-
-    Red with: 2 (alpha - 1) for 2 alpha - 1; the Jacobian of the normalisation left out; a whole kick at
-    the end; the energy of the simplex with the gradient of the sphere; a uniform
-    that is the velocity's; the first samples for the last.
-    """
-    call = walking(n, k, chart)
-    samples, accepted, jumped, last = walked(call)
-    address = Address(5, 1, "test", 9)
-    for d in range(0, n, 41 if n > 20 else 1):
-        start = call["theta"][d, :k]
-        ends, taken = oracle.walk(
-            address,
-            2**33 + d,
-            start,
-            call["gram"][:k, :k],
-            call["along"][d, :k],
-            12.0,
-            1.3,
-            call["length"],
-            4,
-            5,
-            chart,
-        )
-        np.testing.assert_allclose(last[d, :k], ends[-1], atol=3e-5)
-        np.testing.assert_allclose(samples[d, :, :k], ends[1:], atol=3e-5)
-        assert accepted[d] == taken.sum()
-        steps = np.diff(np.vstack([start[None], ends]), axis=0)
-        np.testing.assert_allclose(jumped[d], (steps**2).sum(), atol=1e-4)
-    assert not samples[:, :, k:].any()
-    np.testing.assert_allclose(last.sum(axis=1), 1.0, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("time", "theta", "speed"),
-    [(1.0, (0.5, 0.1, 0.4), (-0.3, 0.4, -0.1)), (3.0, (0.1, 0.8, 0.1), (0.3, 0.1, -0.4))],
-)
-def test_known_reflections(time, theta, speed):
-    """One bounce and two: the oracle of the flat chart, to which the kernel is compared."""
-    found = oracle.reflected(np.array([0.5, 0.3, 0.2]), np.array([0.1, -0.4, 0.3]), time)
-    np.testing.assert_allclose(found[0], theta, atol=1e-14)
-    np.testing.assert_allclose(found[1], speed, atol=1e-14)
-
-
-def test_lines_are_reflected_at_every_face():
-    """No energy but that of the simplex: long lines, every trajectory accepted.
-
-    Red with: K for K - 1 in the reflection.
-    """
-    k, n = 5, 17
-    call = walking(n, k, "flat", kappa=0.0, alpha=1.0, length=0.9)
-    samples, accepted, *_ = walked(call)
-    assert (accepted == 4).all()
-    for d in range(n):
-        ends, _ = oracle.walk(
-            Address(5, 1, "test", 9),
-            2**33 + d,
-            call["theta"][d, :k],
-            call["gram"][:k, :k],
-            call["along"][d, :k],
-            0.0,
-            1.0,
-            0.9,
-            4,
-            5,
-            "flat",
-        )
-        np.testing.assert_allclose(samples[d, :, :k], ends[1:], atol=3e-4)
-
-
-@pytest.mark.parametrize("chart", CHARTS)
-@pytest.mark.parametrize("n", [15, 16, 17, 40])
-def test_a_document_does_not_depend_on_its_lane_or_its_neighbours(chart, n):
-    """Red with: an arc by its series for all sixteen where the first's is; numbers keyed by the lane."""
-    # some bounce, and some turn by more than the series
-    alpha = 0.6 if chart == "root" else 1.0
-    call = walking(n, 5, chart, kappa=2.0, alpha=alpha, length=0.5, leaps=2, trajectories=9)
-    together = walked(call)
-    assert together[1].sum() > 2 * n
-    order = np.random.default_rng(9).permutation(n)
-    moved = {name: call[name][order] for name in ("along", "doc_ids", "theta")}
-    assert bytes_of(a[order] for a in together) == bytes_of(walked(call, **moved))
-    for d in (0, n - 1):
-        one = {name: call[name][d : d + 1] for name in ("along", "doc_ids", "theta")}
-        assert bytes_of(a[d : d + 1] for a in together) == bytes_of(walked(call, **one))
-
-
-@pytest.mark.parametrize("changed", ["seed", "chain", "step", "doc_ids", "purpose"])
-def test_another_address_gives_other_proportions(changed):
-    call = walking(16, 3)
-    other = {"doc_ids": call["doc_ids"] + 1, "purpose": core.Purpose.documents}.get(changed, 7)
-    assert bytes_of(walked(call)) != bytes_of(walked(call, **{changed: other}))
-
-
-def test_trajectories_that_leave_the_numbers_are_refused():
-    """A slope that is too steep for numbers leaves every document where it is."""
-    for chart in CHARTS:
-        call = walking(17, 3, chart, kappa=1e300)
-        samples, accepted, jumped, last = walked(call)
-        assert not accepted.any()
-        assert not jumped.any()
-        np.testing.assert_allclose(last, call["theta"], rtol=1e-15)
-        assert np.isfinite(samples).all()
-
-
 # ---- the same bits
 
 
@@ -601,130 +424,3 @@ def test_threads_and_instruction_sets_give_the_same_bytes():
                 assert everything(threads) == expected, (isa, threads)
     finally:
         core.use_isa(before)
-
-
-# ---- refused arguments
-
-POINTS = {"x": np.ones((4, 16)), "topics": 3}
-ROWS = {"indptr": np.array([0, 2]), "indices": np.array([0, 3], np.int32), "values": np.ones(2)}
-PRODUCTS = {"gram": np.eye(16), "along": np.ones((2, 16)), "topics": 3}
-MOVED = {"v": np.ones((4, 16)), "squares": np.ones(16), "length": 0.1, "damp": 1.0}
-#: Good arguments of every kernel.
-GOOD = {
-    "sphere_moments": POINTS | {"centre": None} | TEAM,
-    "sphere_along": POINTS | ROWS | {"threads": 1},
-    "sphere_force": POINTS
-    | MOVED
-    | {"gradient": np.ones((4, 16)), "sd": None, "stream": 0, "part": 0}
-    | KEY
-    | TEAM,
-    "sphere_drift": POINTS | MOVED | TEAM,
-    "sphere_gradient": POINTS
-    | ROWS
-    | {"centre": None, "pull": 1.0, "of_centre": 1.0, "of_sum": 1.0, "weight": 1.0}
-    | {"proportions": np.ones((1, 16)), "outer": np.eye(16)}
-    | TEAM,
-    "sphere_halves": POINTS
-    | {"first": np.ones((4, 16)), "other": np.ones((4, 16)), "centre": None, "pull": 1.0}
-    | {"of_centre": 1.0, "of_sum": 1.0, "of_first": 1.0, "of_other": 1.0}
-    | TEAM,
-    "sphere_proportions": walking(2, 3),
-    "sphere_evidence": PRODUCTS | {"samples": np.ones((2, 3, 16), np.float32)} | TEAM,
-    "sphere_cosines": PRODUCTS | {"theta": np.ones((5, 16)), "kappa": 1.0} | TEAM,
-}
-PADDED = "rows must be padded to a multiple of 16 and hold K values"
-_POINTS = [
-    ("x", np.ones((4, 15)), f"x: {PADDED}"),
-    ("x", np.ones(16), "x has shape (16), wanted (any, any)"),
-    ("topics", 17, f"x: {PADDED}"),
-    ("topics", 0, f"x: {PADDED}"),
-    ("threads", 0, "threads: wanted 1 to 4096, found 0"),
-]
-_ROWS = [
-    ("indptr", np.array([1, 2]), "indptr: must lead from 0 to the number of indices"),
-    ("indptr", np.array([0, 1]), "indptr: must lead from 0 to the number of indices"),
-    ("indptr", np.zeros(0, np.int64), "indptr: must lead from 0 to the number of indices"),
-    ("indptr", np.array([0, 3, 2]), "indptr: must not decrease"),
-    ("indices", np.array([0, 4], np.int32), "indices: 4 is not a row of x"),
-    ("indices", np.array([-1, 0], np.int32), "indices: -1 is not a row of x"),
-    ("values", np.ones(3), "values has shape (3), wanted (2)"),
-]
-_CENTRE = [("centre", np.ones(3), "centre has shape (3), wanted (4)")]
-_MOVED = [("v", np.ones((3, 16)), "v has shape"), ("squares", np.ones(15), "squares has shape")]
-_PRODUCTS = [
-    ("gram", np.eye(32), "gram has shape (32, 32), wanted (16, 16)"),
-    ("along", np.ones((2, 15)), f"along: {PADDED}"),
-    ("topics", 17, f"along: {PADDED}"),
-    ("threads", 5000, "threads: wanted 1 to 4096, found 5000"),
-]
-_WALKS = "trajectories, kept, leaps: must be 0 <= kept <= trajectories, leaps >= 1"
-_KAPPA = [("kappa", x, "kappa: must be finite and at least 0") for x in (-1.0, np.nan, np.inf)]
-#: By kernel, what is refused: an argument, its value, the message.
-BAD = {
-    "sphere_moments": _POINTS + _CENTRE,
-    "sphere_along": _POINTS + _ROWS,
-    "sphere_force": [
-        *_POINTS,
-        *_MOVED,
-        ("sd", np.ones(15), "sd has shape"),
-        ("gradient", np.ones((4, 32)), "gradient has shape"),
-    ],
-    "sphere_drift": _POINTS + _MOVED,
-    "sphere_gradient": [
-        *_POINTS,
-        *_ROWS,
-        *_CENTRE,
-        ("proportions", np.ones((2, 16)), "proportions has shape"),
-        ("outer", np.eye(32), "outer has shape"),
-    ],
-    "sphere_halves": [
-        *_POINTS,
-        *_CENTRE,
-        ("first", np.ones((3, 16)), "first has shape"),
-        ("other", np.ones((4, 32)), "other has shape"),
-    ],
-    "sphere_proportions": [
-        *_PRODUCTS,
-        *_KAPPA,
-        ("doc_ids", np.arange(3), "doc_ids has shape"),
-        ("theta", -np.ones((2, 16)), "theta: must be at least 0"),
-        ("theta", np.full((2, 16), np.nan), "theta: must be at least 0"),
-        ("theta", np.ones((2, 32)), "theta has shape"),
-        ("alpha", 0.0, "alpha: must be finite"),
-        ("length", -1.0, "length: must be finite and at least 0"),
-        ("length", np.nan, "length: must be finite and at least 0"),
-        ("trajectories", 0, _WALKS),
-        ("trajectories", 2**31 - 1, "sweeps: "),
-        ("kept", 5, _WALKS),
-        ("kept", -1, _WALKS),
-        ("leaps", 0, _WALKS),
-        ("chart", "square", "chart: wanted root or flat, found 'square'"),
-    ],
-    "sphere_evidence": [*_PRODUCTS, ("samples", np.ones((3, 3, 16), np.float32), "samples has")],
-    "sphere_cosines": [
-        *_PRODUCTS,
-        *_KAPPA,
-        ("theta", np.ones((5, 32)), "theta has shape"),
-        ("theta", np.ones((0, 16)), "theta: at least one row"),
-    ],
-}
-
-
-@pytest.mark.parametrize("kernel", BAD)
-def test_bad_arguments_are_named(kernel):
-    """Each beside good ones, with which the kernel is called first."""
-    getattr(core, kernel)(**GOOD[kernel])
-    for name, value, message in BAD[kernel]:
-        with pytest.raises(ValueError, match=re.escape(message)):
-            getattr(core, kernel)(**GOOD[kernel] | {name: value})
-
-
-@pytest.mark.parametrize("name", ["x", "v", "squares", "gradient", "first", "theta"])
-def test_arrays_that_would_be_copied_before_they_are_changed_are_refused(name):
-    """Red with: changes made to a copy."""
-    kernels = {"gradient": "sphere_force", "first": "sphere_halves", "theta": "sphere_proportions"}
-    kernel = kernels.get(name, "sphere_drift")
-    good = GOOD[kernel]
-    for wrong in (good[name].astype(np.float32), np.repeat(good[name], 2, axis=-1)[..., ::2]):
-        with pytest.raises(TypeError):
-            getattr(core, kernel)(**good | {name: wrong})

@@ -169,13 +169,13 @@ def test_two_states_share_no_scratch_memory():
     assert len(set(map(id, own))) == len(own) > 10
 
 
-def test_listing_the_samplers_loads_neither_numpy_nor_the_core():
+def test_listing_the_samplers_loads_neither_numpy_nor_the_core(tmp_path):
     """The help lists them and must be instant. Red with: a sampler's module imported by the table."""
     code = (
         "import sys, pysgrld.samplers.sampler as p, pysgrld.samplers as s; assert s.SAMPLERS;"
         "sys.exit(bool({'numpy', 'pysgrld._core'} & set(sys.modules)))"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], check=False, cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize("name", SAMPLERS)

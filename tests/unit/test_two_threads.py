@@ -12,7 +12,7 @@ from pysgrld import LDA, SAM, DeepLDA, DPMixture
 from pysgrld.samplers import SAMPLERS
 
 #: Fits of each kind, two at a time.
-PAIRS = 3
+PAIRS = 2
 
 
 def counts(documents, words, seed):

@@ -1,0 +1,182 @@
+"""Many starts of ``sgmc`` for the price of one: a process that has imported much, and forks.
+
+Run as a script it is the server: one JSON request a line on standard input, one answer a line on
+standard output. A child is what a shell would have started, with what it writes in files; only the
+time that Python takes to import is saved. The server itself never trains, so that it has no threads
+and forking is safe.
+"""
+
+from __future__ import annotations
+
+import atexit
+import faulthandler
+import functools
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+SGMC = Path(sys.executable).with_name("sgmc")
+#: Seconds after which a start hangs.
+HANGS = 60.0
+
+
+class Server:
+    """The process that forks, from the side of a test."""
+
+    def __init__(self):
+        self._start()
+
+    def _start(self):
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "OPENBLAS_NUM_THREADS": "1",
+            "SGMC_TEST": "1",
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+
+    def close(self):
+        self.process.communicate()
+
+    def ask(self, **request):
+        try:
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline()
+            assert answer, "the server of forks has ended"
+        except BaseException:  # a test that ran out of time leaves an answer behind
+            self.process.kill()
+            self._start()
+            raise
+        return json.loads(answer)
+
+    def run(self, words, folder, *, text, seconds):
+        """Run ``sgmc`` to its end, as `subprocess.run` would."""
+        with tempfile.TemporaryDirectory() as place:
+            said, shown = Path(place, "said"), Path(place, "shown")
+            pid = self.ask(
+                args=words[1:],
+                folder=str(folder),
+                said=str(said),
+                shown=str(shown),
+                exactly=dict(os.environ),
+            )
+            code = self.ask(wait=pid, seconds=seconds)
+            read = Path.read_text if text else Path.read_bytes
+            return subprocess.CompletedProcess(words, code, read(shown), read(said))
+
+
+@functools.cache
+def shared() -> Server:
+    """Return the server that all tests of a process share."""
+    return Server()
+
+
+def close() -> None:
+    """End that server, where there is one."""
+    if shared.cache_info().currsize:
+        shared().close()
+
+
+# ---- the server
+
+
+def _child(request):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if "exactly" in request:
+        os.environ.clear()
+        os.environ.update(request["exactly"])
+    os.environ.update(request.get("env", {}))
+    os.chdir(request["folder"])
+    for number, name in ((2, request["said"]), (1, request.get("shown"))):
+        place = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666) if name else 2
+        os.dup2(place, number)
+    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    args = [str(a) for a in request["args"]]
+    if "exactly" in request:
+        from pysgrld.__main__ import main as command
+
+        sys.argv = [str(SGMC), *args]
+        sys.modules["__main__"].__file__ = str(SGMC)  # what processes that it spawns import first
+        command()
+        return
+    from pysgrld.run import _failpoints
+
+    _failpoints.arm(request["fail"])
+    if request["call"]:
+        from faults import children
+
+        getattr(children, request["call"])(*request["args"])
+        return
+    from pysgrld.cli import main
+
+    main(args)
+
+
+def _wait(pid, seconds):
+    """Exit code of a child; one that hangs is ended, and its stack shown."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:  # of a server that was ended
+        return None
+    try:
+        if not select.select([handle], [], [], seconds)[0]:
+            os.kill(pid, signal.SIGCONT)
+            os.kill(pid, signal.SIGABRT)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    except ChildProcessError:  # the same, and its number is another process's now
+        return None
+    finally:
+        os.close(handle)
+
+
+def _serve():
+    import pysgrld
+
+    faulthandler.enable()  # shows the stacks of a child that hangs
+    for module in pkgutil.walk_packages(pysgrld.__path__, "pysgrld."):
+        importlib.import_module(module.name)
+    pysgrld.run.machine.version()  # read now: a child may be nobody, who reads nothing
+    gc.freeze()  # no child copies what it only looks through for garbage
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "wait" in request:
+            answer = _wait(request["wait"], request.get("seconds", HANGS))
+        else:
+            answer = os.fork()
+            if answer == 0:
+                code = 1
+                try:
+                    _child(request)
+                    code = 0
+                except SystemExit as end:
+                    code = end.code
+                except BaseException:
+                    sys.excepthook(*sys.exc_info())
+                finally:
+                    threading._shutdown()
+                    atexit._run_exitfuncs()
+                    sys.stdout.flush()
+                    sys.stderr.flush()
+                    os._exit(code or 0)
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    _serve()

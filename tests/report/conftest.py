@@ -1,0 +1,73 @@
+"""A real browser for the pages of reports: made-up reports, opened from files, without a network.
+
+Tests are skipped where Chromium or Playwright is missing; where CHROMIUM names one (.ci/run), it must
+be there.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from report.made import KINDS, Made
+from report.opened import Opened
+
+from pysgrld.report.making import page_of
+
+CHROMIUM = (
+    os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+)
+MISSING = [
+    *([] if CHROMIUM else ["Chromium"]),
+    *(
+        name
+        for name in ("playwright", "axe_playwright_python")
+        if not importlib.util.find_spec(name)
+    ),
+]
+
+
+@pytest.fixture(scope="package")
+def browser():
+    if MISSING and "CHROMIUM" not in os.environ:
+        pytest.skip(f"not installed: {', '.join(MISSING)}")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def made_up(tmp_path_factory):
+    """Reports as files, each made once."""
+    folder, done = tmp_path_factory.mktemp("pages"), {}
+
+    def of(kind: str) -> tuple[Path, Made]:
+        if kind not in done:
+            made, path = KINDS[kind](), folder / f"{kind}.html"
+            path.write_bytes(page_of(made.report, made.blocks))
+            done[kind] = path, made
+        return done[kind]
+
+    return of
+
+
+@pytest.fixture
+def opened(browser, made_up):
+    contexts = []
+
+    def at(kind: str, width: int = 1440, theme: str = "light") -> Opened:
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=theme, offline=True
+        )
+        contexts.append(context)
+        return Opened(context.new_page(), *made_up(kind))
+
+    yield at
+    for context in contexts:
+        context.close()
