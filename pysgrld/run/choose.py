@@ -8,7 +8,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -25,7 +25,7 @@ from pysgrld.run.checkpoint_read import checkpoint_folders, damaged_checkpoints
 from pysgrld.run.create import LOG, TakenError, is_run
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.files import read_small, rename, temporary_name, write_new
-from pysgrld.run.identity import BUDGET, identities, long_name, mismatch, older_than
+from pysgrld.run.identity import BUDGET, identities, mismatch
 from pysgrld.run.lock import PREFIX, scratch_name, sweep
 
 logger = logging.getLogger(__name__)
@@ -73,8 +73,6 @@ class Decision(NamedTuple):
         Whether a checkpoint must be there: pass it to `RunDirectory.load_checkpoint`.
     notes : tuple of str
         What is different now and may change bits (instruction set, versions): to be said.
-    older : dict
-        Options that the run is older than, and what it did (`pysgrld.run.identity.older_than`).
     """
 
     action: Literal["new", "continue", "finished"]
@@ -82,7 +80,6 @@ class Decision(NamedTuple):
     run: RunDirectory | None
     required: bool
     notes: tuple[str, ...]
-    older: dict[str, Any]
 
 
 # ---- RUN
@@ -249,30 +246,7 @@ def _holds_run(path: Path) -> OutputError:
 # ---- deciding
 
 
-def _notes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
-    """List the settings that make it no other run and yet may change bits: ISA and versions."""
-    return tuple(
-        f"{name} is {new[name]} now and was {old[name]}: the same in distribution, not in bits"
-        for name in ("isa", "versions")
-        if name in old and name in new and old[name] != new[name]
-    )
-
-
-def _finished(run: RunDirectory, config: Mapping[str, Any]) -> bool:
-    """Return whether a run is done, under a budget that is still the same."""
-    if run.status.get("state") != "finished":
-        return False
-
-    def budget(source: Mapping[str, Any]) -> dict[str, Any]:
-        options = {long_name(name): value for name, value in source.get("options", {}).items()}
-        return {name: options.get(name) for name in BUDGET}
-
-    return budget(run.config) == budget(config)
-
-
-def decide(
-    candidate: Candidate, config: Mapping[str, Any], *, resume: str, typed: Container[str] = ()
-) -> Decision:
+def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> Decision:
     """Decide whether a run begins, goes on, or is done.
 
     Parameters
@@ -284,8 +258,6 @@ def decide(
         under ``free`` may differ.
     resume : str
         ``auto``, ``never``, or a run.
-    typed : container of str
-        Options that a person has given now.
 
     Raises
     ------
@@ -310,8 +282,7 @@ def decide(
                 raise
             logger.warning("passed over: %s", error)
             continue
-        older = older_than(run.config, config, typed)
-        had, wanted = identities(run.config, config, free, older)
+        had, wanted = identities(run.config, config, free)
         if had != wanted:
             if not candidate.named:
                 continue
@@ -320,18 +291,27 @@ def decide(
                 "folder (--out, no --resume), or give the same options:"
             )
             raise MismatchError(mismatch(summary, had, wanted))
-        notes = _notes(run.config, config)
+        notes = tuple(
+            f"{name} is {config[name]} now and was {run.config[name]}: the same in distribution, "
+            "not in bits"
+            for name in ("isa", "versions")
+            if run.config.get(name, config.get(name)) != config.get(name, run.config.get(name))
+        )
+        finished = run.status.get("state") == "finished"
         if resume != "auto" and not checkpoint_folders(path):
             damaged = "".join(f"\n  {found}: damaged" for found in damaged_checkpoints(path))
             raise CheckpointError(f"--resume {resume}: has no usable checkpoint{damaged}")
-        if candidate.named and _finished(run, config):
-            return Decision("finished", path, run, required=False, notes=notes, older=older)
-        if not candidate.named and run.status.get("state") == "finished":
+        had_budget, budget = (
+            [c.get("options", {}).get(name) for name in BUDGET] for c in (run.config, config)
+        )
+        if candidate.named and finished and had_budget == budget:
+            return Decision("finished", path, run, required=False, notes=notes)
+        if not candidate.named and finished:
             continue
         run.check_vocabulary()
         required = resume != "auto"
-        return Decision("continue", path, run, required=required, notes=notes, older=older)
-    return Decision("new", candidate.path, None, required=False, notes=(), older={})
+        return Decision("continue", path, run, required=required, notes=notes)
+    return Decision("new", candidate.path, None, required=False, notes=())
 
 
 def claim(
@@ -341,7 +321,6 @@ def claim(
     held: contextlib.ExitStack,
     *,
     resume: str,
-    typed: Container[str] = (),
     break_lock: bool = False,
 ) -> tuple[Decision, RunDirectory]:
     """Decide, and lock the run before anything else is written to it; make it if it is new.
@@ -350,7 +329,7 @@ def claim(
     ----------
     find : callable () -> Candidate
         `find_run` with its arguments: what lies there may have changed since it was last looked.
-    config, resume, typed
+    config, resume
         As `decide` has them.
     vocabulary : sequence of str
         For a new run.
@@ -367,7 +346,7 @@ def claim(
         What `find_run`, `decide` and `RunDirectory.create` raise.
     """
     for attempt in range(_TRIES):
-        decision = decide(find(), config, resume=resume, typed=typed)
+        decision = decide(find(), config, resume=resume)
         if decision.run is not None:
             held.enter_context(decision.run.lock(break_lock=break_lock))
             return decision, decision.run

@@ -39,7 +39,9 @@ from pysgrld.types import Int64s
 CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "lock"
 METRICS, LOG = "metrics.jsonl", "log.jsonl"
 CHECKPOINTS, SAMPLES = "checkpoints", "samples"
-#: Occurrences of each word in training: what the unigram's score is made of, for readers.
+
+#: The layout of run directories that this release writes and reads: ``schema`` in ``config.json``.
+SCHEMA = 2
 
 
 class TakenError(OutputError):
@@ -88,6 +90,7 @@ def make(
     """
     text = _vocabulary_bytes(vocabulary)
     record: dict[str, Any] = jsonio.plain(dict(config), where="config")
+    record |= {"schema": SCHEMA}
     record.setdefault("free", [])
     record["vocabulary"] = {"words": len(vocabulary), "sha256": hashlib.sha256(text).hexdigest()}
     # A rename would replace a symbolic link; the folder behind it is meant.
@@ -153,6 +156,12 @@ def read_config(path: Path) -> dict[str, Any]:
         raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise CheckpointError(f"{file}: is damaged: {error}; restore it") from None
+    if (schema := config.get("schema")) != SCHEMA:
+        by = (config.get("versions") or {}).get("pysgrld", "another release")
+        raise CheckpointError(
+            f"{file}: a run of format {schema!r}, written by sgmc {by}, but this sgmc reads format "
+            f"{SCHEMA}: use the sgmc that wrote it, or train anew in another folder"
+        )
     return config
 
 

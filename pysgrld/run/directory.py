@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from pysgrld.run.create import (
     read_vocabulary,
 )
 from pysgrld.run.files import Written, digest_of, remove_stale, rename, replace_file, writing
-from pysgrld.run.identity import Identity, differences, identity, long_name
+from pysgrld.run.identity import Identity, differences, identity
 from pysgrld.run.lock import Lock
 from pysgrld.run.records import Records
 from pysgrld.run.samples import Samples
@@ -138,23 +138,13 @@ class RunDirectory(Records):
         """
         check_vocabulary(self.path, self.config)
 
-    def update_free(
-        self,
-        changes: Mapping[str, Any],
-        *,
-        defaults: Sequence[str] | None = None,
-        free: Iterable[str] = (),
-    ) -> None:
+    def update_free(self, changes: Mapping[str, Any]) -> None:
         """Record new values of free options; ``config.json`` is replaced at one instant.
 
         Parameters
         ----------
         changes : mapping
             Option to value, as under ``options``.
-        defaults : sequence of str, optional
-            The options that are at their default now.
-        free : iterable of str, optional
-            Options that are free, beside those that the run lists: it may be older than they are.
 
         Raises
         ------
@@ -164,13 +154,7 @@ class RunDirectory(Records):
             If the file cannot be written; the old one is then intact.
         """
         config = dict(self.config)
-        spelling = {long_name(name): name for name in config.get("options", {})}
-        renamed = {spelling.get(long_name(name), name): value for name, value in changes.items()}
-        config["options"] = {**config.get("options", {}), **jsonio.plain(renamed)}
-        if defaults is not None:
-            config["defaults"] = list(defaults)
-        if more := set(free) - set(config.get("free", ())):
-            config["free"] = sorted({*config.get("free", ()), *more})
+        config["options"] = {**config.get("options", {}), **jsonio.plain(dict(changes))}
         had = identity(self.config, config.get("free"))
         if changed := differences(had.fields, identity(config).fields):
             raise ValueError(f"not free to change: {'; '.join(changed)}")

@@ -194,7 +194,6 @@ def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
     Options of other models are there, and null: every option is found in every run.
     """
     return {
-        "schema": 1,
         "options": dict.fromkeys(OPTIONS) | options.plain(),
         "defaults": list(defaults),
         "free": sorted(FREE),

@@ -8,7 +8,6 @@ import io
 import json
 import re
 import shutil
-import tarfile
 import zipfile
 from concurrent.futures import Future
 from pathlib import Path
@@ -28,7 +27,6 @@ from pysgrld.corpus.write import WorkFolder
 from pysgrld.errors import CorpusError, Interrupted
 
 ALL = {"min_df": 1, "max_df": 1.0, "stop_words": "none"}
-GOLDEN = Path(__file__).parents[1] / "golden" / "run-0.1.0-1.tar.xz"
 
 
 def build(tmp_path, *inputs, name="s", log=None, **options):
@@ -761,23 +759,6 @@ def test_a_list_of_parts_names_no_other_file(stored, tmp_path):
     (tmp_path / "copies").mkdir()
     copy_parts(stored.path, tmp_path / "copies" / "of")
     assert not (tmp_path / "copies" / "secret").exists()
-
-
-def test_a_corpus_of_an_earlier_release_has_no_names_and_opens(tmp_path):
-    """The corpus in a run of 0.1.0."""
-    with tarfile.open(GOLDEN) as archive:
-        archive.extractall(tmp_path, filter="data")
-    (path,) = (p.parent for p in tmp_path.rglob("corpus/meta.json"))
-    corpus = Corpus.open(path)
-    assert "parts" not in json.loads((path / "meta.json").read_text())
-    about = corpus.about
-    assert (about.columns, about.has_texts, about.texts_kept) == ((), False, 0)
-    assert (about.ids([1, 0]), about.titles([1])) == (["2", "1"], ["2"])
-    assert about.origins([0]) == [("", 1)]
-    assert about.texts([0]) == [None]
-    cut = sample(corpus, 3, 0, tmp_path / "cut")
-    assert cut.about.origins([0])[0].file == ""
-    assert describe(corpus)["columns"] == []
 
 
 def test_rows_that_are_not_there_are_refused(stored):
