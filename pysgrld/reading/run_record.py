@@ -15,7 +15,7 @@ from pysgrld.models.resolve import restored
 from pysgrld.models.table import MODELS, model_of
 from pysgrld.options.option import Resolved, option_name
 from pysgrld.run import Checkpoint, RunDirectory
-from pysgrld.run.create import CONFIG
+from pysgrld.run.layout import CONFIG
 from pysgrld.types import Array
 
 #: Options without which nothing of a run can be read, and that every release has written.

@@ -22,10 +22,10 @@ from pysgrld.errors import (
 )
 from pysgrld.run import jsonio
 from pysgrld.run.checkpoint_read import checkpoint_folders, damaged_checkpoints
-from pysgrld.run.create import LOG, TakenError, is_run
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.files import read_small, rename, temporary_name, write_new
 from pysgrld.run.identity import BUDGET, identities, mismatch
+from pysgrld.run.layout import LOG, TakenError, is_run
 from pysgrld.run.lock import PREFIX, scratch_name, sweep
 
 logger = logging.getLogger(__name__)
@@ -174,16 +174,6 @@ def numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Pa
     return free, [path for _, path in sorted(taken.items(), reverse=True) if holds(path)]
 
 
-def _named_run(resume: str, out: Path | None, root: Path, holds: Callable[[Path], object]) -> Path:
-    path = next((p for p in (Path(resume), root / resume) if holds(p)), None)
-    if path is None:
-        what = "a run (it has no config.json)" if holds is is_run else "a folder of chains"
-        raise MissingInputError(f"--resume {resume}: is not {what}")
-    if out is not None and out.resolve() != path.resolve():
-        raise UsageError(f"--resume {resume} and --out {out}: must name the same folder")
-    return path
-
-
 def find_run(
     *, out: Path | None, root: Path = ROOT, name: str, resume: str, chains: bool = False
 ) -> Candidate:
@@ -213,7 +203,12 @@ def find_run(
     """
     holds: Callable[[Path], object] = holds_chains if chains else is_run
     if resume not in ("auto", "never"):
-        path = _named_run(resume, out, root, holds)
+        path = next((p for p in (Path(resume), root / resume) if holds(p)), None)
+        if path is None:
+            what = "a folder of chains" if chains else "a run (it has no config.json)"
+            raise MissingInputError(f"--resume {resume}: is not {what}")
+        if out is not None and out.resolve() != path.resolve():
+            raise UsageError(f"--resume {resume} and --out {out}: must name the same folder")
         check_writable(path)
         return Candidate(path, (path,), named=True)
     if out is None:
@@ -415,23 +410,29 @@ _ENDED = ("finished", "failed", "refused")
 _BY_HAND = ("SIGINT",)
 
 
-def fruitless_starts(log: Sequence[Mapping[str, Any]], step: int) -> int:
-    """Count the last starts in a row that brought nothing.
+def refuse_endless_starts(run: RunDirectory, step: int) -> None:
+    """Refuse a third start in a row without progress; the one after it may try again.
 
-    Such a start ended without a word, or was told to stop, before it had written a checkpoint of a
-    later step than the one it began at. Errors that were reported do not count: they have exit
-    codes of their own. Neither does Ctrl-C.
+    A start brought nothing that ended without a word, or was told to stop, before it had written a
+    checkpoint of a later step than the one it began at. Errors that were reported do not count: they have
+    exit codes of their own. Neither does a start that a person has stopped.
 
     Parameters
     ----------
-    log : sequence of mapping
-        The events of ``log.jsonl``.
+    run : RunDirectory
     step : int
         Of the checkpoint from which the run would go on now; 0 without one.
+
+    Raises
+    ------
+    NoProgressError
+        Saying how to go on.
+    WriteError
+        If the log cannot be written.
     """
     count = 0
     in_order = False
-    for record in reversed(log):
+    for record in reversed(run.read_log(_LAST)):
         event = record.get("event")
         if event == "started":
             began = record.get("step")
@@ -442,20 +443,6 @@ def fruitless_starts(log: Sequence[Mapping[str, Any]], step: int) -> int:
             break
         elif event == "interrupted":
             in_order = record.get("reason") in _BY_HAND
-    return count
-
-
-def refuse_endless_starts(run: RunDirectory, step: int) -> None:
-    """Refuse a third start in a row without progress; the one after it may try again.
-
-    Raises
-    ------
-    NoProgressError
-        Saying how to go on.
-    WriteError
-        If the log cannot be written.
-    """
-    count = fruitless_starts(run.read_log(_LAST), step)
     if count < FRUITLESS:
         return
     run.log_event("refused", step=step, fruitless=count)

@@ -14,8 +14,8 @@ from pysgrld.corpus.streams import SinglePassCorpus
 from pysgrld.evaluate import HeldOut
 from pysgrld.options.option import Resolved
 from pysgrld.run import RunDirectory, claim
-from pysgrld.run.create import store_word_counts
 from pysgrld.run.files import rename, writing
+from pysgrld.run.layout import store_word_counts
 from pysgrld.train.plan import ALL_ALONE, Plan, Sharing, planned
 from pysgrld.train.request import Request
 from pysgrld.types import Int64s
