@@ -104,7 +104,8 @@ class CorpusBuilder:
             "about": self.collector.flush(),
         }
         self.work.note(words if self.lexicon.fixed is None else [], record)
-        self.collector.noted()
+        if self.collector.texts is not None:
+            self.collector.texts.noted()
 
     def _restore(self, record: dict[str, Any]) -> None:
         self.done = record["done"][0], record["done"][1]
@@ -236,14 +237,10 @@ class CorpusBuilder:
         return writer, [words[i] for i in kept.tolist()], choice.removed, stays
 
 
-def wanted_columns(options: CorpusOptions) -> WantedFields:
-    """Return the fields to keep: those of the metadata file if one is given, else of the documents."""
-    return WantedFields.of(options, metadata=options.metadata is not None)
-
-
 def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str]]:
     """Return the role and name of the column, and the option, of each field that a person has named."""
-    found = {name: ((COLUMN, name), "--meta-field") for name in wanted_columns(options).columns}
+    wanted = WantedFields.of(options, metadata=options.metadata is not None)
+    found = {name: ((COLUMN, name), "--meta-field") for name in wanted.columns}
     if options.id_field is not None:
         found[options.id_field] = (ID, ""), "--id-field"
     if options.title_field is not None:

@@ -82,7 +82,8 @@ def open_corpus(
     asked = options.vocab, options.metadata, options.phrases
     untouched = match is None and asked == (None, None, None) and not options.prunes
     if untouched and len(inputs) == 1 and is_stored(Path(inputs[0])):
-        if options.names or options.keep_text != "auto":
+        named = options.id_field, options.title_field, options.meta_field, options.metadata
+        if named != (None, None, None, None) or options.keep_text != "auto":
             say(
                 f"{inputs[0]}: is stored already, with the names and texts that were kept when it "
                 "was built"

@@ -18,8 +18,9 @@ import numpy as np
 
 from pysgrld.corpus.about.collector import DetailsCollector
 from pysgrld.corpus.about.columns import write_about
+from pysgrld.corpus.about.fields import WantedFields
 from pysgrld.corpus.build import OTHER_FOLDER, TOGETHER, build
-from pysgrld.corpus.corpus_builder import asked_fields, wanted_columns
+from pysgrld.corpus.corpus_builder import asked_fields
 from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.open import check_inputs
 from pysgrld.corpus.reading import CorpusOptions, Listener, ReadingProgress
@@ -234,7 +235,7 @@ def merge(place: Path, listener: Listener) -> Corpus:
             work.folder / ABOUT,
             texts=texts,
             limit=options.text_limit,
-            kinds=wanted_columns(options).columns,
+            kinds=WantedFields.of(options, metadata=options.metadata is not None).columns,
         )
         total, done, read, placed = sum(part.documents for part in parts), 0, 0, True
         for number, part in enumerate(parts):

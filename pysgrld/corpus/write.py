@@ -28,7 +28,7 @@ from pysgrld.corpus.stored_files import (
     fingerprint_of,
     store_files,
 )
-from pysgrld.corpus.vectors import ArchiveWriter, GrowingFile, stamp_of
+from pysgrld.corpus.vectors import GrowingFile, add_member, new_archive, stamp_of
 from pysgrld.errors import Interrupted, LockedError, OutputError, SgmcError, WriteError
 from pysgrld.run.files import (
     fsync_folder,
@@ -135,10 +135,10 @@ class Writer:
             put("vocab.txt", words)
             places = [self.folder / name for name in PARTS[:-1]]
         else:
-            with ArchiveWriter(self.folder / PACKED) as archive:
+            with new_archive(self.folder / PACKED) as archive:
                 for name, file in self.files.items():
                     blocks = file.vector().blocks()
-                    archive.add(f"{name}.npy", blocks, file.dtype.str, file.size)
+                    add_member(archive, f"{name}.npy", blocks, file.dtype.str, file.size)
                     file.path.unlink()
             places = [*(self.folder / PACKED for _ in self.files), above]
         files = {

@@ -56,22 +56,14 @@ class DocumentDetails:
     def take(self, positions: Int64s) -> DocumentDetails:
         """Return those of some of the documents, by their positions in these."""
         chosen = positions.tolist()
-
-        def some(values: list[Any]) -> list[Any]:
-            return [values[i] for i in chosen]
-
-        fields = self.fields
-        if fields is not None:
-            columns = {name: some(values) for name, values in fields.columns.items()}
-            fields = Fields(some(fields.ids), some(fields.titles), columns, fields.typed)
         return DocumentDetails(
             self.input,
             self.names,
             None if self.files is None else self.files[positions],
             self.rows[positions],
             self.places[positions],
-            fields,
-            None if self.texts is None else some(self.texts),
+            None if self.fields is None else self.fields.take(chosen),
+            None if self.texts is None else [self.texts[i] for i in chosen],
             self.kinds,
             None if self.pieces is None else self.pieces[positions],
         )

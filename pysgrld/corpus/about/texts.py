@@ -19,7 +19,15 @@ import numpy.typing as npt
 import zstandard
 
 from pysgrld.corpus.prefetch import submitted
-from pysgrld.corpus.vectors import TOGETHER, ArchiveWriter, GrowingFile, Vector, between, changed
+from pysgrld.corpus.vectors import (
+    TOGETHER,
+    GrowingFile,
+    Vector,
+    add_member,
+    between,
+    changed,
+    new_archive,
+)
 from pysgrld.types import Int64s
 
 #: Text of a frame in bytes; a longer document is a frame of its own.
@@ -207,10 +215,10 @@ class TextWriter:
                 writer.add(new[rows[kept] - before], [some[i] for i in kept.tolist()])
                 before, counted = last, counted + int(stays[before:last].sum())
             return writer.finish(path)
-        with ArchiveWriter(path) as archive:
+        with new_archive(path) as archive:
             for name, file in self.files.items():
                 dtype = None if name == TEXT else MEMBERS[name]
-                archive.add(name, file.vector().blocks(), dtype, file.size)
+                add_member(archive, name, file.vector().blocks(), dtype, file.size)
         return self.files[ROWS].size
 
 
