@@ -32,7 +32,7 @@ from pysgrld.run.checkpoint_read import (
     newest,
     read_manifest,
 )
-from pysgrld.run.checkpoint_write import commit, restore_replaced, retain
+from pysgrld.run.checkpoint_write import commit, restore_replaced
 from pysgrld.run.files import (
     Written,
     digest_of,
@@ -40,6 +40,7 @@ from pysgrld.run.files import (
     fsync_folder,
     make_folder,
     read_small,
+    remove_folder,
     remove_stale,
     rename,
     replace_file,
@@ -358,7 +359,13 @@ class RunDirectory(Records):
             ) from error
         seconds = round(time.monotonic() - began, 3)
         self._note("checkpoint", step=step, path=f"{CHECKPOINTS}/{folder.name}", seconds=seconds)
-        retain(self.path, keep, folder)
+        # What cannot be deleted is reported and left: the checkpoint just written is good.
+        for _, older in reversed(checkpoint_folders(self.path)[max(keep, 1) :]):
+            try:
+                if older != folder:
+                    remove_folder(older, "retention")
+            except OSError as error:
+                logger.warning("%s: cannot be deleted: %s", older, error.strerror or error)
         self.samples.purge()
         with contextlib.suppress(OSError):
             remove_stale(folder.parent, "stale")

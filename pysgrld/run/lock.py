@@ -147,7 +147,7 @@ class Lock:
             except OSError as error:
                 raise WriteError(f"{path}: cannot be written: {error.strerror}") from error
         except BaseException:
-            self._close()
+            self.release(ours=False)
             raise
 
     def _hold_stand_in(self, me: Mapping[str, Any], *, break_lock: bool) -> None:
@@ -213,14 +213,11 @@ class Lock:
                 "one was writing to it; nothing more is written"
             )
 
-    def release(self) -> None:
-        """Let others write; the file no longer names anybody."""
-        if is_same(self.path, self._fd):
+    def release(self, *, ours: bool = True) -> None:
+        """Let others write; the file no longer names anybody, unless the lock was never `ours`."""
+        if ours and is_same(self.path, self._fd):
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, 0)
-        self._close()
-
-    def _close(self) -> None:
         if self._stand_in:
             self._stand_in.release()
         os.close(self._fd)
