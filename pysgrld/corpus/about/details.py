@@ -70,25 +70,22 @@ class DocumentDetails:
 
     def ids(self) -> list[str]:
         """Return what each document is called: its id, else its file, else its row."""
-        rows = self.rows.tolist()
+        own = repeat(None) if self.fields is None else self.fields.ids
         files = repeat(0) if self.files is None else self.files.tolist()
-        found = [called(self.names[at], row) for at, row in zip(files, rows, strict=False)]
-        if self.fields is not None:
-            given = (spelled(key, True)[1].decode() for key in self.fields.ids)
-            found = [text or key for text, key in zip(given, found, strict=True)]
-        if self.pieces is not None:
-            found = [of_piece(key, n) for key, n in zip(found, self.pieces.tolist(), strict=True)]
-        return found
+        pieces = repeat(0) if self.pieces is None else self.pieces.tolist()
+        return [
+            called(spelled(key, True)[1].decode(), self.names[at], row, piece)
+            for key, at, row, piece in zip(own, files, self.rows.tolist(), pieces, strict=False)
+        ]
 
 
-def called(file: str, row: int) -> str:
-    """Return what a document without an id is called: its file if it is all of it, else its row there."""
-    return file if row == WHOLE else str(row)
+def called(own: str | None, file: str, row: int, piece: int) -> str:
+    """Return what a document is called: its own id, else its file if it is all of it, else its row there.
 
-
-def of_piece(key: str, piece: int) -> str:
-    """Return the id of a piece of the document with an id: pieces count from 1, and 0 is all of it."""
-    return f"{key}#{piece}" if piece else key
+    A piece of one has its number behind that, from 1; 0 is all of it.
+    """
+    name = own or (file if row == WHOLE else str(row))
+    return f"{name}#{piece}" if piece else name
 
 
 class Named(NamedTuple):

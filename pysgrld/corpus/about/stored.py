@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from pysgrld.corpus.about.collector import COLUMN, ID, TITLE
 from pysgrld.corpus.about.columns import CONTENTS, NUMBERS
-from pysgrld.corpus.about.details import WHOLE, DocumentDetails, called, of_piece
+from pysgrld.corpus.about.details import WHOLE, DocumentDetails, called
 from pysgrld.corpus.about.fields import Fields, iso
 from pysgrld.corpus.about.texts import MEMBERS, TEXT, StoredTexts
 from pysgrld.corpus.stored_files import BESIDE, DOCUMENTS, TEXTS, damaged, digest, part_of
@@ -132,7 +132,7 @@ class About:
         rows = self._rows(rows)
         own = self._own(ID, rows)
         return [
-            of_piece(key if key is not None else called(origin.file, origin.row or WHOLE), piece)
+            called(key, origin.file, origin.row or WHOLE, piece)
             for key, origin, piece in zip(
                 own, self.origins(rows), self.pieces(rows).tolist(), strict=True
             )
