@@ -134,8 +134,8 @@ def command(
         write_proportions,
     )
     from pysgrld.reading.proportion_files import Layout, check_suffix, check_writer
-    from pysgrld.run.create import is_run
     from pysgrld.run.files import refuse_existing, whole_file
+    from pysgrld.run.layout import is_run
     from pysgrld.run.machine import threads as count
 
     from .progress import Screen

@@ -26,7 +26,7 @@ from pysgrld.corpus.stored_files import (
     vocabulary_of,
 )
 from pysgrld.corpus.vocabulary import read_vocabulary
-from pysgrld.corpus.write import ABOUT, WorkFolder
+from pysgrld.corpus.write import ABOUT, work_folder
 from pysgrld.errors import Interrupted, UsageError, WriteError, plural
 from pysgrld.run.files import (
     PIECE,
@@ -102,7 +102,7 @@ def build(
                 kept = "nothing is kept of standard input"
             raise Interrupted(f"{stop.reason}: stopped while reading; {kept}") from None
     if made.path.resolve() != place.resolve():  # a stored corpus, opened where it lies
-        with WorkFolder(place) as work:
+        with work_folder(place) as work:
             copy_parts(made.path, work.folder / "copy")
             work.commit(work.folder / "copy")
     return made
@@ -133,7 +133,7 @@ def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
         )
     refuse_full_folder(place, OTHER_FOLDER)
     ids = choose_documents(corpus.documents, wanted, Key(seed, 0, 0))
-    with WorkFolder(place) as work:
+    with work_folder(place) as work:
         writer = work.writer("sample")
         collector = DetailsCollector(work.folder / ABOUT, texts=corpus.about.has_texts, limit=None)
         for begin in range(0, wanted, TOGETHER):
@@ -159,7 +159,7 @@ def store_documents(
     OutputError, WriteError
         If the folder cannot be made, or the disk is full.
     """
-    with WorkFolder(path) as work:
+    with work_folder(path) as work:
         writer = work.writer("documents")
         writer.append(documents)
         above = vocabulary_of(path)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import bz2
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -27,16 +28,9 @@ _POLYNOMIAL = 0x04C11DB7
 _LONGEST = 2**20
 
 
-def _second_and_third_bytes() -> npt.NDArray[np.bool_]:
-    """Return the pairs of bytes that a block mark may have behind the byte in which it begins."""
-    table = np.zeros(2**16, np.bool_)
-    for mark in (_BLOCK, _END):
-        for shift in range(8):
-            table[mark << (8 - shift) >> 32 & 0xFFFF] = True
-    return table
-
-
-_TABLE = _second_and_third_bytes()
+#: Of each pair of bytes, whether a block mark may have it behind the byte in which it begins.
+_TABLE = np.zeros(2**16, np.bool_)
+_TABLE[[m << (8 - shift) >> 32 & 0xFFFF for m in (_BLOCK, _END) for shift in range(8)]] = True
 
 
 class Rest(NamedTuple):
@@ -55,7 +49,7 @@ class Rest(NamedTuple):
     given: int | None
 
 
-class ParallelBzip2:
+class ParallelBzip2(ExitStack):
     """A bzip2 file whose next blocks are decompressed by several threads.
 
     Parameters
@@ -65,28 +59,23 @@ class ParallelBzip2:
     threads : int
     step : int
         Most bytes in one piece of output.
+    begun : int
+        Bytes of the file that somebody else has read before.
     """
 
-    def __init__(self, raw: Callable[[int], bytes], threads: int, step: int) -> None:
+    def __init__(
+        self, raw: Callable[[int], bytes], threads: int, step: int, begun: int = 0
+    ) -> None:
+        super().__init__()
         self._raw, self._step, self._most = raw, step, threads + 2
         self._pool = ThreadPoolExecutor(threads, "sgmc-bzip2")
-        self._read = 0  # bytes of the file
+        self.callback(self._pool.shutdown, cancel_futures=True)
+        self._read = begun  # bytes of the file
         self._window = b""  # the last of them
         self._marks: dict[int, int] = {}  # kind by bit of the file, ascending
         self._searched = 0  # bytes of the file
         self._jobs: dict[int, Future[_Block]] = {}  # by bit
         self._header = b""
-
-    def __enter__(self) -> ParallelBzip2:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(cancel_futures=True)
-
-    def begun(self, head: bytes) -> bytes:
-        """Count bytes of the file that somebody else has read before."""
-        self._read += len(head)
-        return head
 
     def raw(self, size: int) -> bytes:
         """Read more of the file."""
@@ -108,7 +97,12 @@ class ParallelBzip2:
         checksum = given = 0
         header = b""
         while True:
-            self._forget(at if header else 8 * start)
+            # what was read of the file before that is no more needed
+            needed = at if header else 8 * start
+            self._window = self._from(needed // 8)
+            self._marks = {bit: kind for bit, kind in self._marks.items() if bit >= needed}
+            for bit in [bit for bit in self._jobs if bit < needed]:
+                del self._jobs[bit]
             self._prepare()
             header = header or self._window[:4]
             kind = self._marks.get(at)
@@ -121,7 +115,7 @@ class ParallelBzip2:
             for piece in block.pieces(self._step):
                 given += len(piece)
                 yield piece
-            if not block.whole:
+            if not block.engine.eof:  # not to its end, or with another checksum
                 break
             checksum = ((checksum << 1 | checksum >> 31) & _WORD) ^ block.checksum
             at, given = block.end, 0
@@ -142,13 +136,6 @@ class ParallelBzip2:
             return None
         return int.from_bytes(piece, "big") >> -end % 8 & ((1 << count) - 1)
 
-    def _forget(self, at: int) -> None:
-        """Forget what was read of the file before a bit."""
-        self._window = self._from(at // 8)
-        self._marks = {bit: kind for bit, kind in self._marks.items() if bit >= at}
-        for bit in [bit for bit in self._jobs if bit < at]:
-            del self._jobs[bit]
-
     def _prepare(self) -> None:
         """Read on until there is work for all threads, and give it to them."""
         most = self._most * _LONGEST
@@ -165,11 +152,16 @@ class ParallelBzip2:
                 return
             if self._marks[begin] == _END or begin in self._jobs:
                 continue
-            piece = self._from(begin // 8)[: (end + 7) // 8 - begin // 8]
-            header = self._header_before(begin)
-            self._jobs[begin] = self._pool.submit(
-                _decompress, piece, header, begin, end, self._step
-            )
+            place = begin // 8
+            piece = self._from(place)[: (end + 7) // 8 - place]
+            if begin % 8 == 0 and place - 4 >= self._read - len(self._window):
+                header = self._from(place - 4)[
+                    :4
+                ]  # of the member that the block seems to belong to
+                if header.startswith(b"BZh"):
+                    self._header = header
+            job = self._pool.submit(_Block, piece, self._header, begin, end, self._step)
+            self._jobs[begin] = job
 
     def _search(self) -> None:
         start = max(self._searched, self._read - len(self._window))
@@ -188,15 +180,6 @@ class ParallelBzip2:
                     self._marks[8 * (start + place) + shift] = mark
         self._searched = max(start, self._read - 6)
 
-    def _header_before(self, begin: int) -> bytes:
-        """Return the header of the member that a block seems to belong to."""
-        place = begin // 8
-        if begin % 8 == 0 and place - 4 >= self._read - len(self._window):
-            header = self._from(place - 4)[:4]
-            if header.startswith(b"BZh"):
-                self._header = header
-        return self._header
-
     # -- going on without threads ---------------------------------------------------------------
 
     def _resumed(self, header: bytes, at: int, checksum: int, given: int) -> Rest:
@@ -212,19 +195,21 @@ class ParallelBzip2:
 class _Block:
     """One block under way: its first piece, and the decompressor that gives the others."""
 
-    def __init__(self, stream: bytes, checksum: int, end: int, step: int) -> None:
-        self._engine = bz2.BZ2Decompressor()
+    def __init__(self, piece: bytes, header: bytes, begin: int, end: int, step: int) -> None:
+        """Begin to decompress the block in bits ``begin`` to ``end`` of the file, which `piece` holds."""
+        shift, length = begin % 8, end - begin
+        data: npt.NDArray[np.uint8] = np.frombuffer(piece + b"\0", np.uint8)
+        if shift:
+            data = (data[:-1] << np.uint8(shift)) | (data[1:] >> np.uint8(8 - shift))
+        whole, over = divmod(length, 8)
+        self.checksum, self.end = int.from_bytes(data[6:10].tobytes(), "big"), end
+        tail = (int(data[whole]) >> (8 - over)) << 80 | _END << 32 | self.checksum
+        padding = -(over + 80) % 8
+        footer = (tail << padding).to_bytes((over + 80 + padding) // 8, "big")
+        self.engine = bz2.BZ2Decompressor()
         self._first: bytes | None = None
-        self.checksum, self.end = checksum, end
-        try:
-            self._first = self._engine.decompress(stream, step)
-        except OSError:
-            return
-
-    @property
-    def whole(self) -> bool:
-        """Whether it was decompressed to its end, and its checksum was right."""
-        return self._engine.eof
+        with suppress(OSError):
+            self._first = self.engine.decompress(header + data[:whole].tobytes() + footer, step)
 
     def pieces(self, step: int) -> Generator[bytes, None, None]:
         """Yield the content of the block, as far as it can be decompressed."""
@@ -232,26 +217,12 @@ class _Block:
         while piece is not None:
             if piece:
                 yield piece
-            if self._engine.eof or self._engine.needs_input:
+            if self.engine.eof or self.engine.needs_input:
                 return
             try:
-                piece = self._engine.decompress(b"", step)
+                piece = self.engine.decompress(b"", step)
             except OSError:
                 return
-
-
-def _decompress(piece: bytes, header: bytes, begin: int, end: int, step: int) -> _Block:
-    """Begin to decompress the block in bits ``begin`` to ``end`` of the file, which `piece` holds."""
-    shift, length = begin % 8, end - begin
-    data: npt.NDArray[np.uint8] = np.frombuffer(piece + b"\0", np.uint8)
-    if shift:
-        data = (data[:-1] << np.uint8(shift)) | (data[1:] >> np.uint8(8 - shift))
-    whole, over = divmod(length, 8)
-    checksum = int.from_bytes(data[6:10].tobytes(), "big")
-    tail = (int(data[whole]) >> (8 - over)) << 80 | _END << 32 | checksum
-    padding = -(over + 80) % 8
-    footer = (tail << padding).to_bytes((over + 80 + padding) // 8, "big")
-    return _Block(header + data[:whole].tobytes() + footer, checksum, end, step)
 
 
 # -- a beginning with a given checksum ----------------------------------------------------------

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.corpus.about.fields import Fields
 from pysgrld.corpus.formats import Texts
 from pysgrld.types import Int64s
 
@@ -40,11 +39,6 @@ class Chunked(NamedTuple):
     of: Int64s
     pieces: Int64s
 
-    @property
-    def cut(self) -> int:
-        """Number of documents that were cut."""
-        return int((self.pieces == 1).sum())
-
 
 def chunked(texts: Texts, words: int) -> Chunked:
     """Cut documents into pieces of about so many words; markup is taken out of them before."""
@@ -55,16 +49,12 @@ def chunked(texts: Texts, words: int) -> Chunked:
     number = np.arange(len(of)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
     at = of.tolist()
     lines, labels, fields = texts.lines, texts.labels, texts.fields
-    if fields is not None:  # each piece has those of its document
-        columns = {name: [values[i] for i in at] for name, values in fields.columns.items()}
-        ids, titles = [fields.ids[i] for i in at], [fields.titles[i] for i in at]
-        fields = Fields(ids, titles, columns, fields.typed)
     new = Texts(
         [piece for some in cut for piece in some],
         labels if isinstance(labels, str) else [labels[i] for i in at],
         None if lines is None else [lines[i] for i in at],
         None,
-        fields,
+        None if fields is None else fields.take(at),  # each piece has those of its document
     )
     return Chunked(new, of, np.where(np.repeat(lengths, lengths) > 1, number, 0))
 

@@ -97,8 +97,8 @@ def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
         if kind == "bzip2":
             from pysgrld.corpus.bzip2 import ParallelBzip2
 
-            with ParallelBzip2(raw, threads, STEP) as ahead:
-                yield from _members(kind, magic, new, ahead.begun(head), ahead.raw, ahead)
+            with ParallelBzip2(raw, threads, STEP, len(head)) as ahead:
+                yield from _members(kind, magic, new, head, ahead.raw, ahead)
         else:
             yield from _members(kind, magic, new, head, raw)
         return

@@ -14,7 +14,7 @@ from pysgrld.corpus.lines import COMPRESSED, Lines, plain_name, size_of, without
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.stored_files import is_stored
 from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
-from pysgrld.run.create import CHECKPOINTS, CONFIG
+from pysgrld.run.layout import CHECKPOINTS, CONFIG
 
 #: Suffixes that are named in a message.
 MOST = 8

@@ -152,8 +152,18 @@ class Lexicon:
         if heading.kind == "counts" and self.match is None:
             self.options.check_counts(label)
         if heading.kind == "text":
-            if self.kind is None:
-                self._check_words()
+            if self.kind is None and self.match is not None and self.options.vocab is not None:
+                raise UsageError(
+                    "--vocab: these documents are matched to the words of a trained run, "
+                    "so there is no vocabulary to choose"
+                )
+            if self.kind is None and self.chosen and self.options.token_pattern is None:
+                never = sum(word != fold(word) for word in self.chosen)
+                if never:
+                    self.log(
+                        f"warning: {plural(never, 'word')} of {self.options.vocab} can never occur, "
+                        "because text is read in lower case (casefolded, NFC)"
+                    )
             self.origin = self.origin or "built"
         else:
             numbers = heading.vocabulary is None
@@ -167,20 +177,6 @@ class Lexicon:
             self.origin = self.origin or heading.origin
             self._places = None if numbers else self.places(heading.vocabulary or ())
         self.kind = heading.kind
-
-    def _check_words(self) -> None:
-        if self.match is not None and self.options.vocab is not None:
-            raise UsageError(
-                "--vocab: these documents are matched to the words of a trained run, "
-                "so there is no vocabulary to choose"
-            )
-        if self.chosen is not None and self.options.token_pattern is None:
-            never = sum(word != fold(word) for word in self.chosen)
-            if never:
-                self.log(
-                    f"warning: {plural(never, 'word')} of {self.options.vocab} can never occur, because "
-                    "text is read in lower case (casefolded, NFC)"
-                )
 
     def places(self, words: Sequence[str]) -> Int32s:
         """Return ids of words in the dictionary: new ones if it grows, else -1 for unknown words."""

@@ -8,7 +8,7 @@ import io
 import os
 import stat
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from pysgrld.corpus import decompress
@@ -28,8 +28,8 @@ _MALFORMED = "pysgrld.malformed"
 codecs.register_error(_MALFORMED, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
 
-class Lines:
-    """A decompressed file, or standard input, read in blocks or in whole lines.
+class Lines(ExitStack):
+    """A decompressed file, or standard input, read in blocks or in whole lines; closed at the end.
 
     Parameters
     ----------
@@ -70,12 +70,13 @@ class Lines:
         max_input: int | None = None,
         encoding: str = UTF8,
     ) -> None:
+        super().__init__()
         self.max_line, self.on_read, self.line = max_line, on_read, 0
         self.file: io.FileIO
         self._digest, self.is_utf8 = hashlib.sha256(), False
         if str(path) == "-":
             self.label, self.name, self.path = STDIN, "", None
-            # not sys.stdin, whose lock a thread that waits for input would hold at our end
+            # never closed; not sys.stdin, whose lock a thread that waits for input would hold at our end
             self.file = io.FileIO(0, closefd=False)
         else:
             self.label, self.name, self.path = str(path), plain_name(path), Path(path)
@@ -83,12 +84,14 @@ class Lines:
                 self.file = io.FileIO(path)
             except OSError as error:
                 raise missing(path, error) from None
+        self.callback(self.file.close)
         try:
             self._blocks = blocks(self._raw, threads, max_input)
             if encoding != UTF8:
                 self._blocks = self._as_utf8(self._blocks, encoding)
             if regular := size_of(str(path)) is not None:
                 self._blocks = _even(self._blocks)
+            self.callback(self._blocks.close)
             # A pipe gives what it has, so its head is a number of lines: what is made of it must not
             # depend on when it came, and whoever writes line by line is not kept waiting for long.
             begun = b""
@@ -103,17 +106,6 @@ class Lines:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Lines:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file (never standard input)."""
-        self._blocks.close()
-        self.file.close()
 
     def _raw(self, size: int) -> bytes:
         try:

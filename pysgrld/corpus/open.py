@@ -1,24 +1,40 @@
-"""Any input becomes a stored corpus, or is opened as the one that it is."""
+"""Any input becomes a stored corpus, or is opened as the one that it is.
+
+Documents are written down once, as they are read, and their vocabulary is chosen when all of them have
+been seen.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
-from pysgrld.corpus.corpus_builder import CorpusBuilder
+import numpy as np
+
+from pysgrld.corpus._tokenize import tally
+from pysgrld.corpus.about.collector import COLUMN, ID, TITLE, DetailsCollector
+from pysgrld.corpus.about.columns import Stays, write_about
+from pysgrld.corpus.about.fields import WantedFields
+from pysgrld.corpus.about.metadata import Metadata
 from pysgrld.corpus.inputs import resolve_document_is, texts_of_folder
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.lines import missing, size_of
 from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.corpus.sources import look, recipe
-from pysgrld.corpus.steps import read
+from pysgrld.corpus.steps import Step, Wish, read
+from pysgrld.corpus.stopwords import NAMED, warned_of_language
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import is_stored
-from pysgrld.corpus.write import WorkFolder
-from pysgrld.errors import Interrupted, UsageError, plural
+from pysgrld.corpus.vocabulary import Rules, choose, resolved, stop_words
+from pysgrld.corpus.write import ABOUT, WorkFolder, Writer, renumber, without_empty, work_folder
+from pysgrld.errors import CorpusError, Interrupted, UsageError, plural
+from pysgrld.types import Documents, Int64s
 
+#: Documents without words, by this name in the record.
+EMPTY = "no known word"
 #: Seconds of reading between two notes of how far it is.
 NOTE_EVERY = 30.0
 
@@ -82,7 +98,8 @@ def open_corpus(
     asked = options.vocab, options.metadata, options.phrases
     untouched = match is None and asked == (None, None, None) and not options.prunes
     if untouched and len(inputs) == 1 and is_stored(Path(inputs[0])):
-        if options.names or options.keep_text != "auto":
+        named = options.id_field, options.title_field, options.meta_field, options.metadata
+        if named != (None, None, None, None) or options.keep_text != "auto":
             say(
                 f"{inputs[0]}: is stored already, with the names and texts that were kept when it "
                 "was built"
@@ -96,7 +113,7 @@ def open_corpus(
         path != "-" and (Path(path).is_file() or Path(path).is_dir()) for path in inputs
     )
     options = resolve_document_is(inputs, options)
-    with WorkFolder(Path(store), identity if resumable else None) as work:
+    with work_folder(Path(store), identity if resumable else None) as work:
         lexicon = Lexicon(options, match, match is not None, say)
         lexicon.label = inputs[0] if len(inputs) == 1 else f"{inputs[0]} and {len(inputs) - 1} more"
         builder = CorpusBuilder(lexicon, work)
@@ -182,3 +199,291 @@ class Meter:
         if self.notify is not None:
             documents = lexicon.documents + (0 if lexicon.keep_empty else lexicon.skipped.total())
             self.notify(ReadingProgress(self.read, self.total, documents))
+
+
+def numbered(
+    inputs: Sequence[str],
+    options: CorpusOptions,
+    lexicon: Lexicon,
+    threads: int,
+    notify: Callable[[ReadingProgress], None],
+    *,
+    wanted: Wish | None = None,
+    order: bool = False,
+) -> Generator[tuple[Step, Documents | None], None, None]:
+    """Yield the steps of reading inputs, each with its documents over a lexicon, and tell how far it is.
+
+    Parameters
+    ----------
+    inputs, options, threads, wanted, order
+        As `pysgrld.corpus.steps.read` has them.
+    lexicon : Lexicon
+        Refuses documents that are bad, and tells of those that are left out.
+    notify : callable
+        Told how far the reading is; may raise, to stop.
+    """
+    meter = Meter(inputs, notify)
+    steps = read(
+        inputs,
+        options,
+        keep_empty=lexicon.keep_empty,
+        threads=threads,
+        waiting=lambda: meter.show(lexicon),
+        wanted=wanted,
+        order=order,
+    )
+    with closing(steps):
+        for step in steps:
+            meter.read += step.size
+            yield step, lexicon.take(step)
+            meter.show(lexicon)
+
+
+class CorpusBuilder:
+    """Writes the documents of a reading to disk, and makes a corpus of them at its end.
+
+    Parameters
+    ----------
+    lexicon : Lexicon
+    work : WorkFolder
+    """
+
+    def __init__(self, lexicon: Lexicon, work: WorkFolder) -> None:
+        self.lexicon, self.work = lexicon, work
+        self.log, self.options = lexicon.log, lexicon.options
+        # A stop list that is missing is told before anything is read.
+        self.stop = {b: stop_words(Rules.of(self.options, b).stop_words) for b in (False, True)}
+        self.done = 0, 0  # the step that comes next: input and number
+        self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)  # documents, tokens by word
+        self.words_noted = 0
+        self.sources: list[dict[str, Any]] = []  # records of the inputs that were read to their end
+        self.base = 0  # documents of the inputs before the one under way, left out or not
+        self.placed = True  # whether it is known which were left out
+        self.collector = DetailsCollector(
+            work.folder / ABOUT,
+            texts=self.options.keep_text != "none",
+            limit=self.options.text_limit,
+            kinds=WantedFields.of(self.options).columns,
+            record=work.record["about"] if work.record else None,
+        )
+        self.metadata: Metadata | None = None
+        if self.options.metadata is not None:
+            folder = work.folder / ABOUT / "metadata"
+            self.metadata = Metadata(self.options.metadata, self.options, folder, self.log)
+        if (record := work.record) is None:
+            self.writer = work.writer("read")
+        else:  # of a reading that was interrupted
+            self.done = record["done"][0], record["done"][1]
+            self.sources = record["sources"]
+            self.words_noted, self.base = record["words"], record["base"]
+            self.placed = record["placed"]
+            self.writer = work.writer("read", record["writer"])
+            grows = self.lexicon.fixed is None
+            self.lexicon.restore(record["lexicon"], work.words(self.words_noted) if grows else [])
+            words = len(self.lexicon.dictionary)
+            self.known = np.zeros(words, np.int64), np.zeros(words, np.int64)
+            for block in self.writer.blocks():
+                tally(block.indices, block.counts, *self.known)
+
+    def add(self, step: Step) -> None:
+        """Write the documents of a step."""
+        new = (step.input, step.number) >= self.done  # a heading comes again when a reading goes on
+        if step.skipped:
+            self.placed = False
+        if step.skipped and self.metadata is not None and not self.metadata.joined:
+            raise CorpusError(
+                f"a bad document was left out, so that the rows of {self.options.metadata} cannot be "
+                "told by their order; give them ids, and --id-field",
+                step.label,
+            )
+        block = self.lexicon.take(step)
+        if new:
+            self.done = step.input, step.number + 1
+        if step.source is not None:
+            self.sources.append(step.source)
+            self.base += step.read
+        if block is None:
+            return
+        words = len(self.lexicon.dictionary)
+        if len(self.known[0]) < words:
+            self.known = grown(self.known[0], words), grown(self.known[1], words)
+        tally(block.indices, block.counts, *self.known)
+        self.writer.append(block)
+        if step.about is not None:
+            self.collector.add(step.about, self.base)
+
+    def note(self) -> None:
+        """Record how far the reading is, so that another process can go on from here."""
+        words = self.lexicon.dictionary.words(self.words_noted)
+        self.words_noted += len(words)
+        record = {
+            "done": self.done,
+            "sources": self.sources,
+            "lexicon": self.lexicon.record(),
+            "words": self.words_noted,
+            "writer": self.writer.flush(),
+            "base": self.base,
+            "placed": self.placed,
+            "about": self.collector.flush(),
+        }
+        self.work.note(words if self.lexicon.fixed is None else [], record)
+        if self.collector.texts is not None:
+            self.collector.texts.noted()
+
+    def finish(self, provenance: dict[str, Any], *, whole: bool, shard: bool = False) -> None:
+        """Choose the vocabulary, renumber, and make the corpus real.
+
+        Parameters
+        ----------
+        provenance : dict
+        whole : bool
+            Whether all inputs were read to their end.
+        shard : bool
+            Whether other shards may have the words and the fields that this one lacks.
+
+        Raises
+        ------
+        CorpusError
+            If no document or no word is left, or metadata have not a row for each document.
+        """
+        lexicon = self.lexicon
+        words = lexicon.dictionary.words()
+        if self.writer.tokens == 0 and not shard:
+            why = "no document has a word; is it the right file?"
+            if lexicon.match is not None:
+                why = (
+                    "no document has a word of the run's vocabulary; is it the right corpus or run?"
+                )
+            elif lexicon.unknown:
+                why = f"no document has a word of the vocabulary {lexicon.origin}; is it the right one?"
+            if lexicon.skipped:
+                why += f" (skipped: {plural(lexicon.skipped.total(), 'bad document')})"
+            raise CorpusError(why, lexicon.label)
+        if self.metadata is not None and whole:
+            self.metadata.check_rows(self.base)
+        built = lexicon.origin == "built"
+        rules = Rules.of(self.options, built)
+        writer, removed = self.writer, dict[str, int]()
+        stays: Stays | None = None
+        if not lexicon.final:
+            writer, words, removed, stays = self._second(words, built, rules)
+        say_left_out(lexicon, writer.tokens)
+        skipped = dict(sorted(lexicon.skipped.items()))
+        if lexicon.empty and not lexicon.keep_empty:
+            skipped[EMPTY] = lexicon.empty
+        kept = lexicon.keep_empty
+        provenance |= {
+            "documents_read": lexicon.documents + (0 if kept else lexicon.skipped.total()),
+            "skipped": skipped,
+            "empty": lexicon.empty if kept else 0,
+            "unknown_tokens": lexicon.unknown,
+            "vocabulary": {"from": lexicon.origin, "removed": removed},
+            "reading": resolved(self.options, rules, self.stop[built], text=lexicon.kind == "text"),
+        }
+        parts = write_about(
+            self.collector,
+            writer.folder,
+            stays,
+            self.log,
+            None if self.metadata is None else self.metadata.sources,
+            # those of a run are named for the documents that were trained on
+            asked_fields(self.options) if lexicon.match is None and not shard else {},
+            read=self.base if whole and self.placed else None,
+        )
+        writer.finish_corpus(words, provenance, parts)
+        self.work.commit(writer.folder)
+
+    def _second(
+        self, words: list[str], built: bool, rules: Rules
+    ) -> tuple[Writer, list[str], dict[str, int], Stays]:
+        """Write the documents a second time, over the words that stay."""
+        lexicon = self.lexicon
+        known = tuple(grown(array, len(words))[: len(words)] for array in self.known)
+        if built and rules.stop_words == "english":
+            self.log(
+                warned_of_language(words, known[1])
+                or "english stop words left out (--stop-words none keeps them; english,FILE adds others; "
+                f"there are {', '.join(NAMED[1:])} too)"
+            )
+        choice = choose(
+            words,
+            known[0],
+            known[1],
+            lexicon.documents,
+            rules,
+            by_frequency=built,
+            must_occur=built,
+            stop=self.stop[built].words,
+        )
+        kept = choice.kept
+        if lexicon.numbers:  # the order of first sight means nothing
+            kept = kept[np.argsort([int(words[i]) for i in kept.tolist()], kind="stable")]
+        if len(kept) == 0:
+            named = {
+                "stop words": f"the stop words ({rules.stop_words})",
+                "min_df": f"--min-df {rules.min_df}",
+                "max_df": f"--max-df {rules.max_df}",
+                "max_vocab": f"--max-vocab {rules.max_vocab}",
+            }
+            took = ", ".join(f"{named[rule]} took {n:,}" for rule, n in choice.removed.items() if n)
+            raise CorpusError(
+                f"no word is left of {len(words):,} in {plural(lexicon.documents, 'document')}: {took}; "
+                "a small corpus may need --min-df 1 --max-df 1.0",
+                lexicon.label,
+            )
+        remap = np.full(len(words), -1, np.int32)
+        remap[kept] = np.arange(len(kept), dtype=np.int32)
+        writer = self.work.writer("corpus")
+        stays = np.ones(self.writer.documents, np.bool_)
+        first = 0
+        for block in self.writer.blocks():
+            new, left = without_empty(renumber(block, remap))
+            if left is not None:
+                stays[first : first + len(block)] = False
+                stays[first + left] = True
+            first += len(block)
+            lexicon.empty += len(block) - len(new)
+            writer.append(new)
+        return writer, [words[i] for i in kept.tolist()], choice.removed, stays
+
+
+def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str]]:
+    """Return the role and name of the column, and the option, of each field that a person has named."""
+    wanted = WantedFields.of(options, metadata=options.metadata is not None)
+    found = {name: ((COLUMN, name), "--meta-field") for name in wanted.columns}
+    if options.id_field is not None:
+        found[options.id_field] = (ID, ""), "--id-field"
+    if options.title_field is not None:
+        found[options.title_field] = (TITLE, ""), "--title-field"
+    return found
+
+
+def say_left_out(lexicon: Lexicon, tokens: int) -> None:
+    """Log which documents and tokens were left out of a corpus of so many tokens."""
+    if lexicon.options.chunk:
+        whole = plural(lexicon.cut, "long document")
+        lexicon.log(f"{whole} cut into {plural(lexicon.pieces, 'piece')} (--chunk)")
+    if lexicon.options.on_bad_document == "skip" and lexicon.skipped:
+        what = ", ".join(f"{n} {reason}" for reason, n in sorted(lexicon.skipped.items()))
+        lexicon.log(f"{plural(lexicon.skipped.total(), 'bad document')} skipped ({what})")
+    if lexicon.empty:
+        what = "kept, empty" if lexicon.keep_empty else "skipped"
+        lexicon.log(f"{plural(lexicon.empty, 'document')} with no known word {what}")
+    if lexicon.unknown:
+        total = plural(lexicon.unknown + tokens, "token")
+        where = "in the vocabulary"
+        if (
+            lexicon.match is not None
+        ):  # whose stop words are counted here, as all words without a number
+            known = plural(len(lexicon.match), "word")
+            where = f"among the {known} of the run (nor are its stop words and rare words)"
+        lexicon.log(f"{lexicon.unknown:,} of {total} left out, not {where}")
+
+
+def grown(array: Int64s, size: int) -> Int64s:
+    """Return the array with room for so many values, doubled so that growing is cheap."""
+    if len(array) >= size:
+        return array
+    grown = np.zeros(max(size, 2 * len(array)), np.int64)
+    grown[: len(array)] = array
+    return grown

@@ -12,9 +12,8 @@ import numpy as np
 from pysgrld.core.arithmetic import log
 from pysgrld.corpus._tokenize import Dictionary, Pairs
 from pysgrld.corpus.lexicon import Lexicon
-from pysgrld.corpus.open import Meter, check_inputs
+from pysgrld.corpus.open import check_inputs, grown, numbered
 from pysgrld.corpus.reading import BUILT_STOP_WORDS, CorpusOptions, ReadingProgress
-from pysgrld.corpus.steps import read
 from pysgrld.corpus.stopwords import warned_of_language
 from pysgrld.corpus.vocabulary import stop_words
 from pysgrld.errors import CorpusError, UsageError, plural
@@ -95,8 +94,10 @@ def find_phrases(
     left_out = options.stop_words or BUILT_STOP_WORDS
     stop = stop_words(left_out).words
     reading = _Reading(inputs, options, stop, (), threads, notify, log)
-    if left_out == "english" and (warning := reading.warned_of_language()):
-        log(warning)
+    if left_out == "english":
+        seen = reading.words.words()
+        if warning := warned_of_language(seen, reading.counts[: len(seen)]):
+            log(warning)
     pairs = reading.phrases(npmi, count)
     if not pairs:
         return []
@@ -127,32 +128,16 @@ class _Reading:
         known = Dictionary(list(self.known))
         reading = replace(options, phrases=phrases or None, keep_text="none", metadata=None)
         lexicon = Lexicon(reading, None, False, log)
-        meter = Meter(inputs, notify)
-        steps = read(
-            inputs,
-            reading,
-            keep_empty=False,
-            threads=threads,
-            waiting=lambda: meter.show(lexicon),
-            order=True,
-        )
-        with closing(steps):
-            for step in steps:
-                meter.read += step.size
-                found = step.words
-                lexicon.take(step)  # which refuses what is bad, and tells
-                if found is not None:
+        with closing(numbered(inputs, reading, lexicon, threads, notify, order=True)) as steps:
+            for step, _ in steps:
+                if (found := step.words) is not None:
                     ids = self.words.place(found.words, found.ends)
-                    if len(self.counts) < len(self.words):
-                        grown = np.zeros(max(len(self.words), 2 * len(self.counts)), np.int64)
-                        grown[: len(self.counts)] = self.counts
-                        self.counts = grown
+                    self.counts = grown(self.counts, len(self.words))
                     np.add.at(self.counts, ids[found.ids], found.counts)
                     self.tokens += int(found.counts.sum(dtype=np.int64))
                     own = np.where(stops.place(found.words, found.ends) >= 0, np.int32(-1), ids)
                     marked = (known.place(found.words, found.ends) >= 0).astype(np.uint8)
                     self.pairs.add(found.order, own, marked, self.mixed)
-                meter.show(lexicon)
         if lexicon.kind == "counts":
             raise CorpusError(
                 "this is counts, in which words have no order: give the texts", inputs[0]
@@ -162,10 +147,6 @@ class _Reading:
                 f"warning: there are more than {MOST_PAIRS:,} pairs of words: rare ones were dropped, "
                 f"and counts may be too small by {lacking:,}"
             )
-
-    def warned_of_language(self) -> str | None:
-        """Warn that the stop words are not those of the text's language."""
-        return warned_of_language(self.words.words(), self.counts[: len(self.words)])
 
     def phrases(self, npmi: float, count: int) -> list[Phrase]:
         """Return the pairs that are phrases; either part of a pair may be a phrase itself."""

@@ -209,12 +209,6 @@ class CorpusOptions:
         return None if self.keep_text == "all" else AUTO_TEXT
 
     @property
-    def names(self) -> bool:
-        """Whether an option was given that says what documents are called, beside their texts."""
-        asked = self.id_field, self.title_field, self.meta_field, self.metadata
-        return asked != (None, None, None, None)
-
-    @property
     def prunes(self) -> bool:
         """Whether an option was given that takes words out of any vocabulary."""
         asked = self.max_vocab, self.min_df or None, self.max_df, self.stop_words

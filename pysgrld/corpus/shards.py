@@ -18,14 +18,14 @@ import numpy as np
 
 from pysgrld.corpus.about.collector import DetailsCollector
 from pysgrld.corpus.about.columns import write_about
+from pysgrld.corpus.about.fields import WantedFields
 from pysgrld.corpus.build import OTHER_FOLDER, TOGETHER, build
-from pysgrld.corpus.corpus_builder import asked_fields, wanted_columns
 from pysgrld.corpus.inputs import resolve_document_is
-from pysgrld.corpus.open import check_inputs
+from pysgrld.corpus.open import asked_fields, check_inputs
 from pysgrld.corpus.reading import CorpusOptions, Listener, ReadingProgress
 from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.store import Corpus
-from pysgrld.corpus.write import ABOUT, WorkFolder
+from pysgrld.corpus.write import ABOUT, work_folder
 from pysgrld.errors import CorpusError, MismatchError, MissingInputError, UsageError, plural
 from pysgrld.run.files import (
     make_folder,
@@ -227,14 +227,14 @@ def merge(place: Path, listener: Listener) -> Corpus:
             f"no document has a word of the vocabulary {options.vocab}; is it the right one?",
             folder,
         )
-    with WorkFolder(place) as work:
+    with work_folder(place) as work:
         writer = work.writer("merged")
         texts = any(part.about.has_texts for part in parts)
         collector = DetailsCollector(
             work.folder / ABOUT,
             texts=texts,
             limit=options.text_limit,
-            kinds=wanted_columns(options).columns,
+            kinds=WantedFields.of(options, metadata=options.metadata is not None).columns,
         )
         total, done, read, placed = sum(part.documents for part in parts), 0, 0, True
         for number, part in enumerate(parts):

@@ -299,7 +299,7 @@ class _Input:
             return self._step(texts, about)
         about.pieces = cut.pieces
         step = self._step(texts, about)
-        step.cut, step.pieces = cut.cut, int((cut.pieces > 0).sum())
+        step.cut, step.pieces = int((cut.pieces == 1).sum()), int((cut.pieces > 0).sum())
         return step
 
     def _step(

@@ -257,7 +257,10 @@ class Corpus:
         np.cumsum(lengths, out=indptr[1:])
         starts = np.ascontiguousarray(spans[:, 0])
         indices, counts = (self._vectors[n].gather(starts, lengths) for n in ("indices", "counts"))
-        return self._proper(Documents(indptr, indices, counts))
+        block = Documents(indptr, indices, counts)
+        if wrong := self._wrong(block):
+            raise changed(self._vectors[wrong[0]].path)
+        return block
 
     def blocks(self, entries: int = BLOCK) -> Iterator[Documents]:
         """Yield all documents in order, about so many entries at a time; none is ever cut.
@@ -267,14 +270,10 @@ class Corpus:
         CorpusError
             If the folder was changed since it was opened.
         """
-        return map(self._proper, cut(self._vectors, entries))
-
-    def _proper(self, block: Documents) -> Documents:
-        """Refuse documents that have words or counts which there cannot be."""
-        wrong = self._wrong(block)
-        if wrong:
-            raise changed(self._vectors[wrong[0]].path)
-        return block
+        for block in cut(self._vectors, entries):
+            if wrong := self._wrong(block):
+                raise changed(self._vectors[wrong[0]].path)
+            yield block
 
     def _wrong(self, block: Documents) -> tuple[str, str] | None:
         """Return which array has impossible numbers, and what is wrong; None if all are well."""

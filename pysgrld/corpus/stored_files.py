@@ -163,12 +163,11 @@ def store_files(
         As the header has them.
     """
     records: list[dict[str, Any]] = []
-
-    def counted(files: Any) -> Any:
-        records.extend(files)
-        return len(files)
-
-    header = _replaced(provenance, list, counted)
+    header, inputs = _copied(provenance)
+    for record in inputs:
+        if isinstance(record.get("files"), list):
+            records += record["files"]
+            record["files"] = len(record["files"])
     if not records:
         return dict(provenance), dict(parts)
     lines = (
@@ -188,34 +187,28 @@ def with_files(
 
     A corpus whose header has them itself, as 0.1.0 has written it, keeps them.
     """
-    records: Iterator[Any] | None = None
-
-    def taken(number: int) -> list[Any]:
-        nonlocal records
-        if records is None:
-            said, found = parts.get(INPUTS), list[Any]()
-            with contextlib.suppress(OSError):
-                written = read_small(corpus / INPUTS, _LONGEST, links=True)
-                if isinstance(said, dict) and hashlib.sha256(written).hexdigest() == said.get(
-                    "sha256"
-                ):
-                    found = [json.loads(line) for line in written.splitlines()]
-            records = iter(found)
-        return list(islice(records, max(number, 0)))
-
-    return _replaced(provenance, int, taken)
+    whole, inputs = _copied(provenance)
+    folders = [record for record in inputs if isinstance(record.get("files"), int)]
+    if not folders:
+        return whole
+    said, lines = parts.get(INPUTS), list[bytes]()
+    with contextlib.suppress(OSError):
+        written = read_small(corpus / INPUTS, _LONGEST, links=True)
+        if isinstance(said, dict) and hashlib.sha256(written).hexdigest() == said.get("sha256"):
+            lines = written.splitlines()
+    files = map(json.loads, lines)
+    for record in folders:
+        record["files"] = list(islice(files, max(record["files"], 0)))
+    return whole
 
 
-def _replaced(provenance: Mapping[str, Any], kind: type, change: Any) -> dict[str, Any]:
-    """Copy a record with the files of each folder changed, those of what it is a sample of too."""
-    found = dict(provenance)
+def _copied(provenance: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Copy a record, and list the inputs in the copy, those of what it is a sample of too."""
+    found, inputs = dict(provenance), list[dict[str, Any]]()
     if isinstance(found.get("inputs"), list):
-        found["inputs"] = [
-            record | {"files": change(record["files"])}
-            if isinstance(record, dict) and isinstance(record.get("files"), kind)
-            else record
-            for record in found["inputs"]
-        ]
+        found["inputs"] = [dict(r) if isinstance(r, dict) else r for r in found["inputs"]]
+        inputs = [record for record in found["inputs"] if isinstance(record, dict)]
     if isinstance(found.get("of"), dict):
-        found["of"] = _replaced(found["of"], kind, change)
-    return found
+        found["of"], more = _copied(found["of"])
+        inputs += more
+    return found, inputs

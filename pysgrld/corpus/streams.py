@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus.about.details import DocumentDetails, NamedDocuments
-from pysgrld.corpus.corpus_builder import CorpusBuilder, say_left_out
 from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.lexicon import Lexicon
-from pysgrld.corpus.open import Meter, check_inputs
+from pysgrld.corpus.open import CorpusBuilder, Meter, check_inputs, numbered, say_left_out
 from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.steps import Heading, Step, Wish, read
 from pysgrld.corpus.store import Corpus
-from pysgrld.corpus.write import WorkFolder
+from pysgrld.corpus.write import work_folder
 from pysgrld.errors import Interrupted
 from pysgrld.types import Documents
 
@@ -111,25 +110,13 @@ def _matched(
 ) -> Iterator[tuple[int, Documents, DocumentDetails | None]]:
     options = resolve_document_is(inputs, options)
     lexicon = Lexicon(options, words, True, log)
-    meter = Meter(inputs, notify)
     first = tokens = 0
-    steps = read(
-        inputs,
-        options,
-        keep_empty=True,
-        threads=threads,
-        waiting=lambda: meter.show(lexicon),
-        wanted=wanted,
-    )
-    with closing(steps):
-        for step in steps:
-            meter.read += step.size
-            block = lexicon.take(step)
+    with closing(numbered(inputs, options, lexicon, threads, notify, wanted=wanted)) as steps:
+        for step, block in steps:
             if block is not None:
                 tokens += block.tokens
                 yield first, block, step.about
             first += step.unwanted if block is None else len(block)
-            meter.show(lexicon)
     say_left_out(lexicon, tokens)
 
 
@@ -203,7 +190,7 @@ class SinglePassCorpus:
     def _store_head(self, head: int, store: Path, provenance: dict[str, Any]) -> Step:
         """Store the first documents, and return the heading under which the others come."""
         heading, left = Step("", 0, 0), head
-        with WorkFolder(store) as work:
+        with work_folder(store) as work:
             builder = CorpusBuilder(self._lexicon, work)
             for step in self._steps:
                 builder.add(step)

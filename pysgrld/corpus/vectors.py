@@ -6,6 +6,7 @@ SIGBUS; a read says so in words, and costs what copying from mapped pages costs.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import struct
@@ -122,12 +123,10 @@ class Vector:
             found.update(block.data)
         return found.hexdigest()
 
-    def at(self, positions: Int64s) -> Array:
-        """Copy single values; errors are those of `read`."""
-        return self.gather(positions, np.ones(len(positions), np.int64))
-
-    def gather(self, starts: Int64s, lengths: Int64s) -> Array:
+    def gather(self, starts: Int64s, lengths: Int64s | None = None) -> Array:
         """Copy the values ``starts[i]`` to ``starts[i] + lengths[i]``, one piece after the other.
+
+        Without lengths, one value is copied from each place.
 
         Raises
         ------
@@ -135,6 +134,8 @@ class Vector:
             As `read`.
         """
         width = self.dtype.itemsize
+        if lengths is None:
+            lengths = np.ones(len(starts), np.int64)
         out = np.empty(int(lengths.sum()), self.dtype)
         if len(starts) > 1 and np.array_equal(starts[1:], (starts + lengths)[:-1]):
             starts, lengths = starts[:1], np.array([len(out)])  # one piece
@@ -150,11 +151,11 @@ class Vector:
 
 def between(ends: Vector, rows: Int64s) -> tuple[Int64s, Int64s]:
     """Return where some values begin and end, by a vector that says where each of all ends."""
-    last = ends.at(rows)
+    last = ends.gather(rows)
     if len(rows) > 1 and np.array_equal(rows[1:], rows[:-1] + 1):
-        before = ends.at(rows[:1] - 1) if rows[0] else np.zeros(1, np.int64)
+        before = ends.gather(rows[:1] - 1) if rows[0] else np.zeros(1, np.int64)
         return np.concatenate([before, last[:-1]]), last
-    return np.where(rows > 0, ends.at(np.maximum(rows - 1, 0)), 0), last
+    return np.where(rows > 0, ends.gather(np.maximum(rows - 1, 0)), 0), last
 
 
 class GrowingFile:
@@ -233,35 +234,30 @@ class GrowingFile:
         return self._digest.hexdigest()
 
 
-class ArchiveWriter:
-    """Writes a ``.npz`` file, as `numpy.load` reads it; `members` says where each vector lies in it."""
+@contextlib.contextmanager
+def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Write a ``.npz`` file, as `numpy.load` reads it, durably; `members` says what lies where in it."""
+    with path.open("xb") as file:
+        with zipfile.ZipFile(file, "w") as archive:  # not compressed
+            yield archive
+        file.flush()
+        os.fsync(file.fileno())
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("xb")
-        self._zip = zipfile.ZipFile(self._file, "w")  # not compressed
 
-    def __enter__(self) -> Self:
-        return self
-
-    def add(
-        self, name: str, parts: Iterable[Array | bytes], dtype: str | None = None, size: int = 0
-    ) -> None:
-        """Add a member: bytes, or a vector of a type and a size where its name ends in ``.npy``."""
-        with self._zip.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
-            if dtype is not None:
-                head = {"descr": dtype, "fortran_order": False, "shape": (size,)}
-                np.lib.format.write_array_header_1_0(member, head)
-            for part in parts:
-                member.write(
-                    part if isinstance(part, bytes) else part.astype(dtype or "u1").tobytes()
-                )
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        with self._file:
-            self._zip.close()
-            if kind is None:
-                self._file.flush()
-                os.fsync(self._file.fileno())
+def add_member(
+    archive: zipfile.ZipFile,
+    name: str,
+    parts: Iterable[Array | bytes],
+    dtype: str | None = None,
+    size: int = 0,
+) -> None:
+    """Add a member to an archive: bytes, or a vector of a type and a size (its name ends in ``.npy``)."""
+    with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
+        if dtype is not None:
+            head = {"descr": dtype, "fortran_order": False, "shape": (size,)}
+            np.lib.format.write_array_header_1_0(member, head)
+        for part in parts:
+            member.write(part if isinstance(part, bytes) else part.astype(dtype or "u1").tobytes())
 
 
 def members(path: Path) -> dict[str, tuple[int, int]]:
@@ -270,7 +266,7 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
     Raises
     ------
     ValueError
-        If it is no archive as `ArchiveWriter` writes them.
+        If it is no archive as `new_archive` writes them.
     OSError
         If there is no such regular file, or it cannot be opened.
     """

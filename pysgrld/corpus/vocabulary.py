@@ -122,7 +122,20 @@ def stop_words(choice: str) -> StopWords:
     CorpusError
         If a file is none of words.
     """
-    lists = {} if choice == "none" else {name: _stop_list(name) for name in choice.split(",")}
+    lists: dict[str, frozenset[str]] = {}
+    for name in () if choice == "none" else choice.split(","):
+        if name in NAMED:
+            lists[name] = named(name)
+            continue
+        if not Path(name).exists():
+            raise MissingInputError(
+                f"--stop-words {name}: there is no such file; give {', '.join(NAMED)}, none, "
+                "a file with one word a line, or several of them joined by commas"
+            )
+        lines = _lines_of(name, "a list of stop words", _LONGEST)
+        lists[name] = frozenset(fold(line.strip()) for _, line in lines) - {""}  # words may repeat
+        if not lists[name]:
+            raise CorpusError("no stop words in the list; give one word a line", name)
     record = [
         {
             "name": name,
@@ -132,22 +145,6 @@ def stop_words(choice: str) -> StopWords:
         for name, words in lists.items()
     ]
     return StopWords(frozenset().union(*lists.values()), record)
-
-
-def _stop_list(name: str) -> frozenset[str]:
-    """Return the stop words of a language, or of a file of one word a line (words may repeat)."""
-    if name in NAMED:
-        return named(name)
-    if not Path(name).exists():
-        raise MissingInputError(
-            f"--stop-words {name}: there is no such file; give {', '.join(NAMED)}, none, "
-            "a file with one word a line, or several of them joined by commas"
-        )
-    lines = _lines_of(name, "a list of stop words", _LONGEST)
-    words = frozenset(fold(line.strip()) for _, line in lines) - {""}
-    if not words:
-        raise CorpusError("no stop words in the list; give one word a line", name)
-    return words
 
 
 class Rules(NamedTuple):

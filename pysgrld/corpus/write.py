@@ -28,7 +28,7 @@ from pysgrld.corpus.stored_files import (
     fingerprint_of,
     store_files,
 )
-from pysgrld.corpus.vectors import ArchiveWriter, GrowingFile, stamp_of
+from pysgrld.corpus.vectors import GrowingFile, add_member, new_archive, stamp_of
 from pysgrld.errors import Interrupted, LockedError, OutputError, SgmcError, WriteError
 from pysgrld.run.files import (
     fsync_folder,
@@ -135,10 +135,10 @@ class Writer:
             put("vocab.txt", words)
             places = [self.folder / name for name in PARTS[:-1]]
         else:
-            with ArchiveWriter(self.folder / PACKED) as archive:
+            with new_archive(self.folder / PACKED) as archive:
                 for name, file in self.files.items():
                     blocks = file.vector().blocks()
-                    archive.add(f"{name}.npy", blocks, file.dtype.str, file.size)
+                    add_member(archive, f"{name}.npy", blocks, file.dtype.str, file.size)
                     file.path.unlink()
             places = [*(self.folder / PACKED for _ in self.files), above]
         files = {
@@ -197,40 +197,7 @@ class WorkFolder:
         self.folder = self.place
         if identity is None:
             self.folder = self.place / temporary_name("work")
-        self.lock: int | None = None
         self.record: dict[str, Any] | None = None
-
-    def __enter__(self) -> WorkFolder:
-        refuse_full_folder(self.store, ELSEWHERE)
-        try:
-            self.store.parent.mkdir(parents=True, exist_ok=True)
-            self.lock = _hold(self.place)
-            if self.identity is not None:  # an interrupted reading, if it is this one
-                with contextlib.suppress(OSError, ValueError):
-                    found = json.loads(read_small(self.place / _NOTE, _LONGEST_NOTE))
-                    if isinstance(found, dict) and found.get("identity") == self.identity:
-                        self.record = found["record"]
-            keep = {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
-            if self.record is None and (self.identity is not None or not self._noted()):
-                keep = {MARKER}  # nobody can go on with what lies there
-            for left in self.place.iterdir():  # by a process that was killed
-                if left.name not in keep:
-                    shutil.rmtree(left) if left.is_dir() else left.unlink()
-            self.folder.mkdir(exist_ok=True)
-        except BaseException as error:
-            if self._held() and self.record is None and not self._noted():
-                shutil.rmtree(self.place, ignore_errors=True)
-            self._unlock()
-            if isinstance(error, BlockingIOError):
-                raise LockedError(f"{self.store}: another process is writing it") from None
-            if not isinstance(error, OSError) or isinstance(error, SgmcError):
-                raise
-            raise OutputError(f"{self.store}: cannot be created: {error.strerror}") from None
-        return self
-
-    def _noted(self) -> bool:
-        """Return whether an interrupted reading can be gone on with."""
-        return (self.place / _NOTE).is_file()
 
     def note(self, words: Sequence[str], record: dict[str, Any]) -> None:
         """Record how far the reading is; ``words`` are those that are new since the last time."""
@@ -265,28 +232,68 @@ class WorkFolder:
         fsync_folder(folder, "store")
         rename(folder, self.store, "store")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: Any
-    ) -> None:
-        stays = self.record is not None and isinstance(error, Interrupted | KeyboardInterrupt)
-        if not stays and self._held():
-            shutil.rmtree(self.folder, ignore_errors=True)
-            if self.folder != self.place and not self._noted():
-                shutil.rmtree(self.place, ignore_errors=True)
-        self._unlock()
-        if isinstance(error, OSError) and not isinstance(error, SgmcError):
+
+@contextlib.contextmanager
+def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator[WorkFolder]:
+    """Hold the folder in which a corpus is put together while the block runs; see `WorkFolder`.
+
+    Raises
+    ------
+    OutputError
+        If something lies at ``store`` already, or nothing can be made there.
+    LockedError
+        If another process is writing it.
+    WriteError
+        If a system call of the block fails.
+    """
+    refuse_full_folder(store, ELSEWHERE)
+    work = WorkFolder(store, identity)
+    place, note = work.place, work.place / _NOTE
+    lock: int | None = None
+    begun = stays = False
+    try:
+        try:
+            store.parent.mkdir(parents=True, exist_ok=True)
+            lock = _hold(place)
+            if identity is not None:  # an interrupted reading, if it is this one
+                with contextlib.suppress(OSError, ValueError):
+                    found = json.loads(read_small(note, _LONGEST_NOTE))
+                    if isinstance(found, dict) and found.get("identity") == identity:
+                        work.record = found["record"]
+            keep = {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
+            if work.record is None and (identity is not None or not note.is_file()):
+                keep = {MARKER}  # nobody can go on with what lies there
+            for left in place.iterdir():  # by a process that was killed
+                if left.name not in keep:
+                    shutil.rmtree(left) if left.is_dir() else left.unlink()
+            work.folder.mkdir(exist_ok=True)
+        except BlockingIOError:
+            raise LockedError(f"{store}: another process is writing it") from None
+        except OSError as error:
+            if isinstance(error, SgmcError):
+                raise
+            raise OutputError(f"{store}: cannot be created: {error.strerror}") from None
+        begun = True
+        try:
+            yield work
+        except (Interrupted, KeyboardInterrupt):
+            stays = work.record is not None
+            raise
+        except OSError as error:
+            if isinstance(error, SgmcError):
+                raise
             raise WriteError(
-                f"{self.store}: writing failed: {error.strerror}; nothing was left behind"
+                f"{store}: writing failed: {error.strerror}; nothing was left behind"
             ) from None
-
-    def _held(self) -> bool:
-        """Return whether the name still means the folder that is held."""
-        return self.lock is not None and is_same(self.place, self.lock)
-
-    def _unlock(self) -> None:
-        if self.lock is not None:
-            os.close(self.lock)
-            self.lock = None
+    finally:
+        if lock is not None:
+            if not stays and is_same(place, lock):  # the name still means the folder that is held
+                if begun:
+                    shutil.rmtree(work.folder, ignore_errors=True)
+                unused = work.folder != place or (not begun and work.record is None)
+                if unused and not note.is_file():
+                    shutil.rmtree(place, ignore_errors=True)
+            os.close(lock)
 
 
 def _hold(place: Path) -> int:

@@ -15,7 +15,7 @@ from pysgrld.reading.results import Results
 from pysgrld.reading.run_record import model_and_options
 from pysgrld.run import RunDirectory, chains_of, latest_run
 from pysgrld.run.choose import ROOT
-from pysgrld.run.create import is_run
+from pysgrld.run.layout import is_run
 
 #: Bytes at the end of ``metrics.jsonl`` in which its last line lies.
 _END = 1 << 16

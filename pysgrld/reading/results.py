@@ -36,7 +36,7 @@ from pysgrld.reading import run_record
 from pysgrld.reading.intervals import Spread, interval
 from pysgrld.reading.labels import labels_of
 from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
-from pysgrld.run.create import read_word_counts
+from pysgrld.run.layout import read_word_counts
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key, Others, Positions, wider
 
 #: Documents that coherence and topic weights are measured on, at most: more change no digit shown.

@@ -15,7 +15,7 @@ from pysgrld.models.resolve import restored
 from pysgrld.models.table import MODELS, model_of
 from pysgrld.options.option import Resolved, option_name
 from pysgrld.run import Checkpoint, RunDirectory
-from pysgrld.run.create import CONFIG
+from pysgrld.run.layout import CONFIG
 from pysgrld.types import Array
 
 #: Options without which nothing of a run can be read, and that every release has written.
@@ -40,7 +40,7 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
     found = restored(options)
     checked: dict[str, tuple[Any, Any]] = {}
     for field, hint in get_type_hints(model.resolved).items():
-        if option_name(field) in options or field in _NEEDED:  # older runs know fewer options
+        if option_name(field) in options or field in _NEEDED:
             checked[f"option {option_name(field)}"] = getattr(found, field), hint
     for number, unsaid in _NUMBERS.items():
         checked[f"{number} of its corpus"] = corpus.get(number, unsaid), int

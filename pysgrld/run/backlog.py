@@ -45,17 +45,17 @@ class Backlog:
 
     def append_metrics(self, record: Mapping[str, Any]) -> None:
         """Append one line to ``metrics.jsonl``."""
-        self._do("metrics.jsonl", partial(self.run.append_metrics, dict(record)))
+        self._try("metrics.jsonl", partial(self.run.append_metrics, dict(record)))
 
     def log_event(self, event: str, **fields: Any) -> None:
         """Append one event to ``log.jsonl``, with the time of now."""
         line = {"time": jsonio.now(), **fields}
-        self._do("log.jsonl", partial(self.run.log_event, event, **line))
+        self._try("log.jsonl", partial(self.run.log_event, event, **line))
 
     def set_status(self, state: str, **fields: Any) -> None:
         """Replace ``status.json``."""
         self._waiting["status.json"] = []
-        self._do("status.json", partial(self.run.set_status, state, **fields))
+        self._try("status.json", partial(self.run.set_status, state, **fields))
 
     def write_sample(
         self,
@@ -73,9 +73,8 @@ class Backlog:
             If more samples wait than there is room for.
         """
         first = not self._waiting.get(_SAMPLES)
-        self._do(
-            _SAMPLES, partial(self.run.samples.write, step, parts, invariants, top_words=top_words)
-        )
+        write = partial(self.run.samples.write, step, parts, invariants, top_words=top_words)
+        self._try(_SAMPLES, write)
         if not self._waiting[_SAMPLES]:
             self._held = 0
         elif not first:
@@ -89,7 +88,7 @@ class Backlog:
 
     def remove_sample(self, step: int, *, top_words: bool = False) -> None:
         """Drop a kept sample, after the writes that wait."""
-        self._do(_SAMPLES, partial(self.run.samples.drop, step, top_words=top_words))
+        self._try(_SAMPLES, partial(self.run.samples.drop, step, top_words=top_words))
 
     def save_checkpoint(
         self,
@@ -140,12 +139,10 @@ class Backlog:
                 "checkpoint is good"
             )
 
-    def _do(self, name: str, write: Callable[[], None]) -> None:
-        self._waiting.setdefault(name, []).append(write)
-        self._try(name)
-
-    def _try(self, name: str) -> None:
-        waiting = self._waiting[name]
+    def _try(self, name: str, *last: Callable[[], None]) -> None:
+        """Try the writes to a file that wait, and one that comes after them."""
+        waiting = self._waiting.setdefault(name, [])
+        waiting += last
         while waiting:
             try:
                 waiting[0]()

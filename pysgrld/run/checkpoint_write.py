@@ -170,20 +170,6 @@ def restore_replaced(run: Path) -> None:
             rename(aside, folder / step_name(step), "replace")
 
 
-def retain(run: Path, keep: int, newest: Path) -> None:
-    """Delete all but the newest `keep` checkpoints, never the one just written.
-
-    What cannot be deleted is reported and left: the checkpoint just written is good.
-    """
-    for _step, folder in reversed(checkpoint_folders(run)[max(keep, 1) :]):
-        if folder == newest:
-            continue
-        try:
-            remove_folder(folder, "retention")
-        except OSError as error:
-            logger.warning("%s: cannot be deleted: %s", folder, error.strerror or error)
-
-
 def keep_failure(run: Path, step: int, arrays: Mapping[str, Array]) -> str:
     """Write the arrays of a run that failed to ``failed-step-NNNNNNNN.safetensors``, as they are.
 

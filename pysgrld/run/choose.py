@@ -8,7 +8,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -22,10 +22,10 @@ from pysgrld.errors import (
 )
 from pysgrld.run import jsonio
 from pysgrld.run.checkpoint_read import checkpoint_folders, damaged_checkpoints
-from pysgrld.run.create import LOG, TakenError, is_run
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.files import read_small, rename, temporary_name, write_new
-from pysgrld.run.identity import BUDGET, identities, long_name, mismatch, older_than
+from pysgrld.run.identity import BUDGET, identities, mismatch
+from pysgrld.run.layout import LOG, TakenError, is_run
 from pysgrld.run.lock import PREFIX, scratch_name, sweep
 
 logger = logging.getLogger(__name__)
@@ -73,8 +73,6 @@ class Decision(NamedTuple):
         Whether a checkpoint must be there: pass it to `RunDirectory.load_checkpoint`.
     notes : tuple of str
         What is different now and may change bits (instruction set, versions): to be said.
-    older : dict
-        Options that the run is older than, and what it did (`pysgrld.run.identity.older_than`).
     """
 
     action: Literal["new", "continue", "finished"]
@@ -82,7 +80,6 @@ class Decision(NamedTuple):
     run: RunDirectory | None
     required: bool
     notes: tuple[str, ...]
-    older: dict[str, Any]
 
 
 # ---- RUN
@@ -177,16 +174,6 @@ def numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Pa
     return free, [path for _, path in sorted(taken.items(), reverse=True) if holds(path)]
 
 
-def _named_run(resume: str, out: Path | None, root: Path, holds: Callable[[Path], object]) -> Path:
-    path = next((p for p in (Path(resume), root / resume) if holds(p)), None)
-    if path is None:
-        what = "a run (it has no config.json)" if holds is is_run else "a folder of chains"
-        raise MissingInputError(f"--resume {resume}: is not {what}")
-    if out is not None and out.resolve() != path.resolve():
-        raise UsageError(f"--resume {resume} and --out {out}: must name the same folder")
-    return path
-
-
 def find_run(
     *, out: Path | None, root: Path = ROOT, name: str, resume: str, chains: bool = False
 ) -> Candidate:
@@ -216,7 +203,12 @@ def find_run(
     """
     holds: Callable[[Path], object] = holds_chains if chains else is_run
     if resume not in ("auto", "never"):
-        path = _named_run(resume, out, root, holds)
+        path = next((p for p in (Path(resume), root / resume) if holds(p)), None)
+        if path is None:
+            what = "a folder of chains" if chains else "a run (it has no config.json)"
+            raise MissingInputError(f"--resume {resume}: is not {what}")
+        if out is not None and out.resolve() != path.resolve():
+            raise UsageError(f"--resume {resume} and --out {out}: must name the same folder")
         check_writable(path)
         return Candidate(path, (path,), named=True)
     if out is None:
@@ -249,30 +241,7 @@ def _holds_run(path: Path) -> OutputError:
 # ---- deciding
 
 
-def _notes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
-    """List the settings that make it no other run and yet may change bits: ISA and versions."""
-    return tuple(
-        f"{name} is {new[name]} now and was {old[name]}: the same in distribution, not in bits"
-        for name in ("isa", "versions")
-        if name in old and name in new and old[name] != new[name]
-    )
-
-
-def _finished(run: RunDirectory, config: Mapping[str, Any]) -> bool:
-    """Return whether a run is done, under a budget that is still the same."""
-    if run.status.get("state") != "finished":
-        return False
-
-    def budget(source: Mapping[str, Any]) -> dict[str, Any]:
-        options = {long_name(name): value for name, value in source.get("options", {}).items()}
-        return {name: options.get(name) for name in BUDGET}
-
-    return budget(run.config) == budget(config)
-
-
-def decide(
-    candidate: Candidate, config: Mapping[str, Any], *, resume: str, typed: Container[str] = ()
-) -> Decision:
+def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> Decision:
     """Decide whether a run begins, goes on, or is done.
 
     Parameters
@@ -284,8 +253,6 @@ def decide(
         under ``free`` may differ.
     resume : str
         ``auto``, ``never``, or a run.
-    typed : container of str
-        Options that a person has given now.
 
     Raises
     ------
@@ -310,8 +277,7 @@ def decide(
                 raise
             logger.warning("passed over: %s", error)
             continue
-        older = older_than(run.config, config, typed)
-        had, wanted = identities(run.config, config, free, older)
+        had, wanted = identities(run.config, config, free)
         if had != wanted:
             if not candidate.named:
                 continue
@@ -320,18 +286,27 @@ def decide(
                 "folder (--out, no --resume), or give the same options:"
             )
             raise MismatchError(mismatch(summary, had, wanted))
-        notes = _notes(run.config, config)
+        notes = tuple(
+            f"{name} is {config[name]} now and was {run.config[name]}: the same in distribution, "
+            "not in bits"
+            for name in ("isa", "versions")
+            if run.config.get(name, config.get(name)) != config.get(name, run.config.get(name))
+        )
+        finished = run.status.get("state") == "finished"
         if resume != "auto" and not checkpoint_folders(path):
             damaged = "".join(f"\n  {found}: damaged" for found in damaged_checkpoints(path))
             raise CheckpointError(f"--resume {resume}: has no usable checkpoint{damaged}")
-        if candidate.named and _finished(run, config):
-            return Decision("finished", path, run, required=False, notes=notes, older=older)
-        if not candidate.named and run.status.get("state") == "finished":
+        had_budget, budget = (
+            [c.get("options", {}).get(name) for name in BUDGET] for c in (run.config, config)
+        )
+        if candidate.named and finished and had_budget == budget:
+            return Decision("finished", path, run, required=False, notes=notes)
+        if not candidate.named and finished:
             continue
         run.check_vocabulary()
         required = resume != "auto"
-        return Decision("continue", path, run, required=required, notes=notes, older=older)
-    return Decision("new", candidate.path, None, required=False, notes=(), older={})
+        return Decision("continue", path, run, required=required, notes=notes)
+    return Decision("new", candidate.path, None, required=False, notes=())
 
 
 def claim(
@@ -341,7 +316,6 @@ def claim(
     held: contextlib.ExitStack,
     *,
     resume: str,
-    typed: Container[str] = (),
     break_lock: bool = False,
 ) -> tuple[Decision, RunDirectory]:
     """Decide, and lock the run before anything else is written to it; make it if it is new.
@@ -350,7 +324,7 @@ def claim(
     ----------
     find : callable () -> Candidate
         `find_run` with its arguments: what lies there may have changed since it was last looked.
-    config, resume, typed
+    config, resume
         As `decide` has them.
     vocabulary : sequence of str
         For a new run.
@@ -367,7 +341,7 @@ def claim(
         What `find_run`, `decide` and `RunDirectory.create` raise.
     """
     for attempt in range(_TRIES):
-        decision = decide(find(), config, resume=resume, typed=typed)
+        decision = decide(find(), config, resume=resume)
         if decision.run is not None:
             held.enter_context(decision.run.lock(break_lock=break_lock))
             return decision, decision.run
@@ -436,23 +410,29 @@ _ENDED = ("finished", "failed", "refused")
 _BY_HAND = ("SIGINT",)
 
 
-def fruitless_starts(log: Sequence[Mapping[str, Any]], step: int) -> int:
-    """Count the last starts in a row that brought nothing.
+def refuse_endless_starts(run: RunDirectory, step: int) -> None:
+    """Refuse a third start in a row without progress; the one after it may try again.
 
-    Such a start ended without a word, or was told to stop, before it had written a checkpoint of a
-    later step than the one it began at. Errors that were reported do not count: they have exit
-    codes of their own. Neither does Ctrl-C.
+    A start brought nothing that ended without a word, or was told to stop, before it had written a
+    checkpoint of a later step than the one it began at. Errors that were reported do not count: they have
+    exit codes of their own. Neither does a start that a person has stopped.
 
     Parameters
     ----------
-    log : sequence of mapping
-        The events of ``log.jsonl``.
+    run : RunDirectory
     step : int
         Of the checkpoint from which the run would go on now; 0 without one.
+
+    Raises
+    ------
+    NoProgressError
+        Saying how to go on.
+    WriteError
+        If the log cannot be written.
     """
     count = 0
     in_order = False
-    for record in reversed(log):
+    for record in reversed(run.read_log(_LAST)):
         event = record.get("event")
         if event == "started":
             began = record.get("step")
@@ -463,20 +443,6 @@ def fruitless_starts(log: Sequence[Mapping[str, Any]], step: int) -> int:
             break
         elif event == "interrupted":
             in_order = record.get("reason") in _BY_HAND
-    return count
-
-
-def refuse_endless_starts(run: RunDirectory, step: int) -> None:
-    """Refuse a third start in a row without progress; the one after it may try again.
-
-    Raises
-    ------
-    NoProgressError
-        Saying how to go on.
-    WriteError
-        If the log cannot be written.
-    """
-    count = fruitless_starts(run.read_log(_LAST), step)
     if count < FRUITLESS:
         return
     run.log_event("refused", step=step, fruitless=count)

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import hashlib
 import logging
+import os
+import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pysgrld.errors import CheckpointError, WriteError
+from pysgrld.errors import (
+    CheckpointError,
+    CorpusError,
+    GoneError,
+    MissingInputError,
+    OutputError,
+    SgmcError,
+    WriteError,
+)
 from pysgrld.run import jsonio
 from pysgrld.run.checkpoint_read import (
     CORRUPT,
@@ -20,27 +32,43 @@ from pysgrld.run.checkpoint_read import (
     newest,
     read_manifest,
 )
-from pysgrld.run.checkpoint_write import commit, restore_replaced, retain
-from pysgrld.run.create import (
+from pysgrld.run.checkpoint_write import commit, restore_replaced
+from pysgrld.run.files import (
+    Written,
+    digest_of,
+    fail_point,
+    fsync_folder,
+    make_folder,
+    read_small,
+    remove_folder,
+    remove_stale,
+    rename,
+    replace_file,
+    write_new,
+    writing,
+)
+from pysgrld.run.identity import Identity, differences, identity
+from pysgrld.run.layout import (
     CHECKPOINTS,
     CONFIG,
     LOCK,
+    LOG,
     METRICS,
-    check_vocabulary,
-    config_bytes,
-    make,
-    read_config,
-    read_vocabulary,
+    SAMPLES,
+    SCHEMA,
+    VOCABULARY,
+    TakenError,
 )
-from pysgrld.run.files import Written, digest_of, remove_stale, rename, replace_file, writing
-from pysgrld.run.identity import Identity, differences, identity, long_name
-from pysgrld.run.lock import Lock
-from pysgrld.run.records import Records
+from pysgrld.run.lock import Lock, scratch_folder
+from pysgrld.run.records import Records, open_to_write
 from pysgrld.run.samples import Samples
 from pysgrld.run.tensors import NONE, DamagedError
 from pysgrld.types import Array, Invariant
 
 logger = logging.getLogger(__name__)
+
+#: A vocabulary beyond this is not what was written.
+MAX_VOCABULARY = 1 << 30
 
 
 class RunDirectory(Records):
@@ -89,10 +117,56 @@ class RunDirectory(Records):
         CorpusError
             If a word cannot be a line of text.
         """
-        path, record, lock = make(path, config, vocabulary)
+        for number, word in enumerate(vocabulary, 1):
+            if "\n" in word:
+                raise CorpusError(f"word {number} holds a line end; a word is one line of text")
+        try:
+            text = "".join(f"{word}\n" for word in vocabulary).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise CorpusError(f"a word cannot be written as UTF-8: {error.reason}") from None
+        record: dict[str, Any] = jsonio.plain(dict(config), where="config")
+        record |= {"schema": SCHEMA}
+        record.setdefault("free", [])
+        record["vocabulary"] = {
+            "words": len(vocabulary),
+            "sha256": hashlib.sha256(text).hexdigest(),
+        }
+        # A rename would replace a symbolic link; the folder behind it is meant.
+        path = path.resolve() if path.is_symlink() else path
+        lock = None
+        try:
+            make_folder(path.parent, "create")
+            with scratch_folder(path.parent) as scratch:
+                temporary = scratch / path.name
+                fail_point("create.mkdir")
+                temporary.mkdir()
+                lock = Lock(temporary / LOCK)
+                for folder in (CHECKPOINTS, SAMPLES):
+                    (temporary / folder).mkdir()
+                settings = jsonio.pretty(record)
+                files = {VOCABULARY: text, METRICS: b"", LOG: b"", CONFIG: settings}
+                for name, data in files.items():
+                    write_new(temporary / name, [data], "create")
+                fsync_folder(temporary, "create")
+                rename(temporary, path, "create")
+                lock.moved(path / LOCK)
+        except BaseException as error:
+            if lock is not None:
+                lock.moved(path / LOCK)
+                with contextlib.suppress(GoneError):  # it has its name, not durably
+                    lock.check()
+                    shutil.rmtree(path, ignore_errors=True)
+                lock.release()
+            if not isinstance(error, OSError) or isinstance(error, SgmcError):
+                raise
+            reason = error.strerror or str(error)
+            there = error.errno == errno.EEXIST and path.is_dir()
+            raise (TakenError if there or error.errno == errno.ENOTEMPTY else OutputError)(
+                f"{path}: cannot be created: {reason}; name another folder"
+            ) from error
         run = cls(path, record)
         with contextlib.ExitStack() as own:
-            (held or own).enter_context(run._holding(lock))
+            (held or own).enter_context(run.lock(taken=lock))
         return run
 
     @classmethod
@@ -104,9 +178,29 @@ class RunDirectory(Records):
         MissingInputError
             If there is none, or its ``config.json`` cannot be read.
         CheckpointError
-            If that is damaged.
+            If that is damaged, or of a run of another format.
         """
-        return cls(path, read_config(path))
+        file = path / CONFIG
+        try:
+            config = jsonio.parse(read_small(file))
+            if not isinstance(config, dict) or not all(
+                isinstance(config.get(name, {}), dict)
+                for name in ("options", "corpus", "vocabulary", "command")
+            ):
+                raise ValueError("not a table of options")
+        except (FileNotFoundError, NotADirectoryError):
+            raise MissingInputError(f"{path}: is not a run (it has no {CONFIG})") from None
+        except OSError as error:
+            raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise CheckpointError(f"{file}: is damaged: {error}; restore it") from None
+        if (schema := config.get("schema")) != SCHEMA:
+            by = (config.get("versions") or {}).get("pysgrld", "another release")
+            raise CheckpointError(
+                f"{file}: a run of format {schema!r}, written by sgmc {by}, but this sgmc reads format "
+                f"{SCHEMA}: use the sgmc that wrote it, or train anew in another folder"
+            )
+        return cls(path, config)
 
     @property
     def identity(self) -> Identity:
@@ -124,7 +218,14 @@ class RunDirectory(Records):
         CheckpointError
             If it is not what was written.
         """
-        return read_vocabulary(self.path, self.config)
+        # Hashed first: what is as large as this file says to be need not fit into memory.
+        self.check_vocabulary()
+        file = self.path / VOCABULARY
+        try:
+            data = read_small(file, MAX_VOCABULARY)
+        except OSError as error:
+            raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
+        return tuple(data.decode("utf-8").split("\n")[:-1])
 
     def check_vocabulary(self) -> None:
         """Refuse a run whose words are not what was written.
@@ -136,25 +237,24 @@ class RunDirectory(Records):
         CheckpointError
             If it was changed.
         """
-        check_vocabulary(self.path, self.config)
+        file = self.path / VOCABULARY
+        try:
+            changed = file.lstat().st_size > MAX_VOCABULARY
+            expected = (self.config.get("vocabulary") or {}).get("sha256")
+            if changed or expected not in (None, digest_of(file).sha256):
+                raise CheckpointError(f"{file}: was changed since the run began; restore it")
+        except OSError as error:
+            raise MissingInputError(
+                f"{file}: cannot be read: {error.strerror}; restore it"
+            ) from error
 
-    def update_free(
-        self,
-        changes: Mapping[str, Any],
-        *,
-        defaults: Sequence[str] | None = None,
-        free: Iterable[str] = (),
-    ) -> None:
+    def update_free(self, changes: Mapping[str, Any]) -> None:
         """Record new values of free options; ``config.json`` is replaced at one instant.
 
         Parameters
         ----------
         changes : mapping
             Option to value, as under ``options``.
-        defaults : sequence of str, optional
-            The options that are at their default now.
-        free : iterable of str, optional
-            Options that are free, beside those that the run lists: it may be older than they are.
 
         Raises
         ------
@@ -164,27 +264,21 @@ class RunDirectory(Records):
             If the file cannot be written; the old one is then intact.
         """
         config = dict(self.config)
-        spelling = {long_name(name): name for name in config.get("options", {})}
-        renamed = {spelling.get(long_name(name), name): value for name, value in changes.items()}
-        config["options"] = {**config.get("options", {}), **jsonio.plain(renamed)}
-        if defaults is not None:
-            config["defaults"] = list(defaults)
-        if more := set(free) - set(config.get("free", ())):
-            config["free"] = sorted({*config.get("free", ()), *more})
+        config["options"] = {**config.get("options", {}), **jsonio.plain(dict(changes))}
         had = identity(self.config, config.get("free"))
         if changed := differences(had.fields, identity(config).fields):
             raise ValueError(f"not free to change: {'; '.join(changed)}")
         if config == self.config:
             return
         with self._writing(self.path / CONFIG):
-            replace_file(self.path / CONFIG, [config_bytes(config)], "config")
+            replace_file(self.path / CONFIG, [jsonio.pretty(config)], "config")
         self.config = config
 
     # ---- who writes
 
     @contextlib.contextmanager
-    def lock(self, *, break_lock: bool = False) -> Iterator[None]:
-        """Hold the run, for writing.
+    def lock(self, *, break_lock: bool = False, taken: Lock | None = None) -> Iterator[None]:
+        """Hold the run, for writing; by a lock that was taken already, if one is given.
 
         Raises
         ------
@@ -193,12 +287,7 @@ class RunDirectory(Records):
         OutputError, WriteError
             If the file ``lock`` cannot be written.
         """
-        with self._holding(Lock(self.path / LOCK, break_lock=break_lock)):
-            yield
-
-    @contextlib.contextmanager
-    def _holding(self, lock: Lock) -> Iterator[None]:
-        self._lock = lock
+        self._lock = lock = taken or Lock(self.path / LOCK, break_lock=break_lock)
         try:
             yield
         finally:
@@ -249,7 +338,19 @@ class RunDirectory(Records):
         self._need_lock()
         began = time.monotonic()
         try:
-            folder = commit(self.path, step, arrays, meta, self.identity, self._tables, invariants)
+            folder = commit(
+                self.path,
+                step,
+                arrays,
+                meta,
+                self.identity,
+                # what a checkpoint goes back to; the log is history, and not among it
+                lambda: {
+                    "append": {METRICS: self._flush_metrics()._asdict()},
+                    "samples": self.samples.table(),
+                },
+                invariants,
+            )
         except OSError as error:
             good = next((str(path.name) for _, path in checkpoint_folders(self.path)), "none yet")
             raise WriteError(
@@ -258,16 +359,17 @@ class RunDirectory(Records):
             ) from error
         seconds = round(time.monotonic() - began, 3)
         self._note("checkpoint", step=step, path=f"{CHECKPOINTS}/{folder.name}", seconds=seconds)
-        retain(self.path, keep, folder)
+        # What cannot be deleted is reported and left: the checkpoint just written is good.
+        for _, older in reversed(checkpoint_folders(self.path)[max(keep, 1) :]):
+            try:
+                if older != folder:
+                    remove_folder(older, "retention")
+            except OSError as error:
+                logger.warning("%s: cannot be deleted: %s", older, error.strerror or error)
         self.samples.purge()
         with contextlib.suppress(OSError):
             remove_stale(folder.parent, "stale")
         return folder
-
-    def _tables(self) -> dict[str, Any]:
-        """Describe the files that a checkpoint goes back to; the log is history, not among them."""
-        metrics = self._flush_metrics()
-        return {"append": {METRICS: metrics._asdict()}, "samples": self.samples.table()}
 
     def load_checkpoint(
         self, *, required: bool, invariants: Mapping[str, Invariant] = NONE
@@ -346,7 +448,15 @@ class RunDirectory(Records):
                 )
             missing = self.samples.check(table)
         with writing(self.path):
-            self._cut_metrics(size)
+            fd = open_to_write(self.path / METRICS)
+            try:
+                if os.fstat(fd).st_size > size:
+                    fail_point("metrics.truncate")
+                    os.ftruncate(fd, size)
+                    fail_point("metrics.fsync")
+                    os.fsync(fd)
+            finally:
+                os.close(fd)
             self.samples.rewind(table)
             restore_replaced(self.path)
             for folder in (self.path, self.path / CHECKPOINTS, self.samples.folder):

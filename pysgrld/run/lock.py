@@ -67,15 +67,11 @@ def flock(fd: int) -> bool:
 def is_same(path: Path, fd: int) -> bool:
     """Return whether a name still means an open file; True also where the system does not tell."""
     try:
-        return _inode(path.stat(follow_symlinks=False)) == _inode(os.fstat(fd))
+        return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(fd))
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
         return True
-
-
-def _inode(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino
 
 
 # ---- the lock of a run
@@ -151,7 +147,7 @@ class Lock:
             except OSError as error:
                 raise WriteError(f"{path}: cannot be written: {error.strerror}") from error
         except BaseException:
-            self._close()
+            self.release(ours=False)
             raise
 
     def _hold_stand_in(self, me: Mapping[str, Any], *, break_lock: bool) -> None:
@@ -217,14 +213,11 @@ class Lock:
                 "one was writing to it; nothing more is written"
             )
 
-    def release(self) -> None:
-        """Let others write; the file no longer names anybody."""
-        if is_same(self.path, self._fd):
+    def release(self, *, ours: bool = True) -> None:
+        """Let others write; the file no longer names anybody, unless the lock was never `ours`."""
+        if ours and is_same(self.path, self._fd):
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, 0)
-        self._close()
-
-    def _close(self) -> None:
         if self._stand_in:
             self._stand_in.release()
         os.close(self._fd)
@@ -262,8 +255,8 @@ class LockFile:
         If the file cannot be created or written.
     """
 
-    #: Files that this very process holds, by device and number.
-    _held: ClassVar[set[tuple[int, int]]] = set()
+    #: Files that this very process holds.
+    _held: ClassVar[list[os.stat_result]] = []
 
     def __init__(
         self, path: Path, me: bytes, refuse_alive: Callable[[Mapping[str, Any], float], None]
@@ -275,8 +268,8 @@ class LockFile:
                 break
             except FileExistsError:
                 self._remove_old(refuse_alive)
-        self._own = _inode(os.fstat(self.fd))
-        self._held.add(self._own)
+        self._own = os.fstat(self.fd)
+        self._held.append(self._own)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._touch, name="lock", daemon=True)
         self._thread.start()
@@ -295,7 +288,7 @@ class LockFile:
         try:
             status = os.fstat(fd)
             silent = 0.0
-            if _inode(status) not in self._held:
+            if not any(os.path.samestat(status, own) for own in self._held):
                 probe = self.path.with_name(temporary_name(self.path.name))
                 new = os.open(probe, _FLAGS | os.O_CREAT | os.O_EXCL, 0o666)
                 try:
@@ -310,7 +303,7 @@ class LockFile:
         with contextlib.suppress(FileNotFoundError):
             self.path.rename(aside)
             # Somebody else may have been faster, and what was moved away is his: it goes back.
-            if _inode(aside.stat()) != _inode(status):
+            if not os.path.samestat(aside.stat(), status):
                 with contextlib.suppress(FileExistsError):
                     self.path.hardlink_to(aside)
             aside.unlink()
@@ -325,9 +318,9 @@ class LockFile:
         self._stop.set()
         self._thread.join()
         with contextlib.suppress(OSError):
-            if _inode(self.path.stat()) == self._own:
+            if os.path.samestat(self.path.stat(), self._own):
                 self.path.unlink()
-        self._held.discard(self._own)
+        self._held.remove(self._own)
         os.close(self.fd)
 
 

@@ -77,9 +77,16 @@ def threads(given: int | None, environment: Mapping[str, str] | None = None) -> 
     if number is None:
         number = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
         source = "CPU affinity"
-        quota = _cgroup_cpus()
-        if quota is not None and quota < number:
-            number, source = quota, "cgroup quota"
+        quota = period = ""  # of this cgroup, v2 or else v1
+        for files in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
+            with contextlib.suppress(OSError, ValueError):
+                texts = [(_CGROUP / name).read_text() for name in files]
+                quota, period = " ".join(texts).split()[:2]
+                break
+        if quota.isdigit() and period.isdigit() and int(period) > 0:
+            allowed = max(1, -(-int(quota) // int(period)))
+            if allowed < number:
+                number, source = allowed, "cgroup quota"
     if number > 1:
         ask = min(number + 1, MOST)
         can = core.startable_threads(ask)
@@ -87,21 +94,6 @@ def threads(given: int | None, environment: Mapping[str, str] | None = None) -> 
             source = f"{source} {number}; a limit of processes or memory allows no more"
             return Threads(max(1, can - 1), source, fewer=True)
     return Threads(number, source)
-
-
-def _cgroup_cpus() -> int | None:
-    """Return the CPU quota of this cgroup (v2, else v1), rounded up; None without one."""
-    try:
-        quota, period = (_CGROUP / "cpu.max").read_text().split()[:2]
-    except (OSError, ValueError):
-        try:
-            quota = (_CGROUP / "cpu/cpu.cfs_quota_us").read_text().strip()
-            period = (_CGROUP / "cpu/cpu.cfs_period_us").read_text().strip()
-        except OSError:
-            return None
-    if not quota.isdigit() or not period.isdigit() or int(period) == 0:
-        return None
-    return max(1, -(-int(quota) // int(period)))
 
 
 def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> str | None:

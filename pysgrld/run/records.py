@@ -17,7 +17,6 @@ from typing import Any
 
 from pysgrld.errors import MissingInputError, WriteError
 from pysgrld.run import jsonio
-from pysgrld.run.create import LOG, METRICS, STATUS
 from pysgrld.run.files import (
     Written,
     digest_of,
@@ -28,6 +27,7 @@ from pysgrld.run.files import (
     write_all,
     writing,
 )
+from pysgrld.run.layout import LOG, METRICS, STATUS
 from pysgrld.run.lock import Lock, holder
 
 logger = logging.getLogger(__name__)
@@ -175,29 +175,11 @@ class Records:
         self._doubtful = False
         return metrics
 
-    def _cut_metrics(self, size: int) -> None:
-        """Cut the metrics back to `size` bytes, durably.
-
-        Raises
-        ------
-        OSError
-            If that fails; the file is then whole or cut, nothing between.
-        """
-        fd = _open(self.path / METRICS)
-        try:
-            if os.fstat(fd).st_size > size:
-                fail_point("metrics.truncate")
-                os.ftruncate(fd, size)
-                fail_point("metrics.fsync")
-                os.fsync(fd)
-        finally:
-            os.close(fd)
-
 
 # ---- files of lines
 
 
-def _open(path: Path) -> int:
+def open_to_write(path: Path) -> int:
     """Open a file to write to; a pipe in its place would swallow lines until it blocks."""
     fd = os.open(path, _FLAGS)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -218,7 +200,7 @@ def append_line(path: Path, record: dict[str, Any], point: str) -> None:
     """
     data = jsonio.line(jsonio.plain(record, nonfinite_is_null=True))
     fail_point(f"{point}.open")
-    fd = _open(path)
+    fd = open_to_write(path)
     try:
         size = os.fstat(fd).st_size
         # A process that was killed in mid-line must not spoil the next line as well.

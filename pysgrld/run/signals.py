@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Literal
 
 from pysgrld.errors import UsageError
@@ -30,7 +30,7 @@ class SecondInterrupt(KeyboardInterrupt):
     exit_code = 130
 
 
-class StopFlag:
+class StopFlag(contextlib.ExitStack):
     """Says when to stop, and why; a context manager around the training loop.
 
     Within it SIGINT, SIGTERM, SIGUSR1 and SIGXCPU ask the run to stop, SIGUSR2 asks for a
@@ -64,6 +64,7 @@ class StopFlag:
         start: float | None = None,
         clock: Callable[[], float] = boot_clock,
     ) -> None:
+        super().__init__()
         self.reason: str | None = None
         self._clock = clock
         self._start = process_start() if start is None else start
@@ -75,7 +76,6 @@ class StopFlag:
         self.stop_signals = set(STOP_SIGNALS)
         if stop_signal is not None:
             self.stop_signals.add(signal.Signals[f"SIG{stop_signal}"])
-        self._old: dict[signal.Signals, Any] = {}
         if time_limit is None:
             return
         self._deadline = job_end()
@@ -138,26 +138,17 @@ class StopFlag:
             handlers[signal.SIGHUP] = self._on_signal if terminal else signal.SIG_IGN
         handlers |= dict.fromkeys(self.stop_signals, self._on_signal)
         for number, handler in handlers.items():
-            self._old[number] = signal.signal(number, handler)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        while self._old:
-            number, handler = self._old.popitem()
+            old = signal.signal(number, handler)
             # None: a handler that was not Python's and cannot be put back from here.
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+            self.callback(signal.signal, number, signal.SIG_DFL if old is None else old)
+        return self
 
 
 #: Seconds between two looks of an `AwakeClock`, and how much later than that one must come to be a gap.
 BEAT, GAP = 0.25, 5.0
 
 
-class AwakeClock:
+class AwakeClock(contextlib.ExitStack):
     """A clock that stands still while the process does; a context manager.
 
     The process may be stopped by a signal, frozen, or suspended with the whole machine. A thread wakes
@@ -171,6 +162,7 @@ class AwakeClock:
     """
 
     def __init__(self, clock: Callable[[], float] = boot_clock) -> None:
+        super().__init__()
         self._clock = clock
         self._last = clock()
         self._gaps = self._unreported = 0.0
@@ -207,14 +199,7 @@ class AwakeClock:
             check_room_for_thread()
             self._thread.start()
         self._beats = self._thread.is_alive()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stop.set()
         if self._beats:
-            self._thread.join()
+            self.callback(self._thread.join)
+        self.callback(self._stop.set)
+        return self

@@ -17,8 +17,8 @@ import numpy as np
 from pysgrld.errors import CheckpointError, SgmcError
 from pysgrld.evaluate import Estimate
 from pysgrld.run import RunDirectory, chain_path, jsonio
-from pysgrld.run.create import is_run
 from pysgrld.run.files import read_small, replace_file
+from pysgrld.run.layout import is_run
 from pysgrld.search.plan import Contender, SearchPlan
 from pysgrld.types import Doubles
 

@@ -283,7 +283,7 @@ class Training:
         run.set_status("running", step=chain.step)  # before what is finished is another budget's
         had, now = run.config["options"], self.options.plain()
         if changed := {name: now[name] for name in FREE if had.get(name) != now[name]}:
-            run.update_free(changed, free=FREE)
+            run.update_free(changed)
         run.log_event("started", step=chain.step, line=line)
         self.reporter.started(run, line)
 

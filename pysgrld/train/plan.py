@@ -28,8 +28,8 @@ from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import model_of
 from pysgrld.options.option import Facts, Resolved
 from pysgrld.run.choose import Candidate
-from pysgrld.run.create import digest_of_counts
 from pysgrld.run.files import make_folder
+from pysgrld.run.layout import digest_of_counts
 from pysgrld.run.lock import scratch_folder
 from pysgrld.run.machine import allowed_memory, version
 from pysgrld.train.hold_out import Reading, divide
@@ -194,7 +194,6 @@ def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
     Options of other models are there, and null: every option is found in every run.
     """
     return {
-        "schema": 1,
         "options": dict.fromkeys(OPTIONS) | options.plain(),
         "defaults": list(defaults),
         "free": sorted(FREE),

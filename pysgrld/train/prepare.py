@@ -12,11 +12,10 @@ from pysgrld.corpus.minibatches import Epochs, OnePass
 from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.streams import SinglePassCorpus
 from pysgrld.evaluate import HeldOut
-from pysgrld.models.resolve import restored
 from pysgrld.options.option import Resolved
 from pysgrld.run import RunDirectory, claim
-from pysgrld.run.create import store_word_counts
 from pysgrld.run.files import rename, writing
+from pysgrld.run.layout import store_word_counts
 from pysgrld.train.plan import ALL_ALONE, Plan, Sharing, planned
 from pysgrld.train.request import Request
 from pysgrld.types import Int64s
@@ -86,7 +85,6 @@ def prepare(
             plan.corpus.vocabulary,
             locks,
             resume=request.resume,
-            typed=request.given,
             break_lock=request.break_lock,
         )
         for note in decision.notes:
@@ -96,7 +94,7 @@ def prepare(
         store_word_counts(run.path, plan.word_counts)
         return Prepared(
             run,
-            restored(plan.options.plain() | decision.older),
+            plan.options,
             stored.words,
             plan.config["corpus"]["training_tokens"],
             _stream(plan, stored, ranks.all),

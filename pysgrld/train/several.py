@@ -6,7 +6,7 @@ it, started as `train` starts any.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,7 +23,7 @@ from pysgrld.run import (
     set_latest,
 )
 from pysgrld.run.files import make_folder
-from pysgrld.run.identity import identities, mismatch, older_than
+from pysgrld.run.identity import identities, mismatch
 from pysgrld.train.plan import planned
 from pysgrld.train.prepare import move_corpus
 from pysgrld.train.processes import Task, Watcher, conclude, run_all
@@ -110,7 +110,7 @@ def _folder(request: Request, number: int, listener: Listener) -> tuple[Path, Pa
     with planned(request, listener, number) as plan:
         if plan.once:
             plan.once.close()
-        folder = choose_folder(plan.candidate, plan.config, number, free=FREE, typed=request.given)
+        folder = choose_folder(plan.candidate, plan.config, number, free=FREE)
         make_folder(folder, "chains")
         stored = None
         if plan.once is None:
@@ -121,12 +121,7 @@ def _folder(request: Request, number: int, listener: Listener) -> tuple[Path, Pa
 
 
 def choose_folder(
-    candidate: Candidate,
-    config: Mapping[str, Any],
-    number: int,
-    *,
-    free: Iterable[str],
-    typed: Container[str] = (),
+    candidate: Candidate, config: Mapping[str, Any], number: int, *, free: Iterable[str]
 ) -> Path:
     """Choose where chains go: a folder of the same configuration where some is left to do, or anew.
 
@@ -140,8 +135,6 @@ def choose_folder(
         Chains wanted.
     free : iterable of str
         Options that may differ.
-    typed : container of str
-        Options that a person has given now.
 
     Raises
     ------
@@ -152,8 +145,7 @@ def choose_folder(
         runs = [RunDirectory.open(path) for path in chains_of(folder)]
         fields = []
         for run in runs:
-            older = older_than(run.config, config, typed)
-            fields.append((run.path, *identities(run.config, config, {*free, "chain-id"}, older)))
+            fields.append((run.path, *identities(run.config, config, {*free, "chain-id"})))
         other = next(((path, had, new) for path, had, new in fields if had != new), None)
         if other is not None and candidate.named:
             path, had, new = other

@@ -229,7 +229,7 @@ def build_killed_at(nth, *args):
     import sys
 
     import pysgrld.corpus.open as reading
-    from pysgrld.corpus.corpus_builder import CorpusBuilder
+    from pysgrld.corpus.open import CorpusBuilder
 
     changes = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate")
     finish, left = CorpusBuilder.finish, [0]

@@ -83,7 +83,7 @@ def options(**changes):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda config: config.clear(), "its model is None"),
+        (lambda config: config["options"].clear(), "its model is None"),
         (options(model=3), "its model is 3"),
         (options(model="hdp"), "its model is 'hdp'"),
         (options(topics="four"), "option topics is 'four'"),

@@ -27,32 +27,22 @@ from pysgrld.train.start import train
 
 
 @pytest.mark.row(37)
-@pytest.mark.parametrize("typed", [{}, {"boundary": "reflect"}, {"boundary": "clip"}])
-def test_a_run_that_is_older_than_the_edge_goes_on_as_it_was(typed, tmp_path, trials):
-    """It reflected. Red with: it goes on by today's default, is refused, or clips when asked to."""
-    write_corpus(tmp_path / "corpus.txt")
-    train_here(tmp_path, algo="tlasgr", boundary="reflect")
-    whole = result(tmp_path)
-    (tmp_path / "run").rename(tmp_path / "whole")
-    stopped_here(tmp_path, 20, algo="tlasgr", boundary="reflect")
-    path = tmp_path / "run" / "config.json"
-    config = json.loads(path.read_text())
-    assert config["options"].pop("boundary") == "reflect"
-    path.write_text(json.dumps(config))
-    if typed.get("boundary") == "clip":
-        with pytest.raises(MismatchError, match="--boundary: reflect -> clip"):
-            train_here(tmp_path, algo="tlasgr", **typed)
-    else:
-        assert any(
-            "from iteration 20" in line for line in train_here(tmp_path, algo="tlasgr", **typed)
-        )
-        assert result(tmp_path) == whole
+@pytest.mark.parametrize("schema", [1, 3, "2", None])
+def test_a_run_of_another_format_is_refused_and_left_alone(schema, copied, trials):
+    """Red with: a format that is not looked at; a run that is taken for a damaged one."""
+    path = copied / "run" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": schema}))
+    before = result(copied)
+    done = train_command(copied, code=76)
+    assert f"config.json: a run of format {schema!r}, written by sgmc " in done.stderr
+    assert "this sgmc reads format 2: use the sgmc that wrote it" in done.stderr
+    assert result(copied) == before
     trials()
 
 
 @pytest.mark.row(37)
 def test_a_run_that_was_told_to_reflect_is_another_than_one_by_default(tmp_path, trials):
-    """Red with: an edge that is left out of the configuration where it is what older runs did."""
+    """Red with: a boundary that is left out of the configuration."""
     write_corpus(tmp_path / "corpus.txt")
     stopped_here(tmp_path, 20, algo="tlasgr", boundary="reflect")
     with pytest.raises(MismatchError, match="--boundary: reflect -> clip"):

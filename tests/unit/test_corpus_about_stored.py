@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tarfile
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,9 +15,6 @@ from pysgrld.corpus import Corpus
 from pysgrld.corpus.build import copy_parts, drop_text, sample
 from pysgrld.corpus.store import describe
 from pysgrld.errors import CorpusError
-
-GOLDEN = Path(__file__).parents[1] / "golden" / "run-0.1.0-1.tar.xz"
-
 
 # ---- corpora that are made of others
 
@@ -175,23 +170,6 @@ def test_a_list_of_parts_names_no_other_file(stored, tmp_path):
     (tmp_path / "copies").mkdir()
     copy_parts(stored.path, tmp_path / "copies" / "of")
     assert not (tmp_path / "copies" / "secret").exists()
-
-
-def test_a_corpus_of_an_earlier_release_has_no_names_and_opens(tmp_path):
-    """The corpus in a run of 0.1.0."""
-    with tarfile.open(GOLDEN) as archive:
-        archive.extractall(tmp_path, filter="data")
-    (path,) = (p.parent for p in tmp_path.rglob("corpus/meta.json"))
-    corpus = Corpus.open(path)
-    assert "parts" not in json.loads((path / "meta.json").read_text())
-    about = corpus.about
-    assert (about.columns, about.has_texts, about.texts_kept) == ((), False, 0)
-    assert (about.ids([1, 0]), about.titles([1])) == (["2", "1"], ["2"])
-    assert about.origins([0]) == [("", 1)]
-    assert about.texts([0]) == [None]
-    cut = sample(corpus, 3, 0, tmp_path / "cut")
-    assert cut.about.origins([0])[0].file == ""
-    assert describe(corpus)["columns"] == []
 
 
 def test_rows_that_are_not_there_are_refused(stored):

@@ -241,19 +241,6 @@ def test_another_instruction_set_is_no_mismatch_and_is_said(tmp_path: Path) -> N
     )
 
 
-@pytest.mark.parametrize("named", [False, True])
-def test_a_run_that_is_older_than_an_option_goes_on_as_it_was(named: bool, tmp_path: Path) -> None:
-    """Unless the option is typed. Red with: a new folder, or a refusal, for today's default."""
-    make(tmp_path / NAME)
-    out = tmp_path / NAME if named else None
-    decision = choose(tmp_path, out=out, boundary="clip")
-    assert (decision.action, decision.older) == ("continue", {"boundary": "reflect"})
-    candidate = find_run(out=None, root=tmp_path, name=NAME, resume="auto")
-    anew = decide(candidate, config(boundary="clip"), resume="auto", typed={"boundary"})
-    assert (anew.action, anew.older) == ("new", {})
-    assert choose(tmp_path, out=out).older == {}  # of a sampler that has no edge
-
-
 def test_paths_tuples_and_numpy_scalars_are_the_same_as_what_json_made_of_them(
     tmp_path: Path,
 ) -> None:

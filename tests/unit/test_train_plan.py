@@ -211,5 +211,5 @@ def test_another_default_of_a_release_is_another_vocabulary_and_not_the_stored_o
     monkeypatch.setattr(vocabulary, "_BUILT", vocabulary._BUILT._replace(max_vocab=3))
     again, _ = plan_of({"holdout": 6}, first.corpus.path)
     assert (first.corpus.words, again.corpus.words) == (6, 3)
-    had, wanted = identities(first.config, again.config, (), {})
+    had, wanted = identities(first.config, again.config, ())
     assert "--max-vocab: 100000 -> 3" in differences(had, wanted)

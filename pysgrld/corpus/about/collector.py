@@ -56,7 +56,7 @@ class SpelledColumn(NamedTuple):
     def pieces(self, rows: Iterable[Int64s]) -> Iterator[Piece]:
         """Yield the values of rows, in bounded memory; -1 is a row without a value."""
         for some in rows:
-            tags = np.where(some < 0, np.uint8(MISSING), self.tags.at(np.maximum(some, 0)))
+            tags = np.where(some < 0, np.uint8(MISSING), self.tags.gather(np.maximum(some, 0)))
             starts, lengths = self.spans(some)
             total = np.cumsum(lengths)
             first = 0
@@ -234,8 +234,3 @@ class DetailsCollector:
             ],
             "texts": None if self.texts is None else self.texts.flush(),
         }
-
-    def noted(self) -> None:
-        """Remove what nobody goes on from, now that a record of `flush` is on disk."""
-        if self.texts is not None:
-            self.texts.noted()

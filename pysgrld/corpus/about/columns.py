@@ -7,6 +7,7 @@ archive of their own.
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ from pysgrld.corpus.about.fields import (
     TIME,
 )
 from pysgrld.corpus.stored_files import DOCUMENTS, TEXTS, digest
-from pysgrld.corpus.vectors import TOGETHER, ArchiveWriter, GrowingFile, stamp_of
+from pysgrld.corpus.vectors import TOGETHER, GrowingFile, add_member, new_archive, stamp_of
 from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Int64s
 
@@ -125,16 +126,16 @@ def write_about(
         (corpus / name).unlink(missing_ok=True)
     documents = collector.documents if stays is None else int(stays.sum())
     vectors = {part: file.vector() for part, file in collector.origin.items()}
-    pieces = np.concatenate([*map(vectors["piece"].at, rows()), np.zeros(0, np.int32)])
+    pieces = np.concatenate([*map(vectors["piece"].gather, rows()), np.zeros(0, np.int32)])
     firsts = pieces <= 1 if pieces.any() else None  # documents that are whole, or a first piece
     if firsts is None:
         del vectors["piece"]
     if read is None or (read == documents and firsts is None):
         del vectors["place"]
-    with ArchiveWriter(corpus / DOCUMENTS) as archive:
+    with new_archive(corpus / DOCUMENTS) as archive:
         for part, vector in vectors.items():
-            found = map(vector.at, rows())
-            archive.add(f"origin-{part}.npy", found, vector.dtype.str, documents)
+            found = map(vector.gather, rows())
+            add_member(archive, f"origin-{part}.npy", found, vector.dtype.str, documents)
         files = collector.names.tags.size
         names = collector.names.spelled(files)
         source = ColumnSource("", "", names, lambda: iter([np.arange(files)]), "string")
@@ -165,7 +166,7 @@ def write_about(
         if collector.texts is not None and not collector.texts.empty:
             texts = collector.texts.finish(corpus / TEXTS, stays)
         contents = {"columns": listed, "texts": texts, "read": read}
-        archive.add(CONTENTS, [json.dumps(contents, indent=1).encode() + b"\n"])
+        add_member(archive, CONTENTS, [json.dumps(contents, indent=1).encode() + b"\n"])
     return {
         path.name: {"sha256": digest(path), "stamp": stamp_of(path.stat())}
         for path in (corpus / DOCUMENTS, corpus / TEXTS)
@@ -174,7 +175,7 @@ def write_about(
 
 
 def write_column(
-    archive: ArchiveWriter,
+    archive: zipfile.ZipFile,
     source: ColumnSource,
     documents: int,
     stem: str,
@@ -214,8 +215,8 @@ def write_column(
                 yield total + np.cumsum(lengths)
                 total += int(lengths.sum())
 
-        archive.add(f"{stem}.ends.npy", ends(), "<i8", documents)
-        archive.add(f"{stem}.utf8", (piece.data for piece in column.pieces(rows())))
+        add_member(archive, f"{stem}.ends.npy", ends(), "<i8", documents)
+        add_member(archive, f"{stem}.utf8", (piece.data for piece in column.pieces(rows())))
         return kind, missing
 
     if kind == "category":
@@ -233,9 +234,9 @@ def write_column(
                 missing += found.count(-1)
                 yield np.array(found, np.int32)
 
-        archive.add(f"{stem}.codes.npy", codes(), "<i4", documents)
+        add_member(archive, f"{stem}.codes.npy", codes(), "<i4", documents)
         levels = (json.dumps(level.decode()).encode() + b"\n" for level in numbers)
-        archive.add(f"{stem}.values.jsonl", levels)
+        add_member(archive, f"{stem}.values.jsonl", levels)
         return kind, missing
 
     parse, (dtype, none) = PARSERS[kind], NUMBERS[kind]
@@ -253,7 +254,7 @@ def write_column(
                 found.append(none if number is None else number)
             yield np.array(found, dtype)
 
-    archive.add(f"{stem}.npy", converted(), dtype, documents)
+    add_member(archive, f"{stem}.npy", converted(), dtype, documents)
     return kind, missing
 
 

@@ -56,47 +56,36 @@ class DocumentDetails:
     def take(self, positions: Int64s) -> DocumentDetails:
         """Return those of some of the documents, by their positions in these."""
         chosen = positions.tolist()
-
-        def some(values: list[Any]) -> list[Any]:
-            return [values[i] for i in chosen]
-
-        fields = self.fields
-        if fields is not None:
-            columns = {name: some(values) for name, values in fields.columns.items()}
-            fields = Fields(some(fields.ids), some(fields.titles), columns, fields.typed)
         return DocumentDetails(
             self.input,
             self.names,
             None if self.files is None else self.files[positions],
             self.rows[positions],
             self.places[positions],
-            fields,
-            None if self.texts is None else some(self.texts),
+            None if self.fields is None else self.fields.take(chosen),
+            None if self.texts is None else [self.texts[i] for i in chosen],
             self.kinds,
             None if self.pieces is None else self.pieces[positions],
         )
 
     def ids(self) -> list[str]:
         """Return what each document is called: its id, else its file, else its row."""
-        rows = self.rows.tolist()
+        own = repeat(None) if self.fields is None else self.fields.ids
         files = repeat(0) if self.files is None else self.files.tolist()
-        found = [called(self.names[at], row) for at, row in zip(files, rows, strict=False)]
-        if self.fields is not None:
-            given = (spelled(key, True)[1].decode() for key in self.fields.ids)
-            found = [text or key for text, key in zip(given, found, strict=True)]
-        if self.pieces is not None:
-            found = [of_piece(key, n) for key, n in zip(found, self.pieces.tolist(), strict=True)]
-        return found
+        pieces = repeat(0) if self.pieces is None else self.pieces.tolist()
+        return [
+            called(spelled(key, True)[1].decode(), self.names[at], row, piece)
+            for key, at, row, piece in zip(own, files, self.rows.tolist(), pieces, strict=False)
+        ]
 
 
-def called(file: str, row: int) -> str:
-    """Return what a document without an id is called: its file if it is all of it, else its row there."""
-    return file if row == WHOLE else str(row)
+def called(own: str | None, file: str, row: int, piece: int) -> str:
+    """Return what a document is called: its own id, else its file if it is all of it, else its row there.
 
-
-def of_piece(key: str, piece: int) -> str:
-    """Return the id of a piece of the document with an id: pieces count from 1, and 0 is all of it."""
-    return f"{key}#{piece}" if piece else key
+    A piece of one has its number behind that, from 1; 0 is all of it.
+    """
+    name = own or (file if row == WHOLE else str(row))
+    return f"{name}#{piece}" if piece else name
 
 
 class Named(NamedTuple):

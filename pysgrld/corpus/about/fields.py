@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple, Self
@@ -42,10 +42,11 @@ class Fields(NamedTuple):
     columns: dict[str, list[Any]]
     typed: bool = True
 
-    def part(self, start: int, stop: int) -> Fields:
-        """Return those of some consecutive records."""
-        columns = {name: values[start:stop] for name, values in self.columns.items()}
-        return Fields(self.ids[start:stop], self.titles[start:stop], columns, self.typed)
+    def take(self, positions: Sequence[int]) -> Fields:
+        """Return those of some of the records, by their positions in these."""
+        ids, titles = [self.ids[i] for i in positions], [self.titles[i] for i in positions]
+        columns = {name: [values[i] for i in positions] for name, values in self.columns.items()}
+        return Fields(ids, titles, columns, self.typed)
 
 
 class WantedFields(NamedTuple):
@@ -158,7 +159,8 @@ class FieldReader:
             for (name, kind), value in zip(self._kinds, values, strict=True):
                 if type(value) in _NESTED:
                     raise _not_plain(name, value)
-                if kind is not None and not is_of(kind, value, self.typed):
+                tag, text = spelled(value, self.typed) if kind in PARSERS else (MISSING, b"")
+                if kind is not None and tag != MISSING and PARSERS[kind](text) is None:
                     raise FieldError(
                         f"field {name[:40]!r} is {str(value)[:40]!r}, which is no {kind}; say "
                         f"{name[:40]}:string to keep it as it is"
@@ -272,9 +274,3 @@ PARSERS: dict[str, Callable[[bytes], int | float | None]] = {
     "time": microseconds,
     "flag": lambda value: _FLAGS.get(value.lower()),
 }
-
-
-def is_of(kind: str, value: Any, typed: bool) -> bool:
-    """Return whether a value is missing or can be of a kind."""
-    tag, text = spelled(value, typed)
-    return tag == MISSING or kind not in PARSERS or PARSERS[kind](text) is not None

@@ -149,7 +149,7 @@ class Metadata:
     def _by_place(self, documents: DetailsCollector, rows: Rows) -> Iterator[Int64s]:
         places = documents.origin["place"].vector()
         for some in rows():
-            found = places.at(some)
+            found = places.gather(some)
             if (found < 0).any():
                 raise CorpusError(
                     "rows go by the order of documents, and the corpus does not say which were left out "
@@ -176,7 +176,7 @@ class Metadata:
             )
         lines = documents.origin["row"].vector()
         for some in rows():
-            numbers = lines.at(some).tolist()
+            numbers = lines.gather(some).tolist()
             own = [b""] * len(some)
             if ids is not None:
                 own = [value for piece in ids.pieces(iter([some])) for value in piece.values()]

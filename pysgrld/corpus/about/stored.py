@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from pysgrld.corpus.about.collector import COLUMN, ID, TITLE
 from pysgrld.corpus.about.columns import CONTENTS, NUMBERS
-from pysgrld.corpus.about.details import WHOLE, DocumentDetails, called, of_piece
+from pysgrld.corpus.about.details import WHOLE, DocumentDetails, called
 from pysgrld.corpus.about.fields import Fields, iso
 from pysgrld.corpus.about.texts import MEMBERS, TEXT, StoredTexts
 from pysgrld.corpus.stored_files import BESIDE, DOCUMENTS, TEXTS, damaged, digest, part_of
@@ -132,7 +132,7 @@ class About:
         rows = self._rows(rows)
         own = self._own(ID, rows)
         return [
-            of_piece(key if key is not None else called(origin.file, origin.row or WHOLE), piece)
+            called(key, origin.file, origin.row or WHOLE, piece)
             for key, origin, piece in zip(
                 own, self.origins(rows), self.pieces(rows).tolist(), strict=True
             )
@@ -152,10 +152,10 @@ class About:
         rows = self._rows(rows)
         if DOCUMENTS not in self.parts:
             return [Origin("", row + 1) for row in rows.tolist()]
-        numbers = self._vector("origin-file.npy", "<i4").at(rows)
+        numbers = self._vector("origin-file.npy", "<i4").gather(rows)
         distinct, inverse = np.unique(numbers, return_inverse=True)
         names = self._strings("files", distinct.astype(np.int64))
-        at = self._vector("origin-row.npy", "<i8").at(rows)
+        at = self._vector("origin-row.npy", "<i8").gather(rows)
         return [
             Origin(names[i] or "", None if row == WHOLE else row)
             for i, row in zip(inverse.tolist(), at.tolist(), strict=True)
@@ -166,13 +166,13 @@ class About:
         rows = self._rows(rows)
         if "origin-piece.npy" not in self._members.get(DOCUMENTS, ()):
             return np.zeros(len(rows), np.int64)
-        return self._vector("origin-piece.npy", "<i4").at(rows).astype(np.int64)
+        return self._vector("origin-piece.npy", "<i4").gather(rows).astype(np.int64)
 
     def places(self, rows: npt.ArrayLike) -> Int64s:
         """Return how many documents of the inputs came before each, left out or not; -1: not known."""
         rows = self._rows(rows)
         if "origin-place.npy" in self._members.get(DOCUMENTS, ()):
-            return self._vector("origin-place.npy", "<i8").at(rows)
+            return self._vector("origin-place.npy", "<i8").gather(rows)
         return rows if self.read == self.documents else np.full(len(rows), -1)
 
     def values(self, name: str, rows: npt.ArrayLike) -> list[Any]:
@@ -188,14 +188,14 @@ class About:
         if kind == "string":
             return list(self._strings(stem, rows))
         if kind == "category":
-            codes = self._vector(f"{stem}.codes.npy", "<i4").at(rows)
+            codes = self._vector(f"{stem}.codes.npy", "<i4").gather(rows)
             lines = self._vector(f"{stem}.values.jsonl", "u1")
             levels = list(map(json.loads, lines.read(0, len(lines)).tobytes().splitlines()))
             if len(codes) and not -1 <= codes.min() <= codes.max() < len(levels):
                 raise changed(self.path / DOCUMENTS)
             return [None if code < 0 else levels[code] for code in codes.tolist()]
         dtype, none = NUMBERS[kind]
-        found = self._vector(f"{stem}.npy", dtype).at(rows).tolist()
+        found = self._vector(f"{stem}.npy", dtype).gather(rows).tolist()
         if kind == "real":
             return [None if value != value else value for value in found]
         if kind == "integer":

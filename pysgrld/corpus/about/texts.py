@@ -19,7 +19,15 @@ import numpy.typing as npt
 import zstandard
 
 from pysgrld.corpus.prefetch import submitted
-from pysgrld.corpus.vectors import TOGETHER, ArchiveWriter, GrowingFile, Vector, between, changed
+from pysgrld.corpus.vectors import (
+    TOGETHER,
+    GrowingFile,
+    Vector,
+    add_member,
+    between,
+    changed,
+    new_archive,
+)
 from pysgrld.types import Int64s
 
 #: Text of a frame in bytes; a longer document is a frame of its own.
@@ -207,10 +215,10 @@ class TextWriter:
                 writer.add(new[rows[kept] - before], [some[i] for i in kept.tolist()])
                 before, counted = last, counted + int(stays[before:last].sum())
             return writer.finish(path)
-        with ArchiveWriter(path) as archive:
+        with new_archive(path) as archive:
             for name, file in self.files.items():
                 dtype = None if name == TEXT else MEMBERS[name]
-                archive.add(name, file.vector().blocks(), dtype, file.size)
+                add_member(archive, name, file.vector().blocks(), dtype, file.size)
         return self.files[ROWS].size
 
 
@@ -231,13 +239,10 @@ class StoredTexts:
         self._engine = zstandard.ZstdDecompressor()
         self._sorted: Int64s | None = None
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
     def all(self) -> Iterator[tuple[Int64s, list[bytes | None]]]:
         """Yield all rows and texts in order, some at a time."""
-        for start in range(0, len(self), TOGETHER):
-            stop = min(start + TOGETHER, len(self))
+        for start in range(0, len(self.rows), TOGETHER):
+            stop = min(start + TOGETHER, len(self.rows))
             places = np.arange(start, stop)
             edges = np.stack(between(self.ends, places), axis=1)
             frames = np.searchsorted(self._plain, edges[:, 0], "right")
@@ -251,7 +256,9 @@ class StoredTexts:
             self._sorted = self.rows.read(0, len(self.rows))
         places = np.searchsorted(self._sorted, rows)
         known = np.flatnonzero(
-            self._sorted[np.minimum(places, len(self) - 1)] == rows if len(self) else rows < 0
+            self._sorted[np.minimum(places, len(self.rows) - 1)] == rows
+            if len(self.rows)
+            else rows < 0
         )
         found: list[bytes | None] = [None] * len(rows)
         edges = np.stack(between(self.ends, places[known]), axis=1)

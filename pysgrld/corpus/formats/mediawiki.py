@@ -102,7 +102,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 dump.feed(piece)
                 fed += len(piece)
                 dump.bound(fed)
-                source.line = dump.line - 1
+                source.line = dump.parser.CurrentLineNumber - 1
                 if dump.size >= BATCH:
                     yield dump.batch()
         dump.feed(b"")
@@ -152,11 +152,6 @@ class _Dump:
         self.parser.EndElementHandler = self._end
         self.parser.StartDoctypeDeclHandler = self._refuse_doctype
 
-    @property
-    def line(self) -> int:
-        """Line that the parser is in, counted from 1."""
-        return self.parser.CurrentLineNumber
-
     def feed(self, piece: bytes) -> None:
         """Parse the next bytes of the dump; no bytes are its end.
 
@@ -190,7 +185,7 @@ class _Dump:
         return texts
 
     def _error(self, message: str) -> CorpusError:
-        return CorpusError(message, self.label, self.line)
+        return CorpusError(message, self.label, self.parser.CurrentLineNumber)
 
     def _refuse_doctype(self, *_: object) -> None:
         raise self._error(
@@ -269,7 +264,7 @@ class _Dump:
     # -- pages --------------------------------------------------------------------------------
 
     def _new_page(self) -> None:
-        self.page_line = self.line if self.depth else 0
+        self.page_line = self.parser.CurrentLineNumber if self.depth else 0
         self.namespace = 0
         self.redirect = self.too_long = False
         self.model = self.text = b""

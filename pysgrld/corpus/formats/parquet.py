@@ -45,7 +45,10 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 _check_text(table.schema_arrow, field, source.label)
             others = _others(table.schema_arrow, context.wanted, source.label)
             chosen = [*others, field] if field is not None else others
-            size, limit = _unpacked(table.metadata, chosen), context.options.max_input
+            groups = map(table.metadata.row_group, range(table.metadata.num_row_groups))
+            columns = (group.column(i) for group in groups for i in range(group.num_columns))
+            size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema in chosen)
+            limit = context.options.max_input
             if limit is not None and size > limit:
                 raise CorpusError(
                     f"what is read of it unpacks to {size} bytes, more than --max-input {limit}; "
@@ -115,13 +118,6 @@ def _others(schema: Any, wanted: WantedFields, label: str) -> list[str]:
                 label,
             )
     return found
-
-
-def _unpacked(metadata: Any, fields: list[str]) -> int:
-    """Return the bytes of some columns when they are decompressed."""
-    groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
-    columns = (group.column(i) for group in groups for i in range(group.num_columns))
-    return sum(c.total_uncompressed_size for c in columns if c.path_in_schema in fields)
 
 
 def _texts(

@@ -48,7 +48,7 @@ class Texts(NamedTuple):
         """Return some consecutive documents."""
         labels = self.labels if isinstance(self.labels, str) else self.labels[start:stop]
         lines = None if self.lines is None else self.lines[start:stop]
-        fields = None if self.fields is None else self.fields.part(start, stop)
+        fields = None if self.fields is None else self.fields.take(range(start, stop))
         return Texts(self.documents[start:stop], labels, lines, self.clean, fields)
 
 
@@ -63,6 +63,7 @@ class BadDocument(Exception):
         self.reason = reason
 
 
+@dataclass
 class BadDocuments:
     """The policy on documents that cannot be read: they end the reading, or they are counted.
 
@@ -77,9 +78,8 @@ class BadDocuments:
         Skipped documents by reason.
     """
 
-    def __init__(self, skip: bool) -> None:
-        self.skip = skip
-        self.skipped: Counter[str] = Counter()
+    skip: bool
+    skipped: Counter[str] = field(default_factory=Counter)
 
     def __call__(self, reason: str, message: str, path: str, line: int | None) -> None:
         """Stop the reading with a message, or count a document under a reason.

@@ -165,7 +165,7 @@ class MixtureModel(Model[MixtureOptions]):
         }
         algo, conc = value["algo"], value["dp-conc"]
         swaps = value["dp-swaps"] != "off" and not unordered(algo, conc)
-        value["dp-swaps"] = "on" if swaps else None  # as in runs older than the option
+        value["dp-swaps"] = "on" if swaps else None
         value["dp-conc"] = conc or ("ew" if unordered(algo, conc) else "sticks")
         if steps := STEPS.get(algo):
             value["step-size"] = value["step-size"] or (steps[0], 1.0, 0.0)

@@ -155,7 +155,7 @@ class LDAModel(Model[LDAOptions]):
             visited = LEARNING_SWEEPS if value["alpha"] == LEARN else visited
             visited = PASSES if value["algo"] == "ovb" else visited
             value["sweeps"] = 1 if whole_corpus else visited
-        # none where they are not kept, as in runs older than the option
+        # none where they are not kept: the identity of a run has no options that are none
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
         if value["keep-documents"]:
             value["minibatch"] = _ALL_DOCUMENTS

@@ -1,0 +1,108 @@
+"""Names of the files of a run directory, and the stored counts of its words."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pysgrld.errors import CheckpointError, MissingInputError, OutputError
+from pysgrld.run.files import read_small, replace_file, writing
+from pysgrld.types import Int64s
+
+CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "lock"
+METRICS, LOG = "metrics.jsonl", "log.jsonl"
+CHECKPOINTS, SAMPLES = "checkpoints", "samples"
+
+#: The layout of run directories that this release writes and reads: ``schema`` in ``config.json``.
+SCHEMA = 2
+
+
+class TakenError(OutputError):
+    """Another process has made a run under a name that was free a moment ago."""
+
+
+def is_run(path: Path) -> bool:
+    """Return whether a folder holds a run."""
+    return (path / CONFIG).is_file()
+
+
+# ---- how often each word occurs in the training documents: for the unigram model
+
+WORD_COUNTS = "word-counts.npy"
+#: Bytes of a header of NumPy's, at most.
+_HEADER = 1 << 10
+
+
+def digest_of_counts(counts: Int64s) -> str:
+    """Return the SHA-256 (hex) of counts, whatever file they are in.
+
+    Parameters
+    ----------
+    counts : (V,) int64
+    """
+    return hashlib.sha256(counts.astype("<i8").tobytes()).hexdigest()
+
+
+def store_word_counts(run: Path, counts: Int64s) -> None:
+    """Store the counts in the folder of a run, unless they are there.
+
+    Raises
+    ------
+    WriteError
+        If they cannot be written.
+    """
+    place = run / WORD_COUNTS
+    with contextlib.suppress(OSError, ValueError, EOFError):
+        if np.array_equal(_load(place, len(counts)), counts):
+            return
+    data = io.BytesIO()
+    np.save(data, counts, allow_pickle=False)
+    with writing(place):
+        replace_file(place, [data.getvalue()], "word-counts")
+
+
+def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> Int64s | None:
+    """Read the counts of a run; None of one that has no record of them, and not the file either.
+
+    Parameters
+    ----------
+    run : Path
+    config : mapping
+        As ``config.json`` has it.
+    words : int
+        V.
+
+    Raises
+    ------
+    MissingInputError
+        If they were recorded and cannot be read.
+    CheckpointError
+        If they are not what was recorded.
+    """
+    place, recorded = run / WORD_COUNTS, config.get("corpus", {}).get("word_counts")
+    again = f"'sgmc train --resume {run}' writes it again"
+    try:
+        counts = _load(place, words)
+    except OSError as error:
+        if recorded is None:
+            return None
+        raise MissingInputError(f"{place}: cannot be read: {error.strerror}; {again}") from None
+    except (ValueError, EOFError):
+        counts = None
+    if recorded is not None and (counts is None or digest_of_counts(counts) != recorded):
+        raise CheckpointError(f"{place}: was changed since the run began; {again}")
+    return counts
+
+
+def _load(place: Path, words: int) -> Int64s:
+    """Read a vector of whole numbers, one a word."""
+    found = np.load(io.BytesIO(read_small(place, _HEADER + 8 * words)), allow_pickle=False)
+    if not isinstance(found, np.ndarray) or found.dtype != np.int64 or found.shape != (words,):
+        raise ValueError("not the counts of these words")
+    return found
