@@ -318,7 +318,8 @@ class BlockChain:
 def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]) -> None:
     """Tell blocks the priors that are blocks themselves."""
     for name, of in priors.items():
-        states[of].take_prior(float(states[name].rows()[0]))
+        below = states[of]  # whose rows that wait have been brought up to date
+        below.block = below.block._replace(prior=float(states[name].rows()[0]))
 
 
 def arrays_of(block: str, arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from pysgrld.core import core, padded
-from pysgrld.core.restore import picked
 from pysgrld.samplers.state import BlockState, Potential
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
@@ -45,7 +43,7 @@ class Points(BlockState[Potential]):
     v: Doubles
     squares: Doubles
 
-    def __init__(self, block: Block, threads: int, **arrays: Array) -> None:
+    def __init__(self, block: Block, threads: int, **arrays: Any) -> None:
         super().__init__(block, threads, **arrays)
         self.work = core.Workspace()
 
@@ -60,14 +58,6 @@ class Points(BlockState[Potential]):
         state.drift(0.0)
         state.push(key, _PACE, np.zeros_like(state.x), sd=1.0)
         return state
-
-    @classmethod
-    def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
-    ) -> Self:
-        """Make the state of a checkpoint's arrays, which it owns."""
-        del warm  # there is no warm-up
-        return cls(block, threads, **picked(arrays, cls.names, f"{block.name}."))
 
     @classmethod
     def own(cls, block: Block) -> dict[str, Array]:

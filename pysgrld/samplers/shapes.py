@@ -14,17 +14,15 @@ known.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import exp, normals
-from pysgrld.core.restore import picked
 from pysgrld.samplers.sampler import SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts, Pace, update_scale
-from pysgrld.types import RUNNING, Array, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
+from pysgrld.types import RUNNING, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
 #: No shape is smaller: the square root of its noise must not vanish for good.
 LEAST = 1e-30
@@ -65,23 +63,15 @@ class Shapes(BlockState[Counts]):
         r[:k] = block.prior / (k * block.hyper[0])
         gamma0, c0 = np.array([block.prior]), np.array([block.hyper[0]])
         return WarmShapes(
-            cls,
             block,
             threads,
+            then=cls,
             r=r,
             m=np.zeros(1),
             updates=np.zeros(1, np.int64),
             gamma0=gamma0,
             c0=c0,
         )
-
-    @classmethod
-    def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
-    ) -> BlockState[Counts]:
-        """Make the state of a checkpoint's arrays, which were of the warm-up if ``warm``."""
-        own = picked(arrays, cls.names, f"{block.name}.")
-        return WarmShapes(cls, block, threads, **own) if warm else cls(block, threads, **own)
 
     def rows(self, words: Int32s | None = None) -> Floats:
         """Return r itself, (Kp,) float32."""
@@ -129,26 +119,15 @@ class Shapes(BlockState[Counts]):
 
 
 class WarmShapes(Shapes):
-    """Shapes in the noise-free warm-up.
-
-    Parameters
-    ----------
-    then : type
-        What they become when it is over.
-    """
-
-    def __init__(self, then: type[Shapes], block: Block, threads: int, **arrays: Array) -> None:
-        super().__init__(block, threads, **arrays)
-        self._then = then
+    """Shapes in the noise-free warm-up."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make a noise-free step of the shapes: r <- |r + (h/M) (gamma0/K + X - r (c0 + Q))|."""
         del key
         self._move(statistics, h, np.zeros(self.block.shape[1]))
 
-    def after_warm_up(self) -> BlockState[Counts]:
-        """Return the state of the sampler itself."""
-        return self._then(self.block, self.threads, **self.arrays())
+
+Shapes.warm_up = WarmShapes
 
 
 class ConjugateShapes(Shapes):

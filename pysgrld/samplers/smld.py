@@ -8,7 +8,7 @@ is explored in a time of order 1/eta^2, which no run has.
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class Dual(FromRows):
     #: Whether 1 + y stands for exp(y).
     approximate: ClassVar[bool] = False
 
-    def __init__(self, block: Block, threads: int, **arrays: Array) -> None:
+    def __init__(self, block: Block, threads: int, **arrays: Any) -> None:
         super().__init__(block, threads, **arrays)
         self.work = core.Workspace()
 
