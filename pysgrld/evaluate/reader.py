@@ -300,7 +300,7 @@ def proportions_given(
             stream=_STREAM + beyond,
             work=work,
             threads=threads,
-            **key.address(),
+            **key._asdict(),
         )
         theta[some] = g[:, :topics] / g.sum(axis=1, keepdims=True, dtype=np.float64)
     return theta

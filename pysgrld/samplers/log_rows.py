@@ -66,7 +66,7 @@ def transition(
         Rate of the process of each topic; 1 where None.
     """
     core.simplex_scir_log(
-        log_g=log_g, shape=shape, h=h, kappa=kappa, **key.address(), stream=stream, threads=threads
+        log_g=log_g, shape=shape, h=h, kappa=kappa, **key._asdict(), stream=stream, threads=threads
     )
 
 

@@ -134,7 +134,8 @@ class Points(BlockState[Potential]):
             part=part,
             work=self.work,
             threads=self.threads,
-            **key.address_of(self.block),
+            **key._asdict(),
+            stream=self.block.stream,
         )
 
     # ---- what is read of them

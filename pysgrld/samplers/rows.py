@@ -73,7 +73,8 @@ class Rows(FromRows):
             "factor": found.factor,
             "work": self.work,
             "threads": self.threads,
-            **key.address_of(self.block),
+            **key._asdict(),
+            "stream": self.block.stream,
         }
 
     def reading(self, words: Int32s | None) -> dict[str, Any]:

@@ -143,7 +143,7 @@ class ConjugateShapes(Shapes):
             _, e1, f1, e2, f2 = self.block.hyper
             c0[:] = self._gammas(key, 0, e2 + gamma0) / (f2 + r[:k].sum())
             shape, purpose = np.full(k, gamma0[0] / k), core.Purpose.shape_gibbs
-            seats = core.tables(n=x, shape=shape, **key.address(), purpose=purpose)
+            seats = core.tables(n=x, shape=shape, **key._asdict(), purpose=purpose)
             rate = f1 + math.log1p(q / c0[0])
             gamma0[:] = self._gammas(key, 1, np.array([e1 + seats.sum()])) / rate
         r[:k] = np.maximum(self._gammas(key, 2, gamma0[0] / k + x) / (c0[0] + q), LEAST)
@@ -155,7 +155,7 @@ class ConjugateShapes(Shapes):
             log_g=log_g,
             shape=shape.astype(np.float64)[None, :],
             h=math.inf,
-            **key.address(),
+            **key._asdict(),
             stream=self.block.stream + which + 1,
             threads=1,
         )

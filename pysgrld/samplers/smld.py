@@ -77,7 +77,8 @@ class Dual(FromRows):
             h=h,
             totals=totals(statistics, self.block) + v * self.block.prior,
             approximate=self.approximate,
-            **key.address_of(self.block),
+            **key._asdict(),
+            stream=self.block.stream,
             work=self.work,
             threads=self.threads,
         )

@@ -6,8 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
-import numpy as np
-
 from pysgrld.core.restore import picked, put_back
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
@@ -228,11 +226,6 @@ class BlockState(ABC, Generic[S]):
     @abstractmethod
     def summary(self) -> Doubles:
         """Return a number for each topic, (K,), that is not finite where the topic is not."""
-
-    def not_finite(self) -> int | None:
-        """Return the first topic, from 0, that is not finite any more, or None."""
-        bad = np.flatnonzero(~np.isfinite(self.summary()))
-        return int(bad[0]) if len(bad) else None
 
     # ---- checkpoints
 

@@ -100,7 +100,7 @@ class Corpora:
             sweeps=sweeps,
             kept=kept,
             rao_blackwell=rao_blackwell,
-            **key.address(),
+            **key._asdict(),
             purpose=core.Purpose.documents,
             z=self.z,
             token_ptr=self.indptr,

@@ -179,7 +179,7 @@ class DeepReader:
             kept=sweeps.kept,
             held=0,
             rao_blackwell=False,
-            **key.address(),
+            **key._asdict(),
             purpose=sweeps.purpose,
             want_words=False,
             work=self._work,

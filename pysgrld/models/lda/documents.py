@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Collected, Communicator
+from pysgrld.chain.protocol import DocumentSampler
 from pysgrld.core import core
 from pysgrld.core.draws import Draw, weights_of
 from pysgrld.core.restore import check_topics, put_back
@@ -92,7 +93,7 @@ def token_places(documents: Documents) -> Int64s:
     return np.concatenate(([0], np.cumsum(documents.lengths))).astype(np.int64)
 
 
-class GibbsDocuments:
+class GibbsDocuments(DocumentSampler):
     """Documents by Gibbs sampling of their tokens' topics, theta integrated out.
 
     Parameters
@@ -180,7 +181,7 @@ class GibbsDocuments:
             sweeps=self.sweeps,
             kept=self.kept,
             rao_blackwell=self.rao_blackwell,
-            **key.address(),
+            **key._asdict(),
             purpose=core.Purpose.documents,
             z=z,
             token_ptr=token_ptr,
@@ -202,7 +203,7 @@ class GibbsDocuments:
             doc_ids=batch.doc_ids,
             alpha=alpha,
             topics=self.topics,
-            **key.address(),
+            **key._asdict(),
             threads=self._threads,
         )
         return Collected((*sums, tables), q)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Collected, Communicator
+from pysgrld.chain.protocol import DocumentSampler
 from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw, weights_of
 from pysgrld.core.restore import check_positive, put_back
@@ -23,7 +24,7 @@ TOLERANCE = 1e-3
 PASSES = 100
 
 
-class MeanFieldDocuments:
+class MeanFieldDocuments(DocumentSampler):
     """Documents by coordinate ascent on their variational parameters.
 
     Parameters
