@@ -43,6 +43,7 @@ class Concentration(BlockState[Any]):
     """A learned eta; what it is moved by differs."""
 
     names = ("eta",)
+    of_topics = "eta"
     eta: Doubles
 
     @classmethod
@@ -57,10 +58,6 @@ class Concentration(BlockState[Any]):
         found = np.zeros(padded(1), np.float32)
         found[0] = self.eta[0]
         return found
-
-    def summary(self) -> Doubles:
-        """Return eta, (1,)."""
-        return self.eta
 
     def _draw(self, key: Key, log_likelihood: Callable[[float], float]) -> None:
         """Draw eta given all else."""

@@ -51,7 +51,7 @@ class LazyRows(Rows):
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
         """Draw rows that are all current, and may wait from here on."""
         times = {"last": np.zeros(block.shape[0]), "now": np.zeros(1)}
-        return LazyWarmUp(block, threads, then=cls, **drawn(key, block, threads), **times)
+        return LazyWarmUp(block, threads, cls, **drawn(key, block, threads), **times)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Step the rows of the minibatch, which must be current; the others are left behind.

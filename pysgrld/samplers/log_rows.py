@@ -81,7 +81,7 @@ class LogRows(BlockState[Counts]):
         """Start at the logarithms of the rows that single precision starts at."""
         g = drawn(key, block, threads)["g"][:, : block.shape[1]]
         log_g = log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
-        return LogWarmUp(block, threads, then=cls, log_g=log_g)
+        return LogWarmUp(block, threads, cls, log_g=log_g)
 
     def rows(self, words: Int32s | None = None) -> Floats:
         """Return phi of these words, floored so that no token lacks a topic."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -39,13 +39,10 @@ class Points(BlockState[Potential]):
     """
 
     names: ClassVar[tuple[str, ...]] = ("x", "v", "squares")
+    of_topics = "squares"
     x: Doubles
     v: Doubles
     squares: Doubles
-
-    def __init__(self, block: Block, threads: int, **arrays: Any) -> None:
-        super().__init__(block, threads, **arrays)
-        self.work = core.Workspace()
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> Self:
@@ -147,10 +144,6 @@ class Points(BlockState[Potential]):
     def add_to(self, total: Doubles) -> None:
         """Add the points to ``total``; the sum has their mean direction."""
         total += self.x
-
-    def summary(self) -> Doubles:
-        """Return the squared velocities of the topics, (K,)."""
-        return self.squares[: self.block.shape[1]]
 
     def figures(self) -> dict[str, float]:
         """Return the temperature: the mean squared velocity of a topic, for each of its dimensions."""

@@ -47,19 +47,16 @@ class FromRows(BlockState[Counts]):
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
         """Draw rows, which become such a state when the warm-up is over."""
-        return WarmUp(block, threads, then=cls, **drawn(key, block, threads))
+        return WarmUp(block, threads, cls, **drawn(key, block, threads))
 
 
 class Rows(FromRows):
     """Unnormalised rows in single precision; samplers differ in `step`."""
 
     names: ClassVar[tuple[str, ...]] = ("g", "sums")
+    of_topics = "sums"
     g: Floats
     sums: Doubles
-
-    def __init__(self, block: Block, threads: int, **arrays: Any) -> None:
-        super().__init__(block, threads, **arrays)
-        self.work = core.Workspace()
 
     def arguments(self, key: Key, found: Counts) -> dict[str, Any]:
         """Return the arguments that all kernels have that step all rows."""
@@ -110,10 +107,6 @@ class Rows(FromRows):
     def waited(self) -> Doubles | None:
         """Return the time for which each row has waited to be stepped, (V,); None where none waits."""
         return None
-
-    def summary(self) -> Doubles:
-        """Return the sums of the topics, (K,)."""
-        return self.sums[: self.block.shape[1]]
 
 
 class WarmUp(Rows):

@@ -48,6 +48,7 @@ class Shapes(BlockState[Counts]):
     """Shapes that move by Langevin steps."""
 
     names = ("r", "m", "updates", "gamma0", "c0")
+    of_topics = "r"
     r: Doubles
     m: Doubles
     updates: Int64s
@@ -65,7 +66,7 @@ class Shapes(BlockState[Counts]):
         return WarmShapes(
             block,
             threads,
-            then=cls,
+            cls,
             r=r,
             m=np.zeros(1),
             updates=np.zeros(1, np.int64),
@@ -112,10 +113,6 @@ class Shapes(BlockState[Counts]):
             return 0.0 if at.warm else min(longest, at.share)
         h = at.h if at.warm or at.relative else min(1.0, at.h * statistics.level)
         return h if at.published else h * at.share
-
-    def summary(self) -> Doubles:
-        """Return r itself, (K,)."""
-        return self.r[: self.block.shape[1]]
 
 
 class WarmShapes(Shapes):

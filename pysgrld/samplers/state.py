@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
+from pysgrld.core import core
 from pysgrld.core.restore import picked, put_back
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
@@ -113,6 +114,8 @@ class BlockState(ABC, Generic[S]):
 
     #: The attributes that are its arrays, as a checkpoint names them: all that the next step needs.
     names: ClassVar[tuple[str, ...]]
+    #: Which of them has a number for each topic that is not finite where the topic is not.
+    of_topics: ClassVar[str]
     #: The class of the state in the noise-free warm-up; None where there is none.
     warm_up: ClassVar[type[BlockState[Any]] | None] = None
 
@@ -120,11 +123,12 @@ class BlockState(ABC, Generic[S]):
         self,
         block: Block,
         threads: int,
-        *,
         then: type[BlockState[Any]] | None = None,
+        /,
         **arrays: Array,
     ) -> None:
         self.block, self.threads, self.then = block, threads, then
+        self.work = core.Workspace()
         for name in self.names:
             setattr(self, name, arrays[name])
 
@@ -153,8 +157,8 @@ class BlockState(ABC, Generic[S]):
             If one is missing.
         """
         kind: type[BlockState[Any]] = (cls.warm_up if warm else None) or cls
-        own: dict[str, Any] = picked(arrays, kind.names, f"{block.name}.")
-        return kind(block, threads, then=None if kind is cls else cls, **own)
+        own = picked(arrays, kind.names, f"{block.name}.")
+        return kind(block, threads, None if kind is cls else cls, **own)
 
     @classmethod
     def after(cls, warm: Any) -> Self:
@@ -223,9 +227,10 @@ class BlockState(ABC, Generic[S]):
         """
         total += self.rows()
 
-    @abstractmethod
     def summary(self) -> Doubles:
         """Return a number for each topic, (K,), that is not finite where the topic is not."""
+        found: Doubles = getattr(self, self.of_topics)[: self.block.shape[1]]
+        return found
 
     # ---- checkpoints
 

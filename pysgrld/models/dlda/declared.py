@@ -196,15 +196,16 @@ class DeepLDAModel(Model[DeepLDAOptions]):
         self, options: DeepLDAOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
         """Score by document completion."""
-        from pysgrld.models.dlda.reader import scorer
+        from pysgrld.evaluate import Completion
+        from pysgrld.models.dlda.reader import deep_readers
 
-        return scorer(options, held_out, words, threads)
+        return Completion(held_out, deep_readers(options), threads)
 
     def fitted(self, record: Record, threads: int) -> Fitted:
         """Read topics of layers."""
-        from pysgrld.models.dlda.reader import fitted
+        from pysgrld.models.dlda.reader import DeepFitted
 
-        return fitted(record, threads)
+        return DeepFitted(record, threads)
 
 
 MODEL = DeepLDAModel()

@@ -206,15 +206,16 @@ class LDAModel(Model[LDAOptions]):
 
     def scorer(self, options: LDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:
         """Score by document completion."""
-        from pysgrld.models.lda.reader import scorer
+        from pysgrld.evaluate import Completion
+        from pysgrld.models.lda.reader import readers_of
 
-        return scorer(options, held_out, words, threads)
+        return Completion(held_out, readers_of(options), threads)
 
     def fitted(self, record: Record, threads: int) -> Fitted:
         """Read topics over words."""
-        from pysgrld.models.lda.reader import fitted
+        from pysgrld.models.lda.reader import LDAFitted
 
-        return fitted(record, threads)
+        return LDAFitted(record, threads)
 
 
 MODEL = LDAModel()
