@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from pysgrld.chain.protocol import Chain
     from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate.held_out import HeldOut
-    from pysgrld.evaluate.score import Score, Scorer
-    from pysgrld.models.fitted import Fitted, Record
+    from pysgrld.evaluate.score import Scorer
 
 #: Topics where none are asked for.
 TOPICS = 100
@@ -102,16 +101,10 @@ class LDAModel(Model[LDAOptions]):
         },
     }
     resolved = LDAOptions
+    reads = "pysgrld.models.lda.reader.LDAFitted"
     minibatch = 400
     adds_up = True
     learns = frozenset({"alpha", "eta"})
-
-    @property
-    def score(self) -> Score:
-        """Perplexity by document completion."""
-        from pysgrld.evaluate.completion import PERPLEXITY
-
-        return PERPLEXITY
 
     def check(self, given: Mapping[str, Any], algo: str) -> None:
         """Refuse more than one prior of words, and documents kept of which an iteration sees some."""
@@ -210,12 +203,6 @@ class LDAModel(Model[LDAOptions]):
         from pysgrld.models.lda.reader import readers_of
 
         return Completion(held_out, readers_of(options), threads)
-
-    def fitted(self, record: Record, threads: int) -> Fitted:
-        """Read topics over words."""
-        from pysgrld.models.lda.reader import LDAFitted
-
-        return LDAFitted(record, threads)
 
 
 MODEL = LDAModel()
