@@ -16,7 +16,6 @@ from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import check_topics, put_back
 from pysgrld.models.lda.documents import alpha_evidence, alpha_of, token_places
-from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Array, Block, Documents, Int32s, Int64s, Key, Minibatch
@@ -123,10 +122,3 @@ class CollapsedDocuments(DocumentSampler):
         """
         put_back(self.arrays(), arrays)
         check_topics("z", self.z, self.topics)
-
-
-def documents(options: LDAOptions, block: Block, threads: int) -> CollapsedDocuments:
-    """Make the sampler of documents that resolved options ask for."""
-    return CollapsedDocuments(
-        block=block, alpha=options.fixed_alpha, sweeps=options.sweeps, threads=threads
-    )

@@ -23,7 +23,7 @@ from pysgrld.options.word_files import SEEDS, check_seeds
 from pysgrld.samplers import SAMPLERS
 
 if TYPE_CHECKING:
-    from pysgrld.chain.protocol import Chain
+    from pysgrld.chain.protocol import Chain, DocumentSampler
     from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate.held_out import HeldOut
     from pysgrld.evaluate.score import Scorer
@@ -180,17 +180,37 @@ class LDAModel(Model[LDAOptions]):
     ) -> Chain:
         """Start the chain of the topics over words."""
         from pysgrld.chain.blocks import BlockChain
-        from pysgrld.models.lda import collapsed, documents, mean_field
+        from pysgrld.models.lda.collapsed import CollapsedDocuments
+        from pysgrld.models.lda.documents import GibbsDocuments, blocks
+        from pysgrld.models.lda.mean_field import MeanFieldDocuments
 
-        way = {"cgs": collapsed, "ovb": mean_field}.get(options.algo, documents)
-        parts = documents.blocks(options, corpus.words, corpus.tokens)
+        parts = blocks(options, corpus.words, corpus.tokens)
+        k, alpha, sweeps = options.topics, options.fixed_alpha, options.sweeps
+        threads = run_on.threads
+        documents: DocumentSampler
+        if options.algo == "cgs":
+            documents = CollapsedDocuments(
+                block=parts[0], alpha=alpha, sweeps=sweeps, threads=threads
+            )
+        elif options.algo == "ovb":
+            assert alpha is not None  # nothing is sampled that it could be learned from
+            documents = MeanFieldDocuments(topics=k, alpha=alpha, sweeps=sweeps, threads=threads)
+        else:
+            documents = GibbsDocuments(
+                topics=k,
+                alpha=alpha,
+                sweeps=sweeps,
+                kept=options.kept_sweeps,
+                rao_blackwell=options.counts == "rao-blackwell",
+                threads=threads,
+            )
         return BlockChain(
             options,
             parts,
-            way.documents(options, parts[0], run_on.threads),
+            documents,
             stream,
             corpus.tokens,
-            run_on.threads,
+            threads,
             run_on.waiting,
             run_on.comm,
             keep=options.keep_documents == "on",

@@ -1,4 +1,14 @@
-"""Latent Dirichlet allocation: documents by collapsed Gibbs of their topics, given phi.
+"""Latent Dirichlet allocation: its blocks, and documents by collapsed Gibbs of their topics, given phi.
+
+    phi_k ~ Dirichlet(eta),  theta_d ~ Dirichlet(alpha),  z ~ theta_d,  w ~ phi_z
+
+An iteration (`pysgrld.chain.blocks.BlockChain.advance`), with a minibatch of B out of D documents:
+
+1. rows of phi that its words need are brought up to date, and read;
+2. topics z of its tokens are sampled given phi, theta integrated out (`GibbsDocuments.visit`), and
+   counted by word; where alpha is learned, what they say about it is counted, too;
+3. counts times D/B are the corpus's, by which the sampler of topics moves phi, and that of shapes alpha;
+4. a learned eta is drawn given phi now and then; given the counts where they are of the whole corpus.
 
 Kernel: cpp/kernels/documents_gibbs.cpp.
 """
@@ -223,16 +233,3 @@ class GibbsDocuments(DocumentSampler):
         put_back(self.arrays(), arrays)
         if self._z is not None:
             check_topics("z", self._z, self.topics)
-
-
-def documents(options: LDAOptions, block: Block, threads: int) -> GibbsDocuments:
-    """Make the sampler of documents that resolved options ask for."""
-    del block
-    return GibbsDocuments(
-        topics=options.topics,
-        alpha=options.fixed_alpha,
-        sweeps=options.sweeps,
-        kept=options.kept_sweeps,
-        rao_blackwell=options.counts == "rao-blackwell",
-        threads=threads,
-    )
